@@ -1,0 +1,20 @@
+"""shapelog: why torch.compile recompiled, and what to mark dynamic.
+
+``load(path)`` reads a trace that PyTorch wrote under ``TORCH_TRACE``; ``analyze(trace)`` explains it.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shapelog.api import analyze, load
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "analyze", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("analyze", "load"):
+        from shapelog import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'shapelog' has no attribute {name!r}")

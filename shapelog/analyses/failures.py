@@ -1,0 +1,59 @@
+"""Which compiles failed, and at which stage?"""
+
+from collections.abc import Iterator
+
+from shapelog.findings import Finding, Table
+from shapelog.model import Compile, Outcome
+from shapelog.rules import RULES
+from shapelog.study import Study
+
+# What a traceback passes through, latest stage first.
+_STAGES = (
+    ("torch/_inductor/codegen", "code generation"),
+    ("torch/_inductor", "Inductor"),
+    ("torch/_functorch", "AOTAutograd"),
+    ("torch/_dynamo/guards.py", "guards"),
+)
+_TYPES = {
+    "BackendCompilerFailed": "the backend",
+    "ConstraintViolationError": "guards (a dim that was marked dynamic has to be static)",
+    "Unsupported": "Dynamo (tracing the code)",
+    "RecompileError": "the recompile itself, which the program forbids",
+    "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
+    "UserError": "Dynamo (tracing the code)",
+    "InternalTorchDynamoError": "Dynamo (internal error)",
+}
+
+
+def analyze(study: Study) -> Iterator[Finding | Table]:
+    for frame in study.trace.frames:
+        for compile in frame.compiles:
+            if compile.outcome is Outcome.FAILED:
+                metrics = compile.metrics
+                message = _message(metrics.fail_reason or compile.error)
+                marked = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
+                rule = RULES["SL203" if marked else "SL403"]
+                sentence = f"{frame.title} failed in {stage(compile)}: {message}"
+                place = f"{metrics.fail_file}:{metrics.fail_line}" if metrics.fail_file else f"{frame.file}:{frame.line}"
+                yield Finding(rule, sentence, compile.label, place, (("type", metrics.fail_type),))
+            elif compile.outcome is Outcome.UNFINISHED and compile.stack:
+                sentence = f"{frame.title} was still being compiled when the trace ends: the process ended or was killed"
+                yield Finding(RULES["SL403"], sentence, compile.label, f"{frame.file}:{frame.line}")
+
+
+def stage(compile: Compile) -> str:
+    """The part of the compiler that gave up."""
+    text = compile.error
+    if compile.metrics.fail_type == "BackendCompilerFailed":
+        deepest = max(((text.rfind(path), name) for path, name in _STAGES if path in text), default=(-1, ""))
+        return deepest[1] or _TYPES["BackendCompilerFailed"]
+    return _TYPES.get(compile.metrics.fail_type, compile.metrics.fail_type or "the compiler")
+
+
+def _message(text: str) -> str:
+    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
+    if not lines:
+        return "no message was recorded"
+    if lines[0].endswith("raised:") and len(lines) > 1:
+        return f"{lines[0]} {lines[1]}"
+    return lines[0]

@@ -1,0 +1,19 @@
+"""Which recompiling frames call the user's own Triton kernels? Their constexpr arguments always specialize."""
+
+from collections.abc import Iterator
+
+from shapelog.findings import Column, Finding, Table
+from shapelog.study import Study
+
+
+def analyze(study: Study) -> Iterator[Finding | Table]:
+    rows = []
+    for frame in study.trace.frames:
+        graphs = [compile.graph for compile in frame.entries] if len(frame.entries) > 1 else []
+        kernels = {index for graph in graphs if graph for index in graph.triton_kernels}
+        if kernels:
+            rows.append((frame.title, f"{frame.file}:{frame.line}", len(kernels), len(frame.entries)))
+    if rows:
+        columns = (Column("frame"), Column("where", is_wide=True), Column("kernels", True), Column("compiles", True))
+        note = "constexpr arguments of a kernel always specialize: a size passed as one brings a graph for each value"
+        yield Table("kernels", "User Triton kernels in recompiling code", columns, tuple(rows), note)

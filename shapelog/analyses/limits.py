@@ -1,0 +1,42 @@
+"""Which code ran into the recompile limit, from which compile on, and which axis ate the entries?"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from shapelog.findings import Finding, Table
+from shapelog.model import Frame, Outcome
+from shapelog.rules import RULES
+from shapelog.study import Study
+
+DEFAULT_LIMIT = 8
+
+
+def analyze(study: Study) -> Iterator[Finding | Table]:
+    config = study.trace.config
+    limit = config.recompile_limit or DEFAULT_LIMIT
+    unrecorded = study.trace.version_guess.endswith("or older")
+    for frame in study.trace.frames:
+        hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
+        entries = len(frame.entries)
+        eaters = _eaters(study, frame)
+        if hit is not None:
+            kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
+            sentence = f"{frame.title} hit the {kind} at {hit.label}, with {entries} entries: later calls that fit none of them run eagerly"
+            yield Finding(RULES["SL401"], sentence, hit.label, _where(frame), eaters)
+        elif unrecorded and entries >= limit:
+            sentence = f"{frame.title} has {entries} entries, which is the limit; this torch version leaves no record when it is exceeded"
+            yield Finding(RULES["SL401"], sentence, frame.compiles[-1].label, _where(frame), eaters)
+        elif 1 < limit <= entries + 1:
+            sentence = f"{frame.title} has {entries} entries of {limit}: {'one more' if entries < limit else 'the next'} recompile hits the limit"
+            yield Finding(RULES["SL402"], sentence, frame.compiles[-1].label, _where(frame), eaters)
+
+
+def _eaters(study: Study, frame: Frame) -> tuple[tuple[str, str], ...]:
+    """The axes whose change made the entries, by how many recompiles each took part in."""
+    count = Counter(axis for item in study.of_frame(frame) for axis in {cause.axis for cause in item.causes})
+    total = len(study.of_frame(frame))
+    return tuple((axis, f"in {number} of {total} recompiles") for axis, number in count.most_common(4))
+
+
+def _where(frame: Frame) -> str:
+    return f"{frame.file}:{frame.line}" if frame.file else ""

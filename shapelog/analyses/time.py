@@ -1,0 +1,60 @@
+"""Where did compile time go: which phase, first compiles or recompiles?"""
+
+from collections.abc import Iterable, Iterator
+
+from shapelog.findings import Column, Finding, Table
+from shapelog.model import Compile
+from shapelog.records import Metrics
+from shapelog.study import Study
+
+_PHASES = ("Dynamo", "AOTAutograd", "Inductor", "code generation", "backward", "all")
+
+
+def analyze(study: Study) -> Iterator[Finding | Table]:
+    again = {id(item.compile) for item in study.recompiles}
+    first = [compile for compile in study.trace.compiles if id(compile) not in again]
+    recompiles = [compile for compile in study.trace.compiles if id(compile) in again]
+    columns_of = (_phases(first), _phases(recompiles))
+    if not any(phases["all"] for phases in columns_of):
+        return
+    rows = [
+        (name, columns_of[0][name], columns_of[1][name], columns_of[0][name] + columns_of[1][name])
+        for name in _PHASES
+        if name == "all" or columns_of[0][name] or columns_of[1][name]
+    ]
+    columns = (Column("phase", is_wide=True), Column("first compiles", True), Column("recompiles", True), Column("all", True))
+    lost = sum(compile.metrics.before_restart or 0.0 for compile in study.trace.compiles)
+    notes = [f"{lost:.2f} s of it before restarts"] if lost >= 0.005 else []
+    notes.extend(_caches(study.trace.compiles))
+    yield Table("time", "Where compile time went (seconds)", columns, tuple(rows), "; ".join(notes))
+
+
+def _phases(compiles: Iterable[Compile]) -> dict[str, float]:
+    """Seconds of each phase without the phases inside it; what no version measures apart stays with the outer one."""
+    total = dict.fromkeys(_PHASES, 0.0)
+    for compile in compiles:
+        own = compile.metrics
+        inner = own.aot if own.aot is not None else own.backend or 0.0
+        total["Dynamo"] += max(0.0, (own.seconds or 0.0) - inner)
+        _add_backend(total, own, inner)
+        total["backward"] += compile.seconds - (own.seconds or 0.0)
+        total["all"] += compile.seconds
+    return total
+
+
+def _add_backend(total: dict[str, float], metrics: Metrics, inner: float) -> None:
+    inductor, codegen = metrics.inductor or 0.0, metrics.codegen or 0.0
+    total["AOTAutograd"] += max(0.0, inner - inductor)
+    total["Inductor"] += max(0.0, inductor - codegen)
+    total["code generation"] += codegen
+
+
+def _caches(compiles: Iterable[Compile]) -> Iterator[str]:
+    counts: dict[str, int] = {}
+    for compile in compiles:
+        for name, number in compile.caches:
+            counts[name] = counts.get(name, 0) + number
+    for cache, label in (("fx_graph_cache", "FX graph cache"), ("aotautograd_cache", "AOTAutograd cache")):
+        found = [f"{counts[f'{cache}_{kind}']} {kind}" for kind in ("hit", "miss", "bypass") if f"{cache}_{kind}" in counts]
+        if found:
+            yield f"{label}: {', '.join(found)}"

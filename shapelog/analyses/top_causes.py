@@ -1,0 +1,36 @@
+"""Which causes cost the most over the whole run? Ids, indexes and sizes are folded into ``$``, so that repeated ones add up."""
+
+import re
+from collections.abc import Iterator
+
+from shapelog.findings import Column, Finding, Table
+from shapelog.study import Recompile, Study
+
+_FOLDED = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z_])\d+")
+
+
+def analyze(study: Study) -> Iterator[Finding | Table]:
+    seconds: dict[tuple[str, str, str], float] = {}
+    members: dict[tuple[str, str, str], list[Recompile]] = {}
+    variants: dict[tuple[str, str, str], set[str]] = {}
+    for recompile in study.recompiles:
+        keys = {(cause.rule.code, cause.rule.name, fold(cause.axis)): cause for cause in recompile.causes}
+        for key, cause in keys.items():
+            # A recompile with several causes is shared among them, so that the column adds up to what recompiles cost.
+            seconds[key] = seconds.get(key, 0.0) + recompile.compile.seconds / len(keys)
+            members.setdefault(key, []).append(recompile)
+            variants.setdefault(key, set()).add(cause.axis)
+    rows = []
+    for key in sorted(seconds, key=lambda key: (-seconds[key], -len(members[key]), key)):
+        code, name, axis = key
+        only = next(iter(variants[key])) if len(variants[key]) == 1 else f"{axis} ({len(variants[key])} variants)"
+        rows.append((code, name, only, len(members[key]), seconds[key]))
+    if rows:
+        columns = (Column("code"), Column("cause"), Column("what", is_wide=True), Column("recompiles", True), Column("seconds", True))
+        note = "a recompile with several causes is shared among them"
+        yield Table("top_causes", "Top causes of the whole run", columns, tuple(rows), note)
+
+
+def fold(text: str) -> str:
+    """Numbers and addresses replaced by ``$``: ``layers[3].weight`` and ``layers[4].weight`` are one thing."""
+    return _FOLDED.sub("$", text)

@@ -1,0 +1,301 @@
+"""Facts → violations: what one compile was called with, held against what an earlier cache entry checks.
+
+A fact is *property of a source = value*. Facts come from described tensors, guards, symbols and recompile reasons, in that order of
+trust. A violation is a fact in which a compile does not satisfy an earlier entry. A guard that stands in one tree alone says nothing:
+the value on the other side is not known, and often the guard is only there because another path was taken.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from shapelog.model import Compile
+from shapelog.payloads import exprs
+from shapelog.payloads.guards import DYNAMIC, Fact, GuardTree, ShapeGuard
+from shapelog.payloads.reasons import Reason
+from shapelog.payloads.sources import is_below, strip, tensor_part, unwrapped
+
+_CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
+UNKNOWN = ""
+# Fields of the global state that torch 2.13 and later write into the guard tree.
+STATE_PROPS = frozenset(
+    (
+        "allow_bf16_reduce",
+        "allow_fp16_reduce",
+        "allow_tf32",
+        "default_dtype",
+        "deterministic_algorithms",
+        "deterministic_algorithms_warn_only",
+        "grad_mode",
+        "num_threads",
+        "torch_function",
+        "torch_function_all_disabled",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """``source`` had ``prop`` = ``actual`` where the entry wanted ``expected``; ``actual`` is UNKNOWN where the trace does not tell.
+
+    ``shape`` is set for a guard over sizes, ``reason`` where PyTorch itself named this failure.
+    """
+
+    source: str
+    prop: str
+    expected: Fact
+    actual: Fact
+    comment: str = ""
+    shape: ShapeGuard | None = None
+    reason: Reason | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.source, self.prop
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What is known about the call that led to a compile. ``numbers`` holds sizes, strides and ints under their guard spelling."""
+
+    facts: dict[tuple[str, str], Fact]
+    numbers: dict[str, exprs.Value]
+    types: dict[str, str]
+
+
+@dataclass(slots=True)
+class Comparer:
+    """Compares the compiles of one trace; remembers what it parsed and compared, so that repeated payloads cost nothing."""
+
+    expressions: dict[str, exprs.Expression] = field(default_factory=dict)
+    spellings: dict[str, str] = field(default_factory=dict)
+    observations: dict[tuple[object, ...], Observation] = field(default_factory=dict)
+    differences: dict[tuple[object, ...], tuple[Violation, ...]] = field(default_factory=dict)
+    stripped: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def observe(self, compile: Compile) -> Observation:
+        key = _signature(compile)
+        found = self.observations.get(key)
+        if found is None:
+            found = self.observations[key] = self._observe(compile)
+        return found
+
+    def violations(self, entry: Compile, compile: Compile) -> tuple[Violation, ...]:
+        """Every fact in which ``compile`` is known not to satisfy the guards of ``entry``, PyTorch's own reason first."""
+        named = [self._from_reason(entry, compile, reason) for reason in compile.reasons if _names(reason, entry)]
+        key = (entry.guards_span.digest if entry.guards_span else id(entry), *_signature(compile))
+        found = self.differences.get(key)
+        if found is None:
+            tree = entry.guards
+            found = self.differences[key] = tuple(self._differences(tree, self.observe(compile))) if tree else ()
+        if any(violation.prop in STATE_PROPS or violation.prop.startswith("autocast ") for violation in found if not violation.source):
+            named = [violation for violation in named if violation.prop != "global state"]  # the tree tells it, with both values
+        merged = {violation.key: violation for violation in found}
+        for violation in named:
+            merged.pop(violation.key, None)
+        return (*named, *merged.values())
+
+    def number(self, compile: Compile, spelling: str) -> exprs.Value | None:
+        return self.observe(compile).numbers.get(self.spell(spelling))
+
+    def spell(self, source: str) -> str:
+        found = self.spellings.get(source)
+        if found is None:
+            found = self.spellings[source] = exprs.canonical(source)
+        return found
+
+    def expression(self, text: str) -> exprs.Expression:
+        found = self.expressions.get(text)
+        if found is None:
+            found = self.expressions[text] = exprs.parse(text)
+        return found
+
+    def _observe(self, compile: Compile) -> Observation:
+        tree = compile.guards
+        facts = {key: value for key, value in tree.facts.items() if value != DYNAMIC} if tree else {}
+        numbers: dict[str, exprs.Value] = {}
+        for item in compile.inputs:
+            facts.setdefault((item.source, "tensor"), "Parameter" if item.is_parameter else "Tensor")
+            facts[item.source, "rank"] = len(item.size)
+            facts[item.source, "dtype"] = item.dtype
+            facts[item.source, "requires_grad"] = item.requires_grad
+            spelled = self.spell(item.source)
+            for name, values in (("size", item.size), ("stride", item.stride)):
+                for dim, value in enumerate(values):
+                    facts[item.source, f"{name}[{dim}]"] = value
+                    numbers[f"{spelled}.{name}()[{dim}]"] = value
+        for symbol in compile.symbols:
+            source = unwrapped(symbol.source)
+            if source and symbol.hint and tensor_part(source) is None:
+                facts.setdefault((source, "value"), symbol.hint)
+                if symbol.value is not None:
+                    numbers.setdefault(self.spell(source), symbol.value)
+        for event in compile.automatic_dynamic:
+            if event.dim == "scalar" and event.new.lstrip("-").isdigit():
+                facts.setdefault((event.source, "value"), event.new)
+        for (source, prop), value in facts.items():
+            if prop == "value" and isinstance(value, str) and value.lstrip("-").isdigit():
+                numbers.setdefault(self.spell(source), int(value))
+        if not compile.inputs and tree:  # torch 2.4 describes no parameters, but static guards hold their sizes
+            for (source, prop), value in facts.items():
+                if isinstance(value, int) and prop.startswith(("size[", "stride[")):
+                    name, _, dim = prop[:-1].partition("[")
+                    numbers.setdefault(f"{self.spell(source)}.{name}()[{dim}]", value)
+        return Observation(facts, numbers, tree.types if tree else {})
+
+    def _differences(self, tree: GuardTree, seen: Observation) -> Iterator[Violation]:
+        facts = seen.facts
+        for (source, prop), expected in tree.facts.items():
+            if expected == DYNAMIC:
+                continue
+            actual = facts.get((source, prop))
+            if actual is None:
+                if prop in ("value", "type", "tensor", "id"):
+                    yield from _other_kind(tree, seen, source, prop, expected)
+            elif actual != expected and _really_differs(prop, expected, actual):
+                guard = tree.by_key[source, prop]
+                if prop in ("type", "id"):
+                    expected, actual = tree.types.get(source, str(expected)), seen.types.get(source, str(actual))
+                yield Violation(source, prop, expected, actual, guard.comment)
+        for shape in tree.shapes:
+            if self.expression(shape.expression).holds(seen.numbers) is False:
+                yield self._shape_violation(shape, seen, None)
+
+    def _shape_violation(self, shape: ShapeGuard, seen: Observation, reason: Reason | None) -> Violation:
+        names = self.expression(shape.expression).names
+        known = [f"{name} = {seen.numbers[name]}" for name in names if name in seen.numbers]
+        return Violation(names[0] if names else "", f"shape {shape.expression}", shape.expression, ", ".join(known), shape.comment, shape, reason)
+
+    def _from_reason(self, entry: Compile, compile: Compile, reason: Reason) -> Violation:
+        """The failure that PyTorch named, with its source spelled as in the guard tree and the new value where another record has it."""
+        tree, seen = entry.guards, self.observe(compile)
+        if reason.family == "shape":
+            for shape in tree.shapes if tree else ():
+                if shape.expression == reason.code or strip(shape.expression) == reason.code:
+                    return self._shape_violation(shape, seen, reason)
+            return self._shape_violation(ShapeGuard(reason.code, reason.comment), seen, reason)
+        source = self._unstripped(entry, tree, reason.source)
+        actual: Fact = seen.facts.get((source, reason.prop), UNKNOWN)
+        if reason.family in ("size", "stride", "rank"):
+            return Violation(source, reason.prop, int(reason.expected), int(reason.actual), reason.comment, reason=reason)
+        if reason.family in ("dtype", "dispatch_keys", "device"):
+            known = tree.facts.get((source, reason.prop), reason.expected) if tree else reason.expected
+            return Violation(source, reason.prop, known, reason.actual if actual == UNKNOWN else actual, reason.comment, reason=reason)
+        if reason.family == "requires_grad":
+            wanted = reason.expected == "1"
+            return Violation(source, reason.prop, wanted, not wanted, reason.comment, reason=reason)
+        if reason.family in ("type", "id"):
+            was = tree.types.get(source, reason.actual) if tree else reason.actual
+            return Violation(source, reason.prop, was, seen.types.get(source, _kind_seen(seen, source)), reason.comment, reason=reason)
+        expected: Fact = reason.expected
+        if reason.prop == "len":
+            expected = int(reason.expected) if reason.expected.isdigit() else reason.expected
+        elif reason.prop.startswith("has "):
+            expected = reason.expected == "True"
+        if reason.prop == "value" and actual == UNKNOWN:
+            actual = _kind_seen(seen, source)
+        if actual == expected:
+            actual = UNKNOWN
+        return Violation(source, reason.prop, expected, actual, reason.comment, reason=reason)
+
+    def _unstripped(self, entry: Compile, tree: GuardTree | None, name: str) -> str:
+        """``x`` of a reason back to ``L['x']``, with the help of the entry's own guards."""
+        if tree is None or not name:
+            return name
+        key = entry.guards_span.digest if entry.guards_span else str(id(entry))
+        table = self.stripped.get(key)
+        if table is None:
+            table = self.stripped[key] = {}
+            for guard in tree.guards:
+                table.setdefault(strip(guard.source), guard.source)
+            for source in (*tree.types, *(item.source for item in entry.inputs)):
+                table.setdefault(strip(source), source)
+        return table.get(name) or table.get(strip(name)) or name
+
+
+def _signature(compile: Compile) -> tuple[object, ...]:
+    """Two compiles with the same signature saw the same facts."""
+    return (
+        compile.guards_span.digest if compile.guards_span else id(compile),
+        tuple((item.source, item.size, item.stride, item.dtype, item.requires_grad) for item in compile.inputs),
+        tuple((symbol.source, symbol.hint) for symbol in compile.symbols),
+    )
+
+
+def _names(reason: Reason, entry: Compile) -> bool:
+    """Whether a reason is about this entry; a reason knows no generation, and those of a compile are all of its own."""
+    label = entry.label.partition("#")[0]
+    return reason.entry == label
+
+
+def _constant_type(text: str) -> str:
+    """The Python type of a constant as written in a guard."""
+    if text in _CONSTANT_TYPES:
+        return _CONSTANT_TYPES[text]
+    if text.lstrip("-").isdigit():
+        return "int"
+    if text[:1] in "'\"":
+        return "str"
+    try:
+        float(text)
+    except ValueError:
+        return {"(": "tuple", "[": "list", "{": "set", "b": "bytes"}.get(text[:1], "")
+    return "float"
+
+
+def _kind_seen(seen: Observation, source: str) -> str:
+    """What ``source`` was on the other side, in words; UNKNOWN if nothing there speaks of it."""
+    facts = seen.facts
+    if (source, "tensor") in facts:
+        return "a tensor"
+    value = facts.get((source, "value"))
+    if isinstance(value, str):
+        return value
+    return seen.types.get(source, "another object" if (source, "type") in facts or (source, "id") in facts else UNKNOWN)
+
+
+def _other_kind(tree: GuardTree, seen: Observation, source: str, prop: str, expected: Fact) -> Iterator[Violation]:
+    """A source that is guarded as one kind of thing in the entry, and as another in the new compile."""
+    facts, comment = seen.facts, tree.by_key[source, prop].comment
+    value, is_tensor = facts.get((source, "value")), (source, "tensor") in facts
+    if prop == "value":
+        type_seen = seen.types.get(source, "")
+        if is_tensor:
+            yield Violation(source, "value", expected, "a tensor", comment)
+        elif value is None and ((source, "type") in facts or (source, "id") in facts):
+            own = _constant_type(str(expected))
+            if own == "NoneType" or (type_seen and own and type_seen != own):
+                yield Violation(source, "value", expected, type_seen or "another object", comment)
+    elif prop == "tensor":
+        if value is not None:
+            yield Violation(source, "type", "a tensor", value, comment)
+        elif (source, "type") in facts:
+            yield Violation(source, "type", "a tensor", seen.types.get(source, "another object"), comment)
+    elif prop == "type" and (source, "tensor") not in tree.facts:
+        own = tree.types.get(source, "")
+        if is_tensor:
+            yield Violation(source, "type", own or "another type", "a tensor", comment)
+        elif isinstance(value, str) and (value == "None" or (own and _constant_type(value) and own != _constant_type(value))):
+            yield Violation(source, "value" if value == "None" else "type", own or "an object", value, comment)
+    elif prop == "id" and (is_tensor or value is not None):
+        yield Violation(source, "value", tree.types.get(source, "an object"), "a tensor" if is_tensor else str(value), comment)
+
+
+def _really_differs(prop: str, expected: Fact, actual: Fact) -> bool:
+    if prop == "tensor":
+        return False  # Tensor against Parameter is no guard of its own
+    if not prop.startswith("marking "):
+        return True
+    if expected is False:  # no mark when it was compiled
+        return actual is not False
+    if actual is False or actual is True or expected is True:
+        return False
+    return not _indices(str(actual)) <= _indices(str(expected))
+
+
+def _indices(text: str) -> set[str]:
+    return {part.strip() for part in text.strip("{}").split(",") if part.strip()}
+
+
+def covers(parent: str, violation: Violation) -> bool:
+    """Whether a violation lies below an object that itself changed, and so follows from that."""
+    return is_below(violation.source, parent)

@@ -1,0 +1,419 @@
+"""Records → Trace: joins attempts, describers and sources, finds where ids start again, and names the frames."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from shapelog import records
+from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
+from shapelog.ids import CompileId
+from shapelog.model import Compile, Frame, GraphBreak, Outcome, Payloads, Rank, Trace
+from shapelog.payloads import reasons as reason_text
+from shapelog.records import Config, Input, Metrics, Stack, StackFrame
+from shapelog.scan import Entry, Reader, Span
+from shapelog.source import OpenTrace, Selection, foreign, open_trace
+
+# Before torch 2.6 the prefix holds a thread id of 15 digits; a process id has seven at most.
+_LARGEST_PROCESS_ID = 1 << 22
+# Kinds that can open another compile under an id that was used before.
+_MAY_BEGIN = frozenset(("dynamo_start", "artifact", "describe_source", "create_symbol"))
+_BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
+_BREAK_REASON = re.compile(r"^(?:Graph Break )?Reason: (.*)$", re.M)
+_LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A compile while its records come in."""
+
+    id: CompileId
+    process: int
+    order: int
+    rank: int | None = None
+    attempt: int = 0
+    started: bool = False
+    finished: bool = False
+    stack: Stack = field(default_factory=Stack)
+    inputs: dict[str, Input] = field(default_factory=dict)
+    symbols: list[records.Symbol] = field(default_factory=list)
+    specializations: list[records.Specialization] = field(default_factory=list)
+    guards_added: list[records.GuardAdded] = field(default_factory=list)
+    automatic: list[records.AutomaticDynamic] = field(default_factory=list)
+    reasons: list[reason_text.Reason] = field(default_factory=list)
+    has_reasons: bool = False
+    breaks: list[GraphBreak] = field(default_factory=list)
+    error: str = ""
+    collectives: list[str] = field(default_factory=list)
+    caches: dict[str, int] = field(default_factory=dict)
+    metrics: Metrics | None = None
+    backward: list[Metrics] = field(default_factory=list)
+    graph_sizes: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
+    graph_span: Span | None = None
+    guards_span: Span | None = None
+    guards_are_list: bool = False
+    code_state_span: Span | None = None
+
+    def restart(self, attempt: int) -> None:
+        """A new attempt repeats the records of the one before, so those are forgotten."""
+        self.attempt = attempt
+        self.inputs.clear()
+        self.symbols.clear()
+        self.specializations.clear()
+        self.guards_added.clear()
+        self.graph_sizes.clear()
+        self.graph_span = None
+
+    def outcome(self) -> Outcome:
+        if self.metrics is None:
+            return Outcome.COMPILED if self.guards_span else Outcome.UNFINISHED
+        if self.metrics.fail_type or self.metrics.fail_reason:
+            limit = _LIMIT.search(self.metrics.fail_type) or _LIMIT.search(self.metrics.fail_reason.split("Developer debug context")[0])
+            return Outcome.LIMIT if limit and not self.started else Outcome.FAILED
+        if self.metrics.has_guarded_code or (self.metrics.has_guarded_code is None and (self.guards_span or self.graph_span)):
+            return Outcome.COMPILED
+        return Outcome.COMPILED if self.guards_span else Outcome.SKIPPED
+
+    def compile(self, payloads: Payloads) -> Compile:
+        return Compile(
+            id=self.id,
+            rank=self.rank,
+            process=self.process,
+            order=self.order,
+            attempts=self.attempt + 1,
+            stack=self.stack,
+            inputs=tuple(self.inputs.values()),
+            symbols=tuple(self.symbols),
+            specializations=tuple(self.specializations),
+            guards_added=tuple(self.guards_added),
+            automatic_dynamic=tuple(self.automatic),
+            reasons=tuple(self.reasons),
+            has_reasons_record=self.has_reasons,
+            breaks=tuple(self.breaks),
+            error=self.error,
+            collectives=tuple(self.collectives),
+            caches=tuple(sorted(self.caches.items())),
+            metrics=self.metrics or Metrics(),
+            backward=tuple(self.backward),
+            outcome=self.outcome(),
+            graph_sizes=self.graph_sizes,
+            payloads=payloads,
+            graph_span=self.graph_span,
+            guards_span=self.guards_span,
+            guards_are_list=self.guards_are_list,
+            code_state_span=self.code_state_span,
+        )
+
+
+@dataclass(slots=True)
+class Process:
+    """What one process wrote: string table, described tensors, and its compiles in order."""
+
+    number: int
+    rank: int | None = None
+    strings: dict[int, str] = field(default_factory=dict)
+    tensors: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    current: dict[tuple[int, int, int], Draft] = field(default_factory=dict)
+    drafts: list[Draft] = field(default_factory=list)
+    generation: int = 1
+
+
+class Builder:
+    """Takes the entries of one file, in order."""
+
+    def __init__(self, reader: Reader, file_rank: int | None) -> None:
+        self.reader = reader
+        self.payloads = Payloads(reader)
+        self.file_rank = file_rank
+        self.processes: dict[int, Process] = {}
+        self.torch_version = ""
+        self.config: Config | None = None
+        self.outside: dict[str, int] = {}
+        self.overlaps: list[str] = []
+        self._handlers: dict[str, Callable[[Draft, Entry, Process], None]] = {
+            "dynamo_start": self._start,
+            "create_symbol": self._symbol,
+            "create_unbacked_symbol": self._unbacked,
+            "guard_added": self._guard_added,
+            "guard_added_fast": self._guard_added,
+            "symbolic_shape_specialization": self._specialization,
+            "dynamo_output_graph": self._graph,
+            "dynamo_guards": self._guards,
+            "dynamo_cpp_guards_str": self._guards,
+            "compilation_metrics": self._metrics,
+            "bwd_compilation_metrics": self._metrics,
+            "chromium_event": self._event,
+            "artifact": self._artifact,
+        }
+
+    def take(self, entry: Entry) -> None:
+        """Never raises for a bad record: it becomes a problem, and the rest goes on."""
+        try:
+            self._take(entry)
+        except Exception as error:
+            text = f"a field of this {entry.kind} record is not as expected ({type(error).__name__}: {error})"
+            self.reader.ledger.add(entry.offset, "bad-record", text, severity=DATA_LOSS)
+
+    def _take(self, entry: Entry) -> None:
+        kind, header = entry.kind, entry.header
+        process = self._process(entry.process)
+        if kind == "describe_tensor":
+            body = header[kind]
+            process.tensors[records.describer_key(body)] = body
+            return
+        if kind == "describe_source":
+            self._source(entry, process)
+            return
+        if kind == "str":
+            text, number = header["str"]
+            process.strings[int(number)] = str(text)
+            return
+        if "rank" in header and process.rank is None and isinstance(header["rank"], int):
+            process.rank = header["rank"]
+        if kind == "artifact" and header["artifact"]["name"] == "torch_version" and entry.payload:
+            self._torch_version(entry.payload)
+            return
+        draft = self._draft_of(entry, process)
+        handler = self._handlers.get(kind)
+        if draft is None or handler is None:
+            self.outside[kind] = self.outside.get(kind, 0) + 1
+        else:
+            handler(draft, entry, process)
+
+    def _process(self, number: int) -> Process:
+        key = number if number <= _LARGEST_PROCESS_ID else 0
+        process = self.processes.get(key)
+        if process is None:
+            process = self.processes[key] = Process(number if key else 0, self.file_rank if not self.processes else None)
+        return process
+
+    def _draft_of(self, entry: Entry, process: Process) -> Draft | None:
+        """The compile that a record belongs to; a new one where an id comes again, None outside of any compile."""
+        header, kind = entry.header, entry.kind
+        frame, number, autograd = header.get("frame_id"), header.get("frame_compile_id"), header.get("compiled_autograd_id")
+        if not isinstance(frame, int) or not isinstance(number, int):
+            if not isinstance(autograd, int):
+                return None
+            frame, number = -1, 0
+        key = (frame, number, autograd if isinstance(autograd, int) else -1)
+        draft = process.current.get(key)
+        attempt = header.get("attempt")
+        if draft is not None and attempt == draft.attempt and kind not in _MAY_BEGIN:
+            return draft
+        attempt = attempt if isinstance(attempt, int) else 0
+        if draft is not None and _begins_anew(draft, kind, header, attempt):
+            if not draft.finished and draft.started and not process.number:
+                self.overlaps.append(str(draft.id))
+            if frame >= 0:
+                process.generation += draft.id.generation == process.generation
+            draft = None
+        if draft is None:
+            generation = process.generation if frame >= 0 else 1
+            made = CompileId(frame, number, key[2] if key[2] >= 0 else None, generation)
+            draft = process.current[key] = Draft(made, process.number, len(process.drafts), attempt=attempt)
+            process.drafts.append(draft)
+        elif attempt > draft.attempt:
+            draft.restart(attempt)
+        if draft.rank is None and isinstance(header.get("rank"), int):
+            draft.rank = header["rank"]
+        return draft
+
+    def _source(self, entry: Entry, process: Process) -> None:
+        body = entry.header["describe_source"]
+        source = str(body["source"])
+        tensor = process.tensors.get(records.describer_key(body))
+        draft = self._draft_of(entry, process)
+        if draft is None:
+            self.outside["describe_source"] = self.outside.get("describe_source", 0) + 1
+        elif tensor is None:
+            self.reader.ledger.add(entry.offset, "missing-record", f"{source} is named, but the tensor itself is not described")
+        elif source not in draft.inputs:
+            draft.inputs[source] = records.described_input(tensor, source)
+
+    def _torch_version(self, span: Span) -> None:
+        text = self.reader.text(span)
+        found = re.search(r'"pytorch_version": "([^"]*)"', text)
+        if found and not self.torch_version:
+            self.torch_version = found[1]
+
+    def _start(self, draft: Draft, entry: Entry, process: Process) -> None:
+        draft.started = True
+        draft.stack = records.stack(entry.header["dynamo_start"].get("stack"), process.strings)
+
+    def _symbol(self, draft: Draft, entry: Entry, process: Process) -> None:
+        draft.symbols.append(records.created_symbol(entry.header["create_symbol"], process.strings))
+
+    def _unbacked(self, draft: Draft, entry: Entry, process: Process) -> None:
+        draft.symbols.append(records.created_unbacked_symbol(entry.header["create_unbacked_symbol"], process.strings))
+
+    def _guard_added(self, draft: Draft, entry: Entry, process: Process) -> None:
+        draft.guards_added.append(records.guard_added(entry.header[entry.kind], process.strings))
+
+    def _specialization(self, draft: Draft, entry: Entry, process: Process) -> None:
+        draft.specializations.append(records.specialized(entry.header["symbolic_shape_specialization"], process.strings))
+
+    def _graph(self, draft: Draft, entry: Entry, process: Process) -> None:
+        sizes = entry.header["dynamo_output_graph"].get("sizes") or {}
+        draft.graph_sizes = {str(name): tuple(value) for name, value in sizes.items() if isinstance(value, list)}
+        draft.graph_span = entry.payload
+
+    def _guards(self, draft: Draft, entry: Entry, process: Process) -> None:
+        is_list = entry.kind == "dynamo_guards"
+        if entry.payload is None or (is_list and (draft.guards_span or entry.payload.end - entry.payload.start < 16)):
+            return  # with the C++ guard manager the list is empty
+        draft.guards_span, draft.guards_are_list = entry.payload, is_list
+
+    def _metrics(self, draft: Draft, entry: Entry, process: Process) -> None:
+        body = entry.header[entry.kind]
+        metrics = records.metrics(body)
+        if self.config is None and isinstance(body.get("dynamo_config"), str):
+            self.config = records.config_of(body["dynamo_config"], body.get("compiler_config"))
+        self.torch_version = self.torch_version or metrics.torch_version
+        failed_limit = entry.kind == "bwd_compilation_metrics" and metrics.is_forward is None and bool(metrics.fail_type)
+        is_backward = entry.kind == "bwd_compilation_metrics" and not failed_limit
+        if is_backward or draft.metrics is not None:
+            draft.backward.append(metrics)
+        else:
+            draft.metrics = metrics
+            draft.finished = True
+
+    def _event(self, draft: Draft, entry: Entry, process: Process) -> None:
+        event = records.automatic_dynamic(self.reader.text(entry.payload, entry.offset)) if entry.payload else None
+        if event:
+            draft.automatic.append(event)
+
+    def _artifact(self, draft: Draft, entry: Entry, process: Process) -> None:
+        name = entry.header["artifact"]["name"]
+        if name.endswith("_code_state"):
+            draft.code_state_span = entry.payload or draft.code_state_span
+        elif name.endswith(("_hit", "_miss", "_bypass")):
+            draft.caches[name] = draft.caches.get(name, 0) + 1
+        elif entry.payload is not None:
+            self._text_artifact(draft, name, self.reader.text(entry.payload, entry.offset), entry)
+
+    def _text_artifact(self, draft: Draft, name: str, text: str, entry: Entry) -> None:
+        if name == "recompile_reasons":
+            draft.reasons.extend(map(reason_text.parse, reason_text.split(text)))
+            draft.has_reasons = True
+        elif name == "dynamo_graph_break_reason":
+            attempt = entry.header.get("attempt")
+            draft.breaks.append(_graph_break(text, attempt if isinstance(attempt, int) else 0))
+        elif name in ("dynamo_error", "eager_compile_backwards_failure"):
+            draft.error = text
+        elif name == "compiler_collective":
+            draft.collectives.append(text)
+
+    def ranks(self) -> list[Rank]:
+        found = []
+        for process in self.processes.values():
+            rank = process.rank if self.file_rank is None else self.file_rank
+            compiles = [draft.compile(self.payloads) for draft in process.drafts]
+            found.append(Rank(rank, process.number, tuple(_frames(compiles, rank))))
+        return found
+
+
+def _begins_anew(draft: Draft, kind: str, header: dict[str, Any], attempt: int) -> bool:
+    """Whether a record with the id of ``draft`` opens another compile. The reasons come before the start, the backward after the metrics."""
+    if kind == "dynamo_start":
+        return draft.started or draft.finished
+    if draft.started and kind != "artifact":
+        return False
+    if kind == "artifact" and header["artifact"].get("name") == "recompile_reasons":
+        return draft.started or draft.finished or draft.has_reasons
+    if kind in ("describe_source", "create_symbol") and attempt == 0:
+        return draft.finished and not draft.started  # exported programs have no start
+    return False
+
+
+def _graph_break(text: str, attempt: int) -> GraphBreak:
+    place = _BREAK_PLACE.search(text)
+    reason = _BREAK_REASON.search(text)
+    words = reason[1].strip() if reason else text.strip().split("\n", 1)[0]
+    return GraphBreak(words, StackFrame(place[1], int(place[2]), "") if place else None, text, attempt)
+
+
+def _frames(compiles: Iterable[Compile], rank: int | None) -> list[Frame]:
+    grouped: dict[tuple[int, int | None, int], list[Compile]] = {}
+    for compile in compiles:
+        autograd = compile.id.autograd
+        grouped.setdefault((compile.id.generation, autograd, compile.id.frame), []).append(compile)
+    frames = []
+    for (generation, _, number), members in grouped.items():
+        file, line, name = _code_of(members)
+        frames.append(Frame(number, rank, members[0].process, generation, name, file, line, tuple(members)))
+    return frames
+
+
+def _code_of(compiles: list[Compile]) -> tuple[str, int, str]:
+    """The code object of a frame; a compile that hit the limit leaves its name out, so the earlier ones are asked."""
+    for compile in compiles:
+        if compile.metrics.code_name:
+            return compile.metrics.code_file, compile.metrics.code_line, compile.metrics.code_name
+    for compile in compiles:
+        frames = compile.stack.frames
+        if frames and "/torch/_dynamo/" not in frames[-1].file:
+            return frames[-1].file, frames[-1].line, frames[-1].name
+    return "", 0, ""
+
+
+def load(selection: Selection, strict: bool = False) -> Trace:
+    """Read every file of a run. Raises ShapelogError when not one of them holds a trace record."""
+    ranks: list[Rank] = []
+    readers: list[Reader] = []
+    builders: list[Builder] = []
+    problems: list[Problem] = []
+    for file in selection.files:
+        opened = open_trace(file)
+        reader = Reader(opened, strict)
+        builder = Builder(reader, file.rank)
+        for entry in reader.entries():
+            builder.take(entry)
+        if not reader.ledger.readable_records:
+            problem = foreign(file.name, bytes(opened.data[:4096]))
+            if len(selection.files) == 1:
+                raise ShapelogError(problem)
+            problems.append(Problem("foreign-file", problem, file.name, severity=DATA_LOSS))
+        readers.append(reader)
+        builders.append(builder)
+        ranks.extend(builder.ranks())
+        problems.extend(_file_problems(builder, opened))
+    version = next((builder.torch_version for builder in builders if builder.torch_version), "")
+    config = next((builder.config for builder in builders if builder.config), Config())
+    seen = {kind for reader in readers for kind in reader.ledger.records}
+    return Trace(
+        name=", ".join(file.name for file in selection.files),
+        ranks=tuple(ranks),
+        torch_version=version,
+        version_guess="" if version else _guess(seen, ranks),
+        config=config,
+        notes=selection.notes,
+        readers=tuple(readers),
+        build_problems=tuple(problems),
+    )
+
+
+def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
+    found = []
+    if len(builder.processes) > 1:
+        numbers = ", ".join(str(number) for number in builder.processes)
+        text = f"records of {len(builder.processes)} processes ({numbers}) in one file, as forked children write; they are told apart"
+        found.append(Problem("mixed-processes", text, opened.name, count=len(builder.processes), severity=INFO))
+    if builder.overlaps:
+        ids = ", ".join(dict.fromkeys(builder.overlaps))
+        text = f"compile {ids} was started again before it ended: processes or threads that cannot be told apart wrote this file"
+        found.append(Problem("overlapping-compiles", text, opened.name, count=len(builder.overlaps)))
+    if builder.outside:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(builder.outside.items()))
+        text = f"records outside of any compile, as export and compiled autograd of old versions write: {kinds}"
+        found.append(Problem("outside-compiles", text, opened.name, count=sum(builder.outside.values()), severity=INFO))
+    return found
+
+
+def _guess(seen: set[str], ranks: list[Rank]) -> str:
+    """Which torch a trace without a version looks like, from the records it holds."""
+    if "chromium_event" not in seen and "create_symbol" not in seen:
+        return "2.5 or older"
+    symbols = [symbol.name for rank in ranks for frame in rank.frames for compile in frame.compiles for symbol in compile.symbols]
+    if any(re.fullmatch(r"s[0-9]", name) for name in symbols):
+        return "2.6 or 2.7"
+    return "2.6 to 2.12"

@@ -1,0 +1,39 @@
+"""The shapes that analyses answer in: findings of a rule, and tables."""
+
+from dataclasses import dataclass
+
+from shapelog.rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that fired: one sentence, the compile and place it is about, and named details. Plain text, to be escaped by reporters."""
+
+    rule: Rule
+    sentence: str
+    compile: str = ""
+    place: str = ""
+    details: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A table's column; numbers are aligned to the right, and one column may take what width is left."""
+
+    name: str
+    is_number: bool = False
+    is_wide: bool = False
+
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of one kind, most important first. Floats are seconds."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""

@@ -1,0 +1,1 @@
+"""The small languages inside payloads: guards, graphs, reasons, sources, expressions."""

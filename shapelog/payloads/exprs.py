@@ -1,0 +1,161 @@
+"""Guard expressions over sizes, from an untrusted file: evaluated with a small ``ast`` walker, never with ``eval``.
+
+The forms are those of torch's Python and sympy printers: ``2 <= L['x'].size()[0] <= 30``, ``Eq(Mod(s0, 8), 0)``.
+"""
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+Value = int | float | bool
+
+_COMPARE: dict[type[ast.cmpop], Callable[[Value, Value], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_BINARY: dict[type[ast.operator], Callable[[Value, Value], Value]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+}
+_CALL: dict[str, Callable[..., Value]] = {
+    "Eq": operator.eq,
+    "Ne": operator.ne,
+    "Lt": operator.lt,
+    "Le": operator.le,
+    "Gt": operator.gt,
+    "Ge": operator.ge,
+    "Mod": operator.mod,
+    "PythonMod": operator.mod,
+    "FloorDiv": operator.floordiv,
+    "CeilDiv": lambda a, b: -(-a // b),
+    "CleanDiv": operator.floordiv,
+    "IntTrueDiv": operator.truediv,
+    "Max": max,
+    "Min": min,
+    "max": max,
+    "min": min,
+    "abs": abs,
+    "Abs": abs,
+    "And": lambda *values: all(values),
+    "Or": lambda *values: any(values),
+    "Not": operator.not_,
+    "isnan": math.isnan,
+    "floor": math.floor,
+    "ceil": math.ceil,
+}
+_LARGEST_POWER = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A parsed guard. ``names`` are the sources in it, spelled as ``ast.unparse`` spells them."""
+
+    text: str
+    tree: ast.expr | None
+    names: tuple[str, ...]
+
+    def holds(self, values: Mapping[str, Value]) -> bool | None:
+        """Whether the guard holds for these values; None if a source is missing or the form is not known."""
+        if self.tree is None:
+            return None
+        try:
+            result = _evaluate(self.tree, values)
+        except (ArithmeticError, TypeError, ValueError, RecursionError):
+            return None
+        return None if result is None else bool(result)
+
+
+def parse(text: str) -> Expression:
+    """Never raises: what cannot be parsed has no tree, and holds for nobody knows what."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        names: list[str] = []
+        _collect(tree, names)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Expression(text, None, ())
+    return Expression(text, tree, tuple(dict.fromkeys(names)))
+
+
+def canonical(source: str) -> str:
+    """A source spelled as in ``Expression.names``."""
+    try:
+        return ast.unparse(ast.parse(source, mode="eval"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+
+
+def _is_function(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in _CALL or isinstance(node, ast.Attribute) and node.attr in ("isnan", "floor", "ceil")
+
+
+def _collect(node: ast.AST, names: list[str]) -> None:
+    if isinstance(node, ast.Call) and _is_function(node.func):
+        for argument in node.args:
+            _collect(argument, names)
+    elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
+        names.append(ast.unparse(node))
+    else:
+        for child in ast.iter_child_nodes(node):
+            _collect(child, names)
+
+
+def _evaluate(node: ast.expr, values: Mapping[str, Value]) -> Value | None:
+    """None is "not known", and spreads."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, (int, float)) else None
+    if isinstance(node, ast.Call) and _is_function(node.func):
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr  # type: ignore[attr-defined]
+        arguments = [_evaluate(argument, values) for argument in node.args]
+        return None if None in arguments or not arguments else _CALL[name](*arguments)
+    if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
+        return values.get(ast.unparse(node))
+    if isinstance(node, ast.Compare):
+        return _compared(node, values)
+    if isinstance(node, ast.BoolOp):
+        parts = [_evaluate(value, values) for value in node.values]
+        decisive = isinstance(node.op, ast.Or)
+        if any(part is not None and bool(part) is decisive for part in parts):
+            return decisive
+        return None if None in parts else not decisive
+    if isinstance(node, ast.UnaryOp):
+        inner = _evaluate(node.operand, values)
+        if inner is None:
+            return None
+        return not inner if isinstance(node.op, ast.Not) else -inner if isinstance(node.op, ast.USub) else inner
+    if isinstance(node, ast.BinOp):
+        return _binary(node, values)
+    return None
+
+
+def _compared(node: ast.Compare, values: Mapping[str, Value]) -> bool | None:
+    left = _evaluate(node.left, values)
+    unknown = False
+    for operation, right_node in zip(node.ops, node.comparators, strict=True):
+        right = _evaluate(right_node, values)
+        compare = _COMPARE.get(type(operation))
+        if left is None or right is None or compare is None:
+            unknown = True
+        elif not compare(left, right):
+            return False
+        left = right
+    return None if unknown else True
+
+
+def _binary(node: ast.BinOp, values: Mapping[str, Value]) -> Value | None:
+    left, right = _evaluate(node.left, values), _evaluate(node.right, values)
+    if left is None or right is None:
+        return None
+    if isinstance(node.op, ast.Pow):
+        return left**right if abs(right) <= _LARGEST_POWER and abs(left) < 1 << 40 else None
+    operation = _BINARY.get(type(node.op))
+    return operation(left, right) if operation else None

@@ -1,0 +1,203 @@
+"""The captured graph (``dynamo_output_graph``), as fx prints it → its inputs, operations, and a key that similar graphs share.
+
+Similar: the same sequence of torch operations with the same data flow on tensor inputs of the same dtype and rank. Numbers, symbolic
+numbers, ``torch.Size`` and size arithmetic do not count; bools, strings and dtypes do.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_FORWARD = re.compile(r"^(\s*)def (\w+)\(self(?:, )?(.*?)\)(?: -> .*)?:\s*$", re.S)
+_PARAMETER = re.compile(r'(\w+)(?:: "([^"]*)")?(?: = [^,]*)?(?:, |$)')
+_ASSIGN = re.compile(r'^(\w+)(?:: "([^"]*)")? = (.*)$', re.S)
+_FILE = re.compile(r"^# File: (.*?):(\d+) in (.*?), code: (.*)$")
+_TOKEN = re.compile(r"""[A-Za-z_][\w.]*|"[^"]*"|'[^']*'|(?<![\w)\]] )-?\d+(?:\.\d*)?(?:e[+-]?\d+)?|\d+(?:\.\d*)?(?:e[+-]?\d+)?|\S""")
+_TENSOR = re.compile(r"^(\w+)\[([^\]]*)\]")
+_SIZE_CALL = re.compile(r"^(\w+)\.(?:size|stride|numel|dim|storage_offset)\(.*\)$|^(\w+)\.(?:shape|ndim)$")
+_NEUTRAL = frozenset(("slice", "None", "True", "False", "operator", "int", "float", "min", "max", "sum"))
+_ASSERTS = ("torch._check", "_assert_scalar", "sym_constrain_range", "torch.sym_", "_operator.")
+_NUMBERS = re.compile(r"[(\[]#(?:,#)*,?[)\]]")
+_KERNEL = re.compile(r"triton_kernel_wrapper_(?:mutation|functional)\(kernel_idx = (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A graph input: its name and what fx wrote about it, ``f32[s0, 8][8, 1]cpu`` or ``Sym(s0)``."""
+
+    name: str
+    annotation: str
+
+    @property
+    def is_number(self) -> bool:
+        return self.annotation.startswith("Sym(")
+
+
+@dataclass(frozen=True, slots=True)
+class UserLine:
+    """A line of user code that a part of the graph was made from."""
+
+    file: str
+    line: int
+    name: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """One captured graph. ``key`` is "" when it holds no operation but size arithmetic; ``statements`` is its text for diffs."""
+
+    placeholders: tuple[Placeholder, ...]
+    statements: tuple[str, ...]
+    key: str
+    op_count: int
+    user_lines: tuple[UserLine, ...]
+    triton_kernels: tuple[int, ...] = ()
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether any input is symbolic or has a symbolic size."""
+        return any(re.search(r"\b[suz]\w*\d+\b", item.annotation.split("]")[0]) for item in self.placeholders)
+
+
+class _Normalizer:
+    """Renames values by order of appearance and erases numbers, so that similar graphs read the same."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, str] = {}
+        self.inputs: dict[str, str] = {}
+        self.made = 0
+
+    def add_inputs(self, placeholders: tuple[Placeholder, ...]) -> None:
+        for item in placeholders:
+            self.inputs[item.name] = "#" if item.is_number else _kind_of(item.annotation)
+
+    def statement(self, target: str, annotation: str, expression: str) -> bool:
+        """Take one assignment in; False if it is no torch operation."""
+        if expression in self.inputs:
+            self.inputs[target] = self.inputs[expression]
+            return False
+        if expression in self.names:
+            self.names[target] = self.names[expression]
+            return False
+        if annotation.startswith("Sym(") or self._is_arithmetic(annotation, expression):
+            self.names[target] = "#"
+            return False
+        text = self._normal(expression)
+        self.names[target] = f"v{self.made}"
+        self.made += 1
+        self.lines.append(text)
+        return True
+
+    def other(self, text: str) -> None:
+        self.lines.append(self._normal(text))
+
+    def returned(self, text: str) -> None:
+        values = [token for token in _TOKEN.findall(text) if token in self.names or token in self.inputs]
+        self.lines.append("return " + ",".join(name for name in map(self._name, values) if name != "#"))
+
+    def _is_arithmetic(self, annotation: str, expression: str) -> bool:
+        if annotation:
+            return False
+        if _SIZE_CALL.match(expression) or expression.startswith("torch.Size(") or any(word in expression for word in _ASSERTS):
+            return True
+        names = [token.partition(".")[0] for token in _TOKEN.findall(expression) if token[0].isalpha() or token[0] == "_"]
+        values = [name for name in names if name not in _NEUTRAL]
+        return bool(values) and all((self.names.get(name) or self.inputs.get(name)) == "#" for name in values)
+
+    def _name(self, token: str) -> str:
+        known = self.names.get(token)
+        if known is not None:
+            return known
+        kind = self.inputs.get(token)
+        if kind is None:
+            return token
+        if kind == "#":
+            return "#"
+        name = f"v{self.made}<{kind}>"
+        self.names[token] = name
+        self.made += 1
+        for other, same in self.inputs.items():  # the alias that fx makes of each placeholder
+            if other != token and same is kind and other.lower() == token.lower():
+                self.names[other] = name
+        return name
+
+    def _normal(self, expression: str) -> str:
+        parts: list[str] = []
+        for token in _TOKEN.findall(expression):
+            first = token[0]
+            if first.isdigit() or (first == "-" and len(token) > 1):
+                parts.append("#")
+            elif first.isalpha() or first == "_":
+                root, dot, rest = token.partition(".")
+                named = self._name(root)
+                parts.append(named if named == "#" and not dot else named + dot + rest)
+            else:
+                parts.append(token)
+        text = "".join(f" {part} " if part[0].isalpha() else part for part in parts)
+        text = text.replace(" ", "").replace("torch.Size", "").replace(".size()", "#").replace(".shape", "#")
+        while (shorter := _NUMBERS.sub("#", text)) != text:
+            text = shorter
+        return text
+
+
+def _kind_of(annotation: str) -> str:
+    match = _TENSOR.match(annotation)
+    if not match:
+        return annotation
+    return f"{match[1]}:{len(match[2].split(',')) if match[2].strip() else 0}"
+
+
+def parse(text: str) -> Graph:
+    """A graph from its printed form. Never raises: what is not a known statement counts as an operation of its own."""
+    normalizer = _Normalizer()
+    inputs: list[Placeholder] = []
+    statements: list[str] = []
+    user_lines: dict[UserLine, None] = {}
+    kernels: list[int] = []
+    operations = 0
+    for line in _logical_lines(text):
+        if line.startswith("#"):
+            match = _FILE.match(line)
+            if match:
+                user_lines.setdefault(UserLine(match[1], int(match[2]), match[3], match[4]))
+            continue
+        header = _FORWARD.match(line)
+        if header:
+            own = tuple(Placeholder(name, annotation) for name, annotation in _PARAMETER.findall(header[3]))
+            normalizer.add_inputs(own)
+            inputs.extend(own if not inputs else ())
+            continue
+        statements.append(line)
+        main = line.split(";  ", 1)[0]
+        kernels.extend(int(index) for index in _KERNEL.findall(main))
+        assign = _ASSIGN.match(main)
+        if assign:
+            operations += normalizer.statement(assign[1], assign[2] or "", assign[3])
+        elif main.startswith("return "):
+            normalizer.returned(main[7:])
+        elif not main.startswith("class "):
+            normalizer.other(main)
+            operations += not any(word in main for word in _ASSERTS)
+    key = hashlib.md5("\n".join(normalizer.lines).encode(), usedforsecurity=False).hexdigest() if operations else ""
+    return Graph(tuple(inputs), tuple(statements), key, operations, tuple(user_lines), tuple(kernels))
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Stripped lines without blank ones; the ``def`` line goes on until its colon."""
+    pending = ""
+    for raw in text.split("\n"):
+        line = raw.strip()
+        if pending:
+            pending += " " + line
+            if line.endswith(":"):
+                yield pending
+                pending = ""
+        elif line.startswith("def ") and not line.endswith(":"):
+            pending = line
+        elif line:
+            yield line
+    if pending:
+        yield pending

@@ -1,0 +1,295 @@
+"""The guard tree (``dynamo_cpp_guards_str``) and the guard list of old versions (``dynamo_guards``) → facts and shape guards.
+
+One line of the tree is ``| | +- KIND: text  # user line  # file:line in function``; the manager above it bears the source.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import orjson
+
+_LINE = re.compile(r"^((?:\| )*)\+- (.*)$")
+_MANAGER = re.compile(
+    r"^(?:KeyManager: |ValueManager: )?\w*GuardManager: source=(.*?)(?:, accessed_by=\w+(?:\(.*?\))?)?(?:, type=(<.*?>))?(?:, tag_safe=\(.*\))?$", re.S
+)
+_LEAF = re.compile(r"^([A-Z][A-Z0-9_]*): (.*)$", re.S)
+_COMMENT = re.compile(r"\s+# ")
+_WHERE = re.compile(r"^(?P<file>[^\s()]+\.py|<[^>]*>):(?P<line>\d+) in (?P<name>\S+)")
+_TENSOR = re.compile(
+    r", (?P<type>[\w.]+), (?P<keys>DispatchKeySet\(.*?\)|\w+), (?P<dtype>torch\.\w+), device=(?P<device>[^,]+), "
+    r"requires_grad=(?P<grad>True|False), size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
+)
+_OBJECT = re.compile(r"^___check_(obj|type)_id\((.*), (\d+)\)(?:, type=(.*?))?$", re.S)
+_LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)\) (==|!=) (\d+)$", re.S)
+_CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), (?P<dict>.*?)\)|(?:set|frozenset)\.__contains__\((?P<set>.*?), (?P<item>.*)\))$", re.S)
+_HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$", re.S)
+# Some versions put the hint behind the comment, some behind the guard itself.
+HINT = re.compile(r"\s*\(HINT: .*\)\s*$", re.S)
+_AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", "CURRENT_DEVICE")
+SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
+DYNAMIC = "dynamic"
+
+Fact = int | str | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of user code as a guard's comment names it; the file is shortened by PyTorch, so it is not absolute."""
+
+    file: str
+    line: int
+    name: str
+    code: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One leaf: the property of a source that it fixes, and the value; ``text`` is the guard as PyTorch wrote it.
+
+    ``value`` is ``DYNAMIC`` for a dim that is free. Properties: ``size[0]``, ``stride[0]``, ``dtype``, ``value``, ``type``, ``id``, ...
+    """
+
+    kind: str
+    source: str
+    text: str
+    facts: tuple[tuple[str, Fact], ...]
+    comment: str = ""
+
+    @property
+    def place(self) -> Place | None:
+        return place_of(self.comment)
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeGuard:
+    """A guard over sizes: its expression over sources, and the comment that tells where it comes from."""
+
+    expression: str
+    comment: str
+
+    @property
+    def place(self) -> Place | None:
+        return place_of(self.comment)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardTree:
+    """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source where it is written."""
+
+    guards: tuple[Guard, ...]
+    shapes: tuple[ShapeGuard, ...]
+    types: dict[str, str]
+    unread: tuple[str, ...] = ()
+    facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
+    by_key: dict[tuple[str, str], Guard] = field(default_factory=dict)
+
+
+def place_of(comment: str) -> Place | None:
+    """The user's line in a guard comment ``code  # file:line in function``, the last one when it names several."""
+    found = None
+    for part in re.split(r"(?:^|\s)# | and ", comment):
+        match = _WHERE.match(part.strip())
+        if match and (found is None or not match["file"].startswith(("_dynamo/", "_functorch/"))):
+            code = comment.split("  # ")[0].strip() if "  # " in comment else ""
+            found = Place(match["file"], int(match["line"]), match["name"], code.removeprefix("# "))
+            if not match["file"].startswith(("_dynamo/", "_functorch/")):
+                break
+    return found
+
+
+def split_comment(text: str) -> tuple[str, str]:
+    """(guard, comment) of a leaf. A ``#`` inside a string constant of the guard is no comment."""
+    for match in _COMMENT.finditer(text):
+        code = text[: match.start()]
+        single, double = code.count("'"), code.count('"')
+        if not (single % 2 or double % 2) or (single % 2 and double and not double % 2):
+            return code.rstrip(), text[match.end() :].strip()
+    return text.rstrip(), ""
+
+
+def parse_tree(text: str) -> GuardTree:
+    """The C++ guard tree. Lines of a form that is not known are kept in ``unread``."""
+    guards: list[Guard] = []
+    shapes: list[ShapeGuard] = []
+    types: dict[str, str] = {}
+    unread: list[str] = []
+    sources: list[str] = [""]
+    for depth, body in _lines(text):
+        del sources[depth + 1 :]
+        sources.extend([sources[-1]] * (depth + 1 - len(sources)))
+        leaf = _LEAF.match(body)
+        if leaf:
+            code, comment = split_comment(leaf[2])
+            code = HINT.sub("", code) if "(HINT" in code else code
+            source = sources[depth]
+            if leaf[1] in SHAPE_KINDS and (depth == 0 or not source) and not any(word in code for word in _AMBIENT):
+                shapes.append(ShapeGuard(code, comment))
+            else:
+                guards.append(Guard(leaf[1], source, code, tuple(facts_of(leaf[1], code, source)), comment))
+            continue
+        manager = _MANAGER.match(body)
+        if manager:
+            sources.append(manager[1])
+            if manager[2]:
+                types[manager[1]] = type_name(manager[2])
+        elif body != "RootGuardManager" and not body.startswith("KeyValueManager"):
+            unread.append(body)
+        else:
+            sources.append(sources[-1] if depth else "")
+    return _finished(guards, shapes, types, unread)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """(depth, content) of each node; a leaf whose constant holds a newline goes on without a ``+-`` of its own."""
+    depth, parts = -1, [""]
+    for line in text.split("\n"):
+        match = _LINE.match(line)
+        if match:
+            if depth >= 0:
+                yield depth, "\n".join(parts)
+            depth, parts = len(match[1]) // 2, [match[2]]
+        elif depth >= 0 and line and not line.startswith("Guard latency"):
+            parts.append(line)
+    if depth >= 0:
+        yield depth, "\n".join(parts)
+
+
+def parse_list(text: str) -> GuardTree:
+    """``dynamo_guards``: a JSON list of ``{"code": ...}``, all guards in versions without the C++ tree. Raises ValueError."""
+    guards: list[Guard] = []
+    shapes: list[ShapeGuard] = []
+    for item in orjson.loads(text):
+        for code in str(item.get("code", "")).split("\n") if isinstance(item, dict) else ():
+            guard, comment = split_comment(code)
+            kind, source = _kind_and_source(guard)
+            if kind == "LAMBDA_GUARD" and not any(word in guard for word in _AMBIENT) and ("size()" in guard or "stride()" in guard):
+                shapes.append(ShapeGuard(guard, comment))
+            elif guard:
+                guards.append(Guard(kind, source, guard, tuple(facts_of(kind, guard, source)), comment))
+    return _finished(guards, shapes, {}, [])
+
+
+_LIST_KINDS = (
+    (re.compile(r"^check_tensor\((.*?), (?:Tensor|Parameter|Buffer|[\w.]+), DispatchKeySet"), "TENSOR_MATCH"),
+    (re.compile(r"^___check_type_id\((.*), \d+\)"), "TYPE_MATCH"),
+    (re.compile(r"^___check_obj_id\((.*), \d+\)"), "ID_MATCH"),
+    (re.compile(r"^len\((.*)\) == \d+$"), "LENGTH_CHECK"),
+    (re.compile(r"^(?:not )?hasattr\((.*), '[^']*'\)"), "NO_HASATTR"),
+    (re.compile(r"^___check_global_state\(\)"), "GLOBAL_STATE"),
+    (re.compile(r"^((?:[LG]\[.*?\]|[A-Za-z_]\w*)[^<>=()]*) == [^=]*$"), "EQUALS_MATCH"),
+)
+
+
+def _kind_and_source(guard: str) -> tuple[str, str]:
+    for pattern, kind in _LIST_KINDS:
+        match = pattern.match(guard)
+        if match and not (kind == "EQUALS_MATCH" and "size()" in guard):
+            return kind, match[1] if match.groups() else ""
+    return "LAMBDA_GUARD", ""
+
+
+def _finished(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, str], unread: list[str]) -> GuardTree:
+    facts: dict[tuple[str, str], Fact] = {}
+    by_key: dict[tuple[str, str], Guard] = {}
+    for guard in guards:
+        for name, value in guard.facts:
+            facts.setdefault((guard.source, name), value)
+            by_key.setdefault((guard.source, name), guard)
+    return GuardTree(tuple(guards), tuple(shapes), types, tuple(unread), facts, by_key)
+
+
+def type_name(text: str) -> str:
+    """``<class 'torch.nn.modules.linear.Linear'>`` → ``torch.nn.modules.linear.Linear``."""
+    return text[8:-2] if text.startswith("<class '") else text
+
+
+def facts_of(kind: str, code: str, source: str) -> Iterator[tuple[str, Fact]]:
+    """The properties of ``source`` that one leaf fixes; none for a form that says nothing comparable."""
+    if kind == "TENSOR_MATCH":
+        yield from _tensor_facts(code)
+    elif kind == "GLOBAL_STATE":
+        yield from _global_facts(code)
+    elif kind in ("TYPE_MATCH", "ID_MATCH"):
+        match = _OBJECT.match(code)
+        if match:
+            yield ("id" if match[1] == "obj" else "type"), match[3]
+        else:
+            yield from _equality(code, source)
+    elif kind in ("LENGTH_CHECK", "DICT_LENGTH", "TUPLE_ITERATOR_LEN"):
+        length = _LENGTH.match(code)
+        if length:
+            yield "len", int(length[3])
+        elif code.startswith("not "):
+            yield "len", 0
+        elif " == " in code:
+            yield from _equality(code, source, "len")
+    elif kind in ("DICT_CONTAINS", "SET_CONTAINS"):
+        found = _CONTAINS.match(code)
+        if found:
+            yield f"has {found['key'] or found['item']}", not found[1]
+    elif "hasattr(" in code[:12]:
+        attribute = _HASATTR.match(code)
+        if attribute:
+            present = (attribute[1] is None) == (attribute[4] != "False")
+            yield (f"marking {attribute[3]}" if attribute[3].startswith("_dynamo_") else f"has attribute {attribute[3]}"), present
+    elif kind in ("DYNAMIC_INDICES", "DIMENSION_DYNAMIC_MARKING_GUARD"):
+        marked = re.search(r"\.(_dynamo_\w+)\.issubset\((\{.*?\})\)", code)
+        if marked:
+            yield f"marking {marked[1]}", marked[2]
+    elif kind == "RANGE_ITERATOR_MATCH":
+        yield from _equality(code, source, "range")
+    elif kind == "DEFAULT_DEVICE":
+        yield from _equality(code, "utils_device.CURRENT_DEVICE", "default device")
+    elif kind in ("OBJECT_ALIASING", "NO_TENSOR_ALIASING", *SHAPE_KINDS):
+        return
+    else:
+        yield from _equality(code, source)
+
+
+def _equality(code: str, source: str, name: str = "value") -> Iterator[tuple[str, Fact]]:
+    """``S == constant``, ``S is None`` and the like."""
+    rest = code[len(source) :] if source and code.startswith(source) else ""
+    if rest.startswith(" is "):
+        yield name, rest[4:]
+    elif rest.startswith(" == "):
+        yield name, rest[4:]
+    elif " == " in code:
+        yield name, code.split(" == ", 1)[1]
+
+
+def _tensor_facts(code: str) -> Iterator[tuple[str, Fact]]:
+    match = _TENSOR.search(code)
+    if not match:
+        return
+    sizes = [part.strip() for part in match["size"].split(",") if part.strip()]
+    strides = [part.strip() for part in match["stride"].split(",") if part.strip()]
+    yield "tensor", match["type"].rsplit(".", 1)[-1]
+    yield "rank", len(sizes)
+    yield "dtype", match["dtype"].removeprefix("torch.")
+    yield "dispatch keys", match["keys"]
+    yield "device", match["device"]
+    yield "requires_grad", match["grad"] == "True"
+    for name, parts in (("size", sizes), ("stride", strides)):
+        for dim, part in enumerate(parts):
+            yield f"{name}[{dim}]", int(part) if part.lstrip("-").isdigit() else DYNAMIC
+
+
+def _global_facts(code: str) -> Iterator[tuple[str, Fact]]:
+    """``___check_global_state() against {json}``, torch 2.13 and later: each field of the state at compile time."""
+    _, _, state = code.partition(" against ")
+    if not state:
+        return
+    try:
+        fields = orjson.loads(state)
+    except orjson.JSONDecodeError:
+        return
+    for name, value in fields.items() if isinstance(fields, dict) else ():
+        if name == "autocast_state" and isinstance(value, dict):
+            for part, inner in value.items():
+                yield f"autocast {part}", str(inner)
+        else:
+            yield str(name), value if isinstance(value, (bool, int)) else str(value)

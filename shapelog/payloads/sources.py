@@ -1,0 +1,50 @@
+"""Source expressions, Dynamo's names for where a value comes from: ``L['x']``, ``L['self']._parameters['weight']``, ``G['N']``."""
+
+import re
+
+_LOCAL = re.compile(r"L\[\s*['\"](.*?)['\"]\s*\]")
+_MODULE_DICT = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]+)'\]")
+_WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*)\)$")
+_IMPORT = re.compile(r"G\['__import_([^']*)'\]")
+_GLOBAL = re.compile(r"G\['([^']*)'\]")
+_TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d+)\]$", re.S)
+_NOT_NAME = re.compile(r"[^a-zA-Z0-9]+")
+
+
+def strip(text: str) -> str:
+    """What torch 2.8 and later make of a recompile reason: ``L['x']`` becomes ``x`` everywhere in the text."""
+    return _LOCAL.sub(r"\1", text)
+
+
+def friendly(source: str) -> str:
+    """The source as its user would write it: ``L['self']._modules['lin']._parameters['weight']`` is ``self.lin.weight``."""
+    wrapped = _WRAPPER.match(source)
+    text = _LOCAL.sub(r"\1", wrapped[1] if wrapped else source)
+    text = _MODULE_DICT.sub(r".\1", text)
+    text = _IMPORT.sub(lambda match: match[1].replace("_dot_", "."), text)
+    return _GLOBAL.sub(r"\1", text)
+
+
+def unwrapped(source: str) -> str:
+    """The Python value behind a source that Dynamo made a tensor of: ``___as_tensor(L['lr'])`` is ``L['lr']``."""
+    match = _WRAPPER.match(source.removesuffix(".item()"))
+    return match[1] if match else source
+
+
+def is_below(source: str, parent: str) -> bool:
+    """Whether ``source`` is reached through ``parent``: an attribute, item, key or part of it."""
+    if len(source) > len(parent) and source.startswith(parent):
+        return source[len(parent)] in ".["
+    return source != parent and f"({parent})" in source
+
+
+def tensor_part(source: str) -> tuple[str, str, int] | None:
+    """(tensor, "size" or "stride", dim) of a symbol's source such as ``L['x'].size()[0]``, None for a plain int or float."""
+    match = _TENSOR_PART.match(source)
+    return (match[1], match[2], int(match[3])) if match else None
+
+
+def placeholder(source: str) -> str:
+    """The name that a graph input made of ``source`` bears. Lossy: ``L['a']['b']`` and ``L['a_b']`` share one."""
+    wrapped = _WRAPPER.match(source)
+    return _NOT_NAME.sub("_", wrapped[1] if wrapped else source)

@@ -1,0 +1,348 @@
+"""One typed record per kind: what PyTorch wrote on one line, checked and named.
+
+The fields are those of PyTorch's ``trace_structured`` calls from torch 2.4 to 2.15; what a version does not write is None or empty.
+Traces are hostile: a field of another type than expected raises ValueError, TypeError, KeyError or AttributeError in ``parse``, which
+the builder turns into a problem.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StackFrame:
+    """A place in code: file as PyTorch wrote it, 1-based line, function, source line where known."""
+
+    file: str
+    line: int
+    name: str
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A stack as written, outermost frame first; file names are ids in the string table of its process until asked for."""
+
+    raw: tuple[Body, ...] = ()
+    strings: Mapping[int, str] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.raw)
+
+    @property
+    def frames(self) -> tuple[StackFrame, ...]:
+        return tuple(self._resolved(entry) for entry in self.raw)
+
+    def _resolved(self, entry: Body) -> StackFrame:
+        file = entry.get("filename")
+        if isinstance(file, int):
+            file = (self.strings or {}).get(file, "")  # a forked child may use ids that only its parent defined
+        line = entry.get("line")
+        return StackFrame(str(file or ""), line if isinstance(line, int) else 0, str(entry.get("name") or ""), str(entry.get("loc") or ""))
+
+
+def stack(value: object, strings: Mapping[int, str]) -> Stack:
+    if not isinstance(value, list):
+        return Stack()
+    return Stack(tuple(entry for entry in value if isinstance(entry, dict)), strings)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A tensor that a compile was called with. Sizes and strides are the real ones, in elements, also for dynamic dims."""
+
+    source: str
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: str
+    device: str
+    requires_grad: bool = False
+    is_parameter: bool = False
+    is_leaf: bool = True
+    is_view: bool = False
+    is_inference: bool = False
+    layout: str = "torch.strided"
+    marked_dynamic: tuple[int, ...] = ()
+
+
+def described_input(body: Body, source: str) -> Input:
+    """``describe_tensor``, with the source that a ``describe_source`` gave it."""
+    get = body.get
+    return Input(
+        source,
+        _ints(body["size"]),
+        _ints(get("stride") or ()),
+        str(body["dtype"]).removeprefix("torch."),
+        _device(str(get("device", ""))),
+        get("requires_grad") is True,
+        get("is_parameter") is True,
+        get("is_leaf") is True,
+        get("is_view") is True,
+        get("is_inference") is True,
+        str(get("layout", "torch.strided")),
+        tuple(index for index in get("dynamo_dynamic_indices") or () if isinstance(index, int)),
+    )
+
+
+def _device(text: str) -> str:
+    """``device(type='cuda', index=0)`` → ``cuda:0``."""
+    if text == "device(type='cpu')":
+        return "cpu"
+    found = re.match(r"device\(type='(\w+)'(?:, index=(\d+))?\)$", text)
+    return text if not found else found[1] if found[2] is None else f"{found[1]}:{found[2]}"
+
+
+def describer_key(body: Body) -> tuple[int, int]:
+    """What joins ``describe_tensor`` and ``describe_source`` within one process."""
+    return int(body["describer_id"]), int(body["id"])
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A size, int or float that became symbolic. ``hint`` is the value it had (or the override that the user gave), as text."""
+
+    name: str
+    hint: str
+    range: str
+    source: str
+    user_stack: Stack
+    stack: Stack
+    is_unbacked: bool = False
+
+    @property
+    def value(self) -> int | None:
+        """The hint as an int, None if it is a float or not known."""
+        return int(self.hint) if self.hint.lstrip("-").isdigit() else None
+
+
+def created_symbol(body: Body, strings: Mapping[int, str]) -> Symbol:
+    return Symbol(
+        str(body["symbol"]),
+        str(body["val"]),
+        str(body.get("vr", "")),
+        str(body.get("source", "")),
+        stack(body.get("user_stack"), strings),
+        stack(body.get("stack"), strings),
+    )
+
+
+def created_unbacked_symbol(body: Body, strings: Mapping[int, str]) -> Symbol:
+    user, framework = stack(body.get("user_stack"), strings), stack(body.get("stack"), strings)
+    return Symbol(str(body["symbol"]), "", str(body.get("vr", "")), "", user, framework, is_unbacked=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Specialization:
+    """A symbol that was pinned to one value. ``reason`` is PyTorch's word for it (solve, range_refined_to_singleton, ...)."""
+
+    symbol: str
+    sources: tuple[str, ...]
+    value: str
+    reason: str
+    user_stack: Stack
+    stack: Stack
+
+
+def specialized(body: Body, strings: Mapping[int, str]) -> Specialization:
+    return Specialization(
+        str(body["symbol"]),
+        tuple(str(source) for source in body.get("sources") or ()),
+        str(body["value"]),
+        str(body.get("reason", "")),
+        stack(body.get("user_stack"), strings),
+        stack(body.get("stack"), strings),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GuardAdded:
+    """An expression over symbols that the compiled code relies on, and the line that asked for it."""
+
+    expression: str
+    user_stack: Stack
+    stack: Stack
+
+
+def guard_added(body: Body, strings: Mapping[int, str]) -> GuardAdded:
+    return GuardAdded(str(body["expr"]), stack(body.get("user_stack"), strings), stack(body.get("stack"), strings))
+
+
+@dataclass(frozen=True, slots=True)
+class AutomaticDynamic:
+    """The moment a source became dynamic by itself: ``dim`` is an index, ``scalar`` or ``all``; ``cached`` and ``new`` are values."""
+
+    source: str
+    dim: str
+    reason: str
+    cached: str
+    new: str
+    compile_id: str
+
+
+def automatic_dynamic(payload: str) -> AutomaticDynamic | None:
+    """The event ``automatic_dynamic`` in a ``chromium_event`` payload, None for any other event. Raises ValueError on bad JSON."""
+    event = orjson.loads(payload)
+    args = event.get("args") if isinstance(event, dict) and event.get("name") == "automatic_dynamic" else None
+    if not isinstance(args, dict):
+        return None
+    name, dim, reason, cached, new, cid = (str(args.get(key, "")) for key in ("name", "dim_changed", "reason", "cached", "new", "compile_id"))
+    return AutomaticDynamic(name, dim, reason, cached, new, cid)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of torch._dynamo that decide about recompiles; None where the trace does not say."""
+
+    recompile_limit: int | None = None
+    accumulated_recompile_limit: int | None = None
+    automatic_dynamic_shapes: bool | None = None
+    assume_static_by_default: bool | None = None
+    specialize_int: bool | None = None
+    specialize_float: bool | None = None
+    force_parameter_static_shapes: bool | None = None
+    force_nn_module_property_static_shapes: bool | None = None
+    allow_unspec_int_on_nn_module: bool | None = None
+    enable_compiler_collectives: bool | None = None
+    dynamic_sources: str = ""
+
+
+def config_of(dynamo: object, compiler: object) -> Config:
+    """The JSON texts ``dynamo_config`` (torch 2.6 and later) and ``compiler_config`` (2.10 and later) of the metrics."""
+    settings = orjson.loads(dynamo) if isinstance(dynamo, str) else {}
+    more = orjson.loads(compiler) if isinstance(compiler, str) else {}
+    flags = {name: settings[name] for name in Config.__dataclass_fields__ if isinstance(settings.get(name), (bool, int))}
+    for new, old in (("recompile_limit", "cache_size_limit"), ("accumulated_recompile_limit", "accumulated_cache_size_limit")):
+        if new not in flags and isinstance(settings.get(old), int):
+            flags[new] = settings[old]
+    return Config(**flags, dynamic_sources=str(more.get("dynamic_sources") or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """``compilation_metrics`` of one compile. Times are in seconds, None where the version or the backend does not measure them.
+
+    ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``, which contains ``triton``.
+    ``has_guarded_code`` is None before torch 2.6.
+    """
+
+    seconds: float | None = None
+    backend: float | None = None
+    aot: float | None = None
+    inductor: float | None = None
+    codegen: float | None = None
+    triton: float | None = None
+    backward: float | None = None
+    before_restart: float | None = None
+    guard_latency: float | None = None
+    start_time: float | None = None
+    guard_count: int | None = None
+    shape_guard_count: int | None = None
+    op_count: int | None = None
+    cache_size: int | None = None
+    accumulated_cache_size: int | None = None
+    has_guarded_code: bool | None = None
+    is_forward: bool | None = None
+    fail_type: str = ""
+    fail_reason: str = ""
+    fail_file: str = ""
+    fail_line: int = 0
+    restart_reasons: tuple[str, ...] = ()
+    recompile_reason: str = ""
+    code_name: str = ""
+    code_file: str = ""
+    code_line: int = 0
+    compile_id: str = ""
+    torch_version: str = ""
+    triton_kernels: int = 0
+    cache_hits: int = 0
+    cache_misses: int = 0
+
+
+def metrics(body: Body) -> Metrics:
+    fail_type = str(body.get("fail_type") or "")
+    if fail_type.startswith("<class '"):  # torch 2.4
+        fail_type = fail_type[8:-2].rsplit(".", 1)[-1]
+    counts = {key: sum(_count(body.get(name)) for name in names) for key, names in _CACHE_COUNTS.items()}
+    return Metrics(
+        **{field: _seconds(body, names) for field, names in _TIMES.items()},
+        **counts,
+        start_time=_number(body.get("start_time")),
+        guard_count=_maybe_int(body.get("guard_count")),
+        shape_guard_count=_maybe_int(body.get("shape_env_guard_count")),
+        op_count=_maybe_int(body.get("graph_op_count")),
+        cache_size=_maybe_int(body.get("cache_size")),
+        accumulated_cache_size=_maybe_int(body.get("accumulated_cache_size")),
+        has_guarded_code=_maybe_bool(body.get("has_guarded_code")),
+        is_forward=_maybe_bool(body.get("is_forward")),
+        fail_type=fail_type,
+        fail_reason=str(body.get("fail_reason") or ""),
+        fail_file=str(body.get("fail_user_frame_filename") or ""),
+        fail_line=_count(body.get("fail_user_frame_lineno")),
+        restart_reasons=tuple(str(reason) for reason in body.get("restart_reasons") or ()),
+        recompile_reason=str(body.get("recompile_reason") or ""),
+        code_name=str(body.get("co_name") or ""),
+        code_file=str(body.get("co_filename") or ""),
+        code_line=_count(body.get("co_firstlineno")),
+        compile_id=str(body.get("compile_id") or ""),
+        torch_version=str(body.get("pytorch_version") or ""),
+        triton_kernels=len(body.get("triton_kernel_compile_times_us") or ()) if isinstance(body.get("triton_kernel_compile_times_us"), list) else 0,
+    )
+
+
+_CACHE_COUNTS = {
+    "cache_hits": ("inductor_fx_remote_cache_hit_count", "inductor_fx_local_cache_hit_count"),
+    "cache_misses": ("inductor_fx_remote_cache_miss_count", "inductor_fx_local_cache_miss_count"),
+}
+_TIMES = {
+    "seconds": ("entire_frame_compile_time_s", "dynamo_cumulative_compile_time_us", "duration_us"),
+    "backend": ("backend_compile_time_s",),
+    "aot": ("aot_autograd_cumulative_compile_time_us",),
+    "inductor": ("inductor_compile_time_s", "inductor_cumulative_compile_time_us"),
+    "codegen": ("code_gen_time_s", "inductor_code_gen_cumulative_compile_time_us"),
+    "triton": ("triton_compile_time_us",),
+    "backward": ("backward_cumulative_compile_time_us",),
+    "before_restart": ("dynamo_time_before_restart_s",),
+    "guard_latency": ("guard_latency_us",),
+}
+
+
+def _seconds(body: Body, names: tuple[str, ...]) -> float | None:
+    """The first of the named times that is there, in seconds; names that end in ``_us`` are in microseconds."""
+    for name in names:
+        value = _number(body.get(name))
+        if value is not None:
+            return value / 1e6 if name.endswith("_us") else value
+    return None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _maybe_int(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _maybe_bool(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _count(value: object) -> int:
+    return _maybe_int(value) or 0
+
+
+def _ints(values: object) -> tuple[int, ...]:
+    """Sizes and strides; -1 for one that is symbolic text."""
+    if not isinstance(values, (list, tuple)):
+        raise ValueError("a list of sizes was expected")
+    if all(type(value) is int for value in values):
+        return tuple(values)
+    return tuple(value if isinstance(value, int) else -1 for value in values)
+
+

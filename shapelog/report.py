@@ -1,0 +1,362 @@
+"""``analyze(trace)`` → Report: the one thing that reporters know, and its versioned JSON shape."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from shapelog.analyses import ANALYSES
+from shapelog.causes import Cause
+from shapelog.errors import DATA_LOSS, Problem
+from shapelog.findings import Finding, Table
+from shapelog.model import Account, Compile, Frame, Outcome, Trace
+from shapelog.rules import RULES, Rule, Verdict
+from shapelog.shapes import ShapeTable, axes_of, shape_table
+from shapelog.study import Group, Recompile, Study, remedy, study
+
+# 1: first shape.
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How many recompiles came to one verdict, and what they cost in seconds."""
+
+    verdict: Verdict
+    count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The verdict on the whole run. ``compiles`` produced code; ``recompiles`` are those that were not their frame's first."""
+
+    compiles: int
+    recompiles: int
+    seconds: float
+    recompile_seconds: float
+    parts: tuple[Part, ...]
+    limit_hits: int
+    failures: int
+    frames: int
+
+    def part(self, verdict: Verdict) -> Part:
+        return next((part for part in self.parts if part.verdict is verdict), Part(verdict, 0, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A property that took more than one value among the compiles of a frame, in order of appearance; codes say what it caused."""
+
+    name: str
+    source: str
+    values: tuple[str, ...]
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameReport:
+    """One frame with its axes and recompiles. ``saved_by_marking`` and ``saved_by_code`` are seconds."""
+
+    frame: Frame
+    axes: tuple[Axis, ...]
+    recompiles: tuple[Recompile, ...]
+    saved_by_marking: float
+    saved_by_code: float
+    limit: Compile | None
+    shapes: ShapeTable
+
+    @property
+    def label(self) -> str:
+        return self.frame.label
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that a reporter may show, most important first."""
+
+    trace: Trace
+    study: Study
+    summary: Summary
+    frames: tuple[FrameReport, ...]
+    groups: tuple[Group, ...]
+    findings: tuple[Finding, ...]
+    tables: tuple[Table, ...]
+    problems: tuple[Problem, ...]
+    accounts: tuple[Account, ...]
+
+    @property
+    def recompiles(self) -> tuple[Recompile, ...]:
+        return self.study.recompiles
+
+    @property
+    def has_problems(self) -> bool:
+        """Whether anything was lost or damaged; what is merely worth knowing does not count."""
+        return any(problem.severity != "info" for problem in self.problems)
+
+    def table(self, name: str) -> Table | None:
+        return next((table for table in self.tables if table.name == name), None)
+
+
+def analyze(trace: Trace) -> Report:
+    """Explain every recompile of a trace, and sum up what it cost and what helps."""
+    studied = study(trace)
+    findings: list[Finding] = []
+    tables: list[Table] = []
+    failed: list[Problem] = []
+    for analysis in ANALYSES:
+        try:
+            for result in analysis.analyze(studied):
+                (tables if isinstance(result, Table) else findings).append(result)  # type: ignore[arg-type]
+        except Exception as error:
+            name = analysis.__name__.rsplit(".", 1)[-1]
+            text = f"the analysis {name} failed ({type(error).__name__}: {error}); its part of the report is missing"
+            failed.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
+    frames = sorted((_frame_report(frame, studied) for frame in trace.frames), key=_importance)
+    return Report(
+        trace=trace,
+        study=studied,
+        summary=_summary(trace, studied),
+        frames=tuple(frames),
+        groups=studied.groups,
+        findings=tuple(findings),
+        tables=tuple(tables),
+        problems=trace.problems + tuple(failed),
+        accounts=trace.accounts,
+    )
+
+
+def _importance(item: FrameReport) -> tuple[float, ...]:
+    """Seconds that could be saved first, those that the user need not change code for before the others."""
+    return (
+        -(item.saved_by_marking + item.saved_by_code),
+        -float(item.limit is not None),
+        -float(len(item.recompiles)),
+        -item.frame.seconds,
+        item.frame.compiles[0].order,
+    )
+
+
+def _seconds(recompiles: tuple[Recompile, ...], verdict: Verdict) -> float:
+    return sum(item.compile.seconds for item in recompiles if item.verdict is verdict)
+
+
+def _frame_report(frame: Frame, studied: Study) -> FrameReport:
+    recompiles = studied.of_frame(frame)
+    rules: dict[str, list[Rule]] = {}
+    for item in recompiles:
+        for cause in item.causes:
+            known = rules.setdefault(cause.axis, [])
+            known.extend(RULES[code] for code in cause.codes if RULES[code] not in known)
+    axes = tuple(
+        Axis(name, source, values, tuple(rules.get(name, ())))
+        for source, name, values in (axes_of(frame, recompiles, studied.comparer) if recompiles else ())
+    )
+    return FrameReport(
+        frame=frame,
+        axes=axes,
+        recompiles=recompiles,
+        saved_by_marking=_seconds(recompiles, Verdict.MARKING),
+        saved_by_code=_seconds(recompiles, Verdict.CODE),
+        limit=next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None),
+        shapes=shape_table(frame, recompiles, studied.comparer),
+    )
+
+
+def _summary(trace: Trace, studied: Study) -> Summary:
+    compiles = [compile for compile in trace.compiles if compile.outcome is Outcome.COMPILED]
+    made = [item for item in studied.recompiles if item.compile.outcome is Outcome.COMPILED]
+    parts = []
+    for verdict in Verdict:
+        members = [item for item in studied.recompiles if item.verdict is verdict]
+        if members:
+            parts.append(Part(verdict, len(members), sum(item.compile.seconds for item in members)))
+    return Summary(
+        compiles=len(compiles),
+        recompiles=len(made),
+        seconds=sum(compile.seconds for compile in trace.compiles),
+        recompile_seconds=sum(item.compile.seconds for item in made),
+        parts=tuple(parts),
+        limit_hits=sum(compile.outcome is Outcome.LIMIT for compile in trace.compiles),
+        failures=sum(compile.outcome is Outcome.FAILED for compile in trace.compiles),
+        frames=len(trace.frames),
+    )
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """The JSON report; ``shapelog/schema/report.schema.json`` describes it. Times are in seconds, ids are labels such as ``2/3``."""
+    trace, summary = report.trace, report.summary
+    return {
+        "format": "shapelog report",
+        "format_version": FORMAT_VERSION,
+        "trace": {
+            "name": trace.name,
+            "torch_version": trace.torch_version or None,
+            "torch_version_guess": trace.version_guess or None,
+            "notes": list(trace.notes),
+            "ranks": [{"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames)} for rank in trace.ranks],
+        },
+        "summary": {
+            "compiles": summary.compiles,
+            "recompiles": summary.recompiles,
+            "seconds": summary.seconds,
+            "recompile_seconds": summary.recompile_seconds,
+            "limit_hits": summary.limit_hits,
+            "failures": summary.failures,
+            "verdicts": [{"verdict": part.verdict.value, "count": part.count, "seconds": part.seconds} for part in summary.parts],
+        },
+        "frames": [_frame_data(item) for item in report.frames],
+        "recompiles": [recompile_data(item) for item in report.recompiles],
+        "similar_graphs": [[_label(member) for member in group.members] for group in report.groups],
+        "similar_graph_details": [_group_data(group) for group in report.groups],
+        "findings": [
+            {
+                "code": item.rule.code,
+                "rule": item.rule.name,
+                "sentence": item.sentence,
+                "remedy": item.rule.remedy,
+                "compile_id": item.compile or None,
+                "place": item.place or None,
+                "details": [{"name": name, "value": value} for name, value in item.details],
+            }
+            for item in report.findings
+        ],
+        "tables": [
+            {
+                "name": table.name,
+                "title": table.title,
+                "columns": [column.name for column in table.columns],
+                "rows": [list(row) for row in table.rows],
+                "note": table.note or None,
+            }
+            for table in report.tables
+        ],
+        "health": _health_data(report),
+    }
+
+
+def _label(compile: Compile) -> str:
+    return compile.label
+
+
+def _frame_data(item: FrameReport) -> dict[str, Any]:
+    frame, called = item.frame, item.frame.called_at
+    return {
+        "frame": frame.label,
+        "rank": frame.rank,
+        "title": frame.title,
+        "name": frame.name or None,
+        "file": frame.file or None,
+        "line": frame.line or None,
+        "called_at": f"{called.file}:{called.line}" if called else None,
+        "seconds": frame.seconds,
+        "saved_by_marking": item.saved_by_marking,
+        "saved_by_code": item.saved_by_code,
+        "limit_hit": item.limit.label if item.limit else None,
+        "compiles": [_compile_data(compile) for compile in frame.compiles],
+        "axes": [
+            {"axis": axis.name, "source": axis.source, "values": list(axis.values), "codes": [rule.code for rule in axis.rules]}
+            for axis in item.axes
+        ],
+        "shapes": [
+            {
+                "axis": row.name,
+                "source": row.source,
+                "cells": [
+                    {"value": cell.value, "state": cell.state.value, "symbol": cell.symbol or None, "violated": cell.is_violated}
+                    for cell in row.cells
+                ],
+            }
+            for row in item.shapes.rows
+        ],
+    }
+
+
+def _compile_data(compile: Compile) -> dict[str, Any]:
+    metrics = compile.metrics
+    return {
+        "compile_id": compile.label,
+        "outcome": compile.outcome.value,
+        "dynamic": compile.is_dynamic,
+        "attempts": compile.attempts,
+        "seconds": compile.seconds,
+        "backend_seconds": metrics.backend,
+        "aot_seconds": metrics.aot,
+        "inductor_seconds": metrics.inductor,
+        "codegen_seconds": metrics.codegen,
+        "guard_count": metrics.guard_count,
+        "op_count": metrics.op_count,
+        "symbols": [
+            {"symbol": item.name, "source": item.source or None, "hint": item.hint or None, "range": item.range} for item in compile.symbols
+        ],
+        "inputs": len(compile.inputs),
+    }
+
+
+def recompile_data(item: Recompile) -> dict[str, Any]:
+    return {
+        "compile_id": item.compile.label,
+        "rank": item.frame.rank,
+        "frame": item.frame.label,
+        "outcome": item.compile.outcome.value,
+        "nearest": item.nearest.label if item.nearest else None,
+        "entries_checked": item.entries_checked,
+        "causes": list(item.codes),
+        "size_related": item.size_related,
+        "verdict": item.verdict.value,
+        "served_by": item.served_by.label if item.served_by else None,
+        "seconds": item.compile.seconds,
+        "cause_details": [cause_data(cause) for cause in item.causes],
+        "consequences": list(item.consequences),
+        "remedy": remedy(item),
+        "missing": item.missing or None,
+        "note": item.note or None,
+        "reasons": [{"entry": reason.entry, "text": reason.text} for reason in item.compile.reasons],
+    }
+
+
+def cause_data(cause: Cause) -> dict[str, Any]:
+    return {
+        "codes": list(cause.codes),
+        "rule": cause.rule.name,
+        "axis": cause.axis,
+        "source": cause.source,
+        "before": cause.before or None,
+        "after": cause.after or None,
+        "size_related": cause.size_related,
+        "sentence": cause.sentence,
+        "remedy": cause.rule.remedy,
+        "place": str(cause.place) if cause.place else None,
+        "code_line": (cause.place.code or None) if cause.place else None,
+        "named_by_pytorch": cause.named_by_pytorch,
+    }
+
+
+def _group_data(group: Group) -> dict[str, Any]:
+    return {
+        "static": [member.label for member in group.static],
+        "dynamic": [member.label for member in group.dynamic],
+        "converged": group.converged.label if group.converged else None,
+    }
+
+
+def _health_data(report: Report) -> dict[str, Any]:
+    return {
+        "problems": [
+            {"code": item.code, "severity": item.severity, "file": item.file, "line": item.line or None, "count": item.count, "message": item.message}
+            for item in report.problems
+        ],
+        "files": [
+            {
+                "name": book.name,
+                "bytes": book.size,
+                "records": dict(book.records),
+                "bytes_by_kind": dict(book.sizes),
+                "unused": dict(book.unused),
+                "unknown": dict(book.unknown),
+                "unreadable_bytes": book.unreadable_bytes,
+                "unreadable_records": book.unreadable_records,
+                "payloads_verified": book.payloads_verified,
+                "balances": book.balances,
+            }
+            for book in report.accounts
+        ],
+    }

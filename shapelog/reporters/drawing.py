@@ -1,0 +1,166 @@
+"""What both terminal views are drawn with: text that cannot harm a terminal, a console of the right width, aligned rows."""
+
+import io
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+from shapelog.reporters import Options
+from shapelog.rules import Verdict
+
+# Control characters (also the C1 range and those that turn the writing direction) are shown as escapes.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_SPACES = re.compile(r"[\t\n]+\s*")
+COLORS = {
+    Verdict.MARKING: "green",
+    Verdict.CODE: "yellow",
+    Verdict.JUSTIFIED: "blue",
+    Verdict.UNEXPLAINED: "magenta",
+    Verdict.FAILED: "red",
+    Verdict.LIMIT: "red",
+}
+
+
+def clean(text: object) -> str:
+    """One line of plain text: names and code from a trace never reach the terminal raw."""
+    return _UNSAFE.sub(_escaped, _SPACES.sub(" ", str(text)))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def shortened(text: str, width: int) -> str:
+    """``text`` in at most ``width`` cells, its middle left out where it is longer."""
+    if cell_len(text) <= width or width < 5:
+        return text
+    head = (width - 1) * 2 // 3
+    tail = width - 1 - head
+    return f"{_cut(text, head)}…{_cut(text[::-1], tail)[::-1]}"
+
+
+def _cut(text: str, width: int) -> str:
+    used = 0
+    for index, character in enumerate(text):
+        used += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if used > width:
+            return text[:index]
+    return text
+
+
+def seconds(value: float) -> str:
+    """Times to two or three figures: ``0.02 s``, ``1.4 s``, ``125 s``."""
+    if value >= 100:
+        return f"{value:.0f} s"
+    return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's' if not noun.endswith('y') else ''}"
+
+
+class Page:
+    """Lines for one console, kept as rich texts until the end."""
+
+    def __init__(self, options: Options) -> None:
+        color = options.color if options.color is not None else options.is_terminal and "NO_COLOR" not in os.environ
+        width = options.width or (None if options.is_terminal else int(os.environ.get("COLUMNS", "0") or 0) or 100)
+        self.buffer = io.StringIO()
+        self.console = Console(
+            file=self.buffer,
+            width=width or _terminal_width(),
+            force_terminal=color,
+            color_system=("truecolor" if os.environ.get("COLORTERM") in ("truecolor", "24bit") else "256") if color else None,
+            no_color=not color,
+            legacy_windows=False,
+            highlight=False,
+            emoji=False,
+            markup=False,
+        )
+        self.width = self.console.width
+
+    def line(self, *parts: str | tuple[str, str], indent: int = 0) -> None:
+        """One line; a part with a style is (text, style). Lines that are too long are folded behind their indent."""
+        text = Text()
+        for part in parts:
+            text.append(*((clean(part[0]), part[1]) if isinstance(part, tuple) else (clean(part),)))
+        self.text(text, indent)
+
+    def text(self, text: Text, indent: int = 0, hanging: int = 2) -> None:
+        room = max(20, self.width - indent)
+        folded = text.wrap(self.console, room) if cell_len(text.plain) > room else [text]
+        for number, part in enumerate(folded):
+            part.rstrip()
+            if number == 0:
+                rest = Text(" ").join(folded[1:]) if len(folded) > 1 and hanging else None
+                self._put(part, indent)
+                if rest is not None:
+                    for follow in rest.wrap(self.console, max(20, room - hanging)):
+                        follow.rstrip()
+                        self._put(follow, indent + hanging)
+                    return
+            else:
+                self._put(part, indent)
+
+    def _put(self, text: Text, indent: int) -> None:
+        self.console.print(Text(" " * indent) + text, soft_wrap=True, overflow="ignore", no_wrap=True)
+
+    def blank(self) -> None:
+        self.console.print()
+
+    def heading(self, title: str, note: str = "") -> None:
+        self.blank()
+        text = Text(clean(title), style=Style(bold=True))
+        if note:
+            text.append(f"  {clean(note)}", style=Style(dim=True, bold=False))
+        self.text(text)
+
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Sequence[bool], wide: Sequence[bool], indent: int = 2) -> None:
+        """Aligned columns; where they do not fit, wide columns are shortened, the widest first."""
+        cells = [[cell if isinstance(cell, Text) else Text(clean(cell)) for cell in row] for row in rows]
+        widths = [max([cell_len(title), *(cell_len(row[index].plain) for row in cells)]) for index, title in enumerate(header)]
+        self._fit(widths, [cell_len(title) for title in header], wide, indent)
+        if any(header):
+            self._row([Text(title, style="dim") for title in header], widths, numbers, indent)
+        for row in cells:
+            self._row(row, widths, numbers, indent)
+
+    def _fit(self, widths: list[int], least: list[int], wide: Sequence[bool], indent: int) -> None:
+        room = self.width - indent - 2 * (len(widths) - 1)
+        for columns, floor in (([i for i, is_wide in enumerate(wide) if is_wide], 12), (list(range(len(widths))), 8)):
+            while sum(widths) > room and columns:
+                widest = max(columns, key=lambda index: widths[index])
+                if widths[widest] <= max(floor, least[widest]):
+                    break
+                widths[widest] = max(floor, least[widest], widths[widest] - (sum(widths) - room))
+
+    def _row(self, row: Sequence[Text], widths: Sequence[int], numbers: Sequence[bool], indent: int) -> None:
+        line = Text(" " * indent)
+        for index, cell in enumerate(row):
+            width = widths[index]
+            if cell_len(cell.plain) > width:
+                cell = Text(shortened(cell.plain, width), style=cell.style)
+            pad = " " * (width - cell_len(cell.plain))
+            line.append(pad if numbers[index] else "")
+            line.append_text(cell)
+            if index < len(row) - 1:
+                line.append(("" if numbers[index] else pad) + "  ")
+        line.rstrip()
+        self.console.print(line, soft_wrap=True, no_wrap=True, overflow="ignore")
+
+    def bytes(self) -> bytes:
+        return self.buffer.getvalue().encode("utf-8", "replace")
+
+
+def _terminal_width() -> int:
+    try:
+        return max(40, int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else os.get_terminal_size(1).columns)
+    except OSError:
+        return 80

@@ -1,0 +1,355 @@
+"""The report in a terminal: the verdict first, then the frames by what could be saved, then everything else that cost time."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from rich.text import Text
+
+from shapelog.causes import Cause
+from shapelog.findings import Cell, Finding, Table
+from shapelog.report import Axis, FrameReport, Report
+from shapelog.reporters import Options
+from shapelog.reporters.drawing import COLORS, Page, clean, counted, seconds, shortened
+from shapelog.rules import RULES, Verdict
+from shapelog.shapes import ShapeCell, ShapeTable, State
+from shapelog.study import Group, Recompile, remedy
+
+SUFFIX = ".txt"
+
+_T = TypeVar("_T")
+_MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
+_LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
+
+
+def render(report: Report, options: Options) -> bytes:
+    page = Page(options)
+    if options.frame is not None:
+        for item in report.frames:
+            frame = item.frame
+            if options.frame == frame.label or (not options.frame.isdigit() and (options.frame in frame.title or options.frame in frame.name)):
+                _one_frame(page, report, item, options)
+        return page.bytes()
+    _verdict(page, report)
+    _frames(page, report, options)
+    _not_sizes(page, report, options)
+    _tables(page, report, options, ("top_causes",))
+    _groups(page, report, options)
+    _tables(page, report, options, ("specializations",))
+    _findings(page, report, "Limits", ("SL401", "SL402"), options)
+    _tables(page, report, options, ("graph_breaks", "restarts"))
+    _findings(page, report, "Failures", ("SL403", "SL203"), options)
+    _tables(page, report, options, ("time", "kernels"))
+    _health(page, report, options)
+    return page.bytes()
+
+
+def _first(items: Sequence[_T], limit: int) -> tuple[Sequence[_T], int]:
+    """(what is shown, how many are left out)"""
+    return (items[:limit], max(0, len(items) - limit)) if limit else (items, 0)
+
+
+def _more(page: Page, left: int, what: str, indent: int = 2) -> None:
+    if left:
+        page.line((f"… {left} more {what}, shown with --limit 0", "dim"), indent=indent)
+
+
+def _verdict(page: Page, report: Report) -> None:
+    trace, summary = report.trace, report.summary
+    version = f"torch {trace.torch_version}" if trace.torch_version else f"torch {trace.version_guess} (not recorded; guessed from the records)"
+    size = sum(book.size for book in report.accounts)
+    parts = [version, f"{size / 1e6:.1f} MB"]
+    if len(trace.ranks) > 1:
+        parts.append(counted(len(trace.ranks), "process") + "es" if all(rank.number is None for rank in trace.ranks) else f"{len(trace.ranks)} ranks")
+    page.line((trace.name, "bold"), "  ", ("  ".join(parts), "dim"))
+    page.blank()
+    if not summary.compiles and not summary.failures:
+        page.line(("Nothing was compiled in this run.", "bold"))
+    elif not summary.recompiles and not summary.parts:
+        page.line((f"{counted(summary.compiles, 'compile')}, none of them a recompile", "bold"), f"  {seconds(summary.seconds)}")
+    else:
+        of_them = f"{counted(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
+        page.line((f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}", "bold"))
+    total = max(1, sum(part.count for part in summary.parts))
+    rows = []
+    for part in summary.parts:
+        bar = "█" * max(1, round(16 * part.count / total))
+        style = COLORS[part.verdict]
+        rows.append((Text(str(part.count), style="bold"), Text(part.verdict.value, style=style), Text(seconds(part.seconds)), Text(bar, style=style)))
+    page.table(("", "", "", ""), rows, (True, False, True, False), (False, False, False, False))
+    hit = [item for item in report.frames if item.limit is not None]
+    if hit:
+        names = ", ".join(f"{item.frame.title} (from {item.limit.label} on)" for item in hit[:3] if item.limit)
+        more = f" and {len(hit) - 3} more" if len(hit) > 3 else ""
+        page.line(("Recompile limit hit", "bold red"), f": later calls that fit no entry run eagerly in {names}{more}")
+    elif summary.compiles:
+        page.line("Recompile limit not hit." if not trace.version_guess.endswith("older") else "Recompile limit: this torch version does not record a hit.")
+    if summary.failures:
+        page.line((counted(summary.failures, "compile") + " failed", "bold red"), ", see Failures")
+
+
+def _place(file: str, line: int) -> str:
+    return f"{file.rsplit('/', 1)[-1]}:{line}" if file else "code unknown"
+
+
+def _frame_head(page: Page, item: FrameReport, multi: bool) -> None:
+    frame = item.frame
+    called = frame.called_at
+    where = _place(frame.file, frame.line)
+    if called and frame.is_library:
+        where += f", called at {_place(called.file, called.line)}"
+    rank = f"rank {frame.rank}  " if frame.rank is not None and multi else ""
+    head = Text.assemble((rank, "dim"), (clean(frame.title), "bold"), f"  {clean(where)}", (f"  frame {frame.label}", "dim"))
+    page.text(head, 2)
+    parts: list[str | tuple[str, str]] = [f"{counted(len(frame.entries), 'compile')} {seconds(frame.seconds)}"]
+    for verdict in Verdict:
+        members = [entry for entry in item.recompiles if entry.verdict is verdict]
+        if members:
+            spent = sum(entry.compile.seconds for entry in members)
+            parts.extend((" · ", (f"{len(members)} {verdict.value}", COLORS[verdict]), f" {seconds(spent)}" if spent >= 0.005 else ""))
+    page.line(*parts, indent=4)
+
+
+def _frames(page: Page, report: Report, options: Options) -> None:
+    shown = [item for item in report.frames if item.recompiles or (options.verbose and item.frame.compiles)]
+    if not shown:
+        return
+    page.heading("Frames that recompiled", "by the seconds that could be saved")
+    multi = len({item.frame.rank for item in report.frames}) > 1
+    first, left = _first(shown, options.limit)
+    for item in first:
+        _frame_head(page, item, multi)
+        _axes(page, item.axes, options)
+        if not options.verbose:
+            _notes(page, item)
+        if options.verbose:
+            for entry in item.recompiles:
+                _recompile(page, entry, 4)
+    _more(page, left, "frames")
+
+
+def _notes(page: Page, item: FrameReport) -> None:
+    """What keeps marking from removing some of the recompiles, each reason once."""
+    notes: dict[str, list[str]] = {}
+    for entry in item.recompiles:
+        if entry.note:
+            notes.setdefault(entry.note, []).append(entry.compile.label)
+    for note, labels in notes.items():
+        page.line((f"{shortened(' '.join(labels), 40)}: ", "dim"), note, indent=6)
+
+
+def _axes(page: Page, axes: Sequence[Axis], options: Options) -> None:
+    """Each axis with its values, codes and what helps; a remedy that several axes share is said once."""
+    first, left = _first(axes, options.limit)
+    width = min(max((len(clean(axis.name)) for axis in first), default=0), page.width // 2)
+    said: set[str] = set()
+    for axis in first:
+        name = shortened(clean(axis.name), width)
+        codes = " ".join(rule.code for rule in axis.rules)
+        room = max(12, page.width - 6 - width - len(codes) - 6)
+        values = shortened(" ".join(clean(value) for value in axis.values), room)
+        page.text(Text.assemble((f"{name:<{width}}", "bold cyan"), f"  {values}", (f"  {codes}", "dim")), 6)
+        for rule in axis.rules:
+            if rule.code not in said:
+                said.add(rule.code)
+                page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {rule.remedy}"), 8)
+    _more(page, left, "axes", 6)
+
+
+def _where(cause: Cause) -> str:
+    if cause.place is None:
+        return ""
+    code = f"  {cause.place.code}" if cause.place.code else ""
+    return f"{cause.place.file.rsplit('/', 1)[-1]}:{cause.place.line}{code}"
+
+
+def _recompile(page: Page, item: Recompile, indent: int) -> None:
+    against = f" against {item.nearest.label}" if item.nearest else ""
+    style = COLORS[item.verdict]
+    head = Text.assemble((item.compile.label, "bold"), against, "  ", (item.verdict.value, style), f"  {seconds(item.compile.seconds)}")
+    page.text(head, indent)
+    for cause in item.causes:
+        page.text(Text.assemble((" ".join(cause.codes), "dim"), f" {clean(cause.sentence)}"), indent + 2)
+        if _where(cause):
+            page.line((f"at {_where(cause)}", "dim"), indent=indent + 4)
+    if not item.causes:
+        page.line(("SL399", "dim"), f" unexplained: {item.missing}", indent=indent + 2)
+    if item.note:
+        page.line(item.note, indent=indent + 2)
+
+
+def _not_sizes(page: Page, report: Report, options: Options) -> None:
+    """Recompiles that have a cause marking cannot remove, those with the same causes in one frame together."""
+    grouped: dict[tuple[int, tuple[tuple[str, str], ...]], list[Recompile]] = {}
+    for item in report.recompiles:
+        others = tuple((cause.rule.code, cause.axis) for cause in item.causes if not cause.size_related)
+        if others or not item.causes:
+            grouped.setdefault((id(item.frame), others), []).append(item)
+    if not grouped:
+        return
+    page.heading("Recompiles that are not about sizes", "marking something dynamic will not remove these")
+    ordered = sorted(grouped.values(), key=lambda members: (-sum(entry.compile.seconds for entry in members), members[0].compile.order))
+    first, left = _first(ordered, options.limit)
+    for members in first:
+        sample = members[0]
+        spent = sum(entry.compile.seconds for entry in members)
+        ids = shortened(" ".join(entry.compile.label for entry in members), max(20, page.width // 3))
+        page.text(Text.assemble((sample.frame.title, "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
+        for cause in [cause for cause in sample.causes if not cause.size_related]:
+            page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 4)
+            if _where(cause):
+                page.line((f"at {_where(cause)}", "dim"), indent=6)
+        if any(cause.size_related for cause in sample.causes):
+            page.line(("and about sizes as well, see above", "dim"), indent=4)
+        if not sample.causes:
+            page.line((f"SL399 {RULES['SL399'].name}", "magenta"), f": {sample.missing}", indent=4)
+        page.line(f"→ {remedy(sample)}", indent=4)
+    _more(page, left, "kinds")
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _tables(page: Page, report: Report, options: Options, names: Iterable[str]) -> None:
+    for name in names:
+        table = report.table(name)
+        if table is not None:
+            _table(page, table, options)
+
+
+def _table(page: Page, table: Table, options: Options) -> None:
+    page.heading(table.title)
+    first, left = _first(table.rows, options.limit)
+    page.table(
+        [column.name for column in table.columns],
+        [[_cell(value) for value in row] for row in first],
+        [column.is_number for column in table.columns],
+        [column.is_wide for column in table.columns],
+    )
+    _more(page, left, "rows")
+    if table.note:
+        page.line((table.note, "dim"), indent=2)
+
+
+def _groups(page: Page, report: Report, options: Options) -> None:
+    """Groups of two or more: the graph was compiled again although it hardly differs."""
+    groups = sorted((group for group in report.groups if len(group.members) > 1), key=_group_cost)
+    if not groups:
+        return
+    page.heading("Similar graphs", "the same operations on the same tensors; numbers and sizes do not count")
+    first, left = _first(groups, options.limit)
+    room = max(20, page.width - 30)
+    for group in first:
+        static, dynamic = (" ".join(member.label for member in part) for part in (group.static, group.dynamic))
+        text = Text("")
+        if static:
+            text.append("static ", style="dim").append(shortened(static, room))
+        if dynamic:
+            text.append("  dynamic " if static else "dynamic ", style="dim").append(shortened(dynamic, room), style="cyan")
+        if group.converged:
+            text.append(f"  converged at {group.converged.label}", style="green")
+        elif len(group.dynamic) == 0:
+            text.append("  never became dynamic", style="dim")
+        page.text(text, 2)
+    _more(page, left, "groups")
+
+
+def _group_cost(group: Group) -> tuple[float, int]:
+    return -sum(member.seconds for member in group.members[1:]), group.members[0].order
+
+
+def _findings(page: Page, report: Report, title: str, codes: Iterable[str], options: Options) -> None:
+    wanted = set(codes)
+    found: list[Finding] = [item for item in report.findings if item.rule.code in wanted]
+    if not found:
+        return
+    page.heading(title)
+    first, left = _first(found, options.limit)
+    for item in first:
+        page.text(Text.assemble((f"{item.rule.code} {item.rule.name}", "red" if item.rule.code != "SL402" else "yellow"), f": {clean(item.sentence)}"), 2)
+        details = "; ".join(f"{name} {value}" for name, value in item.details if value)
+        place = item.place.rsplit("/", 1)[-1] if item.place else ""
+        page.line((" · ".join(part for part in (item.compile, place, details) if part), "dim"), indent=4)
+        page.line(f"→ {item.rule.remedy}", indent=4)
+    _more(page, left, "of these")
+
+
+def _health(page: Page, report: Report, options: Options) -> None:
+    records = sum(sum(book.records.values()) for book in report.accounts)
+    page.heading("Health of the trace")
+    size = sum(book.size for book in report.accounts)
+    unreadable = sum(book.unreadable_bytes for book in report.accounts)
+    verified = sum(book.payloads_verified for book in report.accounts)
+    lost = f", {unreadable} bytes unreadable" if unreadable else ", every byte accounted for"
+    page.line(f"{records} records, {size} bytes{lost}; {counted(verified, 'payload')} read and verified", indent=2)
+    unknown: dict[str, int] = {}
+    for book in report.accounts:
+        for name, count in book.unknown.items():
+            unknown[name] = unknown.get(name, 0) + count
+    if unknown:
+        listed = ", ".join(f"{count} {name}" for name, count in sorted(unknown.items()))
+        page.line(("SL904 unknown kinds", "yellow"), f" (newer torch?), counted and not used: {listed}", indent=2)
+    first, left = _first(report.problems, options.limit)
+    for problem in first:
+        style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")
+        repeated = f" ({problem.count} of them)" if problem.count > 1 and problem.code == "bad-prefix" else ""
+        page.line((f"{problem.severity}: {problem.code}", style), f" {problem.place}: {problem.message}{repeated}", indent=2)
+    _more(page, left, "problems")
+    if options.verbose:
+        for book in report.accounts:
+            rows = [(name, str(count), str(book.sizes.get(name, 0)), _used(name, book.unused)) for name, count in book.records.items()]
+            page.line((book.name, "bold"), indent=2)
+            page.table(("kind", "records", "bytes", ""), sorted(rows, key=lambda row: -int(row[2])), (False, True, True, False), (True,) * 4, 4)
+            artifacts = [(name, str(count)) for name, count in book.unused.items() if name.startswith("artifact ")]
+            page.table(("known, not used", "records"), artifacts, (False, True), (True, False), 4)
+
+
+def _used(name: str, unused: object) -> str:
+    return "counted, not used" if isinstance(unused, dict) and name in unused else ""
+
+
+def _one_frame(page: Page, report: Report, item: FrameReport, options: Options) -> None:
+    _frame_head(page, item, len(report.trace.ranks) > 1)
+    frame = item.frame
+    if frame.called_at:
+        page.line((f"called at {frame.called_at.file}:{frame.called_at.line}  {frame.called_at.code}", "dim"), indent=4)
+    _axes(page, item.axes, Options(limit=0 if options.verbose else 12))
+    _shape_table(page, item.shapes, options)
+    if item.recompiles:
+        page.heading("Recompiles")
+    for entry in item.recompiles:
+        _recompile(page, entry, 2)
+        page.line(f"→ {remedy(entry)}", indent=4)
+
+
+def _shape_table(page: Page, table: ShapeTable, options: Options) -> None:
+    """One row a source and dim, one column a compile; rows that never vary are left out unless all is asked for."""
+    varying = [row for row in table.rows if not row.is_constant]
+    rows = list(table.rows) if options.verbose else varying
+    if not rows:
+        page.line(("No size or int varied or was symbolic in this frame.", "dim"), indent=2)
+        return
+    page.heading("Shapes", f"{len(table.rows) - len(rows)} constant rows left out, shown with --verbose" if len(rows) < len(table.rows) else "")
+    labels = [compile.label for compile in table.compiles]
+    longest = max(len(clean(row.name)) for row in rows)
+    name_width = min(longest, max(16, page.width // 2))
+    cell_width = max(5, *(len(label) for label in labels), *(len(cell.value) + 2 for row in rows for cell in row.cells))
+    fit = max(1, (page.width - 2 - name_width) // (cell_width + 1))
+    for start in range(0, len(labels), fit):
+        part = slice(start, start + fit)
+        head = Text(f"{'':<{name_width}}").append("".join(f" {label:>{cell_width}}" for label in labels[part]), style="bold")
+        page.text(head, 2)
+        for row in rows:
+            line = Text(f"{shortened(clean(row.name), name_width):<{name_width}}")
+            for cell in row.cells[part]:
+                line.append(" ").append_text(_shape_cell(cell, cell_width))
+            page.text(line, 2)
+    page.line((_LEGEND, "dim"), indent=2)
+
+
+def _shape_cell(cell: ShapeCell, width: int) -> Text:
+    mark, style = _MARKS[cell.state]
+    text = f"{mark}{clean(cell.value)}{'*' if cell.is_violated else ''}" if cell.state is not State.ABSENT else "·"
+    return Text(f"{text:>{width}}", style=f"bold {style}".strip() if cell.is_violated else style)

@@ -1,0 +1,116 @@
+"""The rule catalogue: what each code means, whether it is about sizes, and what helps. Codes are never reused."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Verdict(Enum):
+    """What can be done about a recompile."""
+
+    MARKING = "avoidable by marking"
+    CODE = "avoidable by a code change"
+    JUSTIFIED = "justified"
+    UNEXPLAINED = "unexplained"
+    FAILED = "failed"
+    LIMIT = "over the limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of axis or problem. ``verdict`` is what a recompile with this cause alone comes to; the remedy is one sentence."""
+
+    code: str
+    name: str
+    remedy: str
+    size_related: bool
+    verdict: Verdict
+
+
+def _rule(code: str, name: str, verdict: Verdict, remedy: str, size_related: bool = False) -> Rule:
+    return Rule(code, name, remedy, size_related, verdict)
+
+
+_MARK, _CODE, _FINE = Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED
+
+_ALL = (
+    _rule("SL101", "size-varies", _MARK, "mark this dim dynamic: one compile serves all sizes", True),
+    _rule("SL102", "int-varies", _MARK, "list it as a dynamic source (mark_dynamic does not work on ints)", True),
+    _rule(
+        "SL103", "duck-shape", _MARK, "mark one of the two dims dynamic, or set torch.fx.experimental._config.use_duck_shape = False", True
+    ),
+    _rule(
+        "SL104",
+        "zero-one-size",
+        _FINE,
+        "sizes 0 and 1 always get a graph of their own, unless the dim is unbacked (torch._dynamo.decorators.mark_unbacked); "
+        "or warm up with another size",
+        True,
+    ),
+    _rule(
+        "SL105",
+        "stride-varies",
+        _CODE,
+        "call .contiguous() or use one memory layout; where the stride follows from a slice, mark the sliced dim dynamic",
+        True,
+    ),
+    _rule(
+        "SL106",
+        "parameter-shape-varies",
+        _MARK,
+        "parameters are static by default: list this one as a dynamic source, or accept one graph for each width",
+        True,
+    ),
+    _rule("SL107", "rank-varies", _FINE, "nothing marks the number of dims: unsqueeze or flatten to one rank, or accept one graph for each"),
+    _rule("SL201", "size-specialized", _FINE, "the code needs the exact value: rewrite that line, or accept one graph for each value", True),
+    _rule(
+        "SL202",
+        "size-specialized-by-framework",
+        _FINE,
+        "a library or backend pinned the value: try mark_unbacked, or accept one graph for each value",
+        True,
+    ),
+    _rule("SL203", "marked-dynamic-conflict", _CODE, "use maybe_mark_dynamic, or change the line that pins the size", True),
+    _rule("SL204", "branch-on-size", _FINE, "a branch on the size splits the graphs: as many graphs as branches taken is the floor", True),
+    _rule("SL301", "dtype-varies", _CODE, "warm up with the dtype that you serve, and keep one dtype for each compiled function"),
+    _rule("SL302", "requires-grad-varies", _CODE, "call it with the same requires_grad each time (detach(), or no_grad around everything)"),
+    _rule(
+        "SL303",
+        "dispatch-keys-vary",
+        _CODE,
+        "the tensor is of another kind (inference mode, subclass, view of one): warm up under the same mode as you serve",
+    ),
+    _rule("SL304", "device-varies", _CODE, "compile one function for each device, and move inputs before the call"),
+    _rule("SL305", "grad-mode-varies", _CODE, "warm up in the mode that you serve; where training and evaluation both run, two graphs are needed"),
+    _rule("SL306", "autocast-varies", _CODE, "enter autocast before the first call and keep it as it is"),
+    _rule("SL307", "global-state-varies", _CODE, "set this once, before the first compiled call"),
+    _rule("SL308", "object-identity-varies", _CODE, "reuse one object: create it once, outside of the call"),
+    _rule("SL309", "function-recreated", _CODE, "define the function once (not in the loop, not as a new lambda or closure per call)"),
+    _rule("SL310", "type-varies", _CODE, "pass one type, or compile one function for each"),
+    _rule("SL311", "constant-varies", _FINE, "a graph for each value is justified where the code branches on it; else move it out of the compiled code"),
+    _rule("SL312", "float-varies", _CODE, "wrap it in a tensor (torch.tensor(value)): no list makes this float dynamic"),
+    _rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad it, or compile what works on one item"),
+    _rule("SL314", "dict-keys-vary", _CODE, "keep the set of keys fixed, or compile the code behind it"),
+    _rule(
+        "SL315",
+        "module-int-varies",
+        _MARK,
+        "list it as a dynamic source, set torch._dynamo.config.allow_unspec_int_on_nn_module = True, or keep the counter outside",
+        True,
+    ),
+    _rule("SL316", "training-flag-varies", _FINE, "train() and eval() need a graph each; set the mode before the first call if one is enough"),
+    _rule("SL317", "aliasing-varies", _CODE, "pass tensors that are distinct (or the same) each time; clone() where one is passed twice"),
+    _rule("SL318", "backend-changed", _CODE, "pass one and the same backend function or object to every torch.compile of this code"),
+    _rule("SL319", "object-died", _CODE, "keep the object alive as long as the compiled function is used"),
+    _rule("SL320", "object-state-varies", _CODE, "set the same attributes in __init__, or pass what changes as an argument"),
+    _rule("SL321", "dim-marking-varies", _CODE, "mark the tensor before the first call as well, and in the same way each time"),
+    _rule("SL322", "none-or-value", _FINE, "two graphs are justified where the code branches on None; else pass a value each time"),
+    _rule("SL399", "unexplained", Verdict.UNEXPLAINED, "record with TORCH_LOGS=recompiles_verbose as well: it names every failed guard"),
+    _rule("SL401", "recompile-limit-hit", Verdict.LIMIT, "remove the causes above, or raise torch._dynamo.config.recompile_limit"),
+    _rule("SL402", "limit-near", _CODE, "one more recompile and this code runs eagerly"),
+    _rule("SL403", "compile-failed", Verdict.FAILED, "see the error; until then this code runs eagerly or raises"),
+    _rule("SL501", "graph-break", _CODE, "move what breaks the graph out of the compiled code"),
+    _rule("SL502", "analysis-restart", _CODE, "each restart traces the code again from the start"),
+    _rule("SL601", "repeated-graph", _CODE, "compile the repeated block once (regional compilation)"),
+)
+
+RULES = {rule.code: rule for rule in _ALL}

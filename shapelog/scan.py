@@ -1,0 +1,274 @@
+"""Bytes → entries (kind, header, payload span) and problems, in one pass. The hot loop of shapelog.
+
+Grammar (PyTorch's ``trace_structured``): ``V1120 08:27:33.313000 12031 torch/x.py:303] {json}`` on one line, then the payload,
+each of its lines behind one TAB. So a newline with anything but a TAB behind it starts a record.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
+
+import orjson
+
+from shapelog.errors import DATA_LOSS, INFO, Problem
+from shapelog.ids import ENVELOPE_KEYS, KNOWN_KINDS, USED_ARTIFACTS, USED_KINDS
+from shapelog.source import OpenTrace
+
+# A record starts behind a newline that no TAB follows. Groups: process, an empty one where the JSON begins, kind, name of an artifact.
+_HEAD = rb'[A-Z]\d{4} [\d:.]+ +(\d+) [^\]\n]*\] ()(?=\{)(?:\{"(\w+)": (?:\{"name": "([^"\\\n]*)")?)?'
+_FIRST = re.compile(_HEAD)
+_START = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb")?")
+_AUTOMATIC = b'\t{\n\t"name": "automatic_dynamic"'
+# Names of bytecode artifacts hold the name of the function.
+_PER_FUNCTION = re.compile(r".*_(ORIGINAL|MODIFIED)_BYTECODE$")
+_RELEASE = 8 << 20
+_NEWLINE = 10
+_JSON_ENDS = b"}\r"
+_KINDS = {kind.encode(): kind for kind in KNOWN_KINDS}
+_KEEP_PROBLEMS = 200
+
+
+class Span(NamedTuple):
+    """Where a payload lies in the file, and the MD5 that its header states. Equal digest means equal payload."""
+
+    start: int
+    end: int
+    digest: str
+
+
+class Entry(NamedTuple):
+    """A record whose header was decoded: its kind, its JSON object, the process that wrote it, its offset and payload."""
+
+    kind: str
+    header: dict[str, Any]
+    process: int
+    offset: int
+    payload: Span | None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The account of one file: bytes and records by kind, and everything that could not be used."""
+
+    name: str
+    size: int = 0
+    records: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    unused: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
+    unreadable_bytes: int = 0
+    unreadable_records: int = 0
+    payloads_verified: int = 0
+    found: list[tuple[int, str, str, int, str]] = field(default_factory=list)
+    dropped_problems: int = 0
+
+    def add(self, offset: int, code: str, message: str, count: int = 1, severity: str = "degraded") -> None:
+        if len(self.found) < _KEEP_PROBLEMS:
+            self.found.append((offset, code, message, count, severity))
+        else:
+            self.dropped_problems += 1
+
+    @property
+    def accounted_bytes(self) -> int:
+        """Always the size of the file."""
+        return sum(self.sizes.values()) + self.unreadable_bytes
+
+    @property
+    def readable_records(self) -> int:
+        return sum(self.records.values())
+
+
+class Reader:
+    """One pass over one open trace, and the payloads that were asked for afterwards."""
+
+    def __init__(self, trace: OpenTrace, strict: bool = False) -> None:
+        self.trace = trace
+        self.data = trace.data
+        self.strict = strict
+        self.ledger = Ledger(trace.name, trace.size)
+        self._texts_verified: set[str] = set()
+
+    def entries(self) -> Iterator[Entry]:
+        """Each record of a kind that the model wants, in file order; all other records are counted."""
+        size = self.trace.size
+        released, bad_from, bad_lines = 0, -1, 0
+        if not size:
+            return
+        start, head = 0, _FIRST.match(self.data)
+        data, strict, find = self.data, self.strict, self.data.find
+        events = event_bytes = 0
+        for following in chain(_START.finditer(data), (None,) if data[size - 1] != _NEWLINE else ()):
+            stop = following.start() + 1 if following is not None else size
+            kind = head.group(3) if head is not None else None
+            if kind == b"chromium_event" and not strict:  # half of all records, and one kind of them is wanted
+                line_end = find(b"\n", head.end(), stop)
+                if data[line_end + 1 : line_end + 32] != _AUTOMATIC and 0 < line_end < stop - 1 and following is not None:
+                    events += 1
+                    event_bytes += stop - start
+                    start, head = stop, following
+                    continue
+            if head is None or not head.lastindex:
+                bad_from = start if bad_from < 0 else bad_from
+                bad_lines += 1
+            else:
+                if bad_from >= 0:
+                    self._unreadable(bad_from, start, bad_lines)
+                    bad_from, bad_lines = -1, 0
+                entry = self._record(start, stop, head)
+                if entry is not None:
+                    yield entry
+            if stop - released > _RELEASE:
+                self.trace.release(released, stop)
+                released = stop
+            start, head = stop, following
+        if bad_from >= 0:
+            self._unreadable(bad_from, size, bad_lines)
+        if events:
+            self._tally("chromium_event", event_bytes, events)
+            self.ledger.unused["chromium_event"] = self.ledger.unused.get("chromium_event", 0) + events
+        self.trace.release(released, size)
+
+    def _tally(self, name: str, size: int, count: int = 1) -> None:
+        ledger = self.ledger
+        ledger.records[name] = ledger.records.get(name, 0) + count
+        ledger.sizes[name] = ledger.sizes.get(name, 0) + size
+
+    def _unreadable(self, start: int, stop: int, lines: int) -> None:
+        self.ledger.unreadable_bytes += stop - start
+        self.ledger.unreadable_records += lines
+        first = self.data[start : min(stop, start + 60)].split(b"\n", 1)[0].decode("utf-8", "replace")
+        self.ledger.add(start, "bad-prefix", f"not a trace record: {first!r}", lines, DATA_LOSS if lines > 1 or first.strip() else INFO)
+
+    def _record(self, start: int, stop: int, head: re.Match[bytes]) -> Entry | None:
+        """Count the record, and decode its header if its kind is wanted."""
+        data, kind = self.data, head.group(3)
+        line_end = data.find(b"\n", head.end(), stop)
+        if line_end < 0:
+            line_end = stop
+        name = _KINDS.get(kind)
+        wanted = name in USED_KINDS
+        if name == "chromium_event":
+            wanted = data[line_end + 1 : line_end + 32] == _AUTOMATIC
+        elif name == "artifact":
+            wanted = _text(head.group(4)) in USED_ARTIFACTS
+        header = None
+        if wanted or self.strict or name is None:
+            header = _decode(data[head.start(2) : line_end])
+            if header is not None and name is None:
+                name = next((key for key in header if key not in ENVELOPE_KEYS), None)
+                artifact = header.get("artifact")
+                wanted = name in USED_KINDS or (isinstance(artifact, dict) and artifact.get("name") in USED_ARTIFACTS)
+            bad = header is None or name is None
+        else:
+            bad = data[line_end - 1] not in _JSON_ENDS
+        if bad or name is None:
+            self._bad_json(start, stop, name or "of no known kind")
+            return None
+        self._tally(name, stop - start)
+        payload = self._payload(start, stop, line_end, name)
+        if wanted and header is not None:
+            return Entry(name, header, int(head[1]), start, payload)
+        self._count_unused(name, head, header)
+        return None
+
+    def _count_unused(self, name: str, head: re.Match[bytes], header: dict[str, Any] | None) -> None:
+        ledger, label = self.ledger, name
+        if name == "artifact":
+            artifact = header.get("artifact") if header else None
+            given = artifact.get("name") if isinstance(artifact, dict) else _text(head.group(4))
+            by_function = _PER_FUNCTION.match(str(given))
+            label = f"artifact {'*_' + by_function[1] + '_BYTECODE' if by_function else given}"
+        ledger.unused[label] = ledger.unused.get(label, 0) + 1
+        if name not in KNOWN_KINDS:
+            ledger.unknown[name] = ledger.unknown.get(name, 0) + 1
+
+    def _bad_json(self, start: int, stop: int, name: str) -> None:
+        self.ledger.unreadable_bytes += stop - start
+        self.ledger.unreadable_records += 1
+        if stop == self.trace.size and self.data[stop - 1] != _NEWLINE:
+            self.ledger.add(start, "cut-off", f"the last record ({name}) is cut off", severity=DATA_LOSS)
+        else:
+            self.ledger.add(start, "bad-json", f"the JSON of this record ({name}) cannot be read", severity=DATA_LOSS)
+
+    def _payload(self, start: int, stop: int, line_end: int, name: str) -> Span | None:
+        """Where the payload lies. PyTorch states its checksum last in the header."""
+        data, body = self.data, line_end + 1
+        stated = data.find(b'"has_payload": "', max(start, line_end - 64), line_end)
+        if stated < 0:
+            stated = data.find(b'"has_payload": "', start, line_end)
+        if stated < 0:
+            if body >= stop:
+                return None
+            self.ledger.add(start, "unannounced-payload", f"the record ({name}) has a payload that its header does not announce")
+            return Span(body, stop, "")
+        if body >= stop:
+            self.ledger.add(start, "missing-payload", f"the payload of this record ({name}) is missing", severity=DATA_LOSS)
+            return None
+        span = Span(body, stop, data[stated + 16 : stated + 48].decode("ascii", "replace"))
+        if stop == self.trace.size and data[stop - 1] != _NEWLINE and not self._is_whole(span):
+            self.ledger.add(start, "cut-off", f"the file ends inside the payload of this record ({name})", severity=DATA_LOSS)
+        elif self.strict:
+            self.text(span, start)
+        return span
+
+    def _is_whole(self, span: Span) -> bool:
+        return hashlib.md5(self.raw(span), usedforsecurity=False).hexdigest() == span.digest
+
+    def raw(self, span: Span) -> bytes:
+        """The payload as PyTorch had it: without the TAB of each line and the last newline."""
+        block = self.data[span.start : span.end]
+        if block.endswith(b"\n"):
+            block = block[:-1]
+        return block[1:].replace(b"\n\t", b"\n")
+
+    def text(self, span: Span, offset: int = -1) -> str:
+        """The payload as text. Its checksum is verified; one that does not match is used all the same, and reported."""
+        raw = self.raw(span)
+        if span.digest not in self._texts_verified:
+            self.ledger.payloads_verified += 1
+            if self._is_whole(span):
+                self._texts_verified.add(span.digest)
+            elif span.digest:
+                self.ledger.add(max(offset, 0) or span.start, "checksum-mismatch", "the payload is not the one its checksum was made of")
+        return raw.decode("utf-8", "replace")
+
+    def problems(self) -> list[Problem]:
+        """What was found, with line numbers: newlines are counted only when there is something to place."""
+        found = sorted(self.ledger.found)
+        lines = self._lines([offset for offset, *_ in found])
+        placed = [Problem(code, text, self.trace.name, lines[offset], count, severity) for offset, code, text, count, severity in found]
+        if self.ledger.dropped_problems:
+            text = f"{self.ledger.dropped_problems} more problems like these"
+            placed.append(Problem("more-problems", text, self.trace.name, count=self.ledger.dropped_problems))
+        return self.trace.problems + placed
+
+    def _lines(self, offsets: list[int]) -> dict[int, int]:
+        lines: dict[int, int] = {}
+        at, line = 0, 1
+        for offset in offsets:
+            while at < offset:
+                step = min(offset, at + (1 << 20))
+                line += self.data[at:step].count(b"\n")
+                at = step
+            lines[offset] = line
+        return lines
+
+
+def _text(name: bytes | None) -> str:
+    return name.decode("utf-8", "replace") if name else ""
+
+
+def _decode(text: bytes) -> dict[str, Any] | None:
+    """A header's JSON object; None if it is none. The slow decoder takes what the fast one refuses: NaN and lone surrogates."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            value = json.loads(text.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None

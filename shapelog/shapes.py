@@ -1,0 +1,121 @@
+"""The shape table of a frame: one row a source and dim, one column a compile; and the axes, the rows that vary."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from shapelog.axes import Comparer
+from shapelog.causes import Cause
+from shapelog.model import Compile, Frame, Outcome
+from shapelog.payloads.guards import DYNAMIC
+from shapelog.payloads.sources import friendly, tensor_part, unwrapped
+from shapelog.study import Recompile
+
+
+class State(Enum):
+    """How a compile treated a dim or int."""
+
+    STATIC = "static"
+    DYNAMIC = "dynamic"
+    SPECIALIZED = "specialized"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeCell:
+    """One dim or int in one compile; ``is_violated`` where it kept the compile from using its nearest earlier entry."""
+
+    value: str
+    state: State
+    symbol: str = ""
+    is_violated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeRow:
+    """One dim or int over all compiles of a frame."""
+
+    name: str
+    source: str
+    cells: tuple[ShapeCell, ...]
+
+    @property
+    def is_constant(self) -> bool:
+        """Static, and of one value wherever it appears."""
+        seen = [cell for cell in self.cells if cell.state is not State.ABSENT]
+        return all(cell.state is State.STATIC and not cell.is_violated for cell in seen) and len({cell.value for cell in seen}) < 2
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeTable:
+    """Rows in the order in which the sources first appear; columns are ``compiles``."""
+
+    compiles: tuple[Compile, ...]
+    rows: tuple[ShapeRow, ...]
+
+
+def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Comparer) -> ShapeTable:
+    compiles = tuple(compile for compile in frame.compiles if compile.outcome is not Outcome.LIMIT)
+    violated = {(id(item.compile), cause.axis) for item in recompiles for cause in item.causes}
+    rows: dict[tuple[str, str], list[ShapeCell]] = {}
+    for index, compile in enumerate(compiles):
+        for name, source, cell in _cells(compile, comparer):
+            row = rows.setdefault((name, source), [])
+            row.extend([ShapeCell("", State.ABSENT)] * (index - len(row)))
+            row.append(ShapeCell(cell.value, cell.state, cell.symbol, (id(compile), name) in violated))
+    blank = ShapeCell("", State.ABSENT)
+    return ShapeTable(
+        compiles,
+        tuple(ShapeRow(name, source, (*cells, *[blank] * (len(compiles) - len(cells)))) for (name, source), cells in rows.items()),
+    )
+
+
+def _cells(compile: Compile, comparer: Comparer) -> Iterator[tuple[str, str, ShapeCell]]:
+    tree = compile.guards
+    guarded = tree.facts if tree else {}
+    symbols = {unwrapped(symbol.source): symbol.name for symbol in compile.symbols if symbol.source}
+    pinned = {source for item in compile.specializations for source in item.sources}
+    for tensor in compile.inputs:
+        title = friendly(tensor.source)
+        for dim, size in enumerate(tensor.size):
+            source = f"{tensor.source}.size()[{dim}]"
+            fact = guarded.get((tensor.source, f"size[{dim}]"))
+            state = _state(fact == DYNAMIC if fact is not None else source in symbols, source in symbols or source in pinned)
+            yield f"{title}.size[{dim}]", tensor.source, ShapeCell(str(size), state, symbols.get(source, ""))
+    named = {source for source, prop in guarded if prop == "value"} | set(symbols)
+    facts = comparer.observe(compile).facts
+    for source in sorted(named):
+        value = facts.get((source, "value"))
+        if tensor_part(source) is None and isinstance(value, str) and value.lstrip("-").isdigit():
+            is_static = (source, "value") in guarded or source in pinned
+            state = _state(not is_static and source in symbols, source in symbols or source in pinned)
+            yield friendly(source), source, ShapeCell(value, state, symbols.get(source, ""))
+
+
+def _state(is_dynamic: bool, was_symbolic: bool) -> State:
+    if is_dynamic:
+        return State.DYNAMIC
+    return State.SPECIALIZED if was_symbolic else State.STATIC
+
+
+def axes_of(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Comparer) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """(source, name, values in order of appearance) of each property that made a recompile, most frequent first."""
+    causes: dict[str, list[Cause]] = {}
+    for item in recompiles:
+        for cause in item.causes:
+            causes.setdefault(cause.axis, []).append(cause)
+    for name in sorted(causes, key=lambda name: -len(causes[name])):
+        members = causes[name]
+        seen = dict.fromkeys(_seen(frame, members[0].source, members[0].prop, comparer))
+        told = [value for cause in members for value in (cause.before, cause.after) if value and not cause.prop.startswith("shape ")]
+        yield members[0].source, name, tuple(seen if len(seen) > 1 else dict.fromkeys(told))
+
+
+def _seen(frame: Frame, source: str, prop: str, comparer: Comparer) -> list[str]:
+    """The values of a property over all compiles; a symbolic guard stands for the size that it limits."""
+    if prop in ("id", "type", "dispatch keys"):
+        return []
+    part = tensor_part(source) if prop.startswith("shape ") else None
+    key = (part[0], f"{part[1]}[{part[2]}]") if part else (source, "value" if prop.startswith("shape ") else prop)
+    found = [comparer.observe(compile).facts.get(key) for compile in frame.compiles]
+    return [str(value) for value in found if value is not None]

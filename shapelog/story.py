@@ -1,0 +1,175 @@
+"""The whole story of one compile: every earlier entry it was held against, what differs in guards and graph, PyTorch's own words."""
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from shapelog.axes import Comparer
+from shapelog.causes import Explanation, explain
+from shapelog.errors import ShapelogError
+from shapelog.ids import parse_compile_id
+from shapelog.model import Compile, Frame, Trace
+from shapelog.payloads.guards import Fact
+from shapelog.report import cause_data, recompile_data
+from shapelog.study import Group, Recompile, Study, candidates, similar, study
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_DELETED = re.compile(r";  (?:\w+ = )+None$")
+
+
+@dataclass(frozen=True, slots=True)
+class GuardChange:
+    """A fact that two entries check differently; "" on the side that does not check it. Static dims are numbers."""
+
+    source: str
+    prop: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One compile. ``recompile`` is None for the first compile of a frame; ``others`` holds the entries that were not the nearest.
+
+    ``guard_changes`` and ``graph_diff`` (unified, without context beyond two lines) are against the nearest entry.
+    """
+
+    trace: Trace
+    frame: Frame
+    compile: Compile
+    recompile: Recompile | None
+    others: tuple[Explanation, ...]
+    guard_changes: tuple[GuardChange, ...]
+    guards_only_before: int
+    guards_only_after: int
+    graph_diff: tuple[str, ...]
+    is_similar: bool
+    group: Group | None
+
+
+def tell(trace: Trace, label: str, rank: int | None = None) -> Story:
+    """The story of the compile that ``label`` names, ``2/3`` or ``2/3#2``. Raises ShapelogError when there is none, or several."""
+    frame, compile = _find(trace, label, rank)
+    studied = study(trace)
+    recompile = next((item for item in studied.recompiles if item.compile is compile), None)
+    nearest = recompile.nearest if recompile else None
+    comparer = studied.comparer
+    others = _others(frame, compile, nearest, comparer)
+    changes, before, after = _guard_changes(nearest, compile) if nearest else ((), 0, 0)
+    return Story(
+        trace=trace,
+        frame=frame,
+        compile=compile,
+        recompile=recompile,
+        others=others,
+        guard_changes=changes,
+        guards_only_before=before,
+        guards_only_after=after,
+        graph_diff=_graph_diff(nearest, compile) if nearest else (),
+        is_similar=bool(nearest and similar(nearest, compile)),
+        group=_group_of(studied, compile),
+    )
+
+
+def _find(trace: Trace, label: str, rank: int | None) -> tuple[Frame, Compile]:
+    wanted = parse_compile_id(label)
+    if wanted is None:
+        raise ShapelogError(f"{label!r} is no compile id; they look like 2/3 (frame 2, compile 3), !0/2/3, or 2/3#2 after a reset")
+    found = [
+        (frame, compile)
+        for owner in trace.ranks
+        if rank is None or owner.number == rank
+        for frame in owner.frames
+        for compile in frame.compiles
+        if compile.id == wanted
+    ]
+    if not found:
+        ids = [compile.label for compile in trace.compiles]
+        listed = " ".join(ids[:12]) + (f" … ({len(ids)} in all)" if len(ids) > 12 else "")
+        raise ShapelogError(f"{trace.name}: no compile {label}; there are: {listed or 'none'}")
+    if len(found) > 1:
+        ranks = ", ".join(str(frame.rank) if frame.rank is not None else f"process {frame.process}" for frame, _ in found)
+        raise ShapelogError(f"{trace.name}: several ranks have a compile {label} ({ranks}); choose one with --rank")
+    return found[0]
+
+
+def _others(frame: Frame, compile: Compile, nearest: Compile | None, comparer: Comparer) -> tuple[Explanation, ...]:
+    index = frame.compiles.index(compile)
+    earlier = [entry for entry in frame.entries if entry in frame.compiles[:index]]
+    return tuple(explain(comparer, entry, compile) for entry in candidates(earlier, compile) if entry is not nearest) if index else ()
+
+
+def _guard_changes(entry: Compile, compile: Compile) -> tuple[tuple[GuardChange, ...], int, int]:
+    """Facts that both check with another value, by source; and how many sources only one of them looks at."""
+    one, other = entry.guards, compile.guards
+    if one is None or other is None:
+        return (), 0, 0
+    changed = []
+    for (source, prop), before in one.facts.items():
+        after = other.facts.get((source, prop))
+        if after is not None and after != before:
+            changed.append(GuardChange(source, prop, _shown(prop, before, one.types, source), _shown(prop, after, other.types, source)))
+    before_sources = {source for source, _ in one.facts}
+    after_sources = {source for source, _ in other.facts}
+    shapes_before = {item.expression for item in one.shapes}
+    shapes_after = {item.expression for item in other.shapes}
+    changed.extend(GuardChange("", "shape guard", text, "") for text in sorted(shapes_before - shapes_after))
+    changed.extend(GuardChange("", "shape guard", "", text) for text in sorted(shapes_after - shapes_before))
+    return tuple(changed), len(before_sources - after_sources), len(after_sources - before_sources)
+
+
+def _shown(prop: str, value: Fact, types: dict[str, str], source: str) -> str:
+    return f"{types.get(source, 'object')} at {value}" if prop in ("id", "type") else str(value)
+
+
+def _graph_diff(entry: Compile, compile: Compile) -> tuple[str, ...]:
+    one, other = entry.graph, compile.graph
+    if one is None or other is None:
+        return ()
+    lines = [[_ADDRESS.sub("0x…", _DELETED.sub("", text)) for text in graph.statements] for graph in (one, other)]
+    heads = [[f"{item.name}: {item.annotation}" for item in graph.placeholders] for graph in (one, other)]
+    diff = difflib.unified_diff(heads[0] + lines[0], heads[1] + lines[1], entry.label, compile.label, lineterm="", n=2)
+    return tuple(diff)
+
+
+def _group_of(studied: Study, compile: Compile) -> Group | None:
+    return next((group for group in studied.groups if any(member is compile for member in group.members)), None)
+
+
+def story_data(story: Story) -> dict[str, Any]:
+    """The JSON form of a story."""
+    compile, frame = story.compile, story.frame
+    return {
+        "format": "shapelog story",
+        "format_version": 1,
+        "compile_id": compile.label,
+        "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
+        "outcome": compile.outcome.value,
+        "seconds": compile.seconds,
+        "attempts": compile.attempts,
+        "recompile": recompile_data(story.recompile) if story.recompile else None,
+        "other_entries": [
+            {"entry": item.entry.label, "cause_details": [cause_data(cause) for cause in item.causes]} for item in story.others
+        ],
+        "similar_to_nearest": story.is_similar,
+        "similar_graphs": [member.label for member in story.group.members] if story.group else [],
+        "guard_changes": [
+            {"source": item.source, "property": item.prop, "before": item.before or None, "after": item.after or None}
+            for item in story.guard_changes
+        ],
+        "sources_guarded_only_before": story.guards_only_before,
+        "sources_guarded_only_after": story.guards_only_after,
+        "graph_diff": list(story.graph_diff),
+        "symbols": [{"symbol": item.name, "source": item.source, "hint": item.hint, "range": item.range} for item in compile.symbols],
+        "specializations": [
+            {"symbol": item.symbol, "sources": list(item.sources), "value": item.value, "reason": item.reason}
+            for item in compile.specializations
+        ],
+        "automatic_dynamic": [
+            {"source": item.source, "dim": item.dim, "reason": item.reason, "before": item.cached, "after": item.new}
+            for item in compile.automatic_dynamic
+        ],
+        "graph_breaks": [item.reason for item in compile.breaks],
+        "reasons": [{"entry": item.entry, "text": item.text} for item in compile.reasons],
+    }

@@ -1,0 +1,218 @@
+"""What the whole trace tells: each recompile against its nearest entry, similar graphs, and what can be avoided."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from shapelog.axes import Comparer
+from shapelog.causes import Cause, Explanation, explain
+from shapelog.model import Compile, Frame, Outcome, Trace
+from shapelog.rules import RULES, Verdict
+
+# Codes whose recompile a dynamic mark removes, and those that stand in its way.
+_MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
+_BLOCKED = frozenset(("SL104", "SL201", "SL202", "SL204"))
+
+
+@dataclass(frozen=True, slots=True)
+class Recompile:
+    """A compile that was not its frame's first, held against the nearest earlier entry (None if the trace has none).
+
+    ``served_by`` is the earlier compile whose graph would serve this call if the axes were marked, None unless the verdict is MARKING.
+    ``missing`` says what the trace lacks when the cause is not known, ``note`` why marking what varies would not remove this one.
+    """
+
+    compile: Compile
+    frame: Frame
+    nearest: Compile | None
+    causes: tuple[Cause, ...]
+    consequences: tuple[str, ...]
+    entries_checked: int
+    verdict: Verdict
+    served_by: Compile | None = None
+    missing: str = ""
+    note: str = ""
+
+    @property
+    def size_related(self) -> bool:
+        return any(cause.size_related for cause in self.causes)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(code for cause in self.causes for code in cause.codes))
+        return found or ("SL399",)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Compiles with similar graphs, in order of compilation. ``converged`` is the first dynamic one that no later member followed."""
+
+    members: tuple[Compile, ...]
+    converged: Compile | None
+
+    @property
+    def dynamic(self) -> tuple[Compile, ...]:
+        return tuple(member for member in self.members if member.is_dynamic)
+
+    @property
+    def static(self) -> tuple[Compile, ...]:
+        return tuple(member for member in self.members if not member.is_dynamic)
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A trace and everything that more than one analysis asks about it."""
+
+    trace: Trace
+    comparer: Comparer
+    recompiles: tuple[Recompile, ...]
+    groups: tuple[Group, ...]
+
+    def of_frame(self, frame: Frame) -> tuple[Recompile, ...]:
+        return tuple(item for item in self.recompiles if item.frame is frame)
+
+
+def study(trace: Trace) -> Study:
+    comparer = Comparer()
+    recompiles = tuple(item for frame in trace.frames for item in _explained(frame, comparer))
+    groups = tuple(group for rank in trace.ranks for group in _groups(frame.compiles for frame in rank.frames))
+    return Study(trace, comparer, recompiles, groups)
+
+
+def _explained(frame: Frame, comparer: Comparer) -> list[Recompile]:
+    found: list[Recompile] = []
+    for index, compile in enumerate(frame.compiles):
+        if index == 0:
+            continue
+        earlier = [entry for entry in frame.compiles[:index] if entry.outcome is Outcome.COMPILED]
+        explanations = [explain(comparer, entry, compile) for entry in candidates(earlier, compile)]
+        found.append(_recompile(frame, compile, earlier, explanations, comparer))
+    return found
+
+
+def candidates(earlier: list[Compile], compile: Compile) -> list[Compile]:
+    """The cache entries that were looked at, most recently used first: those PyTorch lists, else all earlier ones."""
+    by_label = {entry.label.partition("#")[0]: entry for entry in earlier}
+    listed = [by_label[reason.entry] for reason in compile.reasons if reason.entry in by_label]
+    return list(dict.fromkeys(listed)) if listed else earlier[::-1]
+
+
+def similar(one: Compile, other: Compile) -> bool:
+    """Whether two compiles have similar graphs; a graph without operations is similar to none."""
+    if one.graph_span is None or other.graph_span is None:
+        return False
+    if one.graph_span.digest and one.graph_span.digest == other.graph_span.digest:
+        return True
+    first, second = one.graph, other.graph
+    return bool(first and second and first.key and first.key == second.key)
+
+
+def nearest(explanations: list[Explanation], compile: Compile) -> Explanation | None:
+    """Fewest causes that are no sizes, then a similar graph, then fewest size causes, then the most recently used."""
+    told = [item for item in explanations if item.causes]
+    if not told:
+        return None
+
+    def distance(item: Explanation) -> tuple[int, bool, int]:
+        return item.others, not similar(item.entry, compile), len(item.causes)
+
+    return min(told, key=distance)
+
+
+def _recompile(frame: Frame, compile: Compile, earlier: list[Compile], explanations: list[Explanation], comparer: Comparer) -> Recompile:
+    best = nearest(explanations, compile)
+    if best is None:
+        verdict = _outcome_verdict(compile) or Verdict.UNEXPLAINED
+        return Recompile(compile, frame, None, (), (), len(explanations), verdict, missing=_missing(compile, earlier))
+    verdict, served_by = _verdict(frame, compile, best, explanations, comparer)
+    note = _obstacle(best, compile) if verdict is Verdict.JUSTIFIED else ""
+    return Recompile(compile, frame, best.entry, best.causes, best.consequences, len(explanations), verdict, served_by, note=note)
+
+
+def _obstacle(best: Explanation, compile: Compile) -> str:
+    """Why marking is not enough although every cause is one that marks act on."""
+    codes = {code for cause in best.causes for code in cause.codes}
+    if not all(cause.codes[0] in _MARKABLE for cause in best.causes) or codes & _BLOCKED:
+        return ""
+    if not similar(best.entry, compile):
+        return "marking alone does not remove it: the code takes another path for this value, so the graphs differ"
+    return "marking alone does not remove it: the guards of the dynamic graph do not hold for this call"
+
+
+def _missing(compile: Compile, earlier: list[Compile]) -> str:
+    if not earlier:
+        return "no earlier compile of this code left an entry (it failed, or broke before its first operation), so there was nothing to reuse"
+    if not compile.has_reasons_record and compile.guards is None:
+        return "neither a recompile reason nor guards were recorded for it"
+    if not compile.has_reasons_record:
+        return "no reason was recorded, and no guard of an earlier entry is known to fail: another compiled object of this code, or a lost record"
+    return "the recorded reasons name no earlier entry of this trace"
+
+
+def _outcome_verdict(compile: Compile) -> Verdict | None:
+    if compile.outcome is Outcome.LIMIT:
+        return Verdict.LIMIT
+    return Verdict.FAILED if compile.outcome in (Outcome.FAILED, Outcome.UNFINISHED) else None
+
+
+def _verdict(
+    frame: Frame, compile: Compile, best: Explanation, explanations: list[Explanation], comparer: Comparer
+) -> tuple[Verdict, Compile | None]:
+    ended = _outcome_verdict(compile)
+    if ended:
+        return ended, None
+    for item in [best, *explanations]:
+        if _marking_serves(frame, item, compile, comparer):
+            return Verdict.MARKING, item.entry
+    verdicts = [cause.rule.verdict for cause in best.causes]
+    for verdict in (Verdict.UNEXPLAINED, Verdict.CODE):
+        if verdict in verdicts:
+            return verdict, None
+    return Verdict.JUSTIFIED, None
+
+
+def _marking_serves(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool:
+    """Whether the graph of an entry would serve this call, were all its causes marked dynamic.
+
+    The graphs must be similar, and where the trace has a dynamic version of that graph, the sizes of this call must satisfy its guards.
+    """
+    if not item.causes or not all(cause.size_related and cause.codes[0] in _MARKABLE and not _BLOCKED & set(cause.codes) for cause in item.causes):
+        return False
+    if not (similar(item.entry, compile) or (item.entry.graph_span is None and compile.graph_span is None)):
+        return False
+    dynamic = [entry for entry in frame.entries if entry.is_dynamic and similar(entry, compile)]
+    return not dynamic or any(_guards_hold(entry, compile, comparer) for entry in dynamic)
+
+
+def _guards_hold(entry: Compile, compile: Compile, comparer: Comparer) -> bool:
+    """Replay the shape guards of a dynamic entry on the sizes of another call; what cannot be evaluated counts as held."""
+    tree = entry.guards
+    seen = comparer.observe(compile).numbers
+    for shape in tree.shapes if tree else ():
+        if "duck sizing" in shape.comment:
+            continue
+        if comparer.expression(shape.expression).holds(seen) is False:
+            return False
+    return True
+
+
+def _groups(frames: Iterable[tuple[Compile, ...]]) -> list[Group]:
+    by_key: dict[str, list[Compile]] = {}
+    for compiles in frames:
+        for compile in compiles:
+            graph = compile.graph
+            if graph and graph.key and compile.outcome in (Outcome.COMPILED, Outcome.UNFINISHED):
+                by_key.setdefault(graph.key, []).append(compile)
+    return [_group(sorted(members, key=lambda member: member.order)) for members in by_key.values()]
+
+
+def _group(members: list[Compile]) -> Group:
+    last = members[-1]
+    return Group(tuple(members), last if last.is_dynamic and len(members) > 1 else None)
+
+
+def remedy(recompile: Recompile) -> str:
+    """What helps against the first cause that is not about sizes, else against the first; "" if nothing is known."""
+    if not recompile.causes:
+        return RULES["SL399"].remedy
+    ordered = sorted(recompile.causes, key=lambda cause: cause.size_related)
+    return ordered[0].rule.remedy
