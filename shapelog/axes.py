@@ -66,14 +66,16 @@ class Observation:
 class Comparer:
     """Compares the compiles of one trace; remembers what it parsed and compared, so that repeated payloads cost nothing."""
 
+    signatures: dict[int, tuple[object, ...]] = field(default_factory=dict)
     expressions: dict[str, exprs.Expression] = field(default_factory=dict)
     spellings: dict[str, str] = field(default_factory=dict)
     observations: dict[tuple[object, ...], Observation] = field(default_factory=dict)
     differences: dict[tuple[object, ...], tuple[Violation, ...]] = field(default_factory=dict)
     stripped: dict[str, dict[str, str]] = field(default_factory=dict)
+    explained: dict[tuple[object, ...], object] = field(default_factory=dict)
 
     def observe(self, compile: Compile) -> Observation:
-        key = _signature(compile)
+        key = self.signature(compile)
         found = self.observations.get(key)
         if found is None:
             found = self.observations[key] = self._observe(compile)
@@ -81,8 +83,8 @@ class Comparer:
 
     def violations(self, entry: Compile, compile: Compile) -> tuple[Violation, ...]:
         """Every fact in which ``compile`` is known not to satisfy the guards of ``entry``, PyTorch's own reason first."""
-        named = [self._from_reason(entry, compile, reason) for reason in compile.reasons if _names(reason, entry)]
-        key = (entry.guards_span.digest if entry.guards_span else id(entry), *_signature(compile))
+        named = [self._from_reason(entry, compile, reason) for reason in compile.reasons if is_about(reason, entry)]
+        key = self.pair(entry, compile)
         found = self.differences.get(key)
         if found is None:
             tree = entry.guards
@@ -93,6 +95,21 @@ class Comparer:
         for violation in named:
             merged.pop(violation.key, None)
         return (*named, *merged.values())
+
+    def pair(self, entry: Compile, compile: Compile) -> tuple[object, ...]:
+        """Pairs with the same key differ in the same facts."""
+        return (entry.guards_span.digest if entry.guards_span else id(entry), *self.signature(compile))
+
+    def signature(self, compile: Compile) -> tuple[object, ...]:
+        """Two compiles with the same signature saw the same facts."""
+        found = self.signatures.get(id(compile))
+        if found is None:
+            found = self.signatures[id(compile)] = (
+                compile.guards_span.digest if compile.guards_span else id(compile),
+                hash(tuple((item.source, item.size, item.stride, item.dtype, item.requires_grad) for item in compile.inputs)),
+                hash(tuple((symbol.source, symbol.hint) for symbol in compile.symbols)),
+            )
+        return found
 
     def number(self, compile: Compile, spelling: str) -> exprs.Value | None:
         return self.observe(compile).numbers.get(self.spell(spelling))
@@ -212,16 +229,7 @@ class Comparer:
         return table.get(name) or table.get(strip(name)) or name
 
 
-def _signature(compile: Compile) -> tuple[object, ...]:
-    """Two compiles with the same signature saw the same facts."""
-    return (
-        compile.guards_span.digest if compile.guards_span else id(compile),
-        tuple((item.source, item.size, item.stride, item.dtype, item.requires_grad) for item in compile.inputs),
-        tuple((symbol.source, symbol.hint) for symbol in compile.symbols),
-    )
-
-
-def _names(reason: Reason, entry: Compile) -> bool:
+def is_about(reason: Reason, entry: Compile) -> bool:
     """Whether a reason is about this entry; a reason knows no generation, and those of a compile are all of its own."""
     label = entry.label.partition("#")[0]
     return reason.entry == label

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shapelog import records
@@ -130,6 +130,7 @@ class Builder:
         self.config: Config | None = None
         self.outside: dict[str, int] = {}
         self.overlaps: list[str] = []
+        self.reasons: dict[str, reason_text.Reason] = {}
         self._handlers: dict[str, Callable[[Draft, Entry, Process], None]] = {
             "dynamo_start": self._start,
             "create_symbol": self._symbol,
@@ -156,10 +157,10 @@ class Builder:
 
     def _take(self, entry: Entry) -> None:
         kind, header = entry.kind, entry.header
-        process = self._process(entry.process)
+        process = self.processes.get(entry.process) or self._process(entry.process)
         if kind == "describe_tensor":
             body = header[kind]
-            process.tensors[records.describer_key(body)] = body
+            process.tensors[body["describer_id"], body["id"]] = body
             return
         if kind == "describe_source":
             self._source(entry, process)
@@ -181,25 +182,28 @@ class Builder:
             handler(draft, entry, process)
 
     def _process(self, number: int) -> Process:
+        """The process that a prefix names; thread ids of old versions cannot be told apart from processes, so they are one."""
         key = number if number <= _LARGEST_PROCESS_ID else 0
         process = self.processes.get(key)
         if process is None:
-            process = self.processes[key] = Process(number if key else 0, self.file_rank if not self.processes else None)
+            process = self.processes[key] = Process(key, self.file_rank if not self.processes else None)
         return process
 
     def _draft_of(self, entry: Entry, process: Process) -> Draft | None:
         """The compile that a record belongs to; a new one where an id comes again, None outside of any compile."""
         header, kind = entry.header, entry.kind
         frame, number, autograd = header.get("frame_id"), header.get("frame_compile_id"), header.get("compiled_autograd_id")
+        attempt = header.get("attempt")
+        key = (frame, number, -1 if autograd is None else autograd)
+        draft = process.current.get(key)
+        if draft is not None and attempt == draft.attempt and (kind not in _MAY_BEGIN or not draft.finished and kind == "describe_source"):
+            return draft
         if not isinstance(frame, int) or not isinstance(number, int):
             if not isinstance(autograd, int):
                 return None
             frame, number = -1, 0
         key = (frame, number, autograd if isinstance(autograd, int) else -1)
         draft = process.current.get(key)
-        attempt = header.get("attempt")
-        if draft is not None and attempt == draft.attempt and kind not in _MAY_BEGIN:
-            return draft
         attempt = attempt if isinstance(attempt, int) else 0
         if draft is not None and _begins_anew(draft, kind, header, attempt):
             if not draft.finished and draft.started and not process.number:
@@ -221,7 +225,7 @@ class Builder:
     def _source(self, entry: Entry, process: Process) -> None:
         body = entry.header["describe_source"]
         source = str(body["source"])
-        tensor = process.tensors.get(records.describer_key(body))
+        tensor = process.tensors.get((body["describer_id"], body["id"]))
         draft = self._draft_of(entry, process)
         if draft is None:
             self.outside["describe_source"] = self.outside.get("describe_source", 0) + 1
@@ -238,19 +242,23 @@ class Builder:
 
     def _start(self, draft: Draft, entry: Entry, process: Process) -> None:
         draft.started = True
-        draft.stack = records.stack(entry.header["dynamo_start"].get("stack"), process.strings)
+        draft.stack = self._stacks(entry, process)("stack")
+
+    def _stacks(self, entry: Entry, process: Process) -> records.Stacks:
+        header, offset, kind, strings = self.reader.header, entry.offset, entry.kind, process.strings
+        return lambda key: Stack(header, offset, (kind, key), strings)
 
     def _symbol(self, draft: Draft, entry: Entry, process: Process) -> None:
-        draft.symbols.append(records.created_symbol(entry.header["create_symbol"], process.strings))
+        draft.symbols.append(records.created_symbol(entry.header["create_symbol"], self._stacks(entry, process)))
 
     def _unbacked(self, draft: Draft, entry: Entry, process: Process) -> None:
-        draft.symbols.append(records.created_unbacked_symbol(entry.header["create_unbacked_symbol"], process.strings))
+        draft.symbols.append(records.created_unbacked_symbol(entry.header["create_unbacked_symbol"], self._stacks(entry, process)))
 
     def _guard_added(self, draft: Draft, entry: Entry, process: Process) -> None:
-        draft.guards_added.append(records.guard_added(entry.header[entry.kind], process.strings))
+        draft.guards_added.append(records.guard_added(entry.header[entry.kind], self._stacks(entry, process)))
 
     def _specialization(self, draft: Draft, entry: Entry, process: Process) -> None:
-        draft.specializations.append(records.specialized(entry.header["symbolic_shape_specialization"], process.strings))
+        draft.specializations.append(records.specialized(entry.header["symbolic_shape_specialization"], self._stacks(entry, process)))
 
     def _graph(self, draft: Draft, entry: Entry, process: Process) -> None:
         sizes = entry.header["dynamo_output_graph"].get("sizes") or {}
@@ -293,7 +301,7 @@ class Builder:
 
     def _text_artifact(self, draft: Draft, name: str, text: str, entry: Entry) -> None:
         if name == "recompile_reasons":
-            draft.reasons.extend(map(reason_text.parse, reason_text.split(text)))
+            draft.reasons.extend(map(self._reason, reason_text.split(text)))
             draft.has_reasons = True
         elif name == "dynamo_graph_break_reason":
             attempt = entry.header.get("attempt")
@@ -302,6 +310,14 @@ class Builder:
             draft.error = text
         elif name == "compiler_collective":
             draft.collectives.append(text)
+
+    def _reason(self, text: str) -> reason_text.Reason:
+        """A reason, taken apart once for all entries that it is given for."""
+        entry, body = reason_text.split_entry(text)
+        found = self.reasons.get(body)
+        if found is None:
+            found = self.reasons[body] = reason_text.parse(body)
+        return replace(found, entry=entry)
 
     def ranks(self) -> list[Rank]:
         found = []

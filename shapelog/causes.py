@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from shapelog.axes import Comparer, Violation, covers
+from shapelog.axes import Comparer, Violation, covers, is_about
 from shapelog.model import Compile
 from shapelog.payloads.guards import Fact, Place, place_of
 from shapelog.payloads.sources import friendly, tensor_part
@@ -69,19 +69,29 @@ class Explanation:
 
 def explain(comparer: Comparer, entry: Compile, compile: Compile) -> Explanation:
     """What keeps ``compile`` from using ``entry``. No cause at all means that the trace does not tell."""
+    words = tuple(reason.text for reason in compile.reasons if is_about(reason, entry))
+    key = (comparer.signature(entry), comparer.signature(compile), words)
+    found = comparer.explained.get(key)
+    if not isinstance(found, tuple):
+        found = comparer.explained[key] = _explained(comparer, entry, compile)
+    return Explanation(entry, *found)
+
+
+def _explained(comparer: Comparer, entry: Compile, compile: Compile) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
     kept, followed = _without_consequences(comparer.violations(entry, compile), entry, compile, comparer)
     causes: dict[tuple[str, str], Cause] = {}
     for violation in kept:
         cause = _cause(violation, entry, compile, comparer)
         causes.setdefault((cause.source, cause.prop if not cause.prop.startswith("has ") else "keys"), cause)
-    return Explanation(entry, tuple(_merged_keys(list(causes.values()))), tuple(_axis(item.source, item.prop) for item in followed))
+    return tuple(_merged_keys(list(causes.values()))), tuple(_axis(item.source, item.prop) for item in followed)
 
 
 def _without_consequences(
     violations: tuple[Violation, ...], entry: Compile, compile: Compile, comparer: Comparer
 ) -> tuple[list[Violation], list[Violation]]:
     """(causes, consequences): what lies below a replaced object, strides that follow from sizes, sizes of another rank, and the like."""
-    replaced = [_owner(item) for item in violations if _replaces(item)]
+    # Of several signs that one object was replaced, the first stands for all.
+    replaced = {_owner(item): item for item in reversed(violations) if _replaces(item)}
     ranks = {item.source for item in violations if item.prop == "rank"}
     resized = {comparer.spell(item.source) for item in violations if item.prop.startswith(("size[", "rank"))}
     died = any(item.prop == "lifetime" for item in violations)
@@ -91,7 +101,7 @@ def _without_consequences(
     followed: list[Violation] = []
     for item in violations:
         follows = (
-            (item.prop in _BELOW_REPLACED and any(covers(parent, item) for parent in replaced))
+            (item.prop in _BELOW_REPLACED and any(covers(parent, item) for parent, own in replaced.items() if own is not item))
             or (item.source in ranks and item.prop.startswith(("size[", "stride[")))
             or (item.prop.startswith("shape ") and _is_layout_of(item, resized, comparer))
             or (died and item.prop in ("id", "type"))

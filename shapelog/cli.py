@@ -166,11 +166,23 @@ def _umask() -> int:
 
 
 def main() -> None:
-    """The console script. A trace makes many small objects that live to the end, so collecting garbage would only cost time."""
+    """The console script.
+
+    A trace makes many small objects that live to the end: collecting garbage, and taking them apart one by one at exit, would only
+    cost time.
+    """
     import gc
+    import os
 
     gc.disable()
-    cli(prog_name="shapelog")
+    status = 0
+    try:
+        cli(prog_name="shapelog")
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1 if end.code else 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

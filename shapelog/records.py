@@ -6,7 +6,7 @@ the builder turns into a problem.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,17 +27,24 @@ class StackFrame:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A stack as written, outermost frame first; file names are ids in the string table of its process until asked for."""
+    """A stack as written, outermost frame first. It stays in the file until its frames are asked for: many are written, few are read.
 
-    raw: tuple[Body, ...] = ()
+    ``header`` decodes the record again, ``keys`` lead to the stack in it; file names are ids in the string table of their process.
+    """
+
+    header: Callable[[int], Body] | None = None
+    offset: int = -1
+    keys: tuple[str, ...] = ()
     strings: Mapping[int, str] | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.raw)
 
     @property
     def frames(self) -> tuple[StackFrame, ...]:
-        return tuple(self._resolved(entry) for entry in self.raw)
+        if self.header is None:
+            return ()
+        found: Any = self.header(self.offset)
+        for key in self.keys:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        return tuple(self._resolved(entry) for entry in found if isinstance(entry, Mapping)) if isinstance(found, list) else ()
 
     def _resolved(self, entry: Body) -> StackFrame:
         file = entry.get("filename")
@@ -47,10 +54,8 @@ class Stack:
         return StackFrame(str(file or ""), line if isinstance(line, int) else 0, str(entry.get("name") or ""), str(entry.get("loc") or ""))
 
 
-def stack(value: object, strings: Mapping[int, str]) -> Stack:
-    if not isinstance(value, list):
-        return Stack()
-    return Stack(tuple(entry for entry in value if isinstance(entry, dict)), strings)
+Stacks = Callable[[str], Stack]
+"""Makes the stack that stands under a field of the record at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +103,6 @@ def _device(text: str) -> str:
     return text if not found else found[1] if found[2] is None else f"{found[1]}:{found[2]}"
 
 
-def describer_key(body: Body) -> tuple[int, int]:
-    """What joins ``describe_tensor`` and ``describe_source`` within one process."""
-    return int(body["describer_id"]), int(body["id"])
-
-
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """A size, int or float that became symbolic. ``hint`` is the value it had (or the override that the user gave), as text."""
@@ -121,19 +121,19 @@ class Symbol:
         return int(self.hint) if self.hint.lstrip("-").isdigit() else None
 
 
-def created_symbol(body: Body, strings: Mapping[int, str]) -> Symbol:
+def created_symbol(body: Body, stacks: Stacks) -> Symbol:
     return Symbol(
         str(body["symbol"]),
         str(body["val"]),
         str(body.get("vr", "")),
         str(body.get("source", "")),
-        stack(body.get("user_stack"), strings),
-        stack(body.get("stack"), strings),
+        stacks("user_stack"),
+        stacks("stack"),
     )
 
 
-def created_unbacked_symbol(body: Body, strings: Mapping[int, str]) -> Symbol:
-    user, framework = stack(body.get("user_stack"), strings), stack(body.get("stack"), strings)
+def created_unbacked_symbol(body: Body, stacks: Stacks) -> Symbol:
+    user, framework = stacks("user_stack"), stacks("stack")
     return Symbol(str(body["symbol"]), "", str(body.get("vr", "")), "", user, framework, is_unbacked=True)
 
 
@@ -149,14 +149,14 @@ class Specialization:
     stack: Stack
 
 
-def specialized(body: Body, strings: Mapping[int, str]) -> Specialization:
+def specialized(body: Body, stacks: Stacks) -> Specialization:
     return Specialization(
         str(body["symbol"]),
         tuple(str(source) for source in body.get("sources") or ()),
         str(body["value"]),
         str(body.get("reason", "")),
-        stack(body.get("user_stack"), strings),
-        stack(body.get("stack"), strings),
+        stacks("user_stack"),
+        stacks("stack"),
     )
 
 
@@ -169,8 +169,8 @@ class GuardAdded:
     stack: Stack
 
 
-def guard_added(body: Body, strings: Mapping[int, str]) -> GuardAdded:
-    return GuardAdded(str(body["expr"]), stack(body.get("user_stack"), strings), stack(body.get("stack"), strings))
+def guard_added(body: Body, stacks: Stacks) -> GuardAdded:
+    return GuardAdded(str(body["expr"]), stacks("user_stack"), stacks("stack"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,11 +337,14 @@ def _count(value: object) -> int:
     return _maybe_int(value) or 0
 
 
+_INT = frozenset((int,))
+
+
 def _ints(values: object) -> tuple[int, ...]:
     """Sizes and strides; -1 for one that is symbolic text."""
     if not isinstance(values, (list, tuple)):
         raise ValueError("a list of sizes was expected")
-    if all(type(value) is int for value in values):
+    if _INT.issuperset(map(type, values)):
         return tuple(values)
     return tuple(value if isinstance(value, int) else -1 for value in values)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shapelog.analyses import ANALYSES
+from shapelog.axes import Comparer
 from shapelog.causes import Cause
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.findings import Finding, Table
@@ -62,11 +63,12 @@ class FrameReport:
     saved_by_marking: float
     saved_by_code: float
     limit: Compile | None
-    shapes: ShapeTable
+    comparer: Comparer
 
     @property
-    def label(self) -> str:
-        return self.frame.label
+    def shapes(self) -> ShapeTable:
+        """One row a source and dim, one column a compile; made when asked for."""
+        return shape_table(self.frame, self.recompiles, self.comparer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ def _frame_report(frame: Frame, studied: Study) -> FrameReport:
         saved_by_marking=_seconds(recompiles, Verdict.MARKING),
         saved_by_code=_seconds(recompiles, Verdict.CODE),
         limit=next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None),
-        shapes=shape_table(frame, recompiles, studied.comparer),
+        comparer=studied.comparer,
     )
 
 

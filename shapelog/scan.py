@@ -26,9 +26,28 @@ _AUTOMATIC = b'\t{\n\t"name": "automatic_dynamic"'
 # Names of bytecode artifacts hold the name of the function.
 _PER_FUNCTION = re.compile(r".*_(ORIGINAL|MODIFIED)_BYTECODE$")
 _RELEASE = 8 << 20
-_NEWLINE = 10
+_NEWLINE, _BRACE = b"\n}"
 _JSON_ENDS = b"}\r"
 _KINDS = {kind.encode(): kind for kind in KNOWN_KINDS}
+_DECODED = {kind.encode(): kind for kind in USED_KINDS} | {name.encode(): "artifact" for name in USED_ARTIFACTS}
+# Kinds, and artifacts by name, that are many and never decoded: the loop counts them on the way.
+_COUNTED = frozenset(
+    (
+        b"chromium_event",
+        b"describe_storage",
+        b"dump_file",
+        b"aot_inference_graph",
+        b"aot_forward_graph",
+        b"aot_backward_graph",
+        b"aot_joint_graph",
+        b"inductor_output_code",
+        b"aot_forward_graph_fw_metadata",
+        b"torch._functorch.config",
+        b"dynamo_side_effects",
+        b"runtime_wrapper_orchestration",
+        b"fx_graph_runnable",
+    )
+)
 _KEEP_PROBLEMS = 200
 
 
@@ -94,21 +113,38 @@ class Reader:
 
     def entries(self) -> Iterator[Entry]:
         """Each record of a kind that the model wants, in file order; all other records are counted."""
-        size = self.trace.size
-        released, bad_from, bad_lines = 0, -1, 0
+        data, size, find = self.data, self.trace.size, self.data.find
         if not size:
             return
-        start, head = 0, _FIRST.match(self.data)
-        data, strict, find = self.data, self.strict, self.data.find
-        events = event_bytes = 0
+        released, bad_from, bad_lines = 0, -1, 0
+        tallies: dict[bytes, list[int]] = {}
+        start, head = 0, _FIRST.match(data)
         for following in chain(_START.finditer(data), (None,) if data[size - 1] != _NEWLINE else ()):
             stop = following.start() + 1 if following is not None else size
-            kind = head.group(3) if head is not None else None
-            if kind == b"chromium_event" and not strict:  # half of all records, and one kind of them is wanted
+            kind = head[3] if head is not None else None
+            label = head[4] if kind == b"artifact" and head is not None else kind
+            if self.strict:
+                pass
+            elif label in _COUNTED and head is not None:
                 line_end = find(b"\n", head.end(), stop)
-                if data[line_end + 1 : line_end + 32] != _AUTOMATIC and 0 < line_end < stop - 1 and following is not None:
-                    events += 1
-                    event_bytes += stop - start
+                announced = find(b'"has_payload": "', line_end - 64, line_end) > start
+                if data[line_end - 1] == _BRACE and announced is (line_end < stop - 1) and following is not None:
+                    if kind != b"chromium_event" or data[line_end + 1 : line_end + 32] != _AUTOMATIC:
+                        tally = tallies.get(label)
+                        if tally is None:
+                            tallies[label] = [1, stop - start, 0]
+                        else:
+                            tally[0] += 1
+                            tally[1] += stop - start
+                        start, head = stop, following
+                        continue
+            elif label in _DECODED and head is not None and following is not None:
+                entry = self._quick(start, stop, head, tallies, label)
+                if entry is not None and bad_from < 0:
+                    yield entry
+                    if stop - released > _RELEASE:
+                        self.trace.release(released, stop)
+                        released = stop
                     start, head = stop, following
                     continue
             if head is None or not head.lastindex:
@@ -127,15 +163,46 @@ class Reader:
             start, head = stop, following
         if bad_from >= 0:
             self._unreadable(bad_from, size, bad_lines)
-        if events:
-            self._tally("chromium_event", event_bytes, events)
-            self.ledger.unused["chromium_event"] = self.ledger.unused.get("chromium_event", 0) + events
+        self._settle(tallies)
         self.trace.release(released, size)
+
+    def _quick(self, start: int, stop: int, head: re.Match[bytes], tallies: dict[bytes, list[int]], label: bytes) -> Entry | None:
+        """A record of a wanted kind with nothing wrong about it; None, and nothing counted, for any other."""
+        data = self.data
+        line_end = data.find(b"\n", head.end(), stop)
+        try:
+            header = orjson.loads(data[head.start(2) : line_end])
+            digest = header.get("has_payload")
+        except (ValueError, AttributeError):
+            return None
+        if (digest is None) is (line_end < stop - 1):
+            return None
+        payload = Span(line_end + 1, stop, digest) if type(digest) is str else None
+        if payload is None and digest is not None:
+            return None
+        tally = tallies.get(label)
+        if tally is None:
+            tallies[label] = [1, stop - start, 1]
+        else:
+            tally[0] += 1
+            tally[1] += stop - start
+        return Entry(_DECODED[label], header, int(head[1]), start, payload)
+
+    def _settle(self, tallies: dict[bytes, list[int]]) -> None:
+        """Enter into the ledger what the loop counted on the way."""
+        for label, (count, size, is_used) in tallies.items():
+            kind = _KINDS.get(label)
+            self._tally(kind or "artifact", size, count)
+            if not is_used:
+                self._unused(kind or f"artifact {_text(label)}", count)
 
     def _tally(self, name: str, size: int, count: int = 1) -> None:
         ledger = self.ledger
         ledger.records[name] = ledger.records.get(name, 0) + count
         ledger.sizes[name] = ledger.sizes.get(name, 0) + size
+
+    def _unused(self, label: str, count: int = 1) -> None:
+        self.ledger.unused[label] = self.ledger.unused.get(label, 0) + count
 
     def _unreadable(self, start: int, stop: int, lines: int) -> None:
         self.ledger.unreadable_bytes += stop - start
@@ -144,17 +211,15 @@ class Reader:
         self.ledger.add(start, "bad-prefix", f"not a trace record: {first!r}", lines, DATA_LOSS if lines > 1 or first.strip() else INFO)
 
     def _record(self, start: int, stop: int, head: re.Match[bytes]) -> Entry | None:
-        """Count the record, and decode its header if its kind is wanted."""
-        data, kind = self.data, head.group(3)
+        """Count one record, and decode its header if its kind is wanted, not known, or everything is to be checked."""
+        data, kind = self.data, head[3]
         line_end = data.find(b"\n", head.end(), stop)
         if line_end < 0:
             line_end = stop
         name = _KINDS.get(kind)
-        wanted = name in USED_KINDS
+        wanted = name in USED_KINDS or (name == "artifact" and _text(head[4]) in USED_ARTIFACTS)
         if name == "chromium_event":
             wanted = data[line_end + 1 : line_end + 32] == _AUTOMATIC
-        elif name == "artifact":
-            wanted = _text(head.group(4)) in USED_ARTIFACTS
         header = None
         if wanted or self.strict or name is None:
             header = _decode(data[head.start(2) : line_end])
@@ -162,29 +227,29 @@ class Reader:
                 name = next((key for key in header if key not in ENVELOPE_KEYS), None)
                 artifact = header.get("artifact")
                 wanted = name in USED_KINDS or (isinstance(artifact, dict) and artifact.get("name") in USED_ARTIFACTS)
-            bad = header is None or name is None
+            is_bad = header is None
         else:
-            bad = data[line_end - 1] not in _JSON_ENDS
-        if bad or name is None:
+            is_bad = data[line_end - 1] not in _JSON_ENDS
+        if is_bad or name is None:
             self._bad_json(start, stop, name or "of no known kind")
             return None
         self._tally(name, stop - start)
-        payload = self._payload(start, stop, line_end, name)
+        payload = self._payload(start, stop, line_end, name, header)
         if wanted and header is not None:
             return Entry(name, header, int(head[1]), start, payload)
         self._count_unused(name, head, header)
         return None
 
     def _count_unused(self, name: str, head: re.Match[bytes], header: dict[str, Any] | None) -> None:
-        ledger, label = self.ledger, name
+        label = name
         if name == "artifact":
             artifact = header.get("artifact") if header else None
-            given = artifact.get("name") if isinstance(artifact, dict) else _text(head.group(4))
+            given = artifact.get("name") if isinstance(artifact, dict) else _text(head[4])
             by_function = _PER_FUNCTION.match(str(given))
             label = f"artifact {'*_' + by_function[1] + '_BYTECODE' if by_function else given}"
-        ledger.unused[label] = ledger.unused.get(label, 0) + 1
+        self._unused(label)
         if name not in KNOWN_KINDS:
-            ledger.unknown[name] = ledger.unknown.get(name, 0) + 1
+            self.ledger.unknown[name] = self.ledger.unknown.get(name, 0) + 1
 
     def _bad_json(self, start: int, stop: int, name: str) -> None:
         self.ledger.unreadable_bytes += stop - start
@@ -194,21 +259,22 @@ class Reader:
         else:
             self.ledger.add(start, "bad-json", f"the JSON of this record ({name}) cannot be read", severity=DATA_LOSS)
 
-    def _payload(self, start: int, stop: int, line_end: int, name: str) -> Span | None:
-        """Where the payload lies. PyTorch states its checksum last in the header."""
+    def _payload(self, start: int, stop: int, line_end: int, name: str, header: dict[str, Any] | None) -> Span | None:
+        """Where the payload lies; its absence or an announcement without one becomes a problem."""
         data, body = self.data, line_end + 1
-        stated = data.find(b'"has_payload": "', max(start, line_end - 64), line_end)
-        if stated < 0:
+        if header is not None:
+            digest = header.get("has_payload")
+        else:
             stated = data.find(b'"has_payload": "', start, line_end)
-        if stated < 0:
-            if body >= stop:
-                return None
+            digest = data[stated + 16 : stated + 48].decode("ascii", "replace") if stated >= 0 else None
+        if body >= stop:
+            if digest:
+                self.ledger.add(start, "missing-payload", f"the payload of this record ({name}) is missing", severity=DATA_LOSS)
+            return None
+        if not isinstance(digest, str) or not digest:
             self.ledger.add(start, "unannounced-payload", f"the record ({name}) has a payload that its header does not announce")
             return Span(body, stop, "")
-        if body >= stop:
-            self.ledger.add(start, "missing-payload", f"the payload of this record ({name}) is missing", severity=DATA_LOSS)
-            return None
-        span = Span(body, stop, data[stated + 16 : stated + 48].decode("ascii", "replace"))
+        span = Span(body, stop, digest)
         if stop == self.trace.size and data[stop - 1] != _NEWLINE and not self._is_whole(span):
             self.ledger.add(start, "cut-off", f"the file ends inside the payload of this record ({name})", severity=DATA_LOSS)
         elif self.strict:
@@ -217,6 +283,13 @@ class Reader:
 
     def _is_whole(self, span: Span) -> bool:
         return hashlib.md5(self.raw(span), usedforsecurity=False).hexdigest() == span.digest
+
+    def header(self, offset: int) -> dict[str, Any]:
+        """The JSON object of the record that starts at ``offset``, decoded again; empty if it cannot be."""
+        head = _FIRST.match(self.data, offset)
+        line_end = self.data.find(b"\n", offset)
+        text = self.data[head.start(2) : line_end if line_end >= 0 else self.trace.size] if head else b""
+        return _decode(text) or {}
 
     def raw(self, span: Span) -> bytes:
         """The payload as PyTorch had it: without the TAB of each line and the last newline."""

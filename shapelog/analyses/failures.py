@@ -36,7 +36,7 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
                 sentence = f"{frame.title} failed in {stage(compile)}: {message}"
                 place = f"{metrics.fail_file}:{metrics.fail_line}" if metrics.fail_file else f"{frame.file}:{frame.line}"
                 yield Finding(rule, sentence, compile.label, place, (("type", metrics.fail_type),))
-            elif compile.outcome is Outcome.UNFINISHED and compile.stack:
+            elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                 sentence = f"{frame.title} was still being compiled when the trace ends: the process ended or was killed"
                 yield Finding(RULES["SL403"], sentence, compile.label, f"{frame.file}:{frame.line}")
 

@@ -77,10 +77,9 @@ class Expression:
 
 def parse(text: str) -> Expression:
     """Never raises: what cannot be parsed has no tree, and holds for nobody knows what."""
+    names: list[str] = []
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-        names: list[str] = []
-        _collect(tree, names)
+        tree = _named(ast.parse(text.strip(), mode="eval").body, names)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Expression(text, None, ())
     return Expression(text, tree, tuple(dict.fromkeys(names)))
@@ -98,15 +97,23 @@ def _is_function(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in _CALL or isinstance(node, ast.Attribute) and node.attr in ("isnan", "floor", "ceil")
 
 
-def _collect(node: ast.AST, names: list[str]) -> None:
+def _named(node: ast.expr, names: list[str]) -> ast.expr:
+    """The tree with each source in it replaced by one name, its spelling, which is added to ``names``."""
     if isinstance(node, ast.Call) and _is_function(node.func):
-        for argument in node.args:
-            _collect(argument, names)
+        node.args = [_named(argument, names) for argument in node.args]
     elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
         names.append(ast.unparse(node))
-    else:
-        for child in ast.iter_child_nodes(node):
-            _collect(child, names)
+        return ast.Name(names[-1])
+    elif isinstance(node, ast.Compare):
+        node.left = _named(node.left, names)
+        node.comparators = [_named(part, names) for part in node.comparators]
+    elif isinstance(node, ast.BoolOp):
+        node.values = [_named(part, names) for part in node.values]
+    elif isinstance(node, ast.BinOp):
+        node.left, node.right = _named(node.left, names), _named(node.right, names)
+    elif isinstance(node, ast.UnaryOp):
+        node.operand = _named(node.operand, names)
+    return node
 
 
 def _evaluate(node: ast.expr, values: Mapping[str, Value]) -> Value | None:
@@ -117,8 +124,8 @@ def _evaluate(node: ast.expr, values: Mapping[str, Value]) -> Value | None:
         name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr  # type: ignore[attr-defined]
         arguments = [_evaluate(argument, values) for argument in node.args]
         return None if None in arguments or not arguments else _CALL[name](*arguments)
-    if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
-        return values.get(ast.unparse(node))
+    if isinstance(node, ast.Name):
+        return values.get(node.id)
     if isinstance(node, ast.Compare):
         return _compared(node, values)
     if isinstance(node, ast.BoolOp):

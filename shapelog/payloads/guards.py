@@ -9,11 +9,6 @@ from dataclasses import dataclass, field
 
 import orjson
 
-_LINE = re.compile(r"^((?:\| )*)\+- (.*)$")
-_MANAGER = re.compile(
-    r"^(?:KeyManager: |ValueManager: )?\w*GuardManager: source=(.*?)(?:, accessed_by=\w+(?:\(.*?\))?)?(?:, type=(<.*?>))?(?:, tag_safe=\(.*\))?$", re.S
-)
-_LEAF = re.compile(r"^([A-Z][A-Z0-9_]*): (.*)$", re.S)
 _COMMENT = re.compile(r"\s+# ")
 _WHERE = re.compile(r"^(?P<file>[^\s()]+\.py|<[^>]*>):(?P<line>\d+) in (?P<name>\S+)")
 _TENSOR = re.compile(
@@ -103,6 +98,11 @@ def place_of(comment: str) -> Place | None:
 
 def split_comment(text: str) -> tuple[str, str]:
     """(guard, comment) of a leaf. A ``#`` inside a string constant of the guard is no comment."""
+    first = text.find(" # ")
+    if first < 0:
+        return text.rstrip(), ""
+    if not text.count("'", 0, first) % 2 and not text.count('"', 0, first) % 2:
+        return text[:first].rstrip(), text[first + 3 :].strip()
     for match in _COMMENT.finditer(text):
         code = text[: match.start()]
         single, double = code.count("'"), code.count('"')
@@ -120,42 +120,53 @@ def parse_tree(text: str) -> GuardTree:
     sources: list[str] = [""]
     for depth, body in _lines(text):
         del sources[depth + 1 :]
-        sources.extend([sources[-1]] * (depth + 1 - len(sources)))
-        leaf = _LEAF.match(body)
-        if leaf:
-            code, comment = split_comment(leaf[2])
+        while len(sources) <= depth:
+            sources.append(sources[-1])
+        kind, colon, leaf = body.partition(": ")
+        if colon and kind.isupper():
+            code, comment = split_comment(leaf)
             code = HINT.sub("", code) if "(HINT" in code else code
             source = sources[depth]
-            if leaf[1] in SHAPE_KINDS and (depth == 0 or not source) and not any(word in code for word in _AMBIENT):
+            if kind in SHAPE_KINDS and (depth == 0 or not source) and not any(word in code for word in _AMBIENT):
                 shapes.append(ShapeGuard(code, comment))
             else:
-                guards.append(Guard(leaf[1], source, code, tuple(facts_of(leaf[1], code, source)), comment))
-            continue
-        manager = _MANAGER.match(body)
-        if manager:
-            sources.append(manager[1])
-            if manager[2]:
-                types[manager[1]] = type_name(manager[2])
-        elif body != "RootGuardManager" and not body.startswith("KeyValueManager"):
-            unread.append(body)
-        else:
+                guards.append(Guard(kind, source, code, tuple(facts_of(kind, code, source)), comment))
+        elif " source=" in body:
+            source, of_type = _manager(body)
+            sources.append(source)
+            if of_type:
+                types[source] = type_name(of_type)
+        elif body == "RootGuardManager" or body.startswith("KeyValueManager"):
             sources.append(sources[-1] if depth else "")
+        else:
+            unread.append(body)
     return _finished(guards, shapes, types, unread)
+
+
+def _manager(body: str) -> tuple[str, str]:
+    """(source, type or "") of ``GuardManager: source=S, accessed_by=A(...), type=<class 'T'>, tag_safe=(...)``."""
+    start = body.index(" source=") + 8
+    safe = body.rfind(", tag_safe=(")
+    end = safe if safe >= 0 else len(body)
+    accessed = body.find(", accessed_by=", start, end)
+    typed = body.find(", type=<", accessed if accessed >= 0 else start, end)
+    stop = accessed if accessed >= 0 else typed if typed >= 0 else end
+    return body[start:stop], body[typed + 7 : end] if typed >= 0 else ""
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """(depth, content) of each node; a leaf whose constant holds a newline goes on without a ``+-`` of its own."""
-    depth, parts = -1, [""]
+    depth, body = -1, ""
     for line in text.split("\n"):
-        match = _LINE.match(line)
-        if match:
+        at = line.find("+- ")
+        if at >= 0 and not line[:at].strip("| "):
             if depth >= 0:
-                yield depth, "\n".join(parts)
-            depth, parts = len(match[1]) // 2, [match[2]]
+                yield depth, body
+            depth, body = at // 2, line[at + 3 :]
         elif depth >= 0 and line and not line.startswith("Guard latency"):
-            parts.append(line)
+            body = f"{body}\n{line}"
     if depth >= 0:
-        yield depth, "\n".join(parts)
+        yield depth, body
 
 
 def parse_list(text: str) -> GuardTree:

@@ -92,29 +92,23 @@ _EMPTY = re.compile(r"^not (?P<source>[^\s()]\S*)$")
 _VALUE = re.compile(r"^(?P<source>.+?) (?:==|is) (?P<expected>.*)$", re.S)
 
 
+def split_entry(text: str) -> tuple[str, str]:
+    """(compile id, the rest) of ``0/1: <failed guard>``; the id is "" where there is none."""
+    match = _ENTRY.match(text)
+    return (match[1], text[match.end() :]) if match else ("", text)
+
+
 def parse(text: str) -> Reason:
     """One reason, ``0/1: <failed guard>  # <user line>  # <file>:<line> in <function>``."""
-    entry = _ENTRY.match(text)
-    body = text[entry.end() :] if entry else text
+    entry, body = split_entry(text)
     body, _, trace = body.partition(_STACK)
     code, comment = split_comment(body)
     code = HINT.sub("", code).strip()
     is_parameter = _PARAMETER in code
     code = code.split(_PARAMETER, 1)[0]
     family, source, prop, expected, actual = _classify(code)
-    return Reason(
-        entry=entry[1] if entry else "",
-        text=body.strip(),
-        code=code,
-        family=family,
-        source=source,
-        prop=prop,
-        expected=expected,
-        actual=actual,
-        is_parameter=is_parameter,
-        place=_stack_place(trace) or place_of(comment),
-        comment=comment,
-    )
+    place = _stack_place(trace) or place_of(comment)
+    return Reason(entry, body.strip(), code, family, source, prop, expected, actual, is_parameter, place, comment)
 
 
 def _classify(code: str) -> tuple[str, str, str, str, str]:
