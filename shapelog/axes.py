@@ -231,8 +231,7 @@ class Comparer:
 
 def is_about(reason: Reason, entry: Compile) -> bool:
     """Whether a reason is about this entry; a reason knows no generation, and those of a compile are all of its own."""
-    label = entry.label.partition("#")[0]
-    return reason.entry == label
+    return reason.entry == entry.label or (entry.id.generation > 1 and reason.entry == entry.label.partition("#")[0])
 
 
 def _constant_type(text: str) -> str:

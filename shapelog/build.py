@@ -48,7 +48,7 @@ class Draft:
     caches: dict[str, int] = field(default_factory=dict)
     metrics: Metrics | None = None
     backward: list[Metrics] = field(default_factory=list)
-    graph_sizes: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
+    graph_is_symbolic: bool = False
     graph_span: Span | None = None
     guards_span: Span | None = None
     guards_are_list: bool = False
@@ -61,7 +61,7 @@ class Draft:
         self.symbols.clear()
         self.specializations.clear()
         self.guards_added.clear()
-        self.graph_sizes.clear()
+        self.graph_is_symbolic = False
         self.graph_span = None
 
     def outcome(self) -> Outcome:
@@ -77,6 +77,7 @@ class Draft:
     def compile(self, payloads: Payloads) -> Compile:
         return Compile(
             id=self.id,
+            label=str(self.id),
             rank=self.rank,
             process=self.process,
             order=self.order,
@@ -96,7 +97,7 @@ class Draft:
             metrics=self.metrics or Metrics(),
             backward=tuple(self.backward),
             outcome=self.outcome(),
-            graph_sizes=self.graph_sizes,
+            graph_is_symbolic=self.graph_is_symbolic,
             payloads=payloads,
             graph_span=self.graph_span,
             guards_span=self.guards_span,
@@ -131,6 +132,7 @@ class Builder:
         self.outside: dict[str, int] = {}
         self.overlaps: list[str] = []
         self.reasons: dict[str, reason_text.Reason] = {}
+        self.inputs: dict[tuple[object, ...], Input] = {}
         self._handlers: dict[str, Callable[[Draft, Entry, Process], None]] = {
             "dynamo_start": self._start,
             "create_symbol": self._symbol,
@@ -232,7 +234,29 @@ class Builder:
         elif tensor is None:
             self.reader.ledger.add(entry.offset, "missing-record", f"{source} is named, but the tensor itself is not described")
         elif source not in draft.inputs:
-            draft.inputs[source] = records.described_input(tensor, source)
+            draft.inputs[source] = self._input(tensor, source)
+
+    def _input(self, body: dict[str, Any], source: str) -> Input:
+        """The described tensor; one object for all compiles that it looks the same in."""
+        get = body.get
+        key = (
+            source,
+            tuple(body["size"]),
+            tuple(get("stride") or ()),
+            body["dtype"],
+            get("device"),
+            get("requires_grad"),
+            get("is_parameter"),
+            get("is_leaf"),
+            get("is_view"),
+            get("is_inference"),
+            get("layout"),
+            tuple(get("dynamo_dynamic_indices") or ()),
+        )
+        found = self.inputs.get(key)
+        if found is None:
+            found = self.inputs[key] = records.described_input(body, source)
+        return found
 
     def _torch_version(self, span: Span) -> None:
         text = self.reader.text(span)
@@ -262,7 +286,8 @@ class Builder:
 
     def _graph(self, draft: Draft, entry: Entry, process: Process) -> None:
         sizes = entry.header["dynamo_output_graph"].get("sizes") or {}
-        draft.graph_sizes = {str(name): tuple(value) for name, value in sizes.items() if isinstance(value, list)}
+        lists = [value for value in sizes.values() if isinstance(value, list)]
+        draft.graph_is_symbolic = any(type(size) is str and not size.lstrip("-").isdigit() for value in lists for size in value)
         draft.graph_span = entry.payload
 
     def _guards(self, draft: Draft, entry: Entry, process: Process) -> None:
@@ -374,25 +399,26 @@ def _code_of(compiles: list[Compile]) -> tuple[str, int, str]:
 
 def load(selection: Selection, strict: bool = False) -> Trace:
     """Read every file of a run. Raises ShapelogError when not one of them holds a trace record."""
+    return build(selection, [Reader(open_trace(file), strict) for file in selection.files])
+
+
+def build(selection: Selection, readers: list[Reader]) -> Trace:
+    """The trace that the readers of a selection's files give. Raises ShapelogError when not one of them holds a trace record."""
     ranks: list[Rank] = []
-    readers: list[Reader] = []
     builders: list[Builder] = []
     problems: list[Problem] = []
-    for file in selection.files:
-        opened = open_trace(file)
-        reader = Reader(opened, strict)
+    for file, reader in zip(selection.files, readers, strict=True):
         builder = Builder(reader, file.rank)
         for entry in reader.entries():
             builder.take(entry)
         if not reader.ledger.readable_records:
-            problem = foreign(file.name, bytes(opened.data[:4096]))
+            problem = foreign(file.name, bytes(reader.data[:4096]))
             if len(selection.files) == 1:
                 raise ShapelogError(problem)
             problems.append(Problem("foreign-file", problem, file.name, severity=DATA_LOSS))
-        readers.append(reader)
         builders.append(builder)
         ranks.extend(builder.ranks())
-        problems.extend(_file_problems(builder, opened))
+        problems.extend(_file_problems(builder, reader.trace))
     version = next((builder.torch_version for builder in builders if builder.torch_version), "")
     config = next((builder.config for builder in builders if builder.config), Config())
     seen = {kind for reader in readers for kind in reader.ledger.records}

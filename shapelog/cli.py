@@ -58,11 +58,10 @@ def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: A
     from shapelog.errors import ShapelogError
 
     def make() -> tuple[bytes, bool]:
-        from shapelog.api import analyze, load
+        read = _read(trace, shared["strict"])
+        from shapelog.report import analyze
         from shapelog.reporters import reporter
 
-        read = load(trace, strict=shared["strict"])
-        _say_notes(read)
         analyzed = analyze(read)
         if frame is not None and not any(_matches(item.frame.label, item.frame.title, item.frame.name, frame) for item in analyzed.frames):
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in analyzed.frames[:8])
@@ -83,12 +82,10 @@ def explain(trace: str, compile_id: str, rank: int | None, verbose: bool, **shar
     """Tell the whole story of one compile, such as 2/3: what it was held against, and what differed."""
 
     def make() -> tuple[bytes, bool]:
-        from shapelog.api import load
+        read = _read(trace, shared["strict"])
         from shapelog.reporters import story_reporter
         from shapelog.story import tell
 
-        read = load(trace, strict=shared["strict"])
-        _say_notes(read)
         story = tell(read, compile_id, rank)
         options = _options(shared, verbose=verbose, limit=0 if verbose else 20)
         return story_reporter(shared["format_name"]).render_story(story, options), any(item.severity != "info" for item in read.problems)
@@ -106,9 +103,19 @@ def _options(shared: dict[str, Any], **own: Any) -> Options:
     return Options(color=color, width=shared["width"], is_terminal=is_terminal, **own)
 
 
-def _say_notes(trace: "Trace") -> None:
+def _read(path: str, strict: bool) -> "Trace":
+    """Load a trace. A large file is searched by a child process from here on, before the rest of shapelog is even imported."""
+    from shapelog.scan import Reader
+    from shapelog.source import open_trace, select
+
+    selection = select(path)
+    readers = [Reader(open_trace(file), strict, ahead=True) for file in selection.files]
+    from shapelog.build import build
+
+    trace = build(selection, readers)
     for note in trace.notes:
-        click.echo(f"shapelog: {note}", err=True)
+        click.echo(f"shapelog: {_one_line(note)}", err=True)
+    return trace
 
 
 def _run(make: Callable[[], tuple[bytes, bool]], shared: dict[str, Any]) -> None:

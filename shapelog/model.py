@@ -81,11 +81,12 @@ class Compile:
     """One cache entry that Dynamo tried to fill, its attempts joined: only the last attempt made the graph.
 
     ``inputs`` are the tensors it was called with, by source; ``symbols`` those of the last attempt; ``reasons`` what PyTorch said
-    about each earlier entry, most recently used first. ``stack`` is the call stack, outermost frame first. ``seconds`` includes the
+    about each earlier entry, most recently used first. ``label`` is the id as text. ``stack`` is the call stack, outermost frame first. ``seconds`` includes the
     backward graphs that were compiled later.
     """
 
     id: CompileId
+    label: str
     rank: int | None
     process: int
     order: int
@@ -105,16 +106,12 @@ class Compile:
     metrics: Metrics = field(default_factory=Metrics)
     backward: tuple[Metrics, ...] = ()
     outcome: Outcome = Outcome.UNFINISHED
-    graph_sizes: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
+    graph_is_symbolic: bool = False
     payloads: Payloads | None = field(default=None, repr=False, compare=False)
     graph_span: Span | None = None
     guards_span: Span | None = None
     guards_are_list: bool = False
     code_state_span: Span | None = None
-
-    @property
-    def label(self) -> str:
-        return str(self.id)
 
     @property
     def seconds(self) -> float:
@@ -145,9 +142,7 @@ class Compile:
     @property
     def is_dynamic(self) -> bool:
         """Whether anything in it is symbolic."""
-        if self.symbols:
-            return True
-        return any(isinstance(size, str) and not size.lstrip("-").isdigit() for sizes in self.graph_sizes.values() for size in sizes)
+        return bool(self.symbols) or self.graph_is_symbolic
 
 
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))

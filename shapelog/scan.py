@@ -6,11 +6,13 @@ each of its lines behind one TAB. So a newline with anything but a TAB behind it
 
 import hashlib
 import json
+import os
 import re
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
@@ -101,84 +103,176 @@ class Ledger:
         return sum(self.records.values())
 
 
+# Of each label: records, bytes, and whether they were used.
+Tallies = dict[bytes, list[int]]
+# Smaller files are read before another process is up.
+WORTH_A_PROCESS = 24 << 20
+
+
+class Ahead:
+    """A forked child that finds the records of a file, so that this process has only to decode them.
+
+    It sends arrays of (start, stop), each behind its length, then an empty one, then its tallies as JSON. When it dies, or cannot be
+    made, the records are found here.
+    """
+
+    def __init__(self, reader: "Reader") -> None:
+        self.reader = reader
+        self.pipe: BinaryIO | None = None
+        self.child = 0
+        if not hasattr(os, "fork"):
+            return
+        try:
+            receive, send = os.pipe()
+            self.child = os.fork()
+        except OSError:
+            return
+        if self.child == 0:
+            status = 1
+            try:
+                os.close(receive)
+                with os.fdopen(send, "wb", 1 << 16) as pipe:
+                    self._send(pipe)
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(send)
+        self.pipe = os.fdopen(receive, "rb", 1 << 16)
+
+    def _send(self, pipe: BinaryIO) -> None:
+        tallies: Tallies = {}
+        found = array("Q")
+        for start, stop, _ in self.reader.uncounted(tallies):
+            found.append(start)
+            found.append(stop)
+            if len(found) >= 2048:
+                pipe.write(len(found).to_bytes(8, "little") + found.tobytes())
+                pipe.flush()
+                del found[:]
+        pipe.write(len(found).to_bytes(8, "little") + found.tobytes() if found else b"")
+        pipe.write(bytes(8) + orjson.dumps({label.decode("latin-1"): tally for label, tally in tallies.items()}))
+
+    def uncounted(self, tallies: Tallies) -> Iterator[tuple[int, int, re.Match[bytes] | None]]:
+        """What ``Reader.uncounted`` gives."""
+        data, done, complete = self.reader.data, 0, False
+        while self.pipe is not None:
+            size = int.from_bytes(self.pipe.read(8), "little") * 8
+            block = self.pipe.read(size or -1)
+            if not size:
+                complete = self._take(block, tallies)
+                break
+            if len(block) < size:
+                break
+            spans = array("Q", block)
+            for index in range(0, len(spans), 2):
+                start, done = spans[index], spans[index + 1]
+                yield start, done, _FIRST.match(data, start, done)
+        if self.pipe is not None:
+            self.pipe.close()
+            os.waitpid(self.child, 0)
+        if not complete:
+            yield from (item for item in self.reader.uncounted(tallies) if item[0] >= done)
+
+    def _take(self, block: bytes, tallies: Tallies) -> bool:
+        try:
+            counted = orjson.loads(block)
+        except orjson.JSONDecodeError:
+            return False
+        for label, (count, size, is_used) in counted.items():
+            tally = tallies.setdefault(label.encode("latin-1"), [0, 0, is_used])
+            tally[0] += count
+            tally[1] += size
+        return True
+
+
 class Reader:
     """One pass over one open trace, and the payloads that were asked for afterwards."""
 
-    def __init__(self, trace: OpenTrace, strict: bool = False) -> None:
+    def __init__(self, trace: OpenTrace, strict: bool = False, ahead: bool = False) -> None:
+        """``ahead`` lets a child process find the records while this one decodes them; only for programs without threads."""
         self.trace = trace
         self.data = trace.data
         self.strict = strict
         self.ledger = Ledger(trace.name, trace.size)
         self._texts_verified: set[str] = set()
+        self._ahead = Ahead(self) if ahead and trace.size >= WORTH_A_PROCESS and not strict and (os.cpu_count() or 1) > 1 else None
 
     def entries(self) -> Iterator[Entry]:
         """Each record of a kind that the model wants, in file order; all other records are counted."""
+        tallies: Tallies = {}
+        released, bad_from, bad_stop, bad_lines = 0, -1, -1, 0
+        for start, stop, head in self._ahead.uncounted(tallies) if self._ahead else self.uncounted(tallies):
+            if bad_from >= 0 and (start != bad_stop or (head is not None and head.lastindex)):
+                self._unreadable(bad_from, bad_stop, bad_lines)
+                bad_from, bad_lines = -1, 0
+            if head is None or not head.lastindex:
+                bad_from = start if bad_from < 0 else bad_from
+                bad_stop = stop
+                bad_lines += 1
+                continue
+            entry = self._quick(start, stop, head, tallies) or self._record(start, stop, head)
+            if entry is not None:
+                yield entry
+            if stop - released > _RELEASE:
+                self.trace.release(released, stop)
+                released = stop
+        if bad_from >= 0:
+            self._unreadable(bad_from, bad_stop, bad_lines)
+        self._settle(tallies)
+        self.trace.release(released, self.trace.size)
+
+    def uncounted(self, tallies: Tallies) -> Iterator[tuple[int, int, re.Match[bytes] | None]]:
+        """(start, stop, head) of each record that has to be looked at; those that are only counted go into ``tallies``."""
         data, size, find = self.data, self.trace.size, self.data.find
         if not size:
             return
-        released, bad_from, bad_lines = 0, -1, 0
-        tallies: dict[bytes, list[int]] = {}
-        start, head = 0, _FIRST.match(data)
+        start, head, released = 0, _FIRST.match(data), 0
         for following in chain(_START.finditer(data), (None,) if data[size - 1] != _NEWLINE else ()):
             stop = following.start() + 1 if following is not None else size
             kind = head[3] if head is not None else None
             label = head[4] if kind == b"artifact" and head is not None else kind
-            if self.strict:
-                pass
-            elif label in _COUNTED and head is not None:
+            if label in _COUNTED and head is not None and following is not None and not self.strict:
                 line_end = find(b"\n", head.end(), stop)
                 announced = find(b'"has_payload": "', line_end - 64, line_end) > start
-                if data[line_end - 1] == _BRACE and announced is (line_end < stop - 1) and following is not None:
-                    if kind != b"chromium_event" or data[line_end + 1 : line_end + 32] != _AUTOMATIC:
-                        tally = tallies.get(label)
-                        if tally is None:
-                            tallies[label] = [1, stop - start, 0]
-                        else:
-                            tally[0] += 1
-                            tally[1] += stop - start
-                        start, head = stop, following
-                        continue
-            elif label in _DECODED and head is not None and following is not None:
-                entry = self._quick(start, stop, head, tallies, label)
-                if entry is not None and bad_from < 0:
-                    yield entry
-                    if stop - released > _RELEASE:
-                        self.trace.release(released, stop)
-                        released = stop
+                if (
+                    data[line_end - 1] == _BRACE
+                    and announced is (line_end < stop - 1)
+                    and (kind != b"chromium_event" or data[line_end + 1 : line_end + 32] != _AUTOMATIC)
+                ):
+                    tally = tallies.get(label)
+                    if tally is None:
+                        tallies[label] = [1, stop - start, 0]
+                    else:
+                        tally[0] += 1
+                        tally[1] += stop - start
                     start, head = stop, following
                     continue
-            if head is None or not head.lastindex:
-                bad_from = start if bad_from < 0 else bad_from
-                bad_lines += 1
-            else:
-                if bad_from >= 0:
-                    self._unreadable(bad_from, start, bad_lines)
-                    bad_from, bad_lines = -1, 0
-                entry = self._record(start, stop, head)
-                if entry is not None:
-                    yield entry
+            yield start, stop, head
             if stop - released > _RELEASE:
                 self.trace.release(released, stop)
                 released = stop
             start, head = stop, following
-        if bad_from >= 0:
-            self._unreadable(bad_from, size, bad_lines)
-        self._settle(tallies)
-        self.trace.release(released, size)
 
-    def _quick(self, start: int, stop: int, head: re.Match[bytes], tallies: dict[bytes, list[int]], label: bytes) -> Entry | None:
+    def _quick(self, start: int, stop: int, head: re.Match[bytes], tallies: Tallies) -> Entry | None:
         """A record of a wanted kind with nothing wrong about it; None, and nothing counted, for any other."""
         data = self.data
+        label = head[4] if head[3] == b"artifact" else head[3]
+        kind = _DECODED.get(label)
+        if kind is None or self.strict or data[stop - 1] != _NEWLINE:
+            return None
         line_end = data.find(b"\n", head.end(), stop)
         try:
             header = orjson.loads(data[head.start(2) : line_end])
             digest = header.get("has_payload")
         except (ValueError, AttributeError):
             return None
-        if (digest is None) is (line_end < stop - 1):
-            return None
-        payload = Span(line_end + 1, stop, digest) if type(digest) is str else None
-        if payload is None and digest is not None:
+        if digest is None:
+            payload = None
+            if line_end < stop - 1:
+                return None
+        elif type(digest) is str and line_end < stop - 1:
+            payload = Span(line_end + 1, stop, digest)
+        else:
             return None
         tally = tallies.get(label)
         if tally is None:
@@ -186,9 +280,9 @@ class Reader:
         else:
             tally[0] += 1
             tally[1] += stop - start
-        return Entry(_DECODED[label], header, int(head[1]), start, payload)
+        return Entry(kind, header, int(head[1]), start, payload)
 
-    def _settle(self, tallies: dict[bytes, list[int]]) -> None:
+    def _settle(self, tallies: Tallies) -> None:
         """Enter into the ledger what the loop counted on the way."""
         for label, (count, size, is_used) in tallies.items():
             kind = _KINDS.get(label)

@@ -164,11 +164,11 @@ def _unpack(packed: BinaryIO, plain: BinaryIO, name: str, problems: list[Problem
 
 
 _LOOKS = (
-    (re.compile(rb"\A\s*<(?:!doctype|html)", re.I), "an HTML page; shapelog reads the log that tlparse was given, not its output"),
-    (re.compile(rb"\A(?:\x7fELF|PK\x03\x04|\x89PNG|%PDF)"), "a binary file"),
-    (re.compile(rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]"), "TORCH_LOGS text, meant for people"),
-    (re.compile(rb'\A\s*[\[{]\s*"?(?:traceEvents|schemaVersion|ph|name)"'), "JSON, such as a profiler trace"),
-    (re.compile(rb"\ATraceback |^(?:INFO|WARNING|ERROR)\b", re.M), "an ordinary program log"),
+    (rb"(?i)\A\s*<(?:!doctype|html)", "an HTML page; shapelog reads the log that tlparse was given, not its output"),
+    (rb"\A(?:\x7fELF|PK\x03\x04|\x89PNG|%PDF)", "a binary file"),
+    (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", "TORCH_LOGS text, meant for people"),
+    (rb'\A\s*[\[{]\s*"?(?:traceEvents|schemaVersion|ph|name)"', "JSON, such as a profiler trace"),
+    (rb"(?m)\ATraceback |^(?:INFO|WARNING|ERROR)\b", "an ordinary program log"),
 )
 
 
@@ -176,7 +176,7 @@ def foreign(name: str, head: bytes) -> str:
     """One line for a file without a single trace record: what it looks like, and what to do."""
     if not head:
         return f"{name}: the file is empty: the process compiled nothing, or TORCH_TRACE was set after torch was imported; {HOW_TO_RECORD}"
-    looks = next((words for pattern, words in _LOOKS if pattern.search(head)), None)
+    looks = next((words for pattern, words in _LOOKS if re.search(pattern, head)), None)
     if looks is None:
         looks = "a binary file" if b"\0" in head else "text without trace records"
     return f"{name}: no trace record in it; it looks like {looks}. {HOW_TO_RECORD[0].upper()}{HOW_TO_RECORD[1:]}"
