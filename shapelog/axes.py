@@ -147,16 +147,17 @@ class Comparer:
                 if symbol.value is not None:
                     numbers.setdefault(self.spell(source), symbol.value)
         for event in compile.automatic_dynamic:
-            if event.dim == "scalar" and event.new.lstrip("-").isdigit():
+            if event.dim == "scalar" and exprs.integer(event.new) is not None:
                 facts.setdefault((event.source, "value"), event.new)
-        for (source, prop), value in facts.items():
-            if prop == "value" and isinstance(value, str) and value.lstrip("-").isdigit():
-                numbers.setdefault(self.spell(source), int(value))
+        for (source, prop), fact in facts.items():
+            number = exprs.integer(fact) if prop == "value" and isinstance(fact, str) else None
+            if number is not None:
+                numbers.setdefault(self.spell(source), number)
         if not compile.inputs and tree:  # torch 2.4 describes no parameters, but static guards hold their sizes
-            for (source, prop), value in facts.items():
-                if isinstance(value, int) and prop.startswith(("size[", "stride[")):
-                    name, _, dim = prop[:-1].partition("[")
-                    numbers.setdefault(f"{self.spell(source)}.{name}()[{dim}]", value)
+            for (source, prop), size in facts.items():
+                if isinstance(size, int) and prop.startswith(("size[", "stride[")):
+                    part, _, index = prop[:-1].partition("[")
+                    numbers.setdefault(f"{self.spell(source)}.{part}()[{index}]", size)
         return Observation(facts, numbers, tree.types if tree else {})
 
     def _differences(self, tree: GuardTree, seen: Observation) -> Iterator[Violation]:
@@ -180,7 +181,9 @@ class Comparer:
     def _shape_violation(self, shape: ShapeGuard, seen: Observation, reason: Reason | None) -> Violation:
         names = self.expression(shape.expression).names
         known = [f"{name} = {seen.numbers[name]}" for name in names if name in seen.numbers]
-        return Violation(names[0] if names else "", f"shape {shape.expression}", shape.expression, ", ".join(known), shape.comment, shape, reason)
+        return Violation(
+            names[0] if names else "", f"shape {shape.expression}", shape.expression, ", ".join(known), shape.comment, shape, reason
+        )
 
     def _from_reason(self, entry: Compile, compile: Compile, reason: Reason) -> Violation:
         """The failure that PyTorch named, with its source spelled as in the guard tree and the new value where another record has it."""
@@ -205,7 +208,8 @@ class Comparer:
             return Violation(source, reason.prop, was, seen.types.get(source, _kind_seen(seen, source)), reason.comment, reason=reason)
         expected: Fact = reason.expected
         if reason.prop == "len":
-            expected = int(reason.expected) if reason.expected.isdigit() else reason.expected
+            length = exprs.integer(reason.expected)
+            expected = reason.expected if length is None else length
         elif reason.prop.startswith("has "):
             expected = reason.expected == "True"
         if reason.prop == "value" and actual == UNKNOWN:
@@ -238,7 +242,7 @@ def _constant_type(text: str) -> str:
     """The Python type of a constant as written in a guard."""
     if text in _CONSTANT_TYPES:
         return _CONSTANT_TYPES[text]
-    if text.lstrip("-").isdigit():
+    if exprs.integer(text) is not None:
         return "int"
     if text[:1] in "'\"":
         return "str"

@@ -10,6 +10,7 @@ from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
 from shapelog.ids import CompileId
 from shapelog.model import Compile, Frame, GraphBreak, Outcome, Payloads, Rank, Trace
 from shapelog.payloads import reasons as reason_text
+from shapelog.payloads.exprs import integer
 from shapelog.records import Config, Input, Metrics, Stack, StackFrame
 from shapelog.scan import Entry, Reader, Span
 from shapelog.source import OpenTrace, Selection, foreign, open_trace
@@ -197,8 +198,12 @@ class Builder:
         frame, number, autograd = header.get("frame_id"), header.get("frame_compile_id"), header.get("compiled_autograd_id")
         attempt = header.get("attempt")
         key = (frame, number, -1 if autograd is None else autograd)
-        draft = process.current.get(key)
-        if draft is not None and attempt == draft.attempt and (kind not in _MAY_BEGIN or not draft.finished and kind == "describe_source"):
+        draft = process.current.get(key)  # type: ignore[arg-type]  # a strange id is in no key
+        if (
+            draft is not None
+            and attempt == draft.attempt
+            and (kind not in _MAY_BEGIN or (not draft.finished and kind == "describe_source"))
+        ):
             return draft
         if not isinstance(frame, int) or not isinstance(number, int):
             if not isinstance(autograd, int):
@@ -287,7 +292,7 @@ class Builder:
     def _graph(self, draft: Draft, entry: Entry, process: Process) -> None:
         sizes = entry.header["dynamo_output_graph"].get("sizes") or {}
         lists = [value for value in sizes.values() if isinstance(value, list)]
-        draft.graph_is_symbolic = any(type(size) is str and not size.lstrip("-").isdigit() for value in lists for size in value)
+        draft.graph_is_symbolic = any(type(size) is str and integer(size) is None for value in lists for size in value)
         draft.graph_span = entry.payload
 
     def _guards(self, draft: Draft, entry: Entry, process: Process) -> None:
@@ -354,7 +359,7 @@ class Builder:
 
 
 def _begins_anew(draft: Draft, kind: str, header: dict[str, Any], attempt: int) -> bool:
-    """Whether a record with the id of ``draft`` opens another compile. The reasons come before the start, the backward after the metrics."""
+    """Whether a record with the id of ``draft`` opens another compile. Reasons come before the start, backwards after the metrics."""
     if kind == "dynamo_start":
         return draft.started or draft.finished
     if draft.started and kind != "artifact":

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from shapelog.axes import Comparer, Violation, covers, is_about
 from shapelog.model import Compile
+from shapelog.payloads.exprs import integer
 from shapelog.payloads.guards import Fact, Place, place_of
 from shapelog.payloads.sources import friendly, tensor_part
 from shapelog.records import Input, Specialization
@@ -108,7 +109,10 @@ def _without_consequences(
             or (no_grad and item.prop == "requires_grad" and _is_computed(item.source, entry, compile))
             or (autocast and item.prop == "dispatch keys" and "Autocast" in f"{item.expected}{item.actual}")
             or (item.prop.startswith("stride[") and _follows_from_sizes(item, entry, compile, comparer))
-            or (item.prop == "dispatch keys" and any(other.source == item.source and other.prop in ("device", "tensor") for other in violations))
+            or (
+                item.prop == "dispatch keys"
+                and any(other.source == item.source and other.prop in ("device", "tensor") for other in violations)
+            )
         )
         (followed if follows else kept).append(item)
     return (kept, followed) if kept else (followed, [])
@@ -273,7 +277,10 @@ _SIMPLE = {
     "dtype": ("SL301", "the dtype of {name} was {before} and is now {after}"),
     "requires_grad": ("SL302", "{name} had requires_grad={before} and now has {after}"),
     "device": ("SL304", "{name} was on device {before} and is now on {after}"),
-    "dispatch keys": ("SL303", "{name} is a tensor of another kind than before (inference mode, a subclass, another device, or a conjugate view)"),
+    "dispatch keys": (
+        "SL303",
+        "{name} is a tensor of another kind than before (inference mode, a subclass, another device, or a conjugate view)",
+    ),
     "closure": ("SL309", "{name} is another function than before, created anew for this call"),
     "backend": ("SL318", "torch.compile was called with another backend object for the same code, so its earlier entries do not count"),
     "lifetime": ("SL319", "{name} was garbage-collected, which throws away the code that was compiled for it"),
@@ -345,7 +352,11 @@ def _judged_python(item: Violation, name: str, entry: Compile, compile: Compile)
     family = item.reason.family if item.reason else ""
     if prop.startswith("marking") or family == "marking":
         named = name or "a tensor"
-        return ("SL321",), f"{named} is marked (mark_dynamic, maybe_mark_dynamic or mark_static) in another way than when this was compiled", None
+        return (
+            ("SL321",),
+            f"{named} is marked (mark_dynamic, maybe_mark_dynamic or mark_static) in another way than when this was compiled",
+            None,
+        )
     if prop.startswith("autocast"):
         return _judged_state(item)
     if family == "member" or family == "key" or (prop.startswith("has ") and not prop.startswith("has attribute")):
@@ -373,7 +384,11 @@ def _judged_length(item: Violation, name: str, entry: Compile) -> Judged:
     tree = entry.guards
     kind = tree.types.get(item.source, "") if tree else ""
     guard = tree.by_key.get((item.source, "len")) if tree else None
-    is_dict = "dict" in kind.lower() or (guard is not None and guard.kind == "DICT_LENGTH") or (item.reason is not None and "!=" in item.reason.code)
+    is_dict = (
+        "dict" in kind.lower()
+        or (guard is not None and guard.kind == "DICT_LENGTH")
+        or (item.reason is not None and "!=" in item.reason.code)
+    )
     if is_dict:
         return ("SL314",), f"the dict {name} had {before} keys and now has {after}", None
     return ("SL313",), f"{name} had {before} items and now has {after}", None
@@ -399,8 +414,8 @@ def _judged_value(item: Violation, name: str, entry: Compile, compile: Compile) 
         return ("SL322",), f"{name} was {before} and is now {now}", None
     if item.source.endswith(".training"):
         return ("SL316",), f"{name} was {before} and is now {now}: train() and eval() compile apart", None
-    if before.lstrip("-").isdigit():
-        if after and not after.lstrip("-").isdigit():
+    if integer(before) is not None:
+        if after and integer(after) is None:
             return ("SL310",), f"{name} was the int {before} and is now {now}", None
         return _judged_int(item, name, entry, compile, before, now)
     if _is_float(before):
@@ -434,7 +449,7 @@ def _is_module_attribute(source: str, entry: Compile) -> bool:
     if not dot or tree is None:
         return False
     marks = tuple(f"{owner}.{part}" for part in ("_modules", "_parameters", "_buffers", "training", "_forward_hooks"))
-    return owner.endswith("']") and "._modules[" in owner or any(key[0].startswith(marks) for key in tree.facts)
+    return (owner.endswith("']") and "._modules[" in owner) or any(key[0].startswith(marks) for key in tree.facts)
 
 
 def _judged_state(item: Violation) -> Judged:

@@ -40,7 +40,12 @@ def _output_options(command: _F) -> _F:
         click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Color the output.  [default: auto]"),
         click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write to this file."),
         click.option(
-            "-f", "--format", "format_name", type=click.Choice(list(FORMATS)), default="terminal", help="Form of the output.  [default: terminal]"
+            "-f",
+            "--format",
+            "format_name",
+            type=click.Choice(list(FORMATS)),
+            default="terminal",
+            help="Form of the output.  [default: terminal]",
         ),
     ):
         command = option(command)

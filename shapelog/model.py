@@ -80,9 +80,9 @@ class GraphBreak:
 class Compile:
     """One cache entry that Dynamo tried to fill, its attempts joined: only the last attempt made the graph.
 
-    ``inputs`` are the tensors it was called with, by source; ``symbols`` those of the last attempt; ``reasons`` what PyTorch said
-    about each earlier entry, most recently used first. ``label`` is the id as text. ``stack`` is the call stack, outermost frame first. ``seconds`` includes the
-    backward graphs that were compiled later.
+    ``label`` is the id as text. ``inputs`` are the tensors it was called with, by source; ``symbols`` those of the last attempt;
+    ``reasons`` what PyTorch said about each earlier entry, most recently used first. ``stack`` is the call stack, outermost frame
+    first. ``seconds`` includes the backward graphs that were compiled later.
     """
 
     id: CompileId

@@ -12,6 +12,8 @@ from typing import Any
 
 import orjson
 
+from shapelog.payloads.exprs import integer
+
 Body = Mapping[str, Any]
 
 
@@ -118,7 +120,7 @@ class Symbol:
     @property
     def value(self) -> int | None:
         """The hint as an int, None if it is a float or not known."""
-        return int(self.hint) if self.hint.lstrip("-").isdigit() else None
+        return integer(self.hint)
 
 
 def created_symbol(body: Body, stacks: Stacks) -> Symbol:
@@ -191,7 +193,9 @@ def automatic_dynamic(payload: str) -> AutomaticDynamic | None:
     args = event.get("args") if isinstance(event, dict) and event.get("name") == "automatic_dynamic" else None
     if not isinstance(args, dict):
         return None
-    name, dim, reason, cached, new, cid = (str(args.get(key, "")) for key in ("name", "dim_changed", "reason", "cached", "new", "compile_id"))
+    name, dim, reason, cached, new, cid = (
+        str(args.get(key, "")) for key in ("name", "dim_changed", "reason", "cached", "new", "compile_id")
+    )
     return AutomaticDynamic(name, dim, reason, cached, new, cid)
 
 
@@ -269,8 +273,9 @@ def metrics(body: Body) -> Metrics:
     if fail_type.startswith("<class '"):  # torch 2.4
         fail_type = fail_type[8:-2].rsplit(".", 1)[-1]
     counts = {key: sum(_count(body.get(name)) for name in names) for key, names in _CACHE_COUNTS.items()}
+    times: dict[str, Any] = {field: _seconds(body, names) for field, names in _TIMES.items()}
     return Metrics(
-        **{field: _seconds(body, names) for field, names in _TIMES.items()},
+        **times,
         **counts,
         start_time=_number(body.get("start_time")),
         guard_count=_maybe_int(body.get("guard_count")),
@@ -291,7 +296,9 @@ def metrics(body: Body) -> Metrics:
         code_line=_count(body.get("co_firstlineno")),
         compile_id=str(body.get("compile_id") or ""),
         torch_version=str(body.get("pytorch_version") or ""),
-        triton_kernels=len(body.get("triton_kernel_compile_times_us") or ()) if isinstance(body.get("triton_kernel_compile_times_us"), list) else 0,
+        triton_kernels=len(body.get("triton_kernel_compile_times_us") or ())
+        if isinstance(body.get("triton_kernel_compile_times_us"), list)
+        else 0,
     )
 
 
@@ -347,5 +354,3 @@ def _ints(values: object) -> tuple[int, ...]:
     if _INT.issuperset(map(type, values)):
         return tuple(values)
     return tuple(value if isinstance(value, int) else -1 for value in values)
-
-

@@ -103,11 +103,14 @@ def analyze(trace: Trace) -> Report:
     studied = study(trace)
     findings: list[Finding] = []
     tables: list[Table] = []
-    failed: list[Problem] = []
+    failed: list[Problem] = list(studied.problems)
     for analysis in ANALYSES:
         try:
             for result in analysis.analyze(studied):
-                (tables if isinstance(result, Table) else findings).append(result)  # type: ignore[arg-type]
+                if isinstance(result, Table):
+                    tables.append(result)
+                else:
+                    findings.append(result)
         except Exception as error:
             name = analysis.__name__.rsplit(".", 1)[-1]
             text = f"the analysis {name} failed ({type(error).__name__}: {error}); its part of the report is missing"
@@ -343,7 +346,14 @@ def _group_data(group: Group) -> dict[str, Any]:
 def _health_data(report: Report) -> dict[str, Any]:
     return {
         "problems": [
-            {"code": item.code, "severity": item.severity, "file": item.file, "line": item.line or None, "count": item.count, "message": item.message}
+            {
+                "code": item.code,
+                "severity": item.severity,
+                "file": item.file,
+                "line": item.line or None,
+                "count": item.count,
+                "message": item.message,
+            }
             for item in report.problems
         ],
         "files": [

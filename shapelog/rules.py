@@ -60,8 +60,12 @@ _ALL = (
         "parameters are static by default: list this one as a dynamic source, or accept one graph for each width",
         True,
     ),
-    _rule("SL107", "rank-varies", _FINE, "nothing marks the number of dims: unsqueeze or flatten to one rank, or accept one graph for each"),
-    _rule("SL201", "size-specialized", _FINE, "the code needs the exact value: rewrite that line, or accept one graph for each value", True),
+    _rule(
+        "SL107", "rank-varies", _FINE, "nothing marks the number of dims: unsqueeze or flatten to one rank, or accept one graph for each"
+    ),
+    _rule(
+        "SL201", "size-specialized", _FINE, "the code needs the exact value: rewrite that line, or accept one graph for each value", True
+    ),
     _rule(
         "SL202",
         "size-specialized-by-framework",
@@ -80,13 +84,23 @@ _ALL = (
         "the tensor is of another kind (inference mode, subclass, view of one): warm up under the same mode as you serve",
     ),
     _rule("SL304", "device-varies", _CODE, "compile one function for each device, and move inputs before the call"),
-    _rule("SL305", "grad-mode-varies", _CODE, "warm up in the mode that you serve; where training and evaluation both run, two graphs are needed"),
+    _rule(
+        "SL305",
+        "grad-mode-varies",
+        _CODE,
+        "warm up in the mode that you serve; where training and evaluation both run, two graphs are needed",
+    ),
     _rule("SL306", "autocast-varies", _CODE, "enter autocast before the first call and keep it as it is"),
     _rule("SL307", "global-state-varies", _CODE, "set this once, before the first compiled call"),
     _rule("SL308", "object-identity-varies", _CODE, "reuse one object: create it once, outside of the call"),
     _rule("SL309", "function-recreated", _CODE, "define the function once (not in the loop, not as a new lambda or closure per call)"),
     _rule("SL310", "type-varies", _CODE, "pass one type, or compile one function for each"),
-    _rule("SL311", "constant-varies", _FINE, "a graph for each value is justified where the code branches on it; else move it out of the compiled code"),
+    _rule(
+        "SL311",
+        "constant-varies",
+        _FINE,
+        "a graph for each value is justified where the code branches on it; else move it out of the compiled code",
+    ),
     _rule("SL312", "float-varies", _CODE, "wrap it in a tensor (torch.tensor(value)): no list makes this float dynamic"),
     _rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad it, or compile what works on one item"),
     _rule("SL314", "dict-keys-vary", _CODE, "keep the set of keys fixed, or compile the code behind it"),
@@ -97,7 +111,9 @@ _ALL = (
         "list it as a dynamic source, set torch._dynamo.config.allow_unspec_int_on_nn_module = True, or keep the counter outside",
         True,
     ),
-    _rule("SL316", "training-flag-varies", _FINE, "train() and eval() need a graph each; set the mode before the first call if one is enough"),
+    _rule(
+        "SL316", "training-flag-varies", _FINE, "train() and eval() need a graph each; set the mode before the first call if one is enough"
+    ),
     _rule("SL317", "aliasing-varies", _CODE, "pass tensors that are distinct (or the same) each time; clone() where one is passed twice"),
     _rule("SL318", "backend-changed", _CODE, "pass one and the same backend function or object to every torch.compile of this code"),
     _rule("SL319", "object-died", _CODE, "keep the object alive as long as the compiled function is used"),

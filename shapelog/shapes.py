@@ -7,6 +7,7 @@ from enum import Enum
 from shapelog.axes import Comparer
 from shapelog.causes import Cause
 from shapelog.model import Compile, Frame, Outcome
+from shapelog.payloads.exprs import integer
 from shapelog.payloads.guards import DYNAMIC
 from shapelog.payloads.sources import friendly, tensor_part, unwrapped
 from shapelog.study import Recompile
@@ -86,7 +87,7 @@ def _cells(compile: Compile, comparer: Comparer) -> Iterator[tuple[str, str, Sha
     facts = comparer.observe(compile).facts
     for source in sorted(named):
         value = facts.get((source, "value"))
-        if tensor_part(source) is None and isinstance(value, str) and value.lstrip("-").isdigit():
+        if tensor_part(source) is None and isinstance(value, str) and integer(value) is not None:
             is_static = (source, "value") in guarded or source in pinned
             state = _state(not is_static and source in symbols, source in symbols or source in pinned)
             yield friendly(source), source, ShapeCell(value, state, symbols.get(source, ""))

@@ -138,7 +138,7 @@ def _plain(file: TraceFile, files: ExitStack, problems: list[Problem]) -> Binary
     """An uncompressed regular file with the bytes of ``file``; ``files`` closes it."""
     handle: BinaryIO = sys.stdin.buffer if file.path is None else files.enter_context(file.path.open("rb"))
     if not handle.seekable() or file.path is None or not file.path.is_file():
-        spooled = files.enter_context(tempfile.TemporaryFile())
+        spooled = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         shutil.copyfileobj(handle, spooled, 1 << 20)
         spooled.flush()
         spooled.seek(0)
@@ -146,7 +146,7 @@ def _plain(file: TraceFile, files: ExitStack, problems: list[Problem]) -> Binary
     packed = handle.read(2) == b"\x1f\x8b"
     handle.seek(0)
     if packed:
-        plain = files.enter_context(tempfile.TemporaryFile())
+        plain = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         _unpack(handle, plain, file.name, problems)
         return plain
     return handle

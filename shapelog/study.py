@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from shapelog.axes import Comparer
 from shapelog.causes import Cause, Explanation, explain
+from shapelog.errors import DATA_LOSS, Problem
 from shapelog.model import Compile, Frame, Outcome, Trace
 from shapelog.rules import RULES, Verdict
 
@@ -66,6 +67,7 @@ class Study:
     comparer: Comparer
     recompiles: tuple[Recompile, ...]
     groups: tuple[Group, ...]
+    problems: tuple[Problem, ...] = ()
 
     def of_frame(self, frame: Frame) -> tuple[Recompile, ...]:
         return tuple(item for item in self.recompiles if item.frame is frame)
@@ -73,9 +75,16 @@ class Study:
 
 def study(trace: Trace) -> Study:
     comparer = Comparer()
-    recompiles = tuple(item for frame in trace.frames for item in _explained(frame, comparer))
+    recompiles: list[Recompile] = []
+    problems: list[Problem] = []
+    for frame in trace.frames:
+        try:
+            recompiles.extend(_explained(frame, comparer))
+        except Exception as error:
+            text = f"frame {frame.label} ({frame.name}) could not be explained ({type(error).__name__}: {error})"
+            problems.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
     groups = tuple(group for rank in trace.ranks for group in _groups(frame.compiles for frame in rank.frames))
-    return Study(trace, comparer, recompiles, groups)
+    return Study(trace, comparer, tuple(recompiles), groups, tuple(problems))
 
 
 def _explained(frame: Frame, comparer: Comparer) -> list[Recompile]:
@@ -140,11 +149,11 @@ def _obstacle(best: Explanation, compile: Compile) -> str:
 
 def _missing(compile: Compile, earlier: list[Compile]) -> str:
     if not earlier:
-        return "no earlier compile of this code left an entry (it failed, or broke before its first operation), so there was nothing to reuse"
+        return "no earlier compile of this code left an entry (it failed, or broke before its first operation): nothing to reuse"
     if not compile.has_reasons_record and compile.guards is None:
         return "neither a recompile reason nor guards were recorded for it"
     if not compile.has_reasons_record:
-        return "no reason was recorded, and no guard of an earlier entry is known to fail: another compiled object of this code, or a lost record"
+        return "no reason was recorded, and no guard is known to fail: another compiled object of this code, or a lost record"
     return "the recorded reasons name no earlier entry of this trace"
 
 
@@ -175,7 +184,9 @@ def _marking_serves(frame: Frame, item: Explanation, compile: Compile, comparer:
 
     The graphs must be similar, and where the trace has a dynamic version of that graph, the sizes of this call must satisfy its guards.
     """
-    if not item.causes or not all(cause.size_related and cause.codes[0] in _MARKABLE and not _BLOCKED & set(cause.codes) for cause in item.causes):
+    if not item.causes or not all(
+        cause.size_related and cause.codes[0] in _MARKABLE and not _BLOCKED & set(cause.codes) for cause in item.causes
+    ):
         return False
     if not (similar(item.entry, compile) or (item.entry.graph_span is None and compile.graph_span is None)):
         return False

@@ -27,7 +27,9 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
             sentence = f"{frame.title} has {entries} entries, which is the limit; this torch version leaves no record when it is exceeded"
             yield Finding(RULES["SL401"], sentence, frame.compiles[-1].label, _where(frame), eaters)
         elif 1 < limit <= entries + 1:
-            sentence = f"{frame.title} has {entries} entries of {limit}: {'one more' if entries < limit else 'the next'} recompile hits the limit"
+            sentence = (
+                f"{frame.title} has {entries} entries of {limit}: {'one more' if entries < limit else 'the next'} recompile hits the limit"
+            )
             yield Finding(RULES["SL402"], sentence, frame.compiles[-1].label, _where(frame), eaters)
 
 

@@ -85,6 +85,12 @@ def parse(text: str) -> Expression:
     return Expression(text, tree, tuple(dict.fromkeys(names)))
 
 
+def integer(text: str) -> int | None:
+    """The int that ``text`` spells in decimal digits, None for anything else (and for one of thousands of digits)."""
+    digits = text[1:] if text[:1] == "-" else text
+    return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 1000 else None
+
+
 def canonical(source: str) -> str:
     """A source spelled as in ``Expression.names``."""
     try:
@@ -94,7 +100,9 @@ def canonical(source: str) -> str:
 
 
 def _is_function(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in _CALL or isinstance(node, ast.Attribute) and node.attr in ("isnan", "floor", "ceil")
+    return (isinstance(node, ast.Name) and node.id in _CALL) or (
+        isinstance(node, ast.Attribute) and node.attr in ("isnan", "floor", "ceil")
+    )
 
 
 def _named(node: ast.expr, names: list[str]) -> ast.expr:

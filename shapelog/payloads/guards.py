@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from shapelog.payloads.exprs import integer
+
 _COMMENT = re.compile(r"\s+# ")
 _WHERE = re.compile(r"^(?P<file>[^\s()]+\.py|<[^>]*>):(?P<line>\d+) in (?P<name>\S+)")
 _TENSOR = re.compile(
@@ -17,7 +19,9 @@ _TENSOR = re.compile(
 )
 _OBJECT = re.compile(r"^___check_(obj|type)_id\((.*), (\d+)\)(?:, type=(.*?))?$", re.S)
 _LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)\) (==|!=) (\d+)$", re.S)
-_CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), (?P<dict>.*?)\)|(?:set|frozenset)\.__contains__\((?P<set>.*?), (?P<item>.*)\))$", re.S)
+_CONTAINS = re.compile(
+    r"^(not )?(?:___dict_contains\((?P<key>.*), (?P<dict>.*?)\)|(?:set|frozenset)\.__contains__\((?P<set>.*?), (?P<item>.*)\))$", re.S
+)
 _HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$", re.S)
 # Some versions put the hint behind the comment, some behind the guard itself.
 HINT = re.compile(r"\s*\(HINT: .*\)\s*$", re.S)
@@ -264,9 +268,7 @@ def facts_of(kind: str, code: str, source: str) -> Iterator[tuple[str, Fact]]:
 def _equality(code: str, source: str, name: str = "value") -> Iterator[tuple[str, Fact]]:
     """``S == constant``, ``S is None`` and the like."""
     rest = code[len(source) :] if source and code.startswith(source) else ""
-    if rest.startswith(" is "):
-        yield name, rest[4:]
-    elif rest.startswith(" == "):
+    if rest.startswith(" is ") or rest.startswith(" == "):
         yield name, rest[4:]
     elif " == " in code:
         yield name, code.split(" == ", 1)[1]
@@ -286,7 +288,7 @@ def _tensor_facts(code: str) -> Iterator[tuple[str, Fact]]:
     yield "requires_grad", match["grad"] == "True"
     for name, parts in (("size", sizes), ("stride", strides)):
         for dim, part in enumerate(parts):
-            yield f"{name}[{dim}]", int(part) if part.lstrip("-").isdigit() else DYNAMIC
+            yield f"{name}[{dim}]", size if (size := integer(part)) is not None else DYNAMIC
 
 
 def _global_facts(code: str) -> Iterator[tuple[str, Fact]]:

@@ -58,7 +58,11 @@ _TEMPLATES: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("dtype", "dtype", _T + r"dtype mismatch\. expected (?P<expected>\S+), actual (?P<actual>\w+)"),
         ("requires_grad", "requires_grad", _T + r"requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"),
         ("dispatch_keys", "dispatch keys", _T + r"dispatch key set mismatch\. expected (?P<expected>.*?\)), actual (?P<actual>.*\))"),
-        ("device", "device", _T + r"Tensor device index mismatch\. Expected device index to be (?P<expected>-?\d+), actual (?P<actual>-?\d+)"),
+        (
+            "device",
+            "device",
+            _T + r"Tensor device index mismatch\. Expected device index to be (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
+        ),
         ("tensor_type", "type", r"expected type of '(?P<source>.*?)' to be (?P<expected>.*?),? ?'? but found (?P<actual>.*)"),
         ("global_state", "global state", r"GLOBAL_STATE changed: (?P<expected>.*)"),
         ("function_mode", "function modes", r"___check_torch_function_mode_stack\(\)"),
@@ -67,7 +71,12 @@ _TEMPLATES: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("functorch", "functorch state", r"torch\._functorch\.pyfunctorch\..*|torch\.autograd\.forward_ad\..*"),
         ("duplicate", "aliasing", r"Duplicate tensors? found: (?P<actual>.*)"),
         ("aliasing", "aliasing", r"NO_TENSOR_ALIASING .*|check_overlapping\(.*"),
-        ("marking", "marking", r"(?:hasattr\((?P<source>.*), '_dynamo_\w+'\).*|\(\((?:.*)\._dynamo_\w+\.issubset.*|_?\w*dim_marking is .*|_dynamo_\w+ .*|\S+ (?:mismatch: expected|not a subset|should be absent).*|.*attribute is absent on runtime tensor.*)"),
+        (
+            "marking",
+            "marking",
+            r"(?:hasattr\((?P<source>.*), '_dynamo_\w+'\).*|\(\((?:.*)\._dynamo_\w+\.issubset.*|_?\w*dim_marking is .*|_dynamo_\w+ .*|"
+            r"\S+ (?:mismatch: expected|not a subset|should be absent).*|.*attribute is absent on runtime tensor.*)",
+        ),
         ("died", "lifetime", r"Cache line invalidated because (?P<source>.*) got deallocated.*"),
         ("backend", "backend", r"BACKEND_MATCH.*"),
         ("unexpected", "", r"Unexpected recompilation.*"),

@@ -63,7 +63,10 @@ def seconds(value: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's' if not noun.endswith('y') else ''}"
+    """``1 entry``, ``2 entries``."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}es" if noun.endswith("s") else f"{number} {noun}s"
 
 
 class Page:
@@ -122,7 +125,9 @@ class Page:
             text.append(f"  {clean(note)}", style=Style(dim=True, bold=False))
         self.text(text)
 
-    def table(self, header: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Sequence[bool], wide: Sequence[bool], indent: int = 2) -> None:
+    def table(
+        self, header: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Sequence[bool], wide: Sequence[bool], indent: int = 2
+    ) -> None:
         """Aligned columns; where they do not fit, wide columns are shortened, the widest first."""
         cells = [[cell if isinstance(cell, Text) else Text(clean(cell)) for cell in row] for row in rows]
         widths = [max([cell_len(title), *(cell_len(row[index].plain) for row in cells)]) for index, title in enumerate(header)]

@@ -26,7 +26,9 @@ def render(report: Report, options: Options) -> bytes:
     if options.frame is not None:
         for item in report.frames:
             frame = item.frame
-            if options.frame == frame.label or (not options.frame.isdigit() and (options.frame in frame.title or options.frame in frame.name)):
+            if options.frame == frame.label or (
+                not options.frame.isdigit() and (options.frame in frame.title or options.frame in frame.name)
+            ):
                 _one_frame(page, report, item, options)
         return page.bytes()
     _verdict(page, report)
@@ -55,11 +57,13 @@ def _more(page: Page, left: int, what: str, indent: int = 2) -> None:
 
 def _verdict(page: Page, report: Report) -> None:
     trace, summary = report.trace, report.summary
-    version = f"torch {trace.torch_version}" if trace.torch_version else f"torch {trace.version_guess} (not recorded; guessed from the records)"
+    version = (
+        f"torch {trace.torch_version}" if trace.torch_version else f"torch {trace.version_guess} (not recorded; guessed from the records)"
+    )
     size = sum(book.size for book in report.accounts)
     parts = [version, f"{size / 1e6:.1f} MB"]
     if len(trace.ranks) > 1:
-        parts.append(counted(len(trace.ranks), "process") + "es" if all(rank.number is None for rank in trace.ranks) else f"{len(trace.ranks)} ranks")
+        parts.append(counted(len(trace.ranks), "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
     page.line((trace.name, "bold"), "  ", ("  ".join(parts), "dim"))
     page.blank()
     if not summary.compiles and not summary.failures:
@@ -74,7 +78,14 @@ def _verdict(page: Page, report: Report) -> None:
     for part in summary.parts:
         bar = "█" * max(1, round(16 * part.count / total))
         style = COLORS[part.verdict]
-        rows.append((Text(str(part.count), style="bold"), Text(part.verdict.value, style=style), Text(seconds(part.seconds)), Text(bar, style=style)))
+        rows.append(
+            (
+                Text(str(part.count), style="bold"),
+                Text(part.verdict.value, style=style),
+                Text(seconds(part.seconds)),
+                Text(bar, style=style),
+            )
+        )
     page.table(("", "", "", ""), rows, (True, False, True, False), (False, False, False, False))
     hit = [item for item in report.frames if item.limit is not None]
     if hit:
@@ -82,7 +93,11 @@ def _verdict(page: Page, report: Report) -> None:
         more = f" and {len(hit) - 3} more" if len(hit) > 3 else ""
         page.line(("Recompile limit hit", "bold red"), f": later calls that fit no entry run eagerly in {names}{more}")
     elif summary.compiles:
-        page.line("Recompile limit not hit." if not trace.version_guess.endswith("older") else "Recompile limit: this torch version does not record a hit.")
+        page.line(
+            "Recompile limit not hit."
+            if not trace.version_guess.endswith("older")
+            else "Recompile limit: this torch version does not record a hit."
+        )
     if summary.failures:
         page.line((counted(summary.failures, "compile") + " failed", "bold red"), ", see Failures")
 
@@ -268,7 +283,12 @@ def _findings(page: Page, report: Report, title: str, codes: Iterable[str], opti
     page.heading(title)
     first, left = _first(found, options.limit)
     for item in first:
-        page.text(Text.assemble((f"{item.rule.code} {item.rule.name}", "red" if item.rule.code != "SL402" else "yellow"), f": {clean(item.sentence)}"), 2)
+        page.text(
+            Text.assemble(
+                (f"{item.rule.code} {item.rule.name}", "red" if item.rule.code != "SL402" else "yellow"), f": {clean(item.sentence)}"
+            ),
+            2,
+        )
         details = "; ".join(f"{name} {value}" for name, value in item.details if value)
         place = item.place.rsplit("/", 1)[-1] if item.place else ""
         page.line((" · ".join(part for part in (item.compile, place, details) if part), "dim"), indent=4)
@@ -299,9 +319,10 @@ def _health(page: Page, report: Report, options: Options) -> None:
     _more(page, left, "problems")
     if options.verbose:
         for book in report.accounts:
-            rows = [(name, str(count), str(book.sizes.get(name, 0)), _used(name, book.unused)) for name, count in book.records.items()]
+            kinds = sorted(book.records, key=lambda name: -book.sizes.get(name, 0))
+            rows = [(name, str(book.records[name]), str(book.sizes.get(name, 0)), _used(name, book.unused)) for name in kinds]
             page.line((book.name, "bold"), indent=2)
-            page.table(("kind", "records", "bytes", ""), sorted(rows, key=lambda row: -int(row[2])), (False, True, True, False), (True,) * 4, 4)
+            page.table(("kind", "records", "bytes", ""), rows, (False, True, True, False), (True,) * 4, 4)
             artifacts = [(name, str(count)) for name, count in book.unused.items() if name.startswith("artifact ")]
             page.table(("known, not used", "records"), artifacts, (False, True), (True, False), 4)
 
@@ -331,7 +352,9 @@ def _shape_table(page: Page, table: ShapeTable, options: Options) -> None:
     if not rows:
         page.line(("No size or int varied or was symbolic in this frame.", "dim"), indent=2)
         return
-    page.heading("Shapes", f"{len(table.rows) - len(rows)} constant rows left out, shown with --verbose" if len(rows) < len(table.rows) else "")
+    page.heading(
+        "Shapes", f"{len(table.rows) - len(rows)} constant rows left out, shown with --verbose" if len(rows) < len(table.rows) else ""
+    )
     labels = [compile.label for compile in table.compiles]
     longest = max(len(clean(row.name)) for row in rows)
     name_width = min(longest, max(16, page.width // 2))

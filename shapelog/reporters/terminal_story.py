@@ -57,8 +57,13 @@ def _why(page: Page, story: Story) -> None:
         page.line(item.missing, indent=2)
         page.line(f"→ {remedy(item)}", indent=2)
         return
-    page.heading(f"Why: against {item.nearest.label}, the nearest of {counted(item.entries_checked, 'earlier entry') if item.entries_checked == 1 else f'{item.entries_checked} earlier entries'}")
-    page.line((item.verdict.value, COLORS[item.verdict]), f": the graph of {item.served_by.label} would serve this call" if item.served_by else "", indent=2)
+    checked = f"the nearest of {counted(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
+    page.heading(f"Why: against {item.nearest.label}", checked)
+    page.line(
+        (item.verdict.value, COLORS[item.verdict]),
+        f": the graph of {item.served_by.label} would serve this call" if item.served_by else "",
+        indent=2,
+    )
     for cause in item.causes:
         _cause(page, cause)
     if item.note:
@@ -72,7 +77,9 @@ def _why(page: Page, story: Story) -> None:
 def _cause(page: Page, cause: Cause) -> None:
     page.text(Text.assemble((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 2)
     change = f"{clean(cause.axis)}: {clean(cause.before) or '?'} → {clean(cause.after) or '?'}"
-    page.text(Text.assemble((change, "cyan"), ("  (named by PyTorch)" if cause.named_by_pytorch else "  (PyTorch did not name it)", "dim")), 4)
+    page.text(
+        Text.assemble((change, "cyan"), ("  (named by PyTorch)" if cause.named_by_pytorch else "  (PyTorch did not name it)", "dim")), 4
+    )
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
     page.line(f"→ {cause.rule.remedy}", indent=4)
@@ -90,7 +97,12 @@ def _guards(page: Page, story: Story, options: Options) -> None:
     shown = story.guard_changes[: options.limit] if options.limit else story.guard_changes
     for change in shown:
         name = f"{friendly(change.source)} {change.prop}" if change.source else change.prop
-        page.text(Text.assemble(f"{clean(name)}: ", (clean(change.before) or "not checked", "red"), " → ", (clean(change.after) or "not checked", "green")), 2)
+        page.text(
+            Text.assemble(
+                f"{clean(name)}: ", (clean(change.before) or "not checked", "red"), " → ", (clean(change.after) or "not checked", "green")
+            ),
+            2,
+        )
     if len(shown) < len(story.guard_changes):
         page.line((f"… {len(story.guard_changes) - len(shown)} more, shown with --verbose", "dim"), indent=2)
     if not story.guard_changes:
