@@ -21,6 +21,7 @@ _LARGEST_PROCESS_ID = 1 << 22
 _MAY_BEGIN = frozenset(("dynamo_start", "artifact", "describe_source", "create_symbol"))
 _BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
 _BREAK_REASON = re.compile(r"^(?:Graph Break )?Reason: (.*)$", re.M)
+_BREAK_EXPLANATION = re.compile(r"^\s+Explanation: (.*)$", re.M)
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
 
 
@@ -327,15 +328,14 @@ class Builder:
         elif name.endswith(("_hit", "_miss", "_bypass")):
             draft.caches[name] = draft.caches.get(name, 0) + 1
         elif entry.payload is not None:
-            self._text_artifact(draft, name, self.reader.text(entry.payload, entry.offset), entry)
+            self._text_artifact(draft, name, self.reader.text(entry.payload, entry.offset))
 
-    def _text_artifact(self, draft: Draft, name: str, text: str, entry: Entry) -> None:
+    def _text_artifact(self, draft: Draft, name: str, text: str) -> None:
         if name == "recompile_reasons":
             draft.reasons.extend(map(self._reason, reason_text.split(text)))
             draft.has_reasons = True
         elif name == "dynamo_graph_break_reason":
-            attempt = entry.header.get("attempt")
-            draft.breaks.append(_graph_break(text, attempt if isinstance(attempt, int) else 0))
+            draft.breaks.append(_graph_break(text))
         elif name in ("dynamo_error", "eager_compile_backwards_failure"):
             draft.error = text
         elif name == "compiler_collective":
@@ -371,11 +371,14 @@ def _begins_anew(draft: Draft, kind: str, header: dict[str, Any], attempt: int) 
     return False
 
 
-def _graph_break(text: str, attempt: int) -> GraphBreak:
+def _graph_break(text: str) -> GraphBreak:
     place = _BREAK_PLACE.search(text)
     reason = _BREAK_REASON.search(text)
+    explanation = _BREAK_EXPLANATION.search(text)
     words = reason[1].strip() if reason else text.strip().split("\n", 1)[0]
-    return GraphBreak(words, StackFrame(place[1], int(place[2]), "") if place else None, text, attempt)
+    if words.startswith("Encountered graph break") and reason:  # torch 2.10 and later name the instruction first
+        words = next((line.strip() for line in text[reason.end() :].split("\n") if line.strip()), words)
+    return GraphBreak(words, explanation[1].strip() if explanation else "", StackFrame(place[1], int(place[2]), "") if place else None, text)
 
 
 def _frames(compiles: Iterable[Compile], rank: int | None) -> list[Frame]:

@@ -372,15 +372,15 @@ def _judged_python(item: Violation, name: str, entry: Compile, compile: Compile)
     if prop == "id" or family == "id":
         return _judged_identity(item, name)
     if prop == "type" or family in ("type", "tensor_type"):
-        now = f" and is now {after}" if after else ", and is something else now"
-        if "None" in (before, after) or after == "<class 'NoneType'>":
-            return ("SL322",), f"{name} was {before}{now}", None
-        return ("SL310",), f"{name} was of type {before}{now}", None
+        now = f"now {after}" if after else "now something else"
+        was = f"was of type {before}, {now}" if before and before != after else f"is of another type than before ({now})"
+        code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
+        return (code,), f"{name} {was}", None
     return _judged_value(item, name, entry, compile)
 
 
 def _judged_length(item: Violation, name: str, entry: Compile) -> Judged:
-    before, after = _said(item.expected), _said(item.actual) or "another"
+    before, after = _said(item.expected), _said(item.actual) or "another number"
     tree = entry.guards
     kind = tree.types.get(item.source, "") if tree else ""
     guard = tree.by_key.get((item.source, "len")) if tree else None
@@ -390,8 +390,8 @@ def _judged_length(item: Violation, name: str, entry: Compile) -> Judged:
         or (item.reason is not None and "!=" in item.reason.code)
     )
     if is_dict:
-        return ("SL314",), f"the dict {name} had {before} keys and now has {after}", None
-    return ("SL313",), f"{name} had {before} items and now has {after}", None
+        return ("SL314",), f"the dict {name} had {before} key{'' if before == '1' else 's'} and now has {after}", None
+    return ("SL313",), f"{name} had {before} item{'' if before == '1' else 's'} and now has {after}", None
 
 
 def _judged_identity(item: Violation, name: str) -> Judged:

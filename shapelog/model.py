@@ -68,12 +68,12 @@ class Payloads:
 
 @dataclass(frozen=True, slots=True)
 class GraphBreak:
-    """A place where Dynamo could not go on: the reason's first line, the user's line, the whole text, the attempt it ended."""
+    """A place where Dynamo could not go on: what it met, PyTorch's explanation ("" before 2.8), the user's line, the whole text."""
 
     reason: str
+    explanation: str
     place: StackFrame | None
     text: str
-    attempt: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

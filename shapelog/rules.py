@@ -13,6 +13,7 @@ class Verdict(Enum):
     UNEXPLAINED = "unexplained"
     FAILED = "failed"
     LIMIT = "over the limit"
+    SKIPPED = "left without code"
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,8 @@ def _missing(compile: Compile, earlier: list[Compile]) -> str:
 def _outcome_verdict(compile: Compile) -> Verdict | None:
     if compile.outcome is Outcome.LIMIT:
         return Verdict.LIMIT
+    if compile.outcome is Outcome.SKIPPED:
+        return Verdict.SKIPPED
     return Verdict.FAILED if compile.outcome in (Outcome.FAILED, Outcome.UNFINISHED) else None
 
 

@@ -17,6 +17,7 @@ from shapelog.rules import Verdict
 # Control characters (also the C1 range and those that turn the writing direction) are shown as escapes.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _SPACES = re.compile(r"[\t\n]+\s*")
+_READABLE = 44
 COLORS = {
     Verdict.MARKING: "green",
     Verdict.CODE: "yellow",
@@ -24,6 +25,7 @@ COLORS = {
     Verdict.UNEXPLAINED: "magenta",
     Verdict.FAILED: "red",
     Verdict.LIMIT: "red",
+    Verdict.SKIPPED: "dim",
 }
 
 
@@ -102,6 +104,8 @@ class Page:
         for number, part in enumerate(folded):
             part.rstrip()
             if number == 0:
+                for later in folded[1:]:
+                    later.rstrip()
                 rest = Text(" ").join(folded[1:]) if len(folded) > 1 and hanging else None
                 self._put(part, indent)
                 if rest is not None:
@@ -131,11 +135,19 @@ class Page:
         """Aligned columns; where they do not fit, wide columns are shortened, the widest first."""
         cells = [[cell if isinstance(cell, Text) else Text(clean(cell)) for cell in row] for row in rows]
         widths = [max([cell_len(title), *(cell_len(row[index].plain) for row in cells)]) for index, title in enumerate(header)]
+        whole = list(widths)
         self._fit(widths, [cell_len(title) for title in header], wide, indent)
+        below = next((i for i, is_wide in enumerate(wide) if is_wide and widths[i] < min(whole[i], _READABLE)), None)
+        if below is not None:  # too narrow to be read: this column gets lines of its own
+            widths = [width for i, width in enumerate(whole) if i != below]
+            numbers = [is_number for i, is_number in enumerate(numbers) if i != below]
+            self._fit(widths, widths, (), indent)
         if any(header):
-            self._row([Text(title, style="dim") for title in header], widths, numbers, indent)
+            self._row([Text(title, style="dim") for i, title in enumerate(header) if i != below], widths, numbers, indent)
         for row in cells:
-            self._row(row, widths, numbers, indent)
+            self._row([cell for i, cell in enumerate(row) if i != below], widths, numbers, indent)
+            if below is not None:
+                self.text(row[below], indent + 2)
 
     def _fit(self, widths: list[int], least: list[int], wide: Sequence[bool], indent: int) -> None:
         room = self.width - indent - 2 * (len(widths) - 1)

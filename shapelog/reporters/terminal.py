@@ -209,10 +209,14 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
         spent = sum(entry.compile.seconds for entry in members)
         ids = shortened(" ".join(entry.compile.label for entry in members), max(20, page.width // 3))
         page.text(Text.assemble((sample.frame.title, "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
-        for cause in [cause for cause in sample.causes if not cause.size_related]:
+        for code in dict.fromkeys(cause.codes[0] for cause in sample.causes if not cause.size_related):
+            cause, *alike = [cause for cause in sample.causes if cause.codes[0] == code]
             page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 4)
             if _where(cause):
                 page.line((f"at {_where(cause)}", "dim"), indent=6)
+            if alike:
+                names = ", ".join(clean(other.axis) for other in alike)
+                page.line((f"and {len(alike)} more of this kind: {shortened(names, 2 * page.width)}", "dim"), indent=6)
         if any(cause.size_related for cause in sample.causes):
             page.line(("and about sizes as well, see above", "dim"), indent=4)
         if not sample.causes:
