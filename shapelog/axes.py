@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from shapelog.model import Compile
 from shapelog.payloads import exprs
-from shapelog.payloads.guards import DYNAMIC, Fact, GuardTree, ShapeGuard
+from shapelog.payloads.guards import DYNAMIC, Fact, GuardTree, ShapeGuard, type_name
 from shapelog.payloads.reasons import Reason
 from shapelog.payloads.sources import is_below, strip, tensor_part, unwrapped
 
@@ -203,6 +203,8 @@ class Comparer:
         if reason.family == "requires_grad":
             wanted = reason.expected == "1"
             return Violation(source, reason.prop, wanted, not wanted, reason.comment, reason=reason)
+        if reason.family == "tensor_type":
+            return Violation(source, "type", "a tensor", type_name(reason.actual), reason.comment, reason=reason)
         if reason.family in ("type", "id"):
             was = tree.types.get(source, reason.actual) if tree else reason.actual
             return Violation(source, reason.prop, was, seen.types.get(source, _kind_seen(seen, source)), reason.comment, reason=reason)

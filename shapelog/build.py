@@ -378,7 +378,9 @@ def _graph_break(text: str) -> GraphBreak:
     words = reason[1].strip() if reason else text.strip().split("\n", 1)[0]
     if words.startswith("Encountered graph break") and reason:  # torch 2.10 and later name the instruction first
         words = next((line.strip() for line in text[reason.end() :].split("\n") if line.strip()), words)
-    return GraphBreak(words, explanation[1].strip() if explanation else "", StackFrame(place[1], int(place[2]), "") if place else None, text)
+    return GraphBreak(
+        words, explanation[1].strip() if explanation else "", StackFrame(place[1], int(place[2]), "") if place else None, text
+    )
 
 
 def _frames(compiles: Iterable[Compile], rank: int | None) -> list[Frame]:

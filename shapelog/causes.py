@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from shapelog.axes import Comparer, Violation, covers, is_about
+from shapelog.axes import STATE_PROPS, Comparer, Violation, covers, is_about
 from shapelog.model import Compile
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.guards import Fact, Place, place_of
@@ -224,18 +224,31 @@ def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer
     codes, sentence, size_related = _judged(item, key is not None, source, entry, compile, comparer)
     place = (item.reason.place if item.reason else None) or place_of(item.comment)
     prop = "keys" if codes[0] == "SL314" and (key or item.prop.startswith("has ")) else item.prop
+    before, after = _shown(item)
     return Cause(
         codes=codes,
         source=source,
         prop=prop,
         axis=_axis(source, prop),
-        before=friendly(_said(item.expected)) if item.shape else _said(item.expected),
-        after=friendly(_said(item.actual)) if item.shape else _said(item.actual),
+        before=before,
+        after=after,
         size_related=RULES[codes[0]].size_related if size_related is None else size_related,
         sentence=sentence,
         place=place,
         named_by_pytorch=item.reason is not None,
     )
+
+
+def _shown(item: Violation) -> tuple[str, str]:
+    """Before and after, as people would say them."""
+    before, after = _said(item.expected), _said(item.actual)
+    if item.shape:
+        return friendly(before), friendly(after)
+    if item.prop.startswith("autocast "):
+        return _autocast_pair(item) or (before, after)
+    if item.prop in STATE_PROPS:
+        return _state_value(item.prop, before), _state_value(item.prop, after)
+    return before, after
 
 
 def _said(value: Fact) -> str:
@@ -259,6 +272,8 @@ def _judged(item: Violation, is_key: bool, source: str, entry: Compile, compile:
         return ("SL105",), f"the stride of {name} in dim {prop[7:-1]} was {before} and is now {after}: {words}", same
     if is_key:
         return ("SL314",), f"the keys of the dict {name} changed", None
+    if prop == "dispatch keys":
+        return _judged_keys(name, before, after)
     simple = _SIMPLE.get(prop)
     if simple:
         code, words = simple
@@ -277,10 +292,6 @@ _SIMPLE = {
     "dtype": ("SL301", "the dtype of {name} was {before} and is now {after}"),
     "requires_grad": ("SL302", "{name} had requires_grad={before} and now has {after}"),
     "device": ("SL304", "{name} was on device {before} and is now on {after}"),
-    "dispatch keys": (
-        "SL303",
-        "{name} is a tensor of another kind than before (inference mode, a subclass, another device, or a conjugate view)",
-    ),
     "closure": ("SL309", "{name} is another function than before, created anew for this call"),
     "backend": ("SL318", "torch.compile was called with another backend object for the same code, so its earlier entries do not count"),
     "lifetime": ("SL319", "{name} was garbage-collected, which throws away the code that was compiled for it"),
@@ -291,6 +302,47 @@ _SIMPLE = {
     "": ("SL399", "PyTorch itself could not say which guard failed: the state changed while it looked"),
 }
 _BY_FAMILY = frozenset(("value", "type", "id", "length", "key", "member", "attribute", "marking", "tensor_type", "iterator", "key_order"))
+
+
+_BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|PrivateUse\d|Meta)$")
+_KEY_KINDS = (
+    (("Conjugate", "Negative", "ZeroTensor"), "SL303", "a lazily conjugated or negated view"),
+    (
+        ("FuncTorchBatched", "FuncTorchGradWrapper", "BatchedNestedTensor", "Functionalize"),
+        "SL303",
+        "inside a torch.func transform such as vmap",
+    ),
+    (("Python", "PythonTLSSnapshot"), "SL303", "a tensor subclass, or used under a dispatch mode"),
+)
+
+
+def _judged_keys(name: str, before: str, after: str) -> Judged:
+    """What kind of tensor it is, told from the dispatch keys that only one side has."""
+    old, new = (set(re.findall(r"\w+", text.removeprefix("DispatchKeySet"))) for text in (before, after))
+    differing = old ^ new
+    backends = [sorted(key for key in keys if _BACKEND.match(key)) for keys in (old, new)]
+    if any(key.startswith(("Sparse", "Nested", "Quantized", "Mkldnn")) for key in differing):
+        return ("SL303",), f"{name} is of another layout than before (sparse, nested or quantized)", None
+    if new and backends[0] != backends[1]:
+        return ("SL304",), f"{name} was on device type {'/'.join(backends[0]) or '?'} and is now on {'/'.join(backends[1]) or '?'}", None
+    if any(key.startswith("Autocast") for key in differing):
+        return (
+            ("SL306",),
+            f"autocast was switched {'on' if any(key.startswith('Autocast') for key in new) else 'off'} since this was compiled",
+            None,
+        )
+    for keys, code, words in _KEY_KINDS:
+        if differing & set(keys):
+            now = "is now" if new & set(keys) else "is no longer"
+            return (code,), f"{name} {now} {words}", None
+    if "ADInplaceOrView" in differing or any(key.startswith("Autograd") for key in differing):
+        now = "used outside of" if "ADInplaceOrView" in new else "made or used in"
+        return ("SL303",), f"{name} is now {now} inference mode, which makes it another kind of tensor", None
+    return (
+        ("SL303",),
+        f"{name} is a tensor of another kind than before: {', '.join(sorted(differing)) or 'the trace does not tell which'}",
+        None,
+    )
 
 
 def _judged_size(item: Violation, entry: Compile, compile: Compile) -> Judged:
@@ -373,7 +425,8 @@ def _judged_python(item: Violation, name: str, entry: Compile, compile: Compile)
         return _judged_identity(item, name)
     if prop == "type" or family in ("type", "tensor_type"):
         now = f"now {after}" if after else "now something else"
-        was = f"was of type {before}, {now}" if before and before != after else f"is of another type than before ({now})"
+        named = before if before in ("a tensor", "None") else f"of type {before}"
+        was = f"was {named}, {now}" if before and before != after else f"is of another type than before ({now})"
         code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
         return (code,), f"{name} {was}", None
     return _judged_value(item, name, entry, compile)
@@ -463,10 +516,35 @@ def _judged_state(item: Violation) -> Judged:
         label = "autocast" if root == "autocast" else _STATE_WORDS.get(root, root)
         words.append(label)
     known = item.prop != "global state" and not item.prop.startswith("autocast") and item.actual != ""
-    change = f" from {_switch(item.expected)} to {_switch(item.actual)}" if known else ""
+    change = (
+        f" from {_state_value(item.prop, item.expected)} to {_state_value(item.prop, item.actual)}" if known else _autocast_change(item)
+    )
     text = " and ".join(dict.fromkeys(words)) or "the global state"
     return tuple(dict.fromkeys(codes)) or ("SL307",), f"{text} changed{change} since this was compiled", None
 
 
-def _switch(value: Fact) -> str:
-    return {"True": "on", "False": "off"}.get(str(value), str(value))
+# at::ScalarType, as the global state in the guard tree writes it
+_SCALAR_TYPES = {"5": "float16", "6": "float32", "7": "float64", "9": "complex64", "10": "complex128", "15": "bfloat16"}
+
+
+def _state_value(prop: str, value: Fact) -> str:
+    text = str(value)
+    return _SCALAR_TYPES.get(text, text) if prop == "default_dtype" else {"True": "on", "False": "off"}.get(text, text)
+
+
+def _autocast_change(item: Violation) -> str:
+    """What differs between two lists with one entry a device type; "" where the trace does not tell."""
+    pair = _autocast_pair(item) if item.prop.startswith("autocast ") else None
+    if pair is None:
+        return ""
+    return f"{' its dtype' if item.prop == 'autocast dtype' else ''} from {pair[0]} to {pair[1]}"
+
+
+def _autocast_pair(item: Violation) -> tuple[str, str] | None:
+    """(before, after) of the first device type whose autocast state differs; the lists have one entry a device type."""
+    before, after = (re.findall(r"\w+", str(value)) for value in (item.expected, item.actual))
+    for old, new in zip(before, after, strict=False):
+        if old != new:
+            dtype = item.prop == "autocast dtype"
+            return (_SCALAR_TYPES.get(old, old), _SCALAR_TYPES.get(new, new)) if dtype else (_state_value("", old), _state_value("", new))
+    return None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from shapelog.axes import Comparer
+from shapelog.axes import STATE_PROPS, Comparer
 from shapelog.causes import Cause
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.payloads.exprs import integer
@@ -114,7 +114,7 @@ def axes_of(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Comparer)
 
 def _seen(frame: Frame, source: str, prop: str, comparer: Comparer) -> list[str]:
     """The values of a property over all compiles; a symbolic guard stands for the size that it limits."""
-    if prop in ("id", "type", "dispatch keys"):
+    if prop in ("id", "type", "dispatch keys") or prop in STATE_PROPS or prop.startswith("autocast "):
         return []
     part = tensor_part(source) if prop.startswith("shape ") else None
     key = (part[0], f"{part[1]}[{part[2]}]") if part else (source, "value" if prop.startswith("shape ") else prop)

@@ -98,7 +98,7 @@ _TEMPLATES: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
 )
 _SHAPE_WORDS = re.compile(r"\.(?:size|stride)\(\)\[|\.storage_offset\(\)| (?:<=|>=|<|>|!=) |^\(*.+ % \d+\)* ==")
 _EMPTY = re.compile(r"^not (?P<source>[^\s()]\S*)$")
-_VALUE = re.compile(r"^(?P<source>.+?) (?:==|is) (?P<expected>.*)$", re.S)
+_VALUE = re.compile(r"^(?P<source>.+?) (?P<operator>==|is) (?P<expected>.*)$", re.S)
 
 
 def split_entry(text: str) -> tuple[str, str]:
@@ -139,6 +139,8 @@ def _classify(code: str) -> tuple[str, str, str, str, str]:
     if empty:
         return "length", empty["source"], "len", "0", ""
     value = _VALUE.match(code)
+    if value and value["operator"] == "is" and value["expected"] not in ("None", "True", "False", "Ellipsis"):
+        return "aliasing", value["source"], "aliasing", value["expected"], ""
     if value:
         return "value", value["source"], "value", value["expected"].strip(), ""
     return "other", "", "", code, ""

@@ -100,21 +100,16 @@ class Page:
 
     def text(self, text: Text, indent: int = 0, hanging: int = 2) -> None:
         room = max(20, self.width - indent)
-        folded = text.wrap(self.console, room) if cell_len(text.plain) > room else [text]
-        for number, part in enumerate(folded):
-            part.rstrip()
-            if number == 0:
-                for later in folded[1:]:
-                    later.rstrip()
-                rest = Text(" ").join(folded[1:]) if len(folded) > 1 and hanging else None
-                self._put(part, indent)
-                if rest is not None:
-                    for follow in rest.wrap(self.console, max(20, room - hanging)):
-                        follow.rstrip()
-                        self._put(follow, indent + hanging)
-                    return
-            else:
-                self._put(part, indent)
+        if cell_len(text.plain) <= room:
+            self._put(text, indent)
+            return
+        first = text.wrap(self.console, room)[0]
+        rest = text[len(first.plain) :]
+        first.rstrip()
+        self._put(first, indent)
+        for line in rest[len(rest.plain) - len(rest.plain.lstrip()) :].wrap(self.console, max(20, room - hanging)):
+            line.rstrip()
+            self._put(line, indent + hanging)
 
     def _put(self, text: Text, indent: int) -> None:
         self.console.print(Text(" " * indent) + text, soft_wrap=True, overflow="ignore", no_wrap=True)
