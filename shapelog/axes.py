@@ -55,11 +55,16 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What is known about the call that led to a compile. ``numbers`` holds sizes, strides and ints under their guard spelling."""
+    """What is known about the call that led to a compile. ``numbers`` holds sizes, strides and ints under their guard spelling.
+
+    ``has_symbols`` is False where the version records neither symbols nor reasons: then an int that is guarded by its type alone has
+    become symbolic, which happens only when it changed.
+    """
 
     facts: dict[tuple[str, str], Fact]
     numbers: dict[str, exprs.Value]
     types: dict[str, str]
+    has_symbols: bool = True
 
 
 @dataclass(slots=True)
@@ -158,7 +163,8 @@ class Comparer:
                 if isinstance(size, int) and prop.startswith(("size[", "stride[")):
                     part, _, index = prop[:-1].partition("[")
                     numbers.setdefault(f"{self.spell(source)}.{part}()[{index}]", size)
-        return Observation(facts, numbers, tree.types if tree else {})
+        has_symbols = bool(compile.symbols) or compile.has_reasons_record
+        return Observation(facts, numbers, tree.types if tree else {}, has_symbols)
 
     def _differences(self, tree: GuardTree, seen: Observation) -> Iterator[Violation]:
         facts = seen.facts
@@ -278,6 +284,8 @@ def _other_kind(tree: GuardTree, seen: Observation, source: str, prop: str, expe
             own = _constant_type(str(expected))
             if own == "NoneType" or (type_seen and own and type_seen != own):
                 yield Violation(source, "value", expected, type_seen or "another object", comment)
+            elif own in ("int", "float") and (source, "type") in facts and not seen.has_symbols:
+                yield Violation(source, "value", expected, UNKNOWN, comment)
     elif prop == "tensor":
         if value is not None:
             yield Violation(source, "type", "a tensor", value, comment)

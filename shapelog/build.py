@@ -353,6 +353,8 @@ class Builder:
         found = []
         for process in self.processes.values():
             rank = process.rank if self.file_rank is None else self.file_rank
+            for draft in process.drafts:
+                draft.rank = rank if draft.rank is None else draft.rank
             compiles = [draft.compile(self.payloads) for draft in process.drafts]
             found.append(Rank(rank, process.number, tuple(_frames(compiles, rank))))
         return found
@@ -462,10 +464,12 @@ def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
 
 
 def _guess(seen: set[str], ranks: list[Rank]) -> str:
-    """Which torch a trace without a version looks like, from the records it holds."""
+    """Which torch a trace without a version looks like, from the records it holds; 2.10 and later always write the version."""
     if "chromium_event" not in seen and "create_symbol" not in seen:
         return "2.5 or older"
-    symbols = [symbol.name for rank in ranks for frame in rank.frames for compile in frame.compiles for symbol in compile.symbols]
-    if any(re.fullmatch(r"s[0-9]", name) for name in symbols):
+    compiles = [compile for rank in ranks for frame in rank.frames for compile in frame.compiles]
+    names = [symbol.name for compile in compiles for symbol in compile.symbols]
+    reasons = [reason.code for compile in compiles for reason in compile.reasons]
+    if any(re.fullmatch(r"s[0-9]", name) for name in names) or any("L['" in code for code in reasons):
         return "2.6 or 2.7"
-    return "2.6 to 2.12"
+    return "2.8 or 2.9" if names or reasons else "2.6 to 2.9"

@@ -225,6 +225,8 @@ def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer
     place = (item.reason.place if item.reason else None) or place_of(item.comment)
     prop = "keys" if codes[0] == "SL314" and (key or item.prop.startswith("has ")) else item.prop
     before, after = _shown(item)
+    if item.prop == "global state":  # before torch 2.13 only the names of what changed are recorded
+        return Cause(codes, source, prop, ", ".join(before.split()), "", "", bool(size_related), sentence, place, True)
     return Cause(
         codes=codes,
         source=source,
@@ -390,7 +392,9 @@ def _judged_shape(item: Violation, comparer: Comparer, compile: Compile) -> Judg
         return ("SL103",), f"two sizes were equal when this was compiled, so PyTorch took them for one and the same: {text}{seen}", True
     numbers = comparer.observe(compile).numbers
     values = [numbers[name] for name in comparer.expression(item.shape.expression).names if name in numbers]
-    if _ZERO_ONE in comment and (not values or any(value in (0, 1) for value in values)):
+    # torch 2.4 gives no comment, but these two forms are what its 0/1 specialization writes.
+    is_zero_one = _ZERO_ONE in comment or re.fullmatch(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)", item.shape.expression)
+    if is_zero_one and (not values or any(value in (0, 1) for value in values)):
         return ("SL104",), f"a size of 0 or 1 is always compiled on its own: the entry needs {text}{seen}", True
     if re.fullmatch(r"[^=<>!]+ == -?\d+", item.shape.expression):
         if tensor_part(item.source) is None:

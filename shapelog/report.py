@@ -247,6 +247,7 @@ def _frame_data(item: FrameReport) -> dict[str, Any]:
     return {
         "frame": frame.label,
         "rank": frame.rank,
+        "process": frame.process or None,
         "title": frame.title,
         "name": frame.name or None,
         "file": frame.file or None,
@@ -300,6 +301,7 @@ def recompile_data(item: Recompile) -> dict[str, Any]:
     return {
         "compile_id": item.compile.label,
         "rank": item.frame.rank,
+        "process": item.frame.process or None,
         "frame": item.frame.label,
         "outcome": item.compile.outcome.value,
         "nearest": item.nearest.label if item.nearest else None,
@@ -337,6 +339,8 @@ def cause_data(cause: Cause) -> dict[str, Any]:
 
 def _group_data(group: Group) -> dict[str, Any]:
     return {
+        "rank": group.members[0].rank,
+        "process": group.members[0].process or None,
         "static": [member.label for member in group.static],
         "dynamic": [member.label for member in group.dynamic],
         "converged": group.converged.label if group.converged else None,

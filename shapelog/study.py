@@ -75,11 +75,12 @@ class Study:
 
 def study(trace: Trace) -> Study:
     comparer = Comparer()
+    has_reasons = any(compile.has_reasons_record for compile in trace.compiles)
     recompiles: list[Recompile] = []
     problems: list[Problem] = []
     for frame in trace.frames:
         try:
-            recompiles.extend(_explained(frame, comparer))
+            recompiles.extend(_explained(frame, comparer, has_reasons))
         except Exception as error:
             text = f"frame {frame.label} ({frame.name}) could not be explained ({type(error).__name__}: {error})"
             problems.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
@@ -87,14 +88,15 @@ def study(trace: Trace) -> Study:
     return Study(trace, comparer, tuple(recompiles), groups, tuple(problems))
 
 
-def _explained(frame: Frame, comparer: Comparer) -> list[Recompile]:
+def _explained(frame: Frame, comparer: Comparer, has_reasons: bool) -> list[Recompile]:
     found: list[Recompile] = []
     for index, compile in enumerate(frame.compiles):
         if index == 0:
             continue
         earlier = [entry for entry in frame.compiles[:index] if entry.outcome is Outcome.COMPILED]
         explanations = [explain(comparer, entry, compile) for entry in candidates(earlier, compile)]
-        found.append(_recompile(frame, compile, earlier, explanations, comparer))
+        missing = _missing(compile, earlier, has_reasons)
+        found.append(_recompile(frame, compile, missing, explanations, comparer))
     return found
 
 
@@ -127,11 +129,11 @@ def nearest(explanations: list[Explanation], compile: Compile) -> Explanation | 
     return min(told, key=distance)
 
 
-def _recompile(frame: Frame, compile: Compile, earlier: list[Compile], explanations: list[Explanation], comparer: Comparer) -> Recompile:
+def _recompile(frame: Frame, compile: Compile, missing: str, explanations: list[Explanation], comparer: Comparer) -> Recompile:
     best = nearest(explanations, compile)
     if best is None:
         verdict = _outcome_verdict(compile) or Verdict.UNEXPLAINED
-        return Recompile(compile, frame, None, (), (), len(explanations), verdict, missing=_missing(compile, earlier))
+        return Recompile(compile, frame, None, (), (), len(explanations), verdict, missing=missing)
     verdict, served_by = _verdict(frame, compile, best, explanations, comparer)
     note = _obstacle(best, compile) if verdict is Verdict.JUSTIFIED else ""
     return Recompile(compile, frame, best.entry, best.causes, best.consequences, len(explanations), verdict, served_by, note=note)
@@ -147,11 +149,17 @@ def _obstacle(best: Explanation, compile: Compile) -> str:
     return "marking alone does not remove it: the guards of the dynamic graph do not hold for this call"
 
 
-def _missing(compile: Compile, earlier: list[Compile]) -> str:
+def _missing(compile: Compile, earlier: list[Compile], has_reasons: bool) -> str:
+    """What the trace lacks, in words, where no cause is found."""
     if not earlier:
         return "no earlier compile of this code left an entry (it failed, or broke before its first operation): nothing to reuse"
     if not compile.has_reasons_record and compile.guards is None:
         return "neither a recompile reason nor guards were recorded for it"
+    if not has_reasons:
+        return (
+            "this torch version records no recompile reasons, and every guard that it does record holds: something changed that it does "
+            "not record (grad mode or other global state, the backend, an object's identity), or this is another compiled object"
+        )
     if not compile.has_reasons_record:
         return "no reason was recorded, and no guard is known to fail: another compiled object of this code, or a lost record"
     return "the recorded reasons name no earlier entry of this trace"

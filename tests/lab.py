@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -89,10 +90,8 @@ def tree(*parts: str, shapes: tuple[str, ...] = ()) -> str:
 
 def graph(inputs: str = 'L_x_: "f32[10, 8][8, 1]cpu"', *statements: str) -> str:
     """A graph as fx prints it; without statements it adds one to its first input."""
-    name = inputs.split(":")[0]
-    body = statements or (f'add: "f32[10, 8][8, 1]cpu" = {name.lower()} + 1;  {name.lower()} = None', "return (add,)")
-    aliases = [f"{part.split(':')[0]} " for part in inputs.split(", L_") if part.startswith(("L_", "x", "y", "self_")) or part]
-    named = [alias.strip() if alias.startswith("L_") else f"L_{alias.strip()}" for alias in aliases]
+    named = re.findall(r"(L_\w+):", inputs)
+    body = statements or (f'add: "f32[10, 8][8, 1]cpu" = {named[0].lower()} + 1;  {named[0].lower()} = None', "return (add,)")
     lines = [*(f"{item.lower()} = {item}" for item in named), "", " # File: /srv/ml/app/model.py:6 in f, code: return x + 1", *body]
     return "\n".join(["class GraphModule(torch.nn.Module):", f"    def forward(self, {inputs}):", *(f"        {line}" for line in lines), ""])
 

@@ -106,13 +106,17 @@ def _place(file: str, line: int) -> str:
     return f"{file.rsplit('/', 1)[-1]}:{line}" if file else "code unknown"
 
 
+def _process(rank: int | None, process: int) -> str:
+    return f"rank {rank}" if rank is not None else f"process {process}"
+
+
 def _frame_head(page: Page, item: FrameReport, multi: bool) -> None:
     frame = item.frame
     called = frame.called_at
     where = _place(frame.file, frame.line)
     if called and frame.is_library:
         where += f", called at {_place(called.file, called.line)}"
-    rank = f"rank {frame.rank}  " if frame.rank is not None and multi else ""
+    rank = f"{_process(frame.rank, frame.process)}  " if multi else ""
     head = Text.assemble((rank, "dim"), (clean(frame.title), "bold"), f"  {clean(where)}", (f"  frame {frame.label}", "dim"))
     page.text(head, 2)
     parts: list[str | tuple[str, str]] = [f"{counted(len(frame.entries), 'compile')} {seconds(frame.seconds)}"]
@@ -129,7 +133,7 @@ def _frames(page: Page, report: Report, options: Options) -> None:
     if not shown:
         return
     page.heading("Frames that recompiled", "by the seconds that could be saved")
-    multi = len({item.frame.rank for item in report.frames}) > 1
+    multi = len(report.trace.ranks) > 1
     first, left = _first(shown, options.limit)
     for item in first:
         _frame_head(page, item, multi)
@@ -262,7 +266,8 @@ def _groups(page: Page, report: Report, options: Options) -> None:
     room = max(20, page.width - 30)
     for group in first:
         static, dynamic = (" ".join(member.label for member in part) for part in (group.static, group.dynamic))
-        text = Text("")
+        owner = group.members[0]
+        text = Text(f"{_process(owner.rank, owner.process)}  " if len(report.trace.ranks) > 1 else "", style="")
         if static:
             text.append("static ", style="dim").append(shortened(static, room))
         if dynamic:

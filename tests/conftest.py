@@ -1,0 +1,51 @@
+"""What several tests need: golden files, and shapelog run as a program of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import shapelog
+
+GOLDEN = Path(__file__).parent / "golden"
+Golden = Callable[[str, bytes], None]
+Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden/ anew from what shapelog puts out now")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """Compares an output with the file of that name in tests/golden/."""
+
+    def check(name: str, output: bytes) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(output)
+        assert output.decode() == path.read_text(encoding="utf-8"), f"{name} changed; if that is meant: pytest --update-golden"
+
+    return check
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Process:
+    """Runs Python code in another process and another directory, with the package that is tested."""
+
+    def run(code: str, *arguments: str, stdin: bytes = b"", **environment: str) -> "subprocess.CompletedProcess[bytes]":
+        where = {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1]), **environment}
+        return subprocess.run([sys.executable, "-c", code, *arguments], input=stdin, capture_output=True, cwd=tmp_path, env=where)
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outputs do not depend on the terminal that the tests run in."""
+    for name in ("COLUMNS", "LINES", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)

@@ -1,0 +1,218 @@
+"""Small traces built in memory: records as PyTorch 2.13 writes them, whole compiles made of those, and the ways to read them."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from shapelog.build import build
+from shapelog.model import Compile, Frame, Trace
+from shapelog.scan import Reader
+from shapelog.source import OpenTrace, Selection, TraceFile
+
+NAME = "made.log"
+PROCESS = 4242
+MODEL = "/srv/app/model.py"
+MAIN = "/srv/app/main.py"
+
+
+def prefix(process: int = PROCESS) -> bytes:
+    return f"V1120 08:27:33.313000 {process} torch/_dynamo/made.py:303] ".encode()
+
+
+def digest(payload: str | bytes) -> str:
+    return hashlib.md5(payload.encode() if isinstance(payload, str) else payload, usedforsecurity=False).hexdigest()
+
+
+def line(header: str | bytes, process: int = PROCESS) -> bytes:
+    """A record's first line, with the JSON text as given."""
+    return prefix(process) + (header.encode() if isinstance(header, str) else header) + b"\n"
+
+
+def block(payload: str | bytes) -> bytes:
+    """A payload as it stands in the file: every line behind a TAB."""
+    raw = payload.encode() if isinstance(payload, str) else payload
+    return b"\t" + raw.replace(b"\n", b"\n\t") + b"\n"
+
+
+def record(
+    kind: str,
+    body: object = None,
+    payload: str | bytes | None = None,
+    *,
+    id: str = "",
+    attempt: int = 0,
+    process: int = PROCESS,
+    **envelope: Any,
+) -> bytes:
+    """One record. ``id`` is a label such as ``0/1``; "" leaves the compile id out of the envelope."""
+    header: dict[str, Any] = {kind: {} if body is None else body}
+    if id:
+        frame, number = id.split("/")
+        header.update(frame_id=int(frame), frame_compile_id=int(number), attempt=attempt)
+    header.update(envelope)
+    if payload is not None:
+        header.setdefault("has_payload", digest(payload))
+    return line(json.dumps(header), process) + (b"" if payload is None else block(payload))
+
+
+def artifact(name: str, payload: str | bytes | None, **where: Any) -> bytes:
+    return record("artifact", {"name": name, "encoding": "string"}, payload, **where)
+
+
+def torch_version(version: str = "2.13.0+cpu", process: int = PROCESS) -> bytes:
+    return artifact("torch_version", json.dumps({"pytorch_version": version, "oss": True}, indent=0), process=process)
+
+
+def strings(*texts: str, first: int = 0, process: int = PROCESS) -> bytes:
+    """File names with their numbers in the string table, from ``first`` on."""
+    return b"".join(record("str", [text, first + number], process=process) for number, text in enumerate(texts))
+
+
+def start(name: str = "forward", line: int = 12, file: int = 0, caller: int = 1, **where: Any) -> bytes:
+    """``dynamo_start``: called from line 30 of ``main``; files are numbers in the string table."""
+    frames = [
+        {"line": 30, "name": "main", "filename": caller, "loc": "model(batch)"},
+        {"line": line, "name": name, "filename": file},
+    ]
+    return record("dynamo_start", {"stack": frames}, **where)
+
+
+def tensor(source: str, size: Sequence[int], number: int = 0, describer: int = 0, fields: dict[str, Any] | None = None, **where: Any) -> bytes:
+    """A described tensor and its source. Strides are those of a contiguous tensor."""
+    stride = [1]
+    for length in reversed(size[1:]):
+        stride.insert(0, stride[0] * length)
+    body = {
+        "id": number,
+        "ndim": len(size),
+        "dtype": "torch.float32",
+        "device": "device(type='cpu')",
+        "size": list(size),
+        "is_leaf": True,
+        "stride": stride[: len(size)],
+        "storage": number,
+        "view_func": "_CustomViewFunc(func=<built-in method _view_func_unsafe of Tensor object at 0x7f0000000000>)",
+        "describer_id": describer,
+        **(fields or {}),
+    }
+    named = record("describe_source", {"describer_id": describer, "id": number, "source": source}, **where)
+    return record("describe_tensor", body, **where) + named
+
+
+def symbol(name: str, value: int, source: str, **where: Any) -> bytes:
+    body = {"symbol": name, "val": str(value), "vr": "[2, int_oo]", "source": source, "user_stack": [], "stack": []}
+    return record("create_symbol", body, **where)
+
+
+def graph(size: Sequence[int | str], **where: Any) -> bytes:
+    """One addition of ``x`` to itself. An item of ``size`` that is text is a symbol."""
+    shape = ", ".join(map(str, size))
+    symbols = "".join(f'{item}: "Sym({item})", ' for item in size if isinstance(item, str))
+    text = (
+        f'class GraphModule(torch.nn.Module):\n    def forward(self, {symbols}L_x_: "f32[{shape}][16, 1]cpu"):\n        l_x_ = L_x_\n\n'
+        f"        # File: {MODEL}:13 in forward, code: return x + x\n"
+        f'        add: "f32[{shape}][16, 1]cpu" = l_x_ + l_x_;  l_x_ = None\n        return (add,)\n'
+    )
+    return record("dynamo_output_graph", {"sizes": {"l_x_": list(size), "add": list(size)}}, text, **where)
+
+
+def guards(size: Sequence[int | None], more: str = "", **where: Any) -> bytes:
+    """The guard tree of a function of ``x``; None is a dim that is free."""
+    text = (
+        "\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n"
+        "| +- DEFAULT_DEVICE: utils_device.CURRENT_DEVICE == None  # _dynamo/output_graph.py:1122 in init_ambient_guards\n"
+        "| +- GuardManager: source=L['x'], accessed_by=FrameLocalsGuardAccessor(key='x', framelocals_idx=1), "
+        "type=<class 'torch.Tensor'>, tag_safe=(False, False)\n"
+        "| | +- TENSOR_MATCH: check_tensor(L['x'], Tensor, DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU), "
+        f"torch.float32, device=None, requires_grad=False, size=[{', '.join(map(str, size))}], stride=[16, 1])"
+        "  # return x + x  # app/model.py:13 in forward\n"
+        f"{more}"
+    )
+    return record("dynamo_cpp_guards_str", None, text, **where)
+
+
+def reasons(*texts: str, is_list: bool | None = None, **where: Any) -> bytes:
+    """``recompile_reasons``; one reason is bare text, as torch 2.13 writes it, unless ``is_list``."""
+    if len(texts) == 1 and not is_list:
+        return artifact("recompile_reasons", texts[0], **where)
+    return artifact("recompile_reasons", "[\n" + ",\n".join(map(json.dumps, texts)) + "\n]", **where)
+
+
+def metrics(id: str, kind: str = "compilation_metrics", attempt: int = 0, process: int = PROCESS, **fields: Any) -> bytes:
+    """The metrics of a compile that went well, unless ``fields`` say otherwise."""
+    body = {
+        "compile_id": id,
+        "co_name": "forward",
+        "co_filename": MODEL,
+        "co_firstlineno": 12,
+        "guard_count": 3,
+        "graph_op_count": 1,
+        "entire_frame_compile_time_s": 1.5,
+        "fail_type": None,
+        "fail_reason": None,
+        "restart_reasons": [],
+        "has_guarded_code": True,
+        "is_forward": True,
+        **fields,
+    }
+    return record(kind, body, id=id, attempt=attempt, process=process)
+
+
+def compile(
+    id: str = "0/0",
+    size: Sequence[int] = (8, 16),
+    why: Sequence[str] = (),
+    name: str = "forward",
+    free: Sequence[int] = (),
+    process: int = PROCESS,
+    **fields: Any,
+) -> bytes:
+    """A whole compile of a function of one tensor ``x``; dims in ``free`` are symbolic, ``fields`` are those of its metrics."""
+    describer = sum(int(part) for part in id.split("/"))
+    where: dict[str, Any] = {"id": id, "process": process}
+    return b"".join(
+        (
+            reasons(*why, **where) if why else b"",
+            start(name, **where),
+            tensor("L['x']", size, describer=describer, **where),
+            *(symbol(f"s{70 + dim}", size[dim], f"L['x'].size()[{dim}]", **where) for dim in free),
+            graph([f"s{70 + dim}" if dim in free else length for dim, length in enumerate(size)], **where),
+            guards([None if dim in free else length for dim, length in enumerate(size)], **where),
+            metrics(process=process, **{"id": id, "co_name": name, **fields}),
+        )
+    )
+
+
+def mismatch(entry: str, expected: int, actual: int, dim: int = 0) -> str:
+    """A recompile reason about a size of ``x``."""
+    return f"{entry}: tensor 'x' size mismatch at index {dim}. expected {expected}, actual {actual}"
+
+
+def run(*parts: bytes, process: int = PROCESS) -> bytes:
+    """A trace: the version and the file names that ``start`` refers to, then ``parts``."""
+    return torch_version(process=process) + strings(MODEL, MAIN, process=process) + b"".join(parts)
+
+
+def small_run() -> bytes:
+    """Two compiles of one function: the second because dim 0 of ``x`` was 8 and then 3."""
+    return run(compile("0/0"), compile("0/1", (3, 16), [mismatch("0/0", 8, 3)], free=[0]))
+
+
+def reader(data: bytes, strict: bool = False, ahead: bool = False) -> Reader:
+    return Reader(OpenTrace(NAME, data, len(data)), strict, ahead)
+
+
+def built(data: bytes, strict: bool = False) -> Trace:
+    return build(Selection((TraceFile(None, NAME),)), [reader(data, strict)])
+
+
+def only(trace: Trace, label: str) -> Compile:
+    """The one compile of that label."""
+    (found,) = (item for item in trace.compiles if item.label == label)
+    return found
+
+
+def frame(trace: Trace, label: str) -> Frame:
+    (found,) = (item for item in trace.frames if item.label == label)
+    return found
