@@ -12,7 +12,7 @@ from shapelog.model import Compile
 from shapelog.payloads import exprs
 from shapelog.payloads.guards import DYNAMIC, Fact, GuardTree, ShapeGuard, type_name
 from shapelog.payloads.reasons import Reason
-from shapelog.payloads.sources import is_below, strip, tensor_part, unwrapped
+from shapelog.payloads.sources import dict_of_key, is_below, strip, tensor_part, unwrapped
 
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
 UNKNOWN = ""
@@ -64,6 +64,7 @@ class Observation:
     facts: dict[tuple[str, str], Fact]
     numbers: dict[str, exprs.Value]
     types: dict[str, str]
+    tree: GuardTree | None = None
     has_symbols: bool = True
 
 
@@ -164,7 +165,7 @@ class Comparer:
                     part, _, index = prop[:-1].partition("[")
                     numbers.setdefault(f"{self.spell(source)}.{part}()[{index}]", size)
         has_symbols = bool(compile.symbols) or compile.has_reasons_record
-        return Observation(facts, numbers, tree.types if tree else {}, has_symbols)
+        return Observation(facts, numbers, tree.types if tree else {}, tree, has_symbols)
 
     def _differences(self, tree: GuardTree, seen: Observation) -> Iterator[Violation]:
         facts = seen.facts
@@ -180,6 +181,8 @@ class Comparer:
                 if prop in ("type", "id"):
                     expected, actual = tree.types.get(source, str(expected)), seen.types.get(source, str(actual))
                 yield Violation(source, prop, expected, actual, guard.comment)
+        yield from _presence(tree, seen)
+        yield from _aliasing(tree, seen.tree)
         for shape in tree.shapes:
             if self.expression(shape.expression).holds(seen.numbers) is False:
                 yield self._shape_violation(shape, seen, None)
@@ -315,6 +318,42 @@ def _really_differs(prop: str, expected: Fact, actual: Fact) -> bool:
 
 def _indices(text: str) -> set[str]:
     return {part.strip() for part in text.strip("{}").split(",") if part.strip()}
+
+
+def _presence(tree: GuardTree, seen: Observation) -> Iterator[Violation]:
+    """Attributes that were absent and are looked at now, and (where no length is recorded) dicts that have more or fewer keys."""
+    if seen.tree is None:
+        return
+    for (source, prop), expected in tree.facts.items():
+        if prop.startswith("has attribute ") and expected is False and f"{source}.{prop[14:]}" in seen.tree.sources:
+            yield Violation(source, prop, False, True, tree.by_key[source, prop].comment)
+    if not seen.has_symbols:
+        for source, count in _key_counts(tree).items():
+            now = _key_counts(seen.tree).get(source, count)
+            if now != count and (source, "len") not in tree.facts:
+                yield Violation(source, "len", count, now)
+
+
+def _key_counts(tree: GuardTree) -> dict[str, int]:
+    """How many keys of each dict are guarded."""
+    counts: dict[str, int] = {}
+    for source in tree.sources:
+        owner = dict_of_key(source)
+        if owner is not None:
+            counts[owner] = counts.get(owner, 0) + 1
+    return counts
+
+
+def _aliasing(tree: GuardTree, other: GuardTree | None) -> Iterator[Violation]:
+    """Inputs that were distinct tensors and are one now, or the other way round."""
+    if other is None:
+        return
+    for first, second in sorted(other.same):
+        if first in tree.distinct and second in tree.distinct:
+            yield Violation("", "aliasing", "distinct", f"{first} is {second}")
+    for first, second in sorted(tree.same):
+        if first in other.distinct and second in other.distinct:
+            yield Violation("", "aliasing", f"{first} is {second}", "distinct")
 
 
 def covers(parent: str, violation: Violation) -> bool:

@@ -7,11 +7,10 @@ from shapelog.axes import STATE_PROPS, Comparer, Violation, covers, is_about
 from shapelog.model import Compile
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.guards import Fact, Place, place_of
-from shapelog.payloads.sources import friendly, tensor_part
+from shapelog.payloads.sources import dict_of_key, friendly, tensor_part
 from shapelog.records import Input, Specialization
 from shapelog.rules import RULES, Rule
 
-_KEY_ITEM = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
 # What another object brings along; sizes and values below it changed by themselves.
 _BELOW_REPLACED = frozenset(("id", "type", "tensor", "closure"))
 _ZERO_ONE = "0/1 specialization"
@@ -219,11 +218,11 @@ def _axis(source: str, prop: str) -> str:
 
 
 def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer) -> Cause:
-    key = _KEY_ITEM.match(item.source)
-    source = key[1] if key else item.source
-    codes, sentence, size_related = _judged(item, key is not None, source, entry, compile, comparer)
+    owner = dict_of_key(item.source)
+    source = item.source if owner is None else owner
+    codes, sentence, size_related = _judged(item, owner is not None, source, entry, compile, comparer)
     place = (item.reason.place if item.reason else None) or place_of(item.comment)
-    prop = "keys" if codes[0] == "SL314" and (key or item.prop.startswith("has ")) else item.prop
+    prop = "keys" if codes[0] == "SL314" and (owner or item.prop.startswith("has ")) else item.prop
     before, after = _shown(item)
     if item.prop == "global state":  # before torch 2.13 only the names of what changed are recorded
         return Cause(codes, source, prop, ", ".join(before.split()), "", "", bool(size_related), sentence, place, True)
@@ -440,6 +439,8 @@ def _judged_length(item: Violation, name: str, entry: Compile) -> Judged:
     before, after = _said(item.expected), _said(item.actual) or "another number"
     tree = entry.guards
     kind = tree.types.get(item.source, "") if tree else ""
+    if tree and not kind and (item.source, "len") not in tree.facts and item.reason is None:
+        kind = "dict"  # inferred from its guarded keys
     guard = tree.by_key.get((item.source, "len")) if tree else None
     is_dict = (
         "dict" in kind.lower()

@@ -77,12 +77,18 @@ class ShapeGuard:
 
 @dataclass(frozen=True, slots=True)
 class GuardTree:
-    """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source where it is written."""
+    """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source where it is written.
+
+    ``sources`` are all that is looked at, ``same`` pairs of them that are one object, ``distinct`` tensors that are all different ones.
+    """
 
     guards: tuple[Guard, ...]
     shapes: tuple[ShapeGuard, ...]
     types: dict[str, str]
     unread: tuple[str, ...] = ()
+    sources: frozenset[str] = frozenset()
+    same: frozenset[tuple[str, str]] = frozenset()
+    distinct: frozenset[str] = frozenset()
     facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
     by_key: dict[tuple[str, str], Guard] = field(default_factory=dict)
 
@@ -122,6 +128,7 @@ def parse_tree(text: str) -> GuardTree:
     types: dict[str, str] = {}
     unread: list[str] = []
     sources: list[str] = [""]
+    looked_at: set[str] = set()
     for depth, body in _lines(text):
         del sources[depth + 1 :]
         while len(sources) <= depth:
@@ -137,6 +144,7 @@ def parse_tree(text: str) -> GuardTree:
                 guards.append(Guard(kind, source, code, tuple(facts_of(kind, code, source)), comment))
         elif " source=" in body:
             source, of_type = _manager(body)
+            looked_at.add(source)
             sources.append(source)
             if of_type:
                 types[source] = type_name(of_type)
@@ -144,7 +152,7 @@ def parse_tree(text: str) -> GuardTree:
             sources.append(sources[-1] if depth else "")
         else:
             unread.append(body)
-    return _finished(guards, shapes, types, unread)
+    return _finished(guards, shapes, types, unread, looked_at)
 
 
 def _manager(body: str) -> tuple[str, str]:
@@ -185,7 +193,7 @@ def parse_list(text: str) -> GuardTree:
                 shapes.append(ShapeGuard(guard, comment))
             elif guard:
                 guards.append(Guard(kind, source, guard, tuple(facts_of(kind, guard, source)), comment))
-    return _finished(guards, shapes, {}, [])
+    return _finished(guards, shapes, {}, [], set())
 
 
 _LIST_KINDS = (
@@ -207,14 +215,22 @@ def _kind_and_source(guard: str) -> tuple[str, str]:
     return "LAMBDA_GUARD", ""
 
 
-def _finished(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, str], unread: list[str]) -> GuardTree:
+def _finished(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, str], unread: list[str], sources: set[str]) -> GuardTree:
     facts: dict[tuple[str, str], Fact] = {}
     by_key: dict[tuple[str, str], Guard] = {}
+    same: set[tuple[str, str]] = set()
+    distinct: set[str] = set()
     for guard in guards:
+        if guard.kind in ("OBJECT_ALIASING", "TENSOR_ALIASING"):
+            one, _, other = guard.text.partition(" is ")
+            same.add((one, other))
+        elif guard.kind == "NO_TENSOR_ALIASING" and not distinct and guard.text.startswith("check_no_aliasing("):
+            distinct.update(guard.text[len("check_no_aliasing(") : -1].split(", "))
         for name, value in guard.facts:
             facts.setdefault((guard.source, name), value)
             by_key.setdefault((guard.source, name), guard)
-    return GuardTree(tuple(guards), tuple(shapes), types, tuple(unread), facts, by_key)
+    looked_at = frozenset(sources) | {guard.source for guard in guards}
+    return GuardTree(tuple(guards), tuple(shapes), types, tuple(unread), looked_at, frozenset(same), frozenset(distinct), facts, by_key)
 
 
 def type_name(text: str) -> str:
@@ -259,7 +275,7 @@ def facts_of(kind: str, code: str, source: str) -> Iterator[tuple[str, Fact]]:
         yield from _equality(code, source, "range")
     elif kind == "DEFAULT_DEVICE":
         yield from _equality(code, "utils_device.CURRENT_DEVICE", "default device")
-    elif kind in ("OBJECT_ALIASING", "NO_TENSOR_ALIASING", *SHAPE_KINDS):
+    elif kind in ("OBJECT_ALIASING", "TENSOR_ALIASING", "NO_TENSOR_ALIASING", *SHAPE_KINDS):
         return
     else:
         yield from _equality(code, source)

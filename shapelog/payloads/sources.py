@@ -8,6 +8,7 @@ _WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*)\)$")
 _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d+)\]$", re.S)
+_KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
 _NOT_NAME = re.compile(r"[^a-zA-Z0-9]+")
 
 
@@ -23,6 +24,12 @@ def friendly(source: str) -> str:
     text = _MODULE_DICT.sub(r".\1", text)
     text = _IMPORT.sub(lambda match: match[1].replace("_dot_", "."), text)
     return _GLOBAL.sub(r"\1", text)
+
+
+def dict_of_key(source: str) -> str | None:
+    """The dict that ``list(dict.keys(L['d']))[0]`` is a key of, None for any other source."""
+    match = _KEY.match(source)
+    return match[1] if match else None
 
 
 def unwrapped(source: str) -> str:

@@ -1,0 +1,430 @@
+"""Bytes become entries and problems; every byte is accounted for, and a bad record never hides a good one."""
+
+import json
+import os
+from pathlib import Path
+
+import make
+import pytest
+
+from shapelog import scan
+from shapelog.errors import DATA_LOSS, INFO, Problem
+from shapelog.scan import Entry, Reader
+from shapelog.source import open_trace, select
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "real"
+GOOD = make.metrics("0/0")
+AFTER = make.metrics("0/9")
+NO_PREFIX = b"this is no record\n"
+
+
+def read(data: bytes, strict: bool = False) -> tuple[Reader, list[Entry], list[Problem]]:
+    """All entries and problems of a made trace, whose account has to balance."""
+    reader = make.reader(data, strict)
+    entries = list(reader.entries())
+    assert reader.ledger.accounted_bytes == len(data)
+    return reader, entries, reader.problems()
+
+
+def between(bad: bytes, strict: bool = False) -> tuple[Reader, Problem]:
+    """The one problem that ``bad`` is between two good records, both of which have to be found."""
+    reader, entries, problems = read(GOOD + bad + AFTER, strict)
+    ids = [entry.header.get("frame_compile_id") for entry in entries if entry.kind == "compilation_metrics"]
+    assert (ids[0], ids[-1]) == (0, 9)
+    assert [problem.code for problem in problems] == [problems[0].code]
+    assert (problems[0].file, problems[0].line) == (make.NAME, 2)
+    return reader, problems[0]
+
+
+def test_every_record_of_a_whole_trace_is_counted_by_kind() -> None:
+    reader, entries, problems = read(make.small_run())
+    assert problems == []
+    assert reader.ledger.unreadable_bytes == 0
+    assert reader.ledger.records == {
+        "artifact": 2,
+        "str": 2,
+        "dynamo_start": 2,
+        "describe_tensor": 2,
+        "describe_source": 2,
+        "create_symbol": 1,
+        "dynamo_output_graph": 2,
+        "dynamo_cpp_guards_str": 2,
+        "compilation_metrics": 2,
+    }
+    assert len(entries) == sum(reader.ledger.records.values())
+
+
+def test_entries_come_in_file_order_with_header_process_offset_and_payload() -> None:
+    data = make.run(make.reasons("0/0: a\nb", id="0/1", process=77))
+    reader, entries, _ = read(data)
+    assert [entry.offset for entry in entries] == sorted(entry.offset for entry in entries)
+    last = entries[-1]
+    assert (last.kind, last.process, last.header["artifact"]["name"]) == ("artifact", 77, "recompile_reasons")
+    assert last.payload is not None
+    assert reader.text(last.payload) == "0/0: a\nb"
+    assert reader.header(last.offset) == last.header
+
+
+def test_kinds_that_the_model_has_no_use_for_are_counted_and_give_no_entry() -> None:
+    data = (
+        make.record("chromium_event", {}, '{\n"name": "dynamo"\n}', id="0/0")
+        + make.record("describe_storage", {"id": 0, "describer_id": 0, "size": 8}, id="0/0")
+        + make.artifact("fx_graph_runnable", "import torch", id="0/0")
+        + make.artifact("forward_ORIGINAL_BYTECODE", "LOAD_FAST", id="0/0")
+        + make.record("link", {"name": "x", "url": "y"})
+    )
+    for strict in (False, True):
+        reader, entries, problems = read(data, strict)
+        assert (entries, problems) == ([], [])
+        assert reader.ledger.unused == {
+            "chromium_event": 1,
+            "describe_storage": 1,
+            "artifact fx_graph_runnable": 1,
+            "artifact *_ORIGINAL_BYTECODE": 1,
+            "link": 1,
+        }
+        assert reader.ledger.unknown == {}
+
+
+def test_an_automatic_dynamic_event_gives_an_entry_and_other_events_do_not() -> None:
+    event = make.record("chromium_event", {}, json.dumps({"name": "automatic_dynamic", "args": {}}, indent=0), id="0/1")
+    reader, entries, _ = read(make.record("chromium_event", {}, '{\n"name": "x"\n}') + event)
+    assert [entry.kind for entry in entries] == ["chromium_event"]
+    assert reader.ledger.records == {"chromium_event": 2}
+
+
+def test_unknown_kinds_and_artifacts_are_counted_by_name() -> None:
+    data = make.record("quantum_graph", {"a": 1}, "payload", id="0/0") * 3 + make.artifact("new_thing", "text", id="0/0")
+    reader, entries, problems = read(data)
+    assert (entries, problems) == ([], [])
+    assert reader.ledger.unknown == {"quantum_graph": 3}
+    assert reader.ledger.records == {"quantum_graph": 3, "artifact": 1}
+    assert reader.ledger.unused == {"quantum_graph": 3, "artifact new_thing": 1}
+
+
+def test_the_kind_is_found_behind_envelope_keys() -> None:
+    header = {"frame_id": 0, "frame_compile_id": 4, "attempt": 0, "compilation_metrics": {"compile_id": "0/4"}}
+    _, entries, problems = read(make.line(json.dumps(header)))
+    assert problems == []
+    assert [(entry.kind, entry.header) for entry in entries] == [("compilation_metrics", header)]
+
+
+def test_an_artifact_whose_name_is_not_its_first_field_is_used() -> None:
+    header = make.line('{"artifact": {"encoding": "string", "name": "dynamo_error"}, "has_payload": "%s"}' % make.digest("boom"))
+    reader, entries, problems = read(header + make.block("boom"))
+    assert problems == []
+    assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["boom"]
+
+
+def test_a_line_without_a_prefix_is_a_problem() -> None:
+    reader, problem = between(NO_PREFIX)
+    assert (problem.code, problem.severity, problem.count) == ("bad-prefix", DATA_LOSS, 1)
+    assert "this is no record" in problem.message
+    assert (reader.ledger.unreadable_bytes, reader.ledger.unreadable_records) == (len(NO_PREFIX), 1)
+
+
+def test_lines_without_a_prefix_that_follow_each_other_are_one_problem_with_their_number() -> None:
+    reader, problem = between(NO_PREFIX * 7)
+    assert (problem.code, problem.count) == ("bad-prefix", 7)
+    assert (reader.ledger.unreadable_bytes, reader.ledger.unreadable_records) == (7 * len(NO_PREFIX), 7)
+
+
+def test_a_blank_line_is_counted_but_loses_nothing() -> None:
+    _, problem = between(b"\n")
+    assert (problem.code, problem.severity) == ("bad-prefix", INFO)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        '{"compilation_metrics": {"compile_id": "0/1"',
+        '{"compilation_metrics": {]}',
+        '{"compilation_metrics": {}} trailing',
+        '{"describe_tensor": {"id": 0,, "size": []}}',
+        '{"quantum_graph": ',
+        '{"frame_id": 0}',
+        "{}",
+        "{" * 5000,
+        '{"dynamo_start": ' + "[" * 5000 + "]" * 5000 + "}",
+    ],
+)
+def test_a_header_that_is_no_json_object_with_a_kind_is_a_problem(header: str) -> None:
+    bad = make.line(header)
+    reader, problem = between(bad)
+    assert (problem.code, problem.severity) == ("bad-json", DATA_LOSS)
+    assert (reader.ledger.unreadable_bytes, reader.ledger.unreadable_records) == (len(bad), 1)
+
+
+def test_a_record_with_bad_json_takes_its_payload_with_it() -> None:
+    bad = make.line('{"dynamo_output_graph": {"sizes"') + make.block("graph()\n")
+    reader, problem = between(bad)
+    assert problem.code == "bad-json"
+    assert reader.ledger.unreadable_bytes == len(bad)
+
+
+@pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "inductor_output_code", "link", "quantum_graph"])
+def test_an_announced_payload_that_is_not_there_is_a_problem(kind: str) -> None:
+    _, problem = between(make.record(kind, id="0/1", has_payload=make.digest("gone")))
+    assert (problem.code, problem.severity) == ("missing-payload", DATA_LOSS)
+    assert kind in problem.message
+
+
+@pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "inductor_output_code", "link", "quantum_graph"])
+def test_a_payload_that_the_header_does_not_announce_is_a_problem(kind: str) -> None:
+    _, problem = between(make.record(kind, id="0/1") + make.block("stray"))
+    assert problem.code == "unannounced-payload"
+    assert kind in problem.message
+
+
+def test_a_payload_that_is_not_announced_is_used_all_the_same() -> None:
+    reader, entries, _ = read(make.record("dynamo_cpp_guards_str", id="0/1") + make.block("stray\ntext"))
+    assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["stray\ntext"]
+
+
+def test_a_payload_is_verified_when_it_is_read_and_a_wrong_checksum_reported() -> None:
+    bad = make.record("dynamo_cpp_guards_str", None, "changed", id="0/0", has_payload=make.digest("original"))
+    reader, (_, entry), problems = read(GOOD + bad)
+    assert problems == []
+    assert entry.payload is not None
+    assert reader.text(entry.payload, entry.offset) == "changed"
+    (problem,) = reader.problems()
+    assert (problem.code, problem.line) == ("checksum-mismatch", 2)
+
+
+def test_equal_payloads_are_verified_once() -> None:
+    reader, entries, _ = read(make.graph((2, 3), id="0/0") * 3)
+    texts = {reader.text(entry.payload) for entry in entries if entry.payload}
+    assert len(texts) == 1
+    assert reader.ledger.payloads_verified == 1
+
+
+def test_strict_verifies_every_payload_also_those_that_nobody_reads() -> None:
+    bad = make.record("inductor_output_code", {}, "changed", id="0/0", has_payload=make.digest("original"))
+    assert read(bad)[2] == []
+    reader, problem = between(bad, strict=True)
+    assert problem.code == "checksum-mismatch"
+    assert reader.ledger.payloads_verified == 1
+
+
+def test_strict_decodes_every_header_also_those_that_are_only_counted() -> None:
+    bad = make.line('{"describe_storage": {"id": ]}}')
+    reader, _, problems = read(bad)
+    assert (reader.ledger.records, problems) == ({"describe_storage": 1}, [])
+    assert between(bad, strict=True)[1].code == "bad-json"
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.rglob("*.log.gz")), ids=lambda path: path.relative_to(FIXTURES).as_posix())
+def test_strict_finds_nothing_wrong_in_what_pytorch_wrote_and_reads_the_same_entries(path: Path) -> None:
+    opened = open_trace(select(str(path)).files[0])
+    strict, quick = Reader(opened, strict=True), Reader(opened)
+    assert list(strict.entries()) == list(quick.entries())
+    assert [problem for problem in strict.problems() if problem.severity != INFO] == []
+    for reader in (strict, quick):
+        assert reader.ledger.accounted_bytes == opened.size
+        assert reader.ledger.unreadable_bytes == 0
+    assert strict.ledger.records == quick.ledger.records
+    assert strict.ledger.sizes == quick.ledger.sizes
+    assert strict.ledger.unused == quick.ledger.unused
+
+
+@pytest.mark.parametrize("record", [GOOD, make.record("describe_storage", {"id": 0}, id="0/0"), make.line('{"quantum_graph": {}}')])
+def test_a_file_that_ends_inside_a_header_is_cut_off(record: bytes) -> None:
+    for end in range(len(make.prefix()) + len('{"describe_storage": '), len(record) - 2):
+        data = GOOD + record[:end]
+        reader, entries, (problem,) = read(data)
+        assert (problem.code, problem.severity, problem.line) == ("cut-off", DATA_LOSS, 2)
+        assert (reader.ledger.unreadable_bytes, len(entries)) == (end, 1)
+
+
+@pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "chromium_event", "inductor_output_code", "quantum_graph"])
+def test_a_file_that_ends_inside_a_payload_is_cut_off_and_the_record_still_counts(kind: str) -> None:
+    payload = "one\ntwo\nthree"
+    record = make.record(kind, {}, payload, id="0/0")
+    start = len(record) - len(make.block(payload))
+    for end in range(start + 1, len(record) - 1):
+        reader, _, problems = read(GOOD + record[:end])
+        found = [(problem.code, problem.line) for problem in problems]
+        assert found == [("cut-off", 2)], record[start:end]
+        assert reader.ledger.records == {"compilation_metrics": 1, kind: 1}
+
+
+@pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "chromium_event", "inductor_output_code", "quantum_graph"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_whole_payload_without_a_newline_at_the_end_of_the_file_is_no_problem(kind: str, strict: bool) -> None:
+    reader, _, problems = read((GOOD + make.record(kind, {}, "one\ntwo", id="0/0"))[:-1], strict)
+    assert problems == []
+    assert reader.ledger.records == {"compilation_metrics": 1, kind: 1}
+
+
+def test_a_whole_header_without_a_newline_at_the_end_of_the_file_is_no_problem() -> None:
+    _, entries, problems = read((GOOD + AFTER)[:-1])
+    assert problems == []
+    assert [entry.header["frame_compile_id"] for entry in entries] == [0, 9]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "one\n", "\n\n\n", "\ttabs\n\t\tmore", "V1120 08:27:33.313000 1 torch/x.py:1] {}"])
+def test_payloads_keep_their_blank_lines_and_tabs_and_what_looks_like_a_record(text: str) -> None:
+    data = GOOD + make.record("dynamo_cpp_guards_str", None, text, id="0/0") + AFTER
+    reader, entries, problems = read(data, strict=True)
+    assert problems == []
+    assert [reader.text(entry.payload) for entry in entries if entry.payload] == [text]
+    assert len(entries) == 3
+
+
+@pytest.mark.parametrize("character", ["\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\0", "\x1b", "é", "☃"])
+def test_characters_that_other_programs_split_lines_at_stay_inside_a_payload(character: str) -> None:
+    text = f"{character}one{character}\n{character}\ntwo{character}"
+    reader, entries, problems = read(GOOD + make.record("dynamo_output_graph", {}, text, id="0/0") + AFTER, strict=True)
+    assert problems == []
+    assert [reader.text(entry.payload) for entry in entries if entry.payload] == [text]
+
+
+def test_a_payload_that_is_no_utf8_is_read_with_replacements() -> None:
+    reader, entries, problems = read(make.record("dynamo_output_graph", {}, b"na\xefve", id="0/0"))
+    assert problems == []
+    assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["na\ufffdve"]
+    assert reader.problems() == []
+
+
+def test_lines_that_end_in_crlf_are_read_and_their_payloads_reported() -> None:
+    data = make.small_run().replace(b"\n", b"\r\n")
+    reader, entries, problems = read(data, strict=True)
+    whole = read(make.small_run())[0].ledger.records
+    assert reader.ledger.records == whole
+    assert [entry.kind for entry in entries] == [entry.kind for entry in read(make.small_run())[1]]
+    assert {problem.code for problem in problems} == {"checksum-mismatch"}
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", '"\\ud800"', "1" * 40])
+def test_json_that_only_python_reads_is_read(value: str) -> None:
+    header = f'{{"compilation_metrics": {{"start_time": {value}, "note": NaN}}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}}'
+    _, entries, problems = read(GOOD + make.line(header) + AFTER)
+    assert problems == []
+    assert len(entries) == 3
+
+
+def test_problems_name_the_line_that_the_record_begins_on() -> None:
+    data = (
+        make.graph((2, 3), id="0/0")
+        + NO_PREFIX
+        + make.record("dynamo_output_graph", {}, "a\n\nb", id="0/1")
+        + make.line('{"dynamo_start": ]')
+        + b"\n"
+        + make.record("dynamo_start", {"stack": []}, has_payload="0" * 32)
+    )
+    lines = data.split(b"\n")
+    _, _, problems = read(data)
+    assert [problem.code for problem in problems] == ["bad-prefix", "bad-json", "bad-prefix", "missing-payload"]
+    assert [lines[problem.line - 1] for problem in problems] == [
+        NO_PREFIX[:-1],
+        make.line('{"dynamo_start": ]')[:-1],
+        b"",
+        make.record("dynamo_start", {"stack": []}, has_payload="0" * 32)[:-1],
+    ]
+
+
+def test_a_file_of_problems_lists_the_first_and_counts_the_others() -> None:
+    reader, entries, problems = read((NO_PREFIX + GOOD) * 300)
+    assert len(entries) == 300
+    assert (problems[-1].code, problems[-1].count) == ("more-problems", 300 - (len(problems) - 1))
+    assert reader.ledger.unreadable_records == 300
+
+
+def test_payload_lines_before_the_first_record_are_unreadable() -> None:
+    reader, entries, problems = read(b"\tend of a payload\n\tthat began elsewhere\n" + GOOD)
+    assert [problem.code for problem in problems] == ["bad-prefix"]
+    assert (len(entries), problems[0].line) == (1, 1)
+    assert reader.ledger.unreadable_bytes == 40
+
+
+def test_records_and_unreadable_ones_add_up_to_the_lines_that_begin_one() -> None:
+    data = make.small_run() + NO_PREFIX + make.line('{"dynamo_start": ]') + b"\n" + make.line('{"quantum_graph": {}}') + GOOD
+    reader, _, _ = read(data)
+    begun = sum(not line.startswith(b"\t") for line in data.splitlines())
+    assert reader.ledger.readable_records + reader.ledger.unreadable_records == begun
+
+
+def test_an_empty_trace_has_nothing_and_no_problem() -> None:
+    reader, entries, problems = read(b"")
+    assert (entries, problems, reader.ledger.records) == ([], [], {})
+
+
+# With a child process that looks ahead.
+
+MIXED = (
+    make.small_run()
+    + NO_PREFIX
+    + make.line('{"dynamo_start": ]')
+    + make.record("chromium_event", {}, '{\n"name": "x"\n}', id="0/0")
+    + make.record("inductor_output_code", {}, "code", id="0/0")
+    + make.record("quantum_graph", {}, "text", id="0/0")
+)
+
+
+@pytest.fixture
+def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+
+def assert_ahead_reads_the_same(data: bytes) -> None:
+    alone, ahead = make.reader(data), make.reader(data, ahead=True)
+    assert list(ahead.entries()) == list(alone.entries())
+    assert ahead.problems() == alone.problems()
+    assert ahead.ledger == alone.ledger
+
+
+@pytest.mark.usefixtures("_two_processors")
+@pytest.mark.parametrize("data", [MIXED, MIXED[:-9], MIXED * 200, b"no trace at all\n", GOOD], ids=["mixed", "cut", "long", "foreign", "one"])
+def test_a_child_that_looks_ahead_finds_what_reading_alone_finds(data: bytes) -> None:
+    assert_ahead_reads_the_same(data)
+
+
+@pytest.mark.usefixtures("_two_processors")
+def test_a_child_really_looks_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    parent, searched = os.getpid(), Reader.uncounted
+
+    def only_in_the_child(self: Reader, tallies: scan.Tallies):
+        assert os.getpid() != parent
+        return searched(self, tallies)
+
+    monkeypatch.setattr(Reader, "uncounted", only_in_the_child)
+    assert len(list(make.reader(MIXED, ahead=True).entries())) == len(list(make.reader(make.small_run(), ahead=True).entries()))
+
+
+@pytest.mark.usefixtures("_two_processors")
+@pytest.mark.parametrize("records", [0, 1, 1500, 2600])
+def test_when_the_child_dies_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch, records: int) -> None:
+    parent, searched = os.getpid(), Reader.uncounted
+
+    def dying(self: Reader, tallies: scan.Tallies):
+        for number, item in enumerate(searched(self, tallies)):
+            if number == records and os.getpid() != parent:
+                os._exit(9)
+            yield item
+
+    monkeypatch.setattr(Reader, "uncounted", dying)
+    assert_ahead_reads_the_same(MIXED * 150)
+
+
+@pytest.mark.usefixtures("_two_processors")
+def test_when_the_child_dies_before_its_tallies_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> bytes:
+        raise MemoryError
+
+    monkeypatch.setattr(scan.orjson, "dumps", refuse)
+    assert_ahead_reads_the_same(MIXED * 150)
+
+
+@pytest.mark.usefixtures("_two_processors")
+def test_when_no_child_can_be_made_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    assert_ahead_reads_the_same(MIXED)
+
+
+def test_small_files_are_read_without_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "Ahead", None)
+    assert list(make.reader(MIXED, ahead=True).entries())
