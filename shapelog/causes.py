@@ -63,8 +63,8 @@ class Explanation:
 
     @property
     def others(self) -> int:
-        """How many causes are not about sizes."""
-        return sum(not cause.size_related for cause in self.causes)
+        """How many causes are no sizes; an int that could be symbolic is none either."""
+        return sum(not cause.prop.startswith(("size[", "stride[", "shape ")) for cause in self.causes)
 
 
 def explain(comparer: Comparer, entry: Compile, compile: Compile) -> Explanation:
@@ -82,7 +82,9 @@ def _explained(comparer: Comparer, entry: Compile, compile: Compile) -> tuple[tu
     causes: dict[tuple[str, str], Cause] = {}
     for violation in kept:
         cause = _cause(violation, entry, compile, comparer)
-        causes.setdefault((cause.source, cause.prop if not cause.prop.startswith("has ") else "keys"), cause)
+        # Several guards on one size fail together, and so do several keys of one dict.
+        part = cause.codes[0] if violation.shape else "keys" if cause.prop.startswith("has ") else cause.prop
+        causes.setdefault((cause.source, part), cause)
     return tuple(_merged_keys(list(causes.values()))), tuple(_axis(item.source, item.prop) for item in followed)
 
 
@@ -94,6 +96,10 @@ def _without_consequences(
     replaced = {_owner(item): item for item in reversed(violations) if _replaces(item)}
     ranks = {item.source for item in violations if item.prop == "rank"}
     resized = {comparer.spell(item.source) for item in violations if item.prop.startswith(("size[", "rank"))}
+    for item in violations:
+        names = comparer.expression(str(item.expected)).names if item.shape else ()
+        if not any(".stride()[" in name for name in names):
+            resized.update(name.split(".size()[")[0] for name in names)
     died = any(item.prop == "lifetime" for item in violations)
     no_grad = any(item.prop in ("grad_mode", "global state") and "grad_mode" in (item.prop + str(item.expected)) for item in violations)
     autocast = any(item.prop.startswith("autocast") or "autocast" in str(item.expected) for item in violations if not item.source)

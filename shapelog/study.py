@@ -124,7 +124,7 @@ def nearest(explanations: list[Explanation], compile: Compile) -> Explanation | 
         return None
 
     def distance(item: Explanation) -> tuple[int, bool, int]:
-        return item.others, not similar(item.entry, compile), len(item.causes)
+        return item.others, not similar(item.entry, compile), len({cause.axis for cause in item.causes})
 
     return min(told, key=distance)
 
