@@ -6,7 +6,7 @@ the value on the other side is not known, and often the guard is only there beca
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shapelog.model import Compile
 from shapelog.payloads import exprs
@@ -94,9 +94,12 @@ class Comparer:
         found = self.differences.get(key)
         if found is None:
             tree = entry.guards
-            found = self.differences[key] = tuple(self._differences(tree, self.observe(compile))) if tree else ()
-        if any(violation.prop in STATE_PROPS or violation.prop.startswith("autocast ") for violation in found if not violation.source):
-            named = [violation for violation in named if violation.prop != "global state"]  # the tree tells it, with both values
+            differing = self._differences(tree, self.observe(compile)) if tree else _described_differences(entry, compile)
+            found = self.differences[key] = tuple(differing)
+        state = next((violation.reason for violation in named if violation.prop == "global state"), None)
+        if state is not None and any(is_state(violation) for violation in found):  # the tree tells it, with both values
+            named = [violation for violation in named if violation.prop != "global state"]
+            found = tuple(replace(item, reason=state) if is_state(item) and item.prop[:8] in state.expected else item for item in found)
         merged = {violation.key: violation for violation in found}
         for violation in named:
             merged.pop(violation.key, None)
@@ -244,6 +247,11 @@ class Comparer:
         return table.get(name) or table.get(strip(name)) or name
 
 
+def is_state(violation: Violation) -> bool:
+    """Whether a violation is a field of the global state, as the guard tree holds it."""
+    return not violation.source and (violation.prop in STATE_PROPS or violation.prop.startswith("autocast "))
+
+
 def is_about(reason: Reason, entry: Compile) -> bool:
     """Whether a reason is about this entry; a reason knows no generation, and those of a compile are all of its own."""
     return reason.entry == entry.label or (entry.id.generation > 1 and reason.entry == entry.label.partition("#")[0])
@@ -318,6 +326,26 @@ def _really_differs(prop: str, expected: Fact, actual: Fact) -> bool:
 
 def _indices(text: str) -> set[str]:
     return {part.strip() for part in text.strip("{}").split(",") if part.strip()}
+
+
+def _described_differences(entry: Compile, compile: Compile) -> Iterator[Violation]:
+    """Without the guards of the entry: what differs between the described tensors, where the entry has no symbol for it."""
+    before = {item.source: item for item in entry.inputs}
+    symbolic = {symbol.source for symbol in entry.symbols}
+    for now in compile.inputs:
+        was = before.get(now.source)
+        if was is None:
+            continue
+        if len(was.size) != len(now.size):
+            yield Violation(now.source, "rank", len(was.size), len(now.size))
+            continue
+        for prop, old, new in (("dtype", was.dtype, now.dtype), ("requires_grad", was.requires_grad, now.requires_grad)):
+            if old != new:
+                yield Violation(now.source, prop, old, new)
+        for name, old_values, new_values in (("size", was.size, now.size), ("stride", was.stride, now.stride)):
+            for dim, (one, other) in enumerate(zip(old_values, new_values, strict=False)):
+                if one != other and f"{now.source}.{name}()[{dim}]" not in symbolic:
+                    yield Violation(now.source, f"{name}[{dim}]", one, other)
 
 
 def _presence(tree: GuardTree, seen: Observation) -> Iterator[Violation]:

@@ -95,7 +95,7 @@ def _explained(frame: Frame, comparer: Comparer, has_reasons: bool) -> list[Reco
             continue
         earlier = [entry for entry in frame.compiles[:index] if entry.outcome is Outcome.COMPILED]
         explanations = [explain(comparer, entry, compile) for entry in candidates(earlier, compile)]
-        missing = _missing(compile, earlier, has_reasons)
+        missing = _missing(compile, has_reasons)
         found.append(_recompile(frame, compile, missing, explanations, comparer))
     return found
 
@@ -131,6 +131,9 @@ def nearest(explanations: list[Explanation], compile: Compile) -> Explanation | 
 
 def _recompile(frame: Frame, compile: Compile, missing: str, explanations: list[Explanation], comparer: Comparer) -> Recompile:
     best = nearest(explanations, compile)
+    if best is None and not explanations:
+        again = (_after_failure(compile),)
+        return Recompile(compile, frame, None, again, (), 0, _outcome_verdict(compile) or Verdict.JUSTIFIED)
     if best is None:
         verdict = _outcome_verdict(compile) or Verdict.UNEXPLAINED
         return Recompile(compile, frame, None, (), (), len(explanations), verdict, missing=missing)
@@ -149,10 +152,13 @@ def _obstacle(best: Explanation, compile: Compile) -> str:
     return "marking alone does not remove it: the guards of the dynamic graph do not hold for this call"
 
 
-def _missing(compile: Compile, earlier: list[Compile], has_reasons: bool) -> str:
+def _after_failure(compile: Compile) -> Cause:
+    sentence = "no earlier compile of this code left an entry: it failed, or broke before its first operation, and was tried again"
+    return Cause(("SL403",), "", "failure", "failed before", "", "", False, sentence, None, False)
+
+
+def _missing(compile: Compile, has_reasons: bool) -> str:
     """What the trace lacks, in words, where no cause is found."""
-    if not earlier:
-        return "no earlier compile of this code left an entry (it failed, or broke before its first operation): nothing to reuse"
     if not compile.has_reasons_record and compile.guards is None:
         return "neither a recompile reason nor guards were recorded for it"
     if not has_reasons:

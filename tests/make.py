@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -197,6 +198,11 @@ def run(*parts: bytes, process: int = PROCESS) -> bytes:
 def small_run() -> bytes:
     """Two compiles of one function: the second because dim 0 of ``x`` was 8 and then 3."""
     return run(compile("0/0"), compile("0/1", (3, 16), [mismatch("0/0", 8, 3)], free=[0]))
+
+
+def records(data: bytes) -> list[bytes]:
+    """A trace taken apart into its records, each with its payload."""
+    return re.split(rb"(?m)^(?=V\d{4} )", data)[1:]
 
 
 def reader(data: bytes, strict: bool = False, ahead: bool = False) -> Reader:

@@ -227,11 +227,12 @@ def test_strict_finds_nothing_wrong_in_what_pytorch_wrote_and_reads_the_same_ent
     assert strict.ledger.unused == quick.ledger.unused
 
 
-@pytest.mark.parametrize("record", [GOOD, make.record("describe_storage", {"id": 0}, id="0/0"), make.line('{"quantum_graph": {}}')])
-def test_a_file_that_ends_inside_a_header_is_cut_off(record: bytes) -> None:
-    for end in range(len(make.prefix()) + len('{"describe_storage": '), len(record) - 2):
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("record", [GOOD, make.torch_version(), make.line('{"quantum_graph": {}}'), make.line('{"link": {"name": "a"}')])
+def test_a_file_that_ends_inside_a_header_is_cut_off(record: bytes, strict: bool) -> None:
+    for end in range(len(make.prefix()) + 1, record.index(b"\n") - 1):
         data = GOOD + record[:end]
-        reader, entries, (problem,) = read(data)
+        reader, entries, (problem,) = read(data, strict)
         assert (problem.code, problem.severity, problem.line) == ("cut-off", DATA_LOSS, 2)
         assert (reader.ledger.unreadable_bytes, len(entries)) == (end, 1)
 
@@ -242,10 +243,18 @@ def test_a_file_that_ends_inside_a_payload_is_cut_off_and_the_record_still_count
     record = make.record(kind, {}, payload, id="0/0")
     start = len(record) - len(make.block(payload))
     for end in range(start + 1, len(record) - 1):
-        reader, _, problems = read(GOOD + record[:end])
-        found = [(problem.code, problem.line) for problem in problems]
-        assert found == [("cut-off", 2)], record[start:end]
-        assert reader.ledger.records == {"compilation_metrics": 1, kind: 1}
+        if record[end - 1 : end] != b"\n":
+            reader, _, problems = read(GOOD + record[:end])
+            assert [(problem.code, problem.line) for problem in problems] == [("cut-off", 2)], record[start:end]
+            assert reader.ledger.records == {"compilation_metrics": 1, kind: 1}
+
+
+def test_a_file_that_ends_with_a_line_of_a_payload_has_a_wrong_checksum_there() -> None:
+    record = make.record("dynamo_cpp_guards_str", {}, "one\ntwo\nthree", id="0/0")
+    reader, (_, entry), problems = read(GOOD + record[: record.index(b"three") - 1])
+    if entry.payload is not None:
+        reader.text(entry.payload, entry.offset)
+    assert [(problem.code, problem.line) for problem in reader.problems()] in ([("checksum-mismatch", 2)], [("cut-off", 2)])
 
 
 @pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "chromium_event", "inductor_output_code", "quantum_graph"])

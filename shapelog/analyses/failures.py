@@ -13,6 +13,7 @@ _STAGES = (
     ("torch/_inductor", "Inductor"),
     ("torch/_functorch", "AOTAutograd"),
     ("torch/_dynamo/guards.py", "guards"),
+    ("torch/_dynamo", "Dynamo"),
 )
 _TYPES = {
     "BackendCompilerFailed": "the backend",
@@ -43,11 +44,12 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
 
 def stage(compile: Compile) -> str:
     """The part of the compiler that gave up."""
-    text = compile.error
-    if compile.metrics.fail_type == "BackendCompilerFailed":
-        deepest = max(((text.rfind(path), name) for path, name in _STAGES if path in text), default=(-1, ""))
-        return deepest[1] or _TYPES["BackendCompilerFailed"]
-    return _TYPES.get(compile.metrics.fail_type, compile.metrics.fail_type or "the compiler")
+    text, kind = compile.error, compile.metrics.fail_type
+    if kind in _TYPES and kind != "BackendCompilerFailed":
+        return _TYPES[kind]
+    stages = _STAGES[:3] if kind == "BackendCompilerFailed" else _STAGES
+    deepest = max(((text.rfind(path), name) for path, name in stages if path in text), default=(-1, ""))
+    return deepest[1] or _TYPES.get(kind, "the compiler")
 
 
 def _message(text: str) -> str:

@@ -138,7 +138,7 @@ def parse_tree(text: str) -> GuardTree:
             code, comment = split_comment(leaf)
             code = HINT.sub("", code) if "(HINT" in code else code
             source = sources[depth]
-            if kind in SHAPE_KINDS and (depth == 0 or not source) and not any(word in code for word in _AMBIENT):
+            if kind in SHAPE_KINDS and (depth == 0 or not source) and " is " not in code and not any(word in code for word in _AMBIENT):
                 shapes.append(ShapeGuard(code, comment))
             else:
                 guards.append(Guard(kind, source, code, tuple(facts_of(kind, code, source)), comment))

@@ -64,8 +64,8 @@ def _why(page: Page, story: Story) -> None:
         f": the graph of {item.served_by.label} would serve this call" if item.served_by else "",
         indent=2,
     )
-    for cause in item.causes:
-        _cause(page, cause)
+    for index, cause in enumerate(item.causes):
+        _cause(page, cause, all(other.codes[0] != cause.codes[0] for other in item.causes[index + 1 :]))
     if item.note:
         page.line(item.note, indent=2)
     if item.consequences:
@@ -74,7 +74,7 @@ def _why(page: Page, story: Story) -> None:
         _other(page, other)
 
 
-def _cause(page: Page, cause: Cause) -> None:
+def _cause(page: Page, cause: Cause, is_last_of_kind: bool) -> None:
     page.text(Text.assemble((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 2)
     change = f"{clean(cause.axis)}: {clean(cause.before) or '?'} → {clean(cause.after) or '?'}"
     page.text(
@@ -82,11 +82,15 @@ def _cause(page: Page, cause: Cause) -> None:
     )
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
-    page.line(f"→ {cause.rule.remedy}", indent=4)
+    if is_last_of_kind:
+        page.line(f"→ {cause.rule.remedy}", indent=4)
 
 
 def _other(page: Page, other: Explanation) -> None:
-    what = "; ".join(cause.sentence for cause in other.causes) or "the trace does not tell"
+    shown = [cause.sentence for cause in other.causes[:2]]
+    if len(other.causes) > 2:
+        shown.append(f"and {len(other.causes) - 2} more ({', '.join(dict.fromkeys(cause.codes[0] for cause in other.causes[2:]))})")
+    what = "; ".join(shown) or "the trace does not tell"
     page.line(("farther: ", "dim"), f"{other.entry.label}: {what}", indent=2)
 
 
