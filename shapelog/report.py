@@ -9,7 +9,7 @@ from shapelog.causes import Cause
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.findings import Finding, Table
 from shapelog.model import Account, Compile, Frame, Outcome, Trace
-from shapelog.rules import RULES, Rule, Verdict
+from shapelog.rules import RULES, Rule, Verdict, problem_rule
 from shapelog.shapes import ShapeTable, axes_of, shape_table
 from shapelog.study import Group, Recompile, Study, remedy, study
 
@@ -352,6 +352,7 @@ def _health_data(report: Report) -> dict[str, Any]:
         "problems": [
             {
                 "code": item.code,
+                "rule": problem_rule(item.code).code,
                 "severity": item.severity,
                 "file": item.file,
                 "line": item.line or None,

@@ -14,6 +14,7 @@ class Verdict(Enum):
     FAILED = "failed"
     LIMIT = "over the limit"
     SKIPPED = "left without code"
+    TRACE = "a fault of the trace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,35 @@ _ALL = (
     _rule("SL403", "compile-failed", Verdict.FAILED, "see the error; until then this code runs eagerly or raises"),
     _rule("SL501", "graph-break", _CODE, "move what breaks the graph out of the compiled code"),
     _rule("SL502", "analysis-restart", _CODE, "each restart traces the code again from the start"),
+    _rule("SL901", "trace-cut-off", Verdict.TRACE, "the last compile may lack its graph, guards or times"),
+    _rule("SL902", "payload-damaged", Verdict.TRACE, "what this payload says (a graph, guards, reasons) is used with care, or missing"),
+    _rule("SL903", "record-unreadable", Verdict.TRACE, "the compile it belongs to may lack a fact, so its cause may be incomplete"),
+    _rule("SL904", "unknown-kind", Verdict.TRACE, "a newer torch than shapelog knows: the record is counted, not used"),
+    _rule("SL905", "mixed-processes", Verdict.TRACE, "several processes wrote one file; where they cannot be told apart, compiles may mix"),
+    _rule("SL906", "records-outside-compiles", Verdict.TRACE, "they belong to no compile id, so they explain no recompile"),
+    _rule("SL907", "foreign-file", Verdict.TRACE, "nothing of this file is in the report"),
+    _rule("SL908", "analysis-failed", Verdict.TRACE, "a part of the report is missing; the rest stands (--debug raises the error)"),
     _rule("SL601", "repeated-graph", _CODE, "compile the repeated block once (regional compilation)"),
 )
 
 RULES = {rule.code: rule for rule in _ALL}
+
+# What is wrong with a trace, by the code of the problem that says it.
+_OF_PROBLEM = {
+    "cut-off": "SL901",
+    "damaged-archive": "SL901",
+    "checksum-mismatch": "SL902",
+    "missing-payload": "SL902",
+    "unannounced-payload": "SL902",
+    "unknown-kind": "SL904",
+    "mixed-processes": "SL905",
+    "overlapping-compiles": "SL905",
+    "outside-compiles": "SL906",
+    "foreign-file": "SL907",
+    "analysis-failed": "SL908",
+}
+
+
+def problem_rule(code: str) -> Rule:
+    """The rule of a problem; SL903 for any kind of record that cannot be read."""
+    return RULES[_OF_PROBLEM.get(code, "SL903")]

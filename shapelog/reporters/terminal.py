@@ -10,7 +10,7 @@ from shapelog.findings import Cell, Finding, Table
 from shapelog.report import Axis, FrameReport, Report
 from shapelog.reporters import Options
 from shapelog.reporters.drawing import COLORS, Page, clean, counted, seconds, shortened
-from shapelog.rules import RULES, Verdict
+from shapelog.rules import RULES, Verdict, problem_rule
 from shapelog.shapes import ShapeCell, ShapeTable, State
 from shapelog.study import Group, Recompile, remedy
 
@@ -319,12 +319,19 @@ def _health(page: Page, report: Report, options: Options) -> None:
             unknown[name] = unknown.get(name, 0) + count
     if unknown:
         listed = ", ".join(f"{count} {name}" for name, count in sorted(unknown.items()))
-        page.line(("SL904 unknown kinds", "yellow"), f" (newer torch?), counted and not used: {listed}", indent=2)
+        rule = RULES["SL904"]
+        page.line((f"{rule.code} {rule.name}", "yellow"), f": {listed}", indent=2)
+        page.line((rule.remedy, "dim"), indent=4)
+    said: set[str] = set()
     first, left = _first(report.problems, options.limit)
     for problem in first:
+        rule = problem_rule(problem.code)
         style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")
-        repeated = f" ({problem.count} of them)" if problem.count > 1 and problem.code == "bad-prefix" else ""
-        page.line((f"{problem.severity}: {problem.code}", style), f" {problem.place}: {problem.message}{repeated}", indent=2)
+        lines = f" ({counted(problem.count, 'line')})" if problem.code == "bad-prefix" else ""
+        page.line((f"{rule.code} {rule.name}", style), f" {problem.place}: {problem.message}{lines}", indent=2)
+        if rule.code not in said:
+            page.line((rule.remedy, "dim"), indent=4)
+        said.add(rule.code)
     _more(page, left, "problems")
     if options.verbose:
         for book in report.accounts:

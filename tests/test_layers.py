@@ -1,0 +1,164 @@
+"""Imports go one way, lists of parts are complete, and asking for help loads little."""
+
+import ast
+import os
+from pathlib import Path
+
+import pytest
+from conftest import Process
+
+import shapelog
+from shapelog import analyses, reporters, rules
+
+PACKAGE = Path(shapelog.__file__).parent
+# A module imports only from those above its own line. Modules in one line do not know each other.
+LAYERS = (
+    ("errors", "ids"),
+    ("source",),
+    ("payloads",),
+    ("payloads.exprs", "payloads.sources"),
+    ("payloads.guards", "payloads.graphs"),
+    ("payloads.reasons",),
+    ("scan",),
+    ("records",),
+    ("model",),
+    ("build",),
+    ("axes",),
+    ("rules",),
+    ("causes",),
+    ("study",),
+    ("shapes",),
+    ("findings",),
+    ("analyses.breaks", "analyses.failures", "analyses.kernels", "analyses.limits", "analyses.specializations", "analyses.time")
+    + ("analyses.top_causes",),
+    ("analyses",),
+    ("report",),
+    ("story",),
+    ("api",),
+    ("reporters",),
+    ("reporters.drawing",),
+    ("reporters.json_report", "reporters.terminal", "reporters.terminal_story"),
+    ("cli",),
+)
+RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = sorted(name_of(path) for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def imported_by(module: str) -> set[str]:
+    """The modules of shapelog that a module imports anywhere in it, also inside functions and for types alone."""
+    path = PACKAGE.joinpath(*module.split("."))
+    text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "shapelog":
+            base = (node.module or "").partition(".")[2]
+            inner = {f"{base}.{alias.name}".strip(".") for alias in node.names}
+            found |= {name for name in inner if name in RANK} or {base}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[2] for alias in node.names if alias.name.split(".")[0] == "shapelog"}
+    return found - {""}
+
+
+def test_every_module_has_a_place_in_the_order() -> None:
+    assert sorted(RANK) == MODULES
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_modules_above_its_own(module: str) -> None:
+    wrong = [name for name in imported_by(module) if RANK[name] >= RANK[module]]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_module_imports_by_a_relative_name(module: str) -> None:
+    path = PACKAGE.joinpath(*module.split("."))
+    text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+    assert [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom) and node.level] == []
+
+
+def parts(package: str) -> list[str]:
+    return [module for module in MODULES if module.startswith(f"{package}.")]
+
+
+@pytest.mark.parametrize("module", parts("analyses"))
+def test_an_analysis_knows_neither_its_siblings_nor_any_format(module: str) -> None:
+    assert [name for name in imported_by(module) if name.startswith(("analyses", "reporters", "report"))] == []
+
+
+@pytest.mark.parametrize("module", parts("reporters"))
+def test_a_reporter_knows_neither_records_nor_analyses_nor_its_siblings(module: str) -> None:
+    known = imported_by(module)
+    assert not known & {"records", "scan", "build", "source"}
+    assert [name for name in known if name.startswith("analyses")] == []
+    assert [name for name in known if name.startswith("reporters.") and name != "reporters.drawing"] == []
+
+
+def test_every_analysis_is_listed() -> None:
+    listed = [analysis.__name__.removeprefix("shapelog.") for analysis in analyses.ANALYSES]
+    assert sorted(listed) == parts("analyses")
+
+
+def test_every_reporter_is_listed() -> None:
+    listed = {*reporters.FORMATS.values(), *reporters.STORY_FORMATS.values(), "shapelog.reporters.drawing"}
+    assert sorted(name.removeprefix("shapelog.") for name in listed) == parts("reporters")
+
+
+@pytest.mark.parametrize("name", sorted(reporters.FORMATS))
+def test_a_reporter_renders_and_names_its_suffix(name: str) -> None:
+    found = reporters.reporter(name)
+    assert callable(found.render)
+    assert found.SUFFIX.startswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(reporters.STORY_FORMATS))
+def test_a_story_reporter_renders_a_story_and_names_its_suffix(name: str) -> None:
+    found = reporters.story_reporter(name)
+    assert callable(found.render_story)
+    assert found.SUFFIX.startswith(".")
+
+
+def test_no_code_or_name_of_a_rule_is_used_twice() -> None:
+    text = (PACKAGE / "rules.py").read_text(encoding="utf-8")
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_rule"]
+    codes = [ast.literal_eval(call.args[0]) for call in calls]
+    assert sorted(codes) == sorted(rules.RULES)
+    names = [rule.name for rule in rules.RULES.values()]
+    assert len(set(names)) == len(names)
+
+
+def loaded(python: Process, code: str) -> set[str]:
+    done = python(f"{code}\nimport sys\nprint(*sys.modules, sep='\\n', file=sys.stderr)")
+    assert done.returncode == 0, done.stderr.decode()
+    return set(done.stderr.decode().split(os.linesep))
+
+
+HELP = """
+from shapelog.cli import cli
+try:
+    cli(["{}", "--help"] if "{}" else ["--help"])
+except SystemExit as end:
+    assert end.code == 0
+"""
+
+
+@pytest.mark.parametrize("command", ["", "report", "explain"])
+def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, command: str) -> None:
+    modules = loaded(python, HELP.format(command, command))
+    assert "shapelog.cli" in modules
+    assert not modules & {"rich", "orjson", "jinja2", "shapelog.build", "shapelog.scan", "shapelog.report", "shapelog.api"}
+
+
+def test_importing_shapelog_loads_no_part_of_it(python: Process) -> None:
+    assert [name for name in loaded(python, "import shapelog") if name.startswith("shapelog.")] == []
+
+
+def test_reading_a_trace_loads_no_reporter(python: Process) -> None:
+    modules = loaded(python, "from shapelog import load, analyze\nload, analyze")
+    assert "shapelog.report" in modules
+    assert not {name for name in modules if name.startswith(("shapelog.reporters", "rich", "click", "jinja2"))}

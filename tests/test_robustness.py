@@ -1,0 +1,206 @@
+"""Whatever the bytes, the report is made: only a file without one trace record is refused, and every byte is accounted for."""
+
+import gzip
+import json
+import random
+from functools import cache
+from pathlib import Path
+
+import make
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shapelog import analyze
+from shapelog.errors import ShapelogError
+from shapelog.model import Trace
+from shapelog.reporters import FORMATS, STORY_FORMATS, Options, reporter, story_reporter
+from shapelog.story import tell
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+FEW = settings(max_examples=40, deadline=None)
+
+
+def survives(data: bytes, strict: bool = False) -> Trace | None:
+    """Read, analyze and show ``data`` in every format; None if it is refused as no trace at all."""
+    try:
+        trace = make.built(data, strict)
+    except ShapelogError as error:
+        assert "\n" not in str(error)
+        return None
+    report = analyze(trace)
+    for name in FORMATS:
+        output = reporter(name).render(report, Options(width=80))
+        assert output.decode()
+    (account,) = report.accounts
+    assert account.balances
+    assert account.size == len(data)
+    assert account.unreadable_bytes == 0 or any(problem.severity for problem in report.problems)
+    assert not [problem for problem in report.problems if problem.code == "analysis-failed"]
+    return trace
+
+
+@cache
+def fixture(name: str) -> tuple[bytes, ...]:
+    """The records of a small fixture, without those that are only counted."""
+    data = gzip.decompress((FIXTURES / name).read_bytes())
+    return tuple(record for record in make.records(data) if b'{"chromium_event"' not in record[:120])
+
+
+FIXTURE_NAMES = ("lab/batch_varies.log.gz", "real/2.6/g_limit.log.gz", "real/2.4/c_int_arg.log.gz", "lab/graph_break_resume.log.gz")
+
+
+@FEW
+@given(st.binary(max_size=400))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    assert survives(data) is None or b"{" in data
+
+
+@FEW
+@given(st.lists(st.sampled_from([b"\n", b"\t", b"{", b'"', b"V1120 ", b"\r", b"\0", b"\xff", make.prefix(), b'{"str": ', b"}", b"[", b"a"])))
+def test_any_order_of_pieces_of_a_trace_is_read_or_refused(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    for strict in (False, True):
+        survives(data, strict)
+
+
+@FEW
+@given(st.binary(min_size=1, max_size=60), st.integers(0, 10_000))
+def test_bytes_thrown_into_a_trace_cost_no_record_but_those_they_hit(rubbish: bytes, at: int) -> None:
+    data = make.small_run()
+    at %= len(data) + 1
+    trace = survives(data[:at] + rubbish + data[at:])
+    assert trace is not None
+    read, whole = (sum(trace.accounts[0].records.values()), len(make.records(data)))
+    assert read >= whole - 1
+
+
+def test_every_truncation_of_a_small_trace_is_read_or_refused() -> None:
+    data = make.small_run()
+    whole = make.built(data)
+    for end in range(0, len(data), 7):
+        trace = survives(data[:end])
+        assert trace is not None or end < 200
+        if trace is not None:
+            assert len(trace.compiles) <= len(whole.compiles)
+
+
+def test_every_truncation_inside_the_last_record_keeps_the_compiles_before_it() -> None:
+    data = make.small_run()
+    start = len(data) - len(make.records(data)[-1])
+    for end in range(start, len(data)):
+        trace = make.built(data[:end])
+        assert [compile.label for compile in trace.compiles] == ["0/0", "0/1"]
+        assert trace.accounts[0].balances
+
+
+@FEW
+@given(st.sampled_from(FIXTURE_NAMES), st.randoms(use_true_random=False))
+def test_shuffled_records_are_read(name: str, order: random.Random) -> None:
+    records = list(fixture(name))
+    order.shuffle(records)
+    assert survives(b"".join(records)) is not None
+
+
+@FEW
+@given(st.sampled_from(FIXTURE_NAMES), st.randoms(use_true_random=False))
+def test_records_that_are_lost_or_doubled_are_no_end(name: str, chance: random.Random) -> None:
+    records = [record for record in fixture(name) for _ in range(chance.choice((0, 1, 1, 1, 2)))]
+    survives(b"".join(records))
+
+
+@FEW
+@given(st.sampled_from(FIXTURE_NAMES), st.sampled_from(FIXTURE_NAMES), st.randoms(use_true_random=False))
+def test_records_of_several_programs_in_one_file_are_read(one: str, other: str, chance: random.Random) -> None:
+    queues = [list(reversed(fixture(one))), list(reversed(fixture(other)))]
+    mixed = []
+    while any(queues):
+        queue = chance.choice([queue for queue in queues if queue])
+        mixed.append(queue.pop())
+    assert survives(b"".join(mixed)) is not None
+
+
+@FEW
+@given(st.sampled_from(FIXTURE_NAMES), st.randoms(use_true_random=False))
+def test_changed_bytes_are_read(name: str, chance: random.Random) -> None:
+    data = bytearray(b"".join(fixture(name)))
+    for _ in range(chance.choice((1, 10, 100))):
+        data[chance.randrange(len(data))] = chance.choice(b'\0\n\t{}[]",:019x\xff')
+    survives(bytes(data), strict=chance.random() < 0.3)
+
+
+VALUES = st.sampled_from(
+    [None, True, -1, 0, 2**63, 10**30, 1.5, float("nan"), float("inf"), "", "x", "\ud800", "\0\x1b]0;", "9" * 40, [], [[]], [None], {}, {"a": {}}]
+)
+
+
+def _places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The way to every value inside a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, item in inner for place in _places(item, (*path, key)))]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_field_of_any_other_value_is_no_end(data: st.DataObject) -> None:
+    records = make.records(_rich_run())
+    index = data.draw(st.integers(0, len(records) - 1))
+    head, _, payload = records[index].partition(b"\n")
+    header = json.loads(head[len(make.prefix()) :])
+    place = data.draw(st.sampled_from(_places(header)[1:]))
+    parent = header
+    for key in place[:-1]:
+        parent = parent[key]
+    parent[place[-1]] = data.draw(VALUES)
+    records[index] = make.line(json.dumps(header)) + payload
+    assert survives(b"".join(records)) is not None
+
+
+def _rich_run() -> bytes:
+    """A run with a record of every kind that the model uses."""
+    where = {"id": "1/0"}
+    event = {"name": "automatic_dynamic", "args": {"name": "L['x']", "dim_changed": 0, "reason": "size change", "cached": "8", "new": "3"}}
+    pinned = {"symbol": "s1", "sources": ["L['x'].size()[0]"], "value": "8", "reason": "solve", "stack": [], "user_stack": []}
+    return make.small_run() + b"".join(
+        (
+            make.start(**where),
+            make.tensor("L['y']", (2, 2), fields={"dynamo_dynamic_indices": [0]}, **where),
+            make.record("create_unbacked_symbol", {"symbol": "u0", "vr": "[0, 5]", "user_stack": [], "stack": []}, **where),
+            make.record("guard_added_fast", {"expr": "Eq(s1, 8)", "user_stack": [], "stack": []}, **where),
+            make.record("symbolic_shape_specialization", pinned, **where),
+            make.record("chromium_event", {}, json.dumps(event, indent=0), **where),
+            make.artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:14\nReason: print", **where),
+            make.artifact("fx_graph_cache_miss", "{}", **where),
+            make.artifact("put_local_code_state", "hash(1)/srv/app/model.py:12:forward:\n  L['x']: tensor size=[?] stride=[1]", **where),
+            make.record("dynamo_guards", {}, json.dumps([{"code": "L['y'] == 3", "stack": [], "user_stack": []}]), **where),
+            make.metrics("1/0", kind="bwd_compilation_metrics", is_forward=False, dynamo_config=json.dumps({"recompile_limit": 8})),
+            make.metrics("1/0", fail_type="Unsupported", fail_reason="no"),
+        )
+    )
+
+
+@pytest.mark.parametrize("name", FIXTURE_NAMES)
+def test_the_story_of_every_compile_of_shuffled_records_is_told(name: str) -> None:
+    records = list(fixture(name))
+    random.Random(1).shuffle(records)
+    trace = make.built(b"".join(records))
+    for compile in trace.compiles:
+        story = tell(trace, compile.label)
+        for form in STORY_FORMATS:
+            assert story_reporter(form).render_story(story, Options(width=80))
+
+
+@FEW
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_any_text_may_be_a_name_a_source_or_a_reason(name: str, text: str) -> None:
+    where = {"id": "0/1"}
+    data = make.small_run() + b"".join(
+        (
+            make.reasons(f"0/0: {text}", **where),
+            make.start(name, **where),
+            make.tensor(f"L['{text}']", (1, 2), **where),
+            make.guards((1, 2), more=f"| +- GuardManager: source=L['{name}'], type={text}\n| | +- EQUALS_MATCH: {text}\n", **where),
+            make.metrics("0/1", co_name=name, co_filename=text, fail_type=text, fail_reason=name),
+        )
+    )
+    assert survives(data) is not None
