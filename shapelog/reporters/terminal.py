@@ -6,6 +6,7 @@ from typing import TypeVar
 from rich.text import Text
 
 from shapelog.causes import Cause
+from shapelog.errors import Problem
 from shapelog.findings import Cell, Finding, Table
 from shapelog.report import Axis, FrameReport, Report
 from shapelog.reporters import Options
@@ -323,12 +324,18 @@ def _health(page: Page, report: Report, options: Options) -> None:
         page.line((f"{rule.code} {rule.name}", "yellow"), f": {listed}", indent=2)
         page.line((rule.remedy, "dim"), indent=4)
     said: set[str] = set()
-    first, left = _first(report.problems, options.limit)
-    for problem in first:
-        rule = problem_rule(problem.code)
+    alike: dict[tuple[str, str, str], list[Problem]] = {}
+    for problem in report.problems:
+        alike.setdefault((problem.code, problem.file, problem.message), []).append(problem)
+    first, left = _first(list(alike.values()), options.limit)
+    for members in first:
+        problem, rule = members[0], problem_rule(members[0].code)
         style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")
         lines = f" ({counted(problem.count, 'line')})" if problem.code == "bad-prefix" else ""
         page.line((f"{rule.code} {rule.name}", style), f" {problem.place}: {problem.message}{lines}", indent=2)
+        if len(members) > 1:
+            numbers = " ".join(str(member.line) for member in members[1:])
+            page.line((f"and {len(members) - 1} more, at lines {shortened(numbers, page.width)}", "dim"), indent=4)
         if rule.code not in said:
             page.line((rule.remedy, "dim"), indent=4)
         said.add(rule.code)
