@@ -117,6 +117,10 @@ def similar(one: Compile, other: Compile) -> bool:
     return bool(first and second and first.key and first.key == second.key)
 
 
+def _has_operations(compile: Compile) -> bool:
+    return compile.graph is not None and bool(compile.graph.key)
+
+
 def nearest(explanations: list[Explanation], compile: Compile) -> Explanation | None:
     """Fewest causes that are no sizes, then a similar graph, then fewest size causes, then the most recently used."""
     told = [item for item in explanations if item.causes]
@@ -204,7 +208,7 @@ def _marking_serves(frame: Frame, item: Explanation, compile: Compile, comparer:
         cause.size_related and cause.codes[0] in _MARKABLE and not _BLOCKED & set(cause.codes) for cause in item.causes
     ):
         return False
-    if not (similar(item.entry, compile) or (item.entry.graph_span is None and compile.graph_span is None)):
+    if not (similar(item.entry, compile) or not (_has_operations(item.entry) or _has_operations(compile))):
         return False
     dynamic = [entry for entry in frame.entries if entry.is_dynamic and similar(entry, compile)]
     return not dynamic or any(_guards_hold(entry, compile, comparer) for entry in dynamic)

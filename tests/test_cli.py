@@ -1,0 +1,380 @@
+"""The command line: what is read, what is shown, where it goes, and how it ends."""
+
+import gzip
+import json
+import os
+import re
+import stat
+from pathlib import Path
+
+import make
+import pytest
+from click.testing import CliRunner, Result
+from conftest import Process
+
+import shapelog
+from shapelog.cli import cli
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+DEMO = str(FIXTURES / "real" / "demo.log.gz")
+SMALL = str(FIXTURES / "real" / "2.15" / "a_auto.log.gz")
+MAIN = "from shapelog.cli import main; main()"
+# A code whose name and source would set the title of a terminal, clear it, and turn the writing direction.
+TITLE, TURN = "\x1b]0;owned\x07\x1b[2J", "\u202egnp.exe"
+
+
+def call(*arguments: str, stdin: bytes | None = None, **environment: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments), input=stdin, env=environment, catch_exceptions=False)
+
+
+def refusal(*arguments: str) -> str:
+    """The one line on stderr that a request which cannot be served ends with."""
+    done = call(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("shapelog: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    path = tmp_path / "made.log"
+    path.write_bytes(make.small_run())
+    return path
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Path:
+    path = tmp_path / "damaged.log"
+    path.write_bytes(make.small_run() + b"this is no record\n" + make.compile("1/0"))
+    return path
+
+
+# What is read.
+
+
+def test_a_file_is_reported_on(made: Path) -> None:
+    done = call("report", str(made))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "2 compiles" in done.stdout
+    assert "forward" in done.stdout
+    assert "SL101 size-varies" in done.stdout
+
+
+def test_a_gzip_file_gives_the_same_report(made: Path) -> None:
+    plain = call("report", str(made)).stdout
+    packed = made.with_name("packed")
+    packed.mkdir()
+    (packed / made.name).write_bytes(gzip.compress(make.small_run()))
+    assert call("report", str(packed / made.name)).stdout == plain
+
+
+def test_a_directory_is_reported_on_and_stderr_says_which_file_was_read(made: Path) -> None:
+    done = call("report", str(made.parent))
+    assert done.exit_code == 0
+    assert done.stderr == f"shapelog: read made.log, the newest run in {made.parent}\n"
+    assert done.stdout == call("report", str(made)).stdout
+
+
+def test_standard_input_is_reported_on() -> None:
+    done = call("report", "-", stdin=gzip.compress(make.small_run()))
+    assert done.exit_code == 0
+    assert done.stdout.startswith("standard input")
+
+
+def test_a_trace_is_piped_through_the_program(python: Process) -> None:
+    done = python(MAIN, "report", "-", stdin=make.small_run())
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"2 compiles" in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(python: Process, made: Path) -> None:
+    close = "import os, sys; read, write = os.pipe(); os.dup2(write, 1); os.close(write); os.close(read)\n"
+    done = python(close + MAIN, "report", str(made))
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+# What is asked for.
+
+
+@pytest.mark.parametrize("wanted", ["1", "MovingAverage", "MovingAverage.forward"])
+def test_one_frame_is_shown_by_number_and_by_name(wanted: str) -> None:
+    shown = call("report", DEMO, "--frame", wanted).stdout
+    assert "MovingAverage.forward" in shown
+    assert "1/8" in shown
+    assert "Classifier" not in shown
+    assert "Shapes" in shown
+
+
+def test_a_number_is_a_whole_number_and_not_a_part_of_a_name() -> None:
+    assert "resume_in_normalize_at_38" in call("report", DEMO, "--frame", "3").stdout
+    assert "no frame '38'" in refusal("report", DEMO, "--frame", "38")
+
+
+def test_a_frame_after_a_reset_is_shown_by_its_label() -> None:
+    shown = call("report", str(FIXTURES / "real" / "2.6" / "g_limit.log.gz"), "--frame", "0#2").stdout
+    assert "0/1#2" in shown
+    assert "0/1#3" not in shown
+
+
+def test_an_unknown_frame_is_refused_with_the_frames_that_there_are() -> None:
+    message = refusal("report", DEMO, "--frame", "nothing")
+    assert message.startswith(f"shapelog: {DEMO}: no frame 'nothing'; there are: ")
+    assert "1 (MovingAverage.forward)" in message
+
+
+def test_the_limit_cuts_lists_and_says_how_much_is_left() -> None:
+    cut, whole = (call("report", DEMO, "--limit", limit).stdout for limit in ("1", "0"))
+    assert re.search(r"… \d+ more frames", cut)
+    assert "more frames" not in whole
+    assert len(cut.splitlines()) < len(call("report", DEMO).stdout.splitlines()) < len(whole.splitlines())
+
+
+def test_verbose_shows_each_recompile_and_the_records_by_kind() -> None:
+    short, verbose = call("report", DEMO).stdout, call("report", DEMO, "--verbose").stdout
+    for line in ("0/2 against 0/1", "dynamo_cpp_guards_str"):
+        assert line not in short
+        assert line in verbose
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+@pytest.mark.parametrize("arguments", [("report", DEMO, "-v"), ("report", DEMO, "--frame", "0"), ("explain", DEMO, "0/2")])
+def test_no_line_of_text_is_wider_than_asked_for(arguments: tuple[str, ...], width: int) -> None:
+    lines = call(*arguments, "--width", str(width)).stdout.splitlines()
+    assert [line for line in lines if len(line) > width] == []
+    assert max(map(len, lines)) > width * 0.7
+
+
+def test_the_width_is_that_of_the_environment_or_100() -> None:
+    assert call("report", DEMO, COLUMNS="60").stdout == call("report", DEMO, "--width", "60").stdout
+    assert call("report", DEMO).stdout == call("report", DEMO, "--width", "100").stdout
+
+
+def test_color_is_only_used_when_asked_for_where_no_terminal_is() -> None:
+    assert "\x1b" not in call("report", SMALL).stdout
+    assert "\x1b" not in call("report", SMALL, "--color", "never", FORCE_COLOR="1").stdout
+    colored = call("report", SMALL, "--color", "always").stdout
+    assert "\x1b[" in colored
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == call("report", SMALL).stdout
+
+
+def test_asking_for_color_outdoes_no_color_in_the_environment() -> None:
+    assert call("report", SMALL, "--color", "always", NO_COLOR="1").stdout == call("report", SMALL, "--color", "always").stdout
+
+
+@pytest.mark.parametrize(("environment", "is_colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_a_terminal_is_written_to_in_color_unless_the_environment_says_no(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], is_colored: bool
+) -> None:
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True, raising=False)
+    done = call("report", SMALL, **environment)
+    assert ("\x1b[" in done.stdout) is is_colored
+
+
+@pytest.mark.parametrize("arguments", [("report", SMALL), ("explain", SMALL, "0/1")])
+def test_json_is_one_document(arguments: tuple[str, ...]) -> None:
+    data = json.loads(call(*arguments, "--format", "json").stdout)
+    assert data["format"].startswith("shapelog ")
+    assert isinstance(data["format_version"], int)
+
+
+# Where it goes.
+
+
+def test_the_output_file_holds_what_would_have_been_printed(tmp_path: Path) -> None:
+    done = call("report", SMALL, "-o", str(tmp_path / "out.txt"))
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "out.txt").read_text() == call("report", SMALL).stdout
+
+
+def test_the_output_file_is_replaced_and_has_the_usual_mode(tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    out.write_text("old")
+    before = out.stat().st_ino
+    call("report", SMALL, "-o", str(out))
+    assert out.stat().st_ino != before
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o666 & ~umask
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_refused_request_leaves_the_output_file_as_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    out.write_text("old")
+    refusal("report", str(tmp_path / "gone.log"), "-o", str(out))
+    refusal("explain", SMALL, "9/9", "-o", str(out))
+    assert (out.read_text(), os.listdir(tmp_path)) == ("old", ["out.txt"])
+
+
+def test_an_output_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    target = str(tmp_path / "no" / "such" / "out.txt")
+    assert refusal("report", SMALL, "-o", target).startswith(f"shapelog: {target}: cannot write: ")
+
+
+# How it ends.
+
+
+def test_problems_are_shown_and_end_with_0_unless_strict(damaged: Path) -> None:
+    lenient, strict = call("report", str(damaged)), call("report", str(damaged), "--strict")
+    assert (lenient.exit_code, strict.exit_code) == (0, 2)
+    for done in (lenient, strict):
+        assert f"damaged.log:{make.small_run().count(10) + 1}: not a trace record" in done.stdout
+        assert "3 compiles" in done.stdout
+    assert lenient.stderr == ""
+    assert strict.stderr == "shapelog: the trace has problems, listed under its health (--strict)\n"
+
+
+def test_explain_ends_with_2_under_strict_as_well(damaged: Path) -> None:
+    assert [call("explain", str(damaged), "0/1", *more).exit_code for more in ((), ("--strict",))] == [0, 2]
+
+
+def test_a_whole_trace_ends_with_0_under_strict() -> None:
+    assert call("report", DEMO, "--strict").exit_code == 0
+
+
+def test_what_is_only_worth_knowing_is_no_problem_under_strict() -> None:
+    done = call("report", str(FIXTURES / "real" / "2.6" / "r2_fork_names.log.gz"), "--strict")
+    assert "records of 3 processes" in done.stdout
+    assert done.exit_code == 0
+
+
+def test_a_payload_that_nobody_reads_is_verified_under_strict(tmp_path: Path) -> None:
+    path = tmp_path / "changed.log"
+    path.write_bytes(make.small_run() + make.record("inductor_output_code", {}, "new", id="0/0", has_payload=make.digest("old")))
+    assert call("report", str(path)).exit_code == 0
+    strict = call("report", str(path), "--strict")
+    assert strict.exit_code == 2
+    assert "changed.log:" in strict.stdout
+    assert "checksum" in strict.stdout
+
+
+def test_bad_usage_ends_with_2() -> None:
+    for arguments in (["report"], ["report", SMALL, "--limit", "-1"], ["report", SMALL, "--width", "3"], ["explain", SMALL], ["nothing"]):
+        assert call(*arguments).exit_code == 2
+
+
+def test_debug_raises_with_the_traceback(tmp_path: Path) -> None:
+    with pytest.raises(shapelog.errors.ShapelogError, match=r"gone\.log"):
+        call("report", str(tmp_path / "gone.log"), "--debug")
+
+
+def test_the_program_ends_with_the_status_of_the_command(python: Process, damaged: Path) -> None:
+    assert python(MAIN, "report", str(damaged)).returncode == 0
+    assert python(MAIN, "report", str(damaged), "--strict").returncode == 2
+    missing = python(MAIN, "report", "gone.log")
+    assert (missing.returncode, missing.stdout) == (2, b"")
+    assert re.fullmatch(rb"shapelog: gone\.log: no such file or directory; .*\n", missing.stderr)
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert call("--version").stdout == f"shapelog, version {shapelog.__version__}\n"
+
+
+@pytest.mark.parametrize("content", [b"", b"<!DOCTYPE html><html>\n", b"\x7fELF\0\0", b"hello\n"])
+@pytest.mark.parametrize("command", [("report",), ("explain", "0/1")])
+def test_an_input_that_is_no_trace_is_one_line_that_names_it(tmp_path: Path, content: bytes, command: tuple[str, ...]) -> None:
+    path = tmp_path / "what.log"
+    path.write_bytes(content)
+    assert "what.log: " in refusal(command[0], str(path), *command[1:])
+
+
+def test_control_characters_in_a_file_name_stay_out_of_the_error(tmp_path: Path) -> None:
+    message = refusal("report", str(tmp_path / "a\x1b]0;x\x07\nb"))
+    assert "a\\x1b]0;x\\x07\\x0ab: no such file" in message
+
+
+# The story of one compile.
+
+
+def test_explain_tells_what_a_compile_was_held_against() -> None:
+    done = call("explain", DEMO, "0/2")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "Why: against 0/1" in done.stdout
+    assert "16 → 7" in done.stdout
+
+
+def test_explain_of_a_first_compile_says_that_there_is_nothing_to_hold_it_against() -> None:
+    assert "First compile of this code" in call("explain", DEMO, "0/0").stdout
+
+
+def test_explain_of_an_unknown_compile_lists_those_that_there_are() -> None:
+    message = refusal("explain", SMALL, "7/7")
+    assert "a_auto.log.gz: no compile 7/7; there are: 0/0 0/1\n" in message
+
+
+@pytest.mark.parametrize("label", ["", "x", "1", "1/", "0/1/2/3", "0-1", "0/1#", "#2", "!"])
+def test_explain_of_something_that_is_no_id_says_what_they_look_like(label: str) -> None:
+    message = refusal("explain", SMALL, label)
+    assert f"{label!r} is no compile id; they look like 2/3" in message
+
+
+def test_explain_asks_for_the_rank_where_several_have_that_compile(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log").write_bytes(make.small_run())
+    several = call("explain", str(tmp_path), "0/1")
+    assert several.exit_code == 2
+    assert "several ranks have a compile 0/1 (0, 1); choose one with --rank" in several.stderr
+    assert call("explain", str(tmp_path), "0/1", "--rank", "1").exit_code == 0
+    assert "no compile 0/1" in call("explain", str(tmp_path), "0/1", "--rank", "2").stderr
+
+
+# Names and code of a trace never reach the terminal raw.
+
+
+def hostile_run() -> bytes:
+    name, file = f"f{TITLE}{TURN}", f"/srv/app/{TURN}{TITLE}.py"
+    source = f"L['{TITLE}{TURN}']"
+    size = f"{source}: {TITLE}"
+    where = {"id": "0/2"}
+    return b"".join(
+        (
+            make.torch_version(f"2.13{TITLE}"),
+            make.strings(file, file),
+            make.compile("0/0", name=name, co_filename=file),
+            make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3) + TITLE + TURN], name=name, co_filename=file),
+            make.reasons(f"0/1: {source} == {TURN}{TITLE}  # {TITLE}{TURN}  # {file}:3 in {name}", f"0/0: {size}", **where),
+            make.start(name, **where),
+            make.tensor(source, (3, 16), **where),
+            make.symbol(f"s{TITLE}", 4, f"{source}.size()[0]", **where),
+            make.artifact("dynamo_graph_break_reason", f"Graph break in user code at {file}:14\nReason: {TURN}{TITLE}", **where),
+            make.guards((3, 16), more=f"| +- GuardManager: source={source}, type={TITLE}\n| | +- EQUALS_MATCH: {source} == '{TURN}{TITLE}'\n", **where),
+            make.graph((f"s{TITLE}", TURN), **where),
+            make.metrics("0/2", co_name=name, co_filename=file, restart_reasons=[TITLE + TURN]),
+            make.start(name, id="1/0"),
+            make.artifact("dynamo_error", TITLE + TURN, id="1/0"),
+            make.metrics("1/0", co_name=name, fail_type=TITLE, fail_reason=TURN + TITLE, fail_user_frame_filename=file),
+            make.record(f"kind{TITLE}{TURN}", {}, "x"),
+            make.artifact(f"name{TITLE}{TURN}", "x"),
+            f"no record {TITLE}{TURN}\n".encode(),
+        )
+    )
+
+
+@pytest.mark.parametrize("color", ["never", "always"])
+@pytest.mark.parametrize("more", [("report",), ("report", "-v"), ("report", "--frame", "0"), ("report", "--frame", "1"), ("explain", "0/2", "-v")])
+def test_control_characters_in_a_trace_never_reach_the_output(tmp_path: Path, more: tuple[str, ...], color: str) -> None:
+    path = tmp_path / "hostile.log"
+    path.write_bytes(hostile_run())
+    command, *options = more
+    done = call(command, str(path), *options, "--color", color)
+    assert done.exit_code == 0
+    assert "\\x1b]0;owned" in done.stdout
+    plain = re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
+    assert [character for character in plain if not character.isprintable() and character != "\n"] == []
+
+
+def test_control_characters_in_a_trace_never_reach_the_errors(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.log"
+    path.write_bytes(hostile_run())
+    for arguments in (("report", str(path), "--frame", "none"), ("explain", str(path), "9/9"), ("explain", str(path), TITLE)):
+        message = refusal(*arguments)
+        assert message[:-1].isprintable()
+
+
+def test_a_wide_character_counts_as_two_columns(tmp_path: Path) -> None:
+    path = tmp_path / "wide.log"
+    path.write_bytes(make.run(make.compile("0/0", name="模型" * 60), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])))
+    lines = call("report", str(path), "--width", "60").stdout.splitlines()
+    assert [line for line in lines if len(line) + line.count("模") + line.count("型") > 60] == []
+    assert any("模型" in line for line in lines)

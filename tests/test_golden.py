@@ -1,0 +1,41 @@
+"""Whole outputs, compared with files. After a change that is meant: pytest --update-golden, then read the diff."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import Golden, Process
+
+from shapelog.cli import cli
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def output(*arguments: str) -> bytes:
+    done = CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout_bytes
+
+
+@pytest.mark.parametrize("width", ["80", "140"])
+@pytest.mark.parametrize(
+    ("name", "fixture"), [("demo", "real/demo.log.gz"), ("limit-2.6", "real/2.6/g_limit.log.gz"), ("ints-2.4", "real/2.4/c_int_arg.log.gz")]
+)
+def test_the_report_in_a_terminal_is_as_recorded(golden: Golden, name: str, fixture: str, width: str) -> None:
+    golden(f"{name}.{width}.txt", output("report", str(FIXTURES / fixture), "--width", width))
+
+
+def test_the_story_of_a_compile_is_as_recorded(golden: Golden) -> None:
+    golden("demo.explain.txt", output("explain", str(FIXTURES / "real" / "demo.log.gz"), "0/2", "--width", "100"))
+
+
+def test_the_json_report_is_as_recorded(golden: Golden) -> None:
+    golden("batch_varies.json", output("report", str(FIXTURES / "lab" / "batch_varies.log.gz"), "--format", "json"))
+
+
+@pytest.mark.parametrize("form", ["terminal", "json"])
+def test_the_output_does_not_depend_on_the_order_of_sets_and_hashes(python: Process, form: str) -> None:
+    arguments = ("from shapelog.cli import main; main()", "report", str(FIXTURES / "real" / "demo.log.gz"), "--format", form)
+    one, other = python(*arguments, PYTHONHASHSEED="1"), python(*arguments, PYTHONHASHSEED="2")
+    assert one.stdout
+    assert one.stdout == other.stdout
