@@ -116,7 +116,6 @@ OTHER_KINDS = frozenset(
         "propagate_real_tensors_provenance",
         "stack",
         "sym_guard",
-        "torch_version",
         "unbacked_symbol_replacement",
     )
 )

@@ -31,7 +31,9 @@ _RELEASE = 8 << 20
 _NEWLINE, _BRACE = b"\n}"
 _JSON_ENDS = b"}\r"
 _KINDS = {kind.encode(): kind for kind in KNOWN_KINDS}
-_DECODED = {kind.encode(): kind for kind in USED_KINDS} | {name.encode(): "artifact" for name in USED_ARTIFACTS}
+# What is decoded: (kind, or name of an artifact, as it stands in the file; the record's kind), by number.
+_LABELS = [(kind.encode(), kind) for kind in sorted(USED_KINDS)] + [(name.encode(), "artifact") for name in sorted(USED_ARTIFACTS)]
+_LABEL_NUMBERS: dict[bytes | None, int] = {label: number for number, (label, _) in enumerate(_LABELS)}
 # Kinds, and artifacts by name, that are many and never decoded: the loop counts them on the way.
 _COUNTED = frozenset(
     (
@@ -103,6 +105,9 @@ class Ledger:
         return sum(self.records.values())
 
 
+# Start and stop of a record; then, if it looks well-formed and its kind is wanted, where its JSON begins and ends, the number of its
+# label and its process. For a record that has to be looked at more closely the last four are -1.
+Place = tuple[int, int, int, int, int, int]
 # Of each label: records, bytes, and whether they were used.
 Tallies = dict[bytes, list[int]]
 # Smaller files are read before another process is up.
@@ -112,7 +117,7 @@ WORTH_A_PROCESS = 24 << 20
 class Ahead:
     """A forked child that finds the records of a file, so that this process has only to decode them.
 
-    It sends arrays of (start, stop), each behind its length, then an empty one, then its tallies as JSON. When it dies, or cannot be
+    It sends arrays of places, each behind its length, then an empty one, then its tallies as JSON. When it dies, or cannot be
     made, the records are found here.
     """
 
@@ -141,20 +146,19 @@ class Ahead:
 
     def _send(self, pipe: BinaryIO) -> None:
         tallies: Tallies = {}
-        found = array("Q")
-        for start, stop, _ in self.reader.uncounted(tallies):
-            found.append(start)
-            found.append(stop)
-            if len(found) >= 2048:
+        found = array("q")
+        for place in self.reader.uncounted(tallies):
+            found.extend(place)
+            if len(found) >= 6 * 512:
                 pipe.write(len(found).to_bytes(8, "little") + found.tobytes())
                 pipe.flush()
                 del found[:]
         pipe.write(len(found).to_bytes(8, "little") + found.tobytes() if found else b"")
         pipe.write(bytes(8) + orjson.dumps({label.decode("latin-1"): tally for label, tally in tallies.items()}))
 
-    def uncounted(self, tallies: Tallies) -> Iterator[tuple[int, int, re.Match[bytes] | None]]:
+    def uncounted(self, tallies: Tallies) -> Iterator[Place]:
         """What ``Reader.uncounted`` gives."""
-        data, done, complete = self.reader.data, 0, False
+        done, complete = 0, False
         while self.pipe is not None:
             size = int.from_bytes(self.pipe.read(8), "little") * 8
             block = self.pipe.read(size or -1)
@@ -163,10 +167,9 @@ class Ahead:
                 break
             if len(block) < size:
                 break
-            spans = array("Q", block)
-            for index in range(0, len(spans), 2):
-                start, done = spans[index], spans[index + 1]
-                yield start, done, _FIRST.match(data, start, done)
+            numbers = array("q", block)
+            done = numbers[-5]
+            yield from zip(*[iter(numbers)] * 6, strict=True)
         if self.pipe is not None:
             self.pipe.close()
             os.waitpid(self.child, 0)
@@ -201,16 +204,20 @@ class Reader:
         """Each record of a kind that the model wants, in file order; all other records are counted."""
         tallies: Tallies = {}
         released, bad_from, bad_stop, bad_lines = 0, -1, -1, 0
-        for start, stop, head in self._ahead.uncounted(tallies) if self._ahead else self.uncounted(tallies):
-            if bad_from >= 0 and (start != bad_stop or (head is not None and head.lastindex)):
+        for place in self._ahead.uncounted(tallies) if self._ahead else self.uncounted(tallies):
+            start, stop, label = place[0], place[1], place[4]
+            entry = self._quick(place, tallies) if label >= 0 else None
+            head = _FIRST.match(self.data, start, stop) if entry is None else None
+            if bad_from >= 0 and (start != bad_stop or head is not None or entry is not None):
                 self._unreadable(bad_from, bad_stop, bad_lines)
                 bad_from, bad_lines = -1, 0
-            if head is None or not head.lastindex:
+            if entry is None and head is None:
                 bad_from = start if bad_from < 0 else bad_from
                 bad_stop = stop
                 bad_lines += 1
                 continue
-            entry = self._quick(start, stop, head, tallies) or self._record(start, stop, head)
+            if head is not None:
+                entry = self._record(start, stop, head)
             if entry is not None:
                 yield entry
             if stop - released > _RELEASE:
@@ -221,8 +228,8 @@ class Reader:
         self._settle(tallies)
         self.trace.release(released, self.trace.size)
 
-    def uncounted(self, tallies: Tallies) -> Iterator[tuple[int, int, re.Match[bytes] | None]]:
-        """(start, stop, head) of each record that has to be looked at; those that are only counted go into ``tallies``."""
+    def uncounted(self, tallies: Tallies) -> Iterator[Place]:
+        """The place of each record that has to be decoded or looked at; those that are only counted go into ``tallies``."""
         data, size, find = self.data, self.trace.size, self.data.find
         if not size:
             return
@@ -247,22 +254,22 @@ class Reader:
                         tally[1] += stop - start
                     start, head = stop, following
                     continue
-            yield start, stop, head
+            number = _LABEL_NUMBERS.get(label, -1)
+            if head is None or number < 0 or following is None or self.strict:
+                yield start, stop, -1, -1, -1, -1
+            else:
+                yield start, stop, head.start(2), find(b"\n", head.end(), stop), number, int(head[1])
             if stop - released > _RELEASE:
                 self.trace.release(released, stop)
                 released = stop
             start, head = stop, following
 
-    def _quick(self, start: int, stop: int, head: re.Match[bytes], tallies: Tallies) -> Entry | None:
+    def _quick(self, place: Place, tallies: Tallies) -> Entry | None:
         """A record of a wanted kind with nothing wrong about it; None, and nothing counted, for any other."""
-        data = self.data
-        label = head[4] if head[3] == b"artifact" else head[3]
-        kind = _DECODED.get(label)
-        if kind is None or self.strict or data[stop - 1] != _NEWLINE:
-            return None
-        line_end = data.find(b"\n", head.end(), stop)
+        start, stop, json_start, line_end, number, process = place
+        label, kind = _LABELS[number]
         try:
-            header = orjson.loads(data[head.start(2) : line_end])
+            header = orjson.loads(self.data[json_start:line_end])
             digest = header.get("has_payload")
         except (ValueError, AttributeError):
             return None
@@ -280,7 +287,7 @@ class Reader:
         else:
             tally[0] += 1
             tally[1] += stop - start
-        return Entry(kind, header, int(head[1]), start, payload)
+        return Entry(kind, header, process, start, payload)
 
     def _settle(self, tallies: Tallies) -> None:
         """Enter into the ledger what the loop counted on the way."""
@@ -315,10 +322,11 @@ class Reader:
         if name == "chromium_event":
             wanted = data[line_end + 1 : line_end + 32] == _AUTOMATIC
         header = None
-        if wanted or self.strict or name is None:
+        unnamed = name == "artifact" and head[4] is None
+        if wanted or self.strict or name is None or unnamed:
             header = _decode(data[head.start(2) : line_end])
-            if header is not None and name is None:
-                name = next((key for key in header if key not in ENVELOPE_KEYS), None)
+            if header is not None and (name is None or unnamed):
+                name = name or next((key for key in header if key not in ENVELOPE_KEYS), None)
                 artifact = header.get("artifact")
                 wanted = name in USED_KINDS or (isinstance(artifact, dict) and artifact.get("name") in USED_ARTIFACTS)
             is_bad = header is None
@@ -397,7 +405,7 @@ class Reader:
         raw = self.raw(span)
         if span.digest not in self._texts_verified:
             self.ledger.payloads_verified += 1
-            if self._is_whole(span):
+            if hashlib.md5(raw, usedforsecurity=False).hexdigest() == span.digest:
                 self._texts_verified.add(span.digest)
             elif span.digest:
                 self.ledger.add(max(offset, 0) or span.start, "checksum-mismatch", "the payload is not the one its checksum was made of")

@@ -1,7 +1,7 @@
 """What the whole trace tells: each recompile against its nearest entry, similar graphs, and what can be avoided."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shapelog.axes import Comparer
 from shapelog.causes import Cause, Explanation, explain
@@ -68,9 +68,10 @@ class Study:
     recompiles: tuple[Recompile, ...]
     groups: tuple[Group, ...]
     problems: tuple[Problem, ...] = ()
+    by_frame: dict[int, tuple[Recompile, ...]] = field(default_factory=dict)
 
     def of_frame(self, frame: Frame) -> tuple[Recompile, ...]:
-        return tuple(item for item in self.recompiles if item.frame is frame)
+        return self.by_frame.get(id(frame), ())
 
 
 def study(trace: Trace) -> Study:
@@ -85,7 +86,10 @@ def study(trace: Trace) -> Study:
             text = f"frame {frame.label} ({frame.name}) could not be explained ({type(error).__name__}: {error})"
             problems.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
     groups = tuple(group for rank in trace.ranks for group in _groups(frame.compiles for frame in rank.frames))
-    return Study(trace, comparer, tuple(recompiles), groups, tuple(problems))
+    by_frame: dict[int, tuple[Recompile, ...]] = {}
+    for item in recompiles:
+        by_frame[id(item.frame)] = (*by_frame.get(id(item.frame), ()), item)
+    return Study(trace, comparer, tuple(recompiles), groups, tuple(problems), by_frame)
 
 
 def _explained(frame: Frame, comparer: Comparer, has_reasons: bool) -> list[Recompile]:

@@ -434,7 +434,6 @@ def test_torch_2_4_writes_no_reasons_and_the_guards_tell_them(name: str, label: 
     ("name", "label", "code"),
     [
         ("real/2.6/b_branches.log.gz", "0/2", "SL204"),
-        ("real/2.6/m_python_state.log.gz", "0/1", "SL313"),
         ("real/2.6/m_python_state.log.gz", "0/1#2", "SL314"),
         ("real/2.6/m_python_state.log.gz", "0/1#5", "SL102"),
         ("real/2.6/m_python_state.log.gz", "0/2#6", "SL309"),
