@@ -328,7 +328,7 @@ class Reader:
             if header is not None and (name is None or unnamed):
                 name = name or next((key for key in header if key not in ENVELOPE_KEYS), None)
                 artifact = header.get("artifact")
-                wanted = name in USED_KINDS or (isinstance(artifact, dict) and artifact.get("name") in USED_ARTIFACTS)
+                wanted = name in USED_KINDS or (isinstance(artifact, dict) and str(artifact.get("name")) in USED_ARTIFACTS)
             is_bad = header is None
         else:
             is_bad = data[line_end - 1] not in _JSON_ENDS

@@ -79,7 +79,9 @@ def start(name: str = "forward", line: int = 12, file: int = 0, caller: int = 1,
     return record("dynamo_start", {"stack": frames}, **where)
 
 
-def tensor(source: str, size: Sequence[int], number: int = 0, describer: int = 0, fields: dict[str, Any] | None = None, **where: Any) -> bytes:
+def tensor(
+    source: str, size: Sequence[int], number: int = 0, describer: int = 0, fields: dict[str, Any] | None = None, **where: Any
+) -> bytes:
     """A described tensor and its source. Strides are those of a contiguous tensor."""
     stride = [1]
     for length in reversed(size[1:]):

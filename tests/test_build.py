@@ -281,7 +281,11 @@ def test_forked_children_in_one_file_are_told_apart_by_process_id() -> None:
 
 def test_each_process_has_a_string_table_of_its_own() -> None:
     trace = load(REAL / "2.6" / "r2_fork_names.log.gz")
-    assert [(rank.process, [len(frame.compiles) for frame in rank.frames]) for rank in trace.ranks] == [(18164, [1]), (18188, [3]), (18189, [3])]
+    assert [(rank.process, [len(frame.compiles) for frame in rank.frames]) for rank in trace.ranks] == [
+        (18164, [1]),
+        (18188, [3]),
+        (18189, [3]),
+    ]
     same = make.strings("/srv/app/one.py", first=9, process=1) + make.strings("/srv/app/two.py", first=9, process=2)
     started = make.start(file=9, id="0/0", process=1) + make.start(file=9, id="0/0", process=2)
     assert [frame.file for frame in make.built(same + started).frames] == ["/srv/app/one.py", "/srv/app/two.py"]
@@ -334,7 +338,9 @@ def test_the_torch_version_in_the_metrics_serves_where_there_is_no_artifact() ->
     assert make.built(make.compile("0/0", pytorch_version="2.10.0")).torch_version == "2.10.0"
 
 
-@pytest.mark.parametrize("names", [("recompile_limit", "accumulated_recompile_limit"), ("cache_size_limit", "accumulated_cache_size_limit")])
+@pytest.mark.parametrize(
+    "names", [("recompile_limit", "accumulated_recompile_limit"), ("cache_size_limit", "accumulated_cache_size_limit")]
+)
 def test_settings_are_read_from_the_first_metrics_that_hold_them(names: tuple[str, str]) -> None:
     settings = json.dumps({names[0]: 3, names[1]: 64, "automatic_dynamic_shapes": False})
     config = make.built(make.run(make.compile("0/0"), make.compile("0/1", dynamo_config=settings))).config

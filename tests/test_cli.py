@@ -5,16 +5,18 @@ import json
 import os
 import re
 import stat
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import make
 import pytest
 from click.testing import CliRunner, Result
-from conftest import Process
 
 import shapelog
 from shapelog.cli import cli
 
+Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 DEMO = str(FIXTURES / "real" / "demo.log.gz")
 SMALL = str(FIXTURES / "real" / "2.15" / "a_auto.log.gz")
@@ -338,7 +340,11 @@ def hostile_run() -> bytes:
             make.tensor(source, (3, 16), **where),
             make.symbol(f"s{TITLE}", 4, f"{source}.size()[0]", **where),
             make.artifact("dynamo_graph_break_reason", f"Graph break in user code at {file}:14\nReason: {TURN}{TITLE}", **where),
-            make.guards((3, 16), more=f"| +- GuardManager: source={source}, type={TITLE}\n| | +- EQUALS_MATCH: {source} == '{TURN}{TITLE}'\n", **where),
+            make.guards(
+                (3, 16),
+                more=f"| +- GuardManager: source={source}, type={TITLE}\n| | +- EQUALS_MATCH: {source} == '{TURN}{TITLE}'\n",
+                **where,
+            ),
             make.graph((f"s{TITLE}", TURN), **where),
             make.metrics("0/2", co_name=name, co_filename=file, restart_reasons=[TITLE + TURN]),
             make.start(name, id="1/0"),
@@ -352,7 +358,9 @@ def hostile_run() -> bytes:
 
 
 @pytest.mark.parametrize("color", ["never", "always"])
-@pytest.mark.parametrize("more", [("report",), ("report", "-v"), ("report", "--frame", "0"), ("report", "--frame", "1"), ("explain", "0/2", "-v")])
+@pytest.mark.parametrize(
+    "more", [("report",), ("report", "-v"), ("report", "--frame", "0"), ("report", "--frame", "1"), ("explain", "0/2", "-v")]
+)
 def test_control_characters_in_a_trace_never_reach_the_output(tmp_path: Path, more: tuple[str, ...], color: str) -> None:
     path = tmp_path / "hostile.log"
     path.write_bytes(hostile_run())
@@ -370,11 +378,3 @@ def test_control_characters_in_a_trace_never_reach_the_errors(tmp_path: Path) ->
     for arguments in (("report", str(path), "--frame", "none"), ("explain", str(path), "9/9"), ("explain", str(path), TITLE)):
         message = refusal(*arguments)
         assert message[:-1].isprintable()
-
-
-def test_a_wide_character_counts_as_two_columns(tmp_path: Path) -> None:
-    path = tmp_path / "wide.log"
-    path.write_bytes(make.run(make.compile("0/0", name="模型" * 60), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])))
-    lines = call("report", str(path), "--width", "60").stdout.splitlines()
-    assert [line for line in lines if len(line) + line.count("模") + line.count("型") > 60] == []
-    assert any("模型" in line for line in lines)

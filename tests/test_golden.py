@@ -1,13 +1,16 @@
 """Whole outputs, compared with files. After a change that is meant: pytest --update-golden, then read the diff."""
 
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import Golden, Process
 
 from shapelog.cli import cli
 
+Golden = Callable[[str, bytes], None]
+Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 

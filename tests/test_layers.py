@@ -2,14 +2,16 @@
 
 import ast
 import os
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Process
 
 import shapelog
 from shapelog import analyses, reporters, rules
 
+Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 PACKAGE = Path(shapelog.__file__).parent
 # A module imports only from those above its own line. Modules in one line do not know each other.
 LAYERS = (
@@ -24,13 +26,22 @@ LAYERS = (
     ("model",),
     ("build",),
     ("axes",),
+    ("layouts", "states"),
+    ("judging",),
     ("rules",),
     ("causes",),
     ("study",),
     ("shapes",),
     ("findings",),
-    ("analyses.breaks", "analyses.failures", "analyses.kernels", "analyses.limits", "analyses.specializations", "analyses.time")
-    + ("analyses.top_causes",),
+    (
+        "analyses.breaks",
+        "analyses.failures",
+        "analyses.kernels",
+        "analyses.limits",
+        "analyses.specializations",
+        "analyses.time",
+        "analyses.top_causes",
+    ),
     ("analyses",),
     ("report",),
     ("story",),

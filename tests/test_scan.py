@@ -110,8 +110,7 @@ def test_the_kind_is_found_behind_envelope_keys() -> None:
 
 
 def test_an_artifact_whose_name_is_not_its_first_field_is_used() -> None:
-    header = make.line('{"artifact": {"encoding": "string", "name": "dynamo_error"}, "has_payload": "%s"}' % make.digest("boom"))
-    reader, entries, problems = read(header + make.block("boom"))
+    reader, entries, problems = read(make.record("artifact", {"encoding": "string", "name": "dynamo_error"}, "boom"))
     assert problems == []
     assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["boom"]
 
@@ -145,7 +144,7 @@ def test_a_blank_line_is_counted_but_loses_nothing() -> None:
         '{"frame_id": 0}',
         "{}",
         "{" * 5000,
-        '{"dynamo_start": ' + "[" * 5000 + "]" * 5000 + "}",
+        '{"dynamo_start": ' + "[" * 100_000 + "]" * 100_000 + "}",
     ],
 )
 def test_a_header_that_is_no_json_object_with_a_kind_is_a_problem(header: str) -> None:
@@ -251,7 +250,7 @@ def test_a_file_that_ends_inside_a_payload_is_cut_off_and_the_record_still_count
 
 def test_a_file_that_ends_with_a_line_of_a_payload_has_a_wrong_checksum_there() -> None:
     record = make.record("dynamo_cpp_guards_str", {}, "one\ntwo\nthree", id="0/0")
-    reader, (_, entry), problems = read(GOOD + record[: record.index(b"three") - 1])
+    reader, (_, entry), _ = read(GOOD + record[: record.index(b"three") - 1])
     if entry.payload is not None:
         reader.text(entry.payload, entry.offset)
     assert [(problem.code, problem.line) for problem in reader.problems()] in ([("checksum-mismatch", 2)], [("cut-off", 2)])
@@ -293,6 +292,20 @@ def test_a_payload_that_is_no_utf8_is_read_with_replacements() -> None:
     assert problems == []
     assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["na\ufffdve"]
     assert reader.problems() == []
+
+
+def test_a_header_that_is_no_utf8_is_read_with_replacements() -> None:
+    _, entries, problems = read(make.line(b'{"str": ["na\xefve.py", 3]}'))
+    assert problems == []
+    assert [entry.header["str"] for entry in entries] == [["na\ufffdve.py", 3]]
+
+
+@pytest.mark.parametrize("name", ['with "quotes"', "back\\slash", "tab\there", "ünïcödé"])
+def test_an_artifact_is_counted_by_the_name_that_its_json_spells(name: str) -> None:
+    for strict in (False, True):
+        reader, entries, problems = read(make.artifact(name, "text", id="0/0"), strict)
+        assert (entries, problems) == ([], [])
+        assert reader.ledger.unused == {f"artifact {name}": 1}
 
 
 def test_lines_that_end_in_crlf_are_read_and_their_payloads_reported() -> None:
@@ -384,7 +397,9 @@ def assert_ahead_reads_the_same(data: bytes) -> None:
 
 
 @pytest.mark.usefixtures("_two_processors")
-@pytest.mark.parametrize("data", [MIXED, MIXED[:-9], MIXED * 200, b"no trace at all\n", GOOD], ids=["mixed", "cut", "long", "foreign", "one"])
+@pytest.mark.parametrize(
+    "data", [MIXED, MIXED[:-9], MIXED * 200, b"no trace at all\n", GOOD], ids=["mixed", "cut", "long", "foreign", "one"]
+)
 def test_a_child_that_looks_ahead_finds_what_reading_alone_finds(data: bytes) -> None:
     assert_ahead_reads_the_same(data)
 

@@ -166,7 +166,7 @@ def test_a_packed_trace_can_be_piped_in(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_empty_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    with pytest.raises(ShapelogError, match="^standard input: the file is empty"):
+    with pytest.raises(ShapelogError, match=r"^standard input: the file is empty"):
         load("-")
 
 

@@ -39,6 +39,11 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
+def _harmless(text: Text) -> Text:
+    """The last guard before the terminal: a text that somebody forgot to clean loses its styles, not its reader's terminal."""
+    return Text(clean(text.plain), style=text.style) if _UNSAFE.search(text.plain) or "\n" in text.plain else text
+
+
 def shortened(text: str, width: int) -> str:
     """``text`` in at most ``width`` cells, its middle left out where it is longer."""
     if cell_len(text) <= width or width < 5:
@@ -99,6 +104,7 @@ class Page:
         self.text(text, indent)
 
     def text(self, text: Text, indent: int = 0, hanging: int = 2) -> None:
+        text = _harmless(text)
         room = max(20, self.width - indent)
         if cell_len(text.plain) <= room:
             self._put(text, indent)
@@ -128,7 +134,7 @@ class Page:
         self, header: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Sequence[bool], wide: Sequence[bool], indent: int = 2
     ) -> None:
         """Aligned columns; where they do not fit, wide columns are shortened, the widest first."""
-        cells = [[cell if isinstance(cell, Text) else Text(clean(cell)) for cell in row] for row in rows]
+        cells = [[_harmless(cell) if isinstance(cell, Text) else Text(clean(cell)) for cell in row] for row in rows]
         widths = [max([cell_len(title), *(cell_len(row[index].plain) for row in cells)]) for index, title in enumerate(header)]
         whole = list(widths)
         self._fit(widths, [cell_len(title) for title in header], wide, indent)

@@ -1,5 +1,9 @@
 """The report as JSON, for programs."""
 
+import json
+import math
+from typing import Any
+
 import orjson
 
 from shapelog.report import Report, as_data
@@ -10,8 +14,25 @@ SUFFIX = ".json"
 
 
 def render(report: Report, options: Options) -> bytes:
-    return orjson.dumps(as_data(report), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return _written(as_data(report))
 
 
 def render_story(story: Story, options: Options) -> bytes:
-    return orjson.dumps(story_data(story), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return _written(story_data(story))
+
+
+def _written(data: dict[str, Any]) -> bytes:
+    """A trace can hold what the fast encoder refuses: lone surrogates and ints of more than 64 bits."""
+    try:
+        return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        return json.dumps(_finite(data), indent=2).encode("ascii") + b"\n"
+
+
+def _finite(value: Any) -> Any:
+    """The same data with null for NaN and infinity, as the fast encoder has it."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -213,7 +213,7 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
         sample = members[0]
         spent = sum(entry.compile.seconds for entry in members)
         ids = shortened(" ".join(entry.compile.label for entry in members), max(20, page.width // 3))
-        page.text(Text.assemble((sample.frame.title, "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
+        page.text(Text.assemble((clean(sample.frame.title), "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
         for code in dict.fromkeys(cause.codes[0] for cause in sample.causes if not cause.size_related):
             cause, *alike = [cause for cause in sample.causes if cause.codes[0] == code]
             page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 4)

@@ -1,0 +1,192 @@
+"""Programs run under torch.compile now, recorded, and explained: what is said of them is what they did."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import shapelog
+from shapelog.model import Outcome
+from shapelog.report import Report
+from shapelog.reporters import Options
+from shapelog.reporters.terminal import render
+from shapelog.rules import Verdict
+
+pytest.importorskip("torch", minversion="2.13")
+pytestmark = pytest.mark.torch
+
+HEAD = """
+import torch
+compiled = torch.compile(backend="eager")
+"""
+SIZE_THEN_DYNAMIC = """
+@compiled
+def f(x):
+    return torch.relu(x) * 2
+
+for size in (4, 7, 9, 30):
+    f(torch.ones(size, 3))
+"""
+INT = """
+@compiled
+def f(x, k):
+    return x * k
+
+for k in (3, 4, 5):
+    f(torch.ones(4), k)
+"""
+GRAD_MODE_AND_SIZE = """
+@compiled
+def f(x):
+    return torch.relu(x) * 2
+
+f(torch.ones(4, 3))
+with torch.no_grad():
+    f(torch.ones(7, 3))
+"""
+CLOSURE = """
+
+@compiled
+def f(fn, x):
+    return fn(x) + 1
+
+x = torch.ones(4)
+for name in ("one", "two", "three"):
+    scope = {}
+    exec(f"def {name}(x):\\n    return x * 2\\n", scope)
+    f(scope[name], x)
+"""
+COUNTER = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.step = 2
+
+    def forward(self, x):
+        self.step += 1
+        return x * self.step
+
+net = Net()
+net.compile(backend="eager")
+for _ in range(12):
+    net(torch.ones(4))
+"""
+ZERO_ONE = """
+@compiled
+def f(x):
+    return torch.relu(x) * 2
+
+for size in (5, 1, 6):
+    f(torch.ones(size, 3))
+"""
+BRANCH = """
+@compiled
+def f(x):
+    if x.shape[0] > 20:
+        return torch.relu(x)
+    return torch.tanh(x)
+
+for size in (4, 8, 30):
+    f(torch.ones(size, 3))
+"""
+
+Recorder = Callable[..., Report]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorder:
+    """Runs a program with TORCH_TRACE, and explains the trace."""
+
+    def run(program: str, sources: str = "") -> Report:
+        folder = tmp_path / ("with_sources" if sources else "plain")
+        script = tmp_path / "program.py"
+        script.write_text(HEAD + program, encoding="utf-8")
+        plain = {name: setting for name, setting in os.environ.items() if not name.startswith(("TORCH", "PGO"))}
+        settings = {"TORCH_TRACE": str(folder), "TORCH_COMPILE_DYNAMIC_SOURCES": sources, "OMP_NUM_THREADS": "1"}
+        subprocess.run([sys.executable, str(script)], check=True, env={**plain, **settings}, capture_output=True, timeout=120)
+        report = shapelog.analyze(shapelog.load(folder))
+        assert not report.has_problems, [problem.message for problem in report.problems]
+        return report
+
+    return run
+
+
+def told(report: Report) -> list[tuple[str, tuple[str, ...], Verdict]]:
+    return [(item.compile.label, item.codes, item.verdict) for item in report.recompiles]
+
+
+def promised(report: Report) -> int:
+    """How many compiles the program has with everything marked, as the report says."""
+    return report.summary.compiles - report.summary.part(Verdict.MARKING).count
+
+
+def test_a_size_that_varies_becomes_dynamic_and_marking_it_saves_a_compile(recorded: Recorder) -> None:
+    report = recorded(SIZE_THEN_DYNAMIC)
+    assert told(report) == [("0/1", ("SL101",), Verdict.MARKING)]
+    (recompile,) = report.recompiles
+    (cause,) = recompile.causes
+    assert (cause.axis, cause.before, cause.after, cause.named_by_pytorch) == ("x.size[0]", "4", "7", True)
+    assert (report.frames[0].frame.title, recompile.compile.is_dynamic) == ("f", True)
+    marked = recorded(SIZE_THEN_DYNAMIC, "L['x']:0")
+    assert marked.summary.compiles == promised(report) == 1
+
+
+def test_an_int_argument_and_marking_it(recorded: Recorder) -> None:
+    report = recorded(INT)
+    assert told(report) == [("0/1", ("SL102",), Verdict.MARKING)]
+    assert recorded(INT, "L['k']").summary.compiles == promised(report) == 1
+
+
+def test_a_size_that_hides_behind_grad_mode(recorded: Recorder) -> None:
+    report = recorded(GRAD_MODE_AND_SIZE)
+    (recompile,) = report.recompiles
+    assert set(recompile.codes) == {"SL305", "SL101"}
+    assert recompile.size_related
+    assert recompile.verdict is Verdict.CODE
+    assert [reason.family for reason in recompile.compile.reasons] == ["global_state"]
+    assert recorded(GRAD_MODE_AND_SIZE, "L['x']:0").summary.compiles == promised(report) == 2
+
+
+def test_a_function_made_anew_for_each_call(recorded: Recorder) -> None:
+    report = recorded(CLOSURE)
+    assert told(report) == [(label, ("SL309",), Verdict.CODE) for label in ("0/1", "0/2")]
+    assert not any(item.size_related for item in report.recompiles)
+
+
+def test_a_counter_on_a_module_runs_into_the_limit_and_marking_it_does_not(recorded: Recorder) -> None:
+    report = recorded(COUNTER)
+    *made, refused = report.recompiles
+    assert [item.codes for item in made] == [("SL315",)] * 7
+    assert {item.verdict for item in made} == {Verdict.MARKING}
+    assert (refused.compile.outcome, refused.verdict, refused.codes) == (Outcome.LIMIT, Verdict.LIMIT, ("SL315",))
+    assert (report.summary.compiles, report.summary.limit_hits) == (8, 1)
+    (hit,) = [item for item in report.findings if item.rule.code == "SL401"]
+    assert hit.compile == "0/8"
+    assert hit.details == (("self.step", "in 8 of 8 recompiles"),)
+    marked = recorded(COUNTER, "L['self'].step")
+    assert (marked.summary.compiles, marked.summary.limit_hits) == (promised(report), 0) == (1, 0)
+
+
+def test_a_size_of_one_keeps_its_own_graph_however_it_is_marked(recorded: Recorder) -> None:
+    report = recorded(ZERO_ONE)
+    assert "SL104" in report.recompiles[0].codes
+    assert report.recompiles[0].verdict is Verdict.JUSTIFIED
+    assert recorded(ZERO_ONE, "L['x']:0").summary.compiles == promised(report) == 2
+
+
+def test_a_branch_on_the_size_keeps_a_graph_for_each_branch(recorded: Recorder) -> None:
+    report = recorded(BRANCH)
+    assert [verdict for _, _, verdict in told(report)] == [Verdict.MARKING, Verdict.JUSTIFIED]
+    assert report.recompiles[1].codes == ("SL204",)
+    assert recorded(BRANCH, "L['x']:0").summary.compiles == promised(report) == 2
+
+
+def test_the_terminal_report_names_the_code_and_the_cause(recorded: Recorder) -> None:
+    text = render(recorded(COUNTER), Options(width=100)).decode()
+    assert "Net.forward" in text
+    assert "SL315 module-int-varies" in text
+    assert "SL401 recompile-limit-hit" in text
+    assert "every byte accounted for" in text
