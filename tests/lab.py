@@ -52,7 +52,9 @@ def tensor(source: str = "L['x']", size: tuple[int, ...] = (10, 8), stride: list
 def manager(source: str, *leaves: str, type: str = "", comment: str = LINE, kind: str = "GuardManager") -> str:
     """A source of the guard tree, and what is checked of it."""
     written = f", type=<class '{type}'>" if type else ""
-    head = f"| +- {kind}: source={source}, accessed_by=FrameLocalsGuardAccessor(key='x', framelocals_idx=0){written}, tag_safe=(False, False)"
+    head = (
+        f"| +- {kind}: source={source}, accessed_by=FrameLocalsGuardAccessor(key='x', framelocals_idx=0){written}, tag_safe=(False, False)"
+    )
     return "\n".join([head, *(f"| | +- {leaf}  {comment}".rstrip() for leaf in leaves)])
 
 
@@ -93,7 +95,9 @@ def graph(inputs: str = 'L_x_: "f32[10, 8][8, 1]cpu"', *statements: str) -> str:
     named = re.findall(r"(L_\w+):", inputs)
     body = statements or (f'add: "f32[10, 8][8, 1]cpu" = {named[0].lower()} + 1;  {named[0].lower()} = None', "return (add,)")
     lines = [*(f"{item.lower()} = {item}" for item in named), "", " # File: /srv/ml/app/model.py:6 in f, code: return x + 1", *body]
-    return "\n".join(["class GraphModule(torch.nn.Module):", f"    def forward(self, {inputs}):", *(f"        {line}" for line in lines), ""])
+    return "\n".join(
+        ["class GraphModule(torch.nn.Module):", f"    def forward(self, {inputs}):", *(f"        {line}" for line in lines), ""]
+    )
 
 
 class Recording:

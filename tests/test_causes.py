@@ -104,7 +104,9 @@ def test_a_size_is_told_with_both_values_and_pytorchs_own_word() -> None:
 
 def test_a_size_that_pytorch_does_not_name_is_found_all_the_same() -> None:
     made = Recording().compile("0/0", tensor(), tensor("L['y']", (4,)))
-    made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (5,)), reasons=("0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12",))
+    made.compile(
+        "0/1", tensor(size=(12, 8)), tensor("L['y']", (5,)), reasons=("0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12",)
+    )
     causes = made.last().causes
     assert [(cause.axis, cause.named_by_pytorch) for cause in causes] == [("x.size[0]", True), ("y.size[0]", False)]
 
@@ -126,7 +128,11 @@ def test_a_size_below_the_range_of_a_dynamic_entry_is_zero_or_one() -> None:
         "0/1 specialization in the framework; to avoid specialization try torch._dynamo.decorators.mark_unbacked(tensor, dim))"
     )
     guards = tree(checked(size=(None, 8)), shapes=(f"2 <= L['x'].size()[0]  {comment}",))
-    made = Recording().compile("0/0", tensor(), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),)).compile("0/1", tensor(size=(1, 8)))
+    made = (
+        Recording()
+        .compile("0/0", tensor(), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),))
+        .compile("0/1", tensor(size=(1, 8)))
+    )
     cause = only(made)
     assert (cause.codes, cause.axis) == (("SL104",), "x.size[0]")
     assert cause.size_related
@@ -134,7 +140,11 @@ def test_a_size_below_the_range_of_a_dynamic_entry_is_zero_or_one() -> None:
 
 def test_a_branch_on_a_size_is_told_with_the_line() -> None:
     guards = tree(checked(size=(None, 8)), shapes=("2 <= L['x'].size()[0] <= 30  # if x.size(0) <= 30:  # app/model.py:8 in f",))
-    made = Recording().compile("0/0", tensor(), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),)).compile("0/1", tensor(size=(40, 8)))
+    made = (
+        Recording()
+        .compile("0/0", tensor(), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),))
+        .compile("0/1", tensor(size=(40, 8)))
+    )
     cause = only(made)
     assert (cause.codes, cause.axis, cause.before) == (("SL204",), "x.size[0]", "2 <= x.size()[0] <= 30")
     assert cause.place is not None
@@ -144,7 +154,9 @@ def test_a_branch_on_a_size_is_told_with_the_line() -> None:
 def test_two_sizes_that_were_equal_at_first_are_a_duck_shape() -> None:
     comment = "# duck sizing added this equality because these variables had the same size 10 (to avoid this specialization, set ...)"
     guards = tree(
-        checked(size=(None, 8)), checked("L['y']", (None, 8)), shapes=(f"L['y'].size()[0] == L['x'].size()[0]  {comment}", "2 <= L['x'].size()[0]  # a")
+        checked(size=(None, 8)),
+        checked("L['y']", (None, 8)),
+        shapes=(f"L['y'].size()[0] == L['x'].size()[0]  {comment}", "2 <= L['x'].size()[0]  # a"),
     )
     symbols = (("s77", "10", "L['x'].size()[0]"),)
     made = Recording().compile("0/0", tensor(), tensor("L['y']"), guards=guards, symbols=symbols)
@@ -216,7 +228,9 @@ def test_a_learning_rate_is_a_float_and_no_size() -> None:
     assert (cause.codes, cause.before, cause.after, cause.size_related) == (("SL312",), "0.1", "0.05", False)
 
 
-@pytest.mark.parametrize(("before", "after"), [("'mean'", "'max'"), ("True", "False"), ("torch.float32", "torch.float16"), ("(1, 2)", "(1, 3)")])
+@pytest.mark.parametrize(
+    ("before", "after"), [("'mean'", "'max'"), ("True", "False"), ("torch.float32", "torch.float16"), ("(1, 2)", "(1, 3)")]
+)
 def test_another_constant(before: str, after: str) -> None:
     trees = [tree(checked(), manager("L['mode']", f"EQUALS_MATCH: L['mode'] == {item}")) for item in (before, after)]
     cause = only(two(*trees, f"mode == {before}"))
@@ -231,7 +245,11 @@ def test_none_or_a_value(before: str, after: str) -> None:
 
 def test_none_or_a_tensor() -> None:
     nothing = tree(checked(), manager("L['mask']", "NONE_MATCH: L['mask'] is None", type="NoneType"))
-    made = Recording().compile("0/0", tensor(), guards=nothing).compile("0/1", tensor(), tensor("L['mask']", (10,)), reasons=("0/0: mask is None",))
+    made = (
+        Recording()
+        .compile("0/0", tensor(), guards=nothing)
+        .compile("0/1", tensor(), tensor("L['mask']", (10,)), reasons=("0/0: mask is None",))
+    )
     cause = only(made)
     assert (cause.codes, cause.before, cause.after) == (("SL322",), "None", "a tensor")
 
@@ -309,7 +327,10 @@ def test_a_processor_for_each_layer_is_another_object() -> None:
 
 def test_another_type() -> None:
     trees = [
-        tree(checked(), manager("L['cfg']", f"TYPE_MATCH: ___check_type_id(L['cfg'], {number}), type=<class 'app.{name}'>", type=f"app.{name}"))
+        tree(
+            checked(),
+            manager("L['cfg']", f"TYPE_MATCH: ___check_type_id(L['cfg'], {number}), type=<class 'app.{name}'>", type=f"app.{name}"),
+        )
         for number, name in ((7001, "One"), (7002, "Two"))
     ]
     cause = only(two(*trees, "___check_type_id(cfg, 7001), type=<class 'app.One'>"))
@@ -318,7 +339,8 @@ def test_another_type() -> None:
 
 def test_what_lies_below_a_replaced_object_only_follows() -> None:
     trees = [
-        tree(checked(), identity("L['self']", number, "app.Net"), identity("L['self'].act", number + 10, "app.Act")) for number in (7001, 7002)
+        tree(checked(), identity("L['self']", number, "app.Net"), identity("L['self'].act", number + 10, "app.Act"))
+        for number in (7001, 7002)
     ]
     recompile = two(*trees).last()
     assert [cause.axis for cause in recompile.causes] == ["id(self)"]
@@ -453,7 +475,9 @@ def test_real_programs_of_later_versions(name: str, label: str, code: str) -> No
     assert recompile_of(name, label).codes == (code,)
 
 
-@pytest.mark.parametrize("name", ["lab/mixed_same_recompile.log.gz", "real/demo.log.gz", "real/2.6/m_python_state.log.gz", "real/2.4/d_module.log.gz"])
+@pytest.mark.parametrize(
+    "name", ["lab/mixed_same_recompile.log.gz", "real/demo.log.gz", "real/2.6/m_python_state.log.gz", "real/2.4/d_module.log.gz"]
+)
 def test_every_cause_is_one_sentence_with_a_rule(name: str) -> None:
     causes = [cause for item in analyzed(name).recompiles for cause in item.causes]
     assert causes

@@ -9,9 +9,9 @@ from jsonschema import Draft202012Validator
 from lab import LAB, PACKED, Recording, analyzed, checked, state, tensor, tree
 
 from shapelog.model import Outcome
+from shapelog.report import FORMAT_VERSION, as_data
 from shapelog.reporters import Options
 from shapelog.reporters.json_report import render
-from shapelog.report import FORMAT_VERSION, as_data
 from shapelog.rules import RULES, Verdict
 from shapelog.shapes import State
 from shapelog.story import story_data, tell
@@ -23,6 +23,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 REPORT, STORY = (Draft202012Validator(schema(name)) for name in ("report", "story"))
+
 
 def faults(validator: Draft202012Validator, data: object) -> list[str]:
     return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in validator.iter_errors(data)]
@@ -66,7 +67,9 @@ def test_the_enums_are_those_of_the_code() -> None:
 
 def test_both_schemas_tell_the_same_about_recompiles_and_causes() -> None:
     one, other = schema("report")["$defs"], schema("story")["$defs"]
-    assert {name: one[name] for name in ("recompile", "cause", "reason")} == {name: other[name] for name in ("recompile", "cause", "reason")}
+    assert {name: one[name] for name in ("recompile", "cause", "reason")} == {
+        name: other[name] for name in ("recompile", "cause", "reason")
+    }
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -131,13 +134,13 @@ def test_the_details_of_a_group_are_its_members() -> None:
 def test_the_report_of_a_batch_that_varies() -> None:
     data = as_data(analyzed("lab/batch_varies.log.gz"))
     assert (data["summary"]["compiles"], data["summary"]["recompiles"], data["summary"]["limit_hits"]) == (2, 1, 0)
-    recompile, = data["recompiles"]
+    (recompile,) = data["recompiles"]
     assert (recompile["compile_id"], recompile["nearest"], recompile["served_by"]) == ("0/1", "0/0", "0/0")
     assert (recompile["causes"], recompile["verdict"]) == (["SL101"], "avoidable by marking")
-    cause, = recompile["cause_details"]
+    (cause,) = recompile["cause_details"]
     assert (cause["axis"], cause["source"], cause["before"], cause["after"]) == ("x.size[0]", "L['x']", "8", "3")
     assert data["similar_graphs"] == [["0/0", "0/1"]]
-    frame, = data["frames"]
+    (frame,) = data["frames"]
     assert (frame["title"], frame["name"], frame["line"]) == ("MLP.forward", "forward", 12)
     assert data["trace"]["torch_version"] == "2.13.0+cpu"
 
@@ -150,7 +153,7 @@ def test_a_row_of_the_shape_table_has_a_cell_for_each_compile() -> None:
 
 
 def test_the_shape_table_tells_static_dynamic_and_violated() -> None:
-    frame, = as_data(analyzed("lab/two_dims.log.gz"))["frames"]
+    (frame,) = as_data(analyzed("lab/two_dims.log.gz"))["frames"]
     rows = {row["axis"]: row["cells"] for row in frame["shapes"]}
     assert [(cell["value"], cell["state"], cell["violated"]) for cell in rows["x.size[0]"]] == [
         ("4", "static", False),
@@ -181,7 +184,7 @@ def test_what_a_code_change_saves_is_told_apart_from_what_marking_saves() -> Non
     made = Recording().compile("0/0", tensor(), guards=tree(state(), checked()))
     made.compile("0/1", tensor(size=(12, 8)), guards=tree(state(), checked(size=(12, 8))), seconds=2.0)
     made.compile("0/2", tensor(), guards=tree(state(grad_mode=False), checked()), seconds=3.0)
-    frame, = as_data(made.report())["frames"]
+    (frame,) = as_data(made.report())["frames"]
     assert (frame["saved_by_marking"], frame["saved_by_code"], frame["seconds"]) == (2.0, 3.0, 6.0)
     assert [(axis["axis"], axis["values"], axis["codes"]) for axis in frame["axes"]] == [
         ("x.size[0]", ["10", "12"], ["SL101"]),

@@ -56,7 +56,9 @@ def test_of_those_the_most_recently_used() -> None:
 
 
 def test_pytorch_lists_the_entries_in_the_order_of_their_use() -> None:
-    reasons = tuple(f"0/{number}: tensor 'x' size mismatch at index 0. expected {size}, actual 6" for number, size in ((0, 3), (2, 5), (1, 4)))
+    reasons = tuple(
+        f"0/{number}: tensor 'x' size mismatch at index 0. expected {size}, actual 6" for number, size in ((0, 3), (2, 5), (1, 4))
+    )
     recompile = sized(3, 4, 5).compile("0/3", tensor(size=(6, 8)), reasons=reasons).last()
     assert recompile.nearest is not None
     assert recompile.nearest.label == "0/0"
@@ -180,7 +182,7 @@ def test_the_remedy_is_that_of_what_marking_does_not_remove() -> None:
 
 def test_static_and_dynamic_members_of_a_group_are_told_apart() -> None:
     made = sized(3, 4).compile("0/2", tensor(size=(5, 8)), guards=tree(checked(size=(None, 8))), symbols=SYMBOL)
-    group, = made.study().groups
+    (group,) = made.study().groups
     assert [member.label for member in group.static] == ["0/0", "0/1"]
     assert [member.label for member in group.dynamic] == ["0/2"]
     assert group.converged is not None
@@ -188,7 +190,7 @@ def test_static_and_dynamic_members_of_a_group_are_told_apart() -> None:
 
 
 def test_a_group_whose_last_member_is_static_did_not_converge() -> None:
-    group, = sized(3, 4).study().groups
+    (group,) = sized(3, 4).study().groups
     assert group.converged is None
 
 

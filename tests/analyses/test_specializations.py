@@ -6,7 +6,10 @@ from shapelog.analyses.specializations import analyze
 from shapelog.findings import Table
 
 PINNED = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "10", "reason": "range_refined_to_singleton"}
-USER = [{"filename": 0, "line": 20, "name": "<module>", "loc": "f(x)"}, {"filename": 0, "line": 8, "name": "f", "loc": "if x.size(0) == 10:"}]
+USER = [
+    {"filename": 0, "line": 20, "name": "<module>", "loc": "f(x)"},
+    {"filename": 0, "line": 8, "name": "f", "loc": "if x.size(0) == 10:"},
+]
 FRAMEWORK = [{"filename": 1, "line": 300, "name": "conv", "loc": ""}]
 
 

@@ -12,7 +12,9 @@ from shapelog.payloads.graphs import Graph, Placeholder, parse
 
 def printed(inputs: str, *statements: str, indent: str = "        ") -> str:
     """A graph as fx prints it."""
-    return "\n".join(["class GraphModule(torch.nn.Module):", f"    def forward(self, {inputs}):", *(indent + line for line in statements), ""])
+    return "\n".join(
+        ["class GraphModule(torch.nn.Module):", f"    def forward(self, {inputs}):", *(indent + line for line in statements), ""]
+    )
 
 
 def of(inputs: str, *statements: str) -> Graph:
@@ -96,7 +98,13 @@ ALIKE = {
     ),
     "a slice that grew": (
         of(X, "l_x_ = L_x_", "getitem = l_x_[(slice(None, None, None), slice(0, 3, None))]", "return (getitem,)"),
-        of(f'{X}, L_n_: "Sym(s1)"', "l_x_ = L_x_", "l_n_ = L_n_", "getitem = l_x_[(slice(None, None, None), slice(0, l_n_, None))]", "return (getitem,)"),
+        of(
+            f'{X}, L_n_: "Sym(s1)"',
+            "l_x_ = L_x_",
+            "l_n_ = L_n_",
+            "getitem = l_x_[(slice(None, None, None), slice(0, l_n_, None))]",
+            "return (getitem,)",
+        ),
     ),
 }
 
@@ -209,7 +217,9 @@ def kernel(constants: int, kernel_index: int = 0) -> Graph:
         f"triton_kernel_wrapper_mutation = torch.ops.higher_order.triton_kernel_wrapper_mutation(kernel_idx = {kernel_index}, "
         f"constant_args_idx = {constants}, grid = [(1, 1, 1)], tma_descriptor_metadata = {{}}, kwargs = {{'in_ptr0': l_x_, 'out_ptr': empty}})"
     )
-    return of(X, "l_x_ = L_x_", "empty = torch.empty_like(l_x_)", f"{call};  l_x_ = triton_kernel_wrapper_mutation = None", "return (empty,)")
+    return of(
+        X, "l_x_ = L_x_", "empty = torch.empty_like(l_x_)", f"{call};  l_x_ = triton_kernel_wrapper_mutation = None", "return (empty,)"
+    )
 
 
 def test_the_kernels_of_the_user_are_named_by_their_number() -> None:
@@ -223,7 +233,14 @@ def test_the_constants_of_a_kernel_do_not_count() -> None:
 
 
 def test_a_graph_of_size_arithmetic_alone_has_no_key() -> None:
-    found = of(DYNAMIC_X, "l_x_ = L_x_", "size = l_x_.size()", 'getitem: "Sym(s77)" = size[0]', 'add: "Sym(s77 + 1)" = getitem + 1', "return (add,)")
+    found = of(
+        DYNAMIC_X,
+        "l_x_ = L_x_",
+        "size = l_x_.size()",
+        'getitem: "Sym(s77)" = size[0]',
+        'add: "Sym(s77 + 1)" = getitem + 1',
+        "return (add,)",
+    )
     assert found.key == ""
     assert found.op_count == 0
 
@@ -268,7 +285,20 @@ def test_the_similar_graphs_of_the_lab_are_found(name: str) -> None:
 
 
 LINES = st.sampled_from(
-    ["class G(M):", "def forward(self, x):", "x = ", "torch.relu(", ")", ": \"Sym(s0)\"", "return (x,)", "# File: a.py:3 in f, code: x", ";  x = None", "[", "'", '"']
+    [
+        "class G(M):",
+        "def forward(self, x):",
+        "x = ",
+        "torch.relu(",
+        ")",
+        ': "Sym(s0)"',
+        "return (x,)",
+        "# File: a.py:3 in f, code: x",
+        ";  x = None",
+        "[",
+        "'",
+        '"',
+    ]
 )
 
 

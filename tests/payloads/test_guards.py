@@ -103,9 +103,7 @@ def test_2_13_writes_the_global_state_into_the_tree() -> None:
 def test_both_2_13_and_2_15_tell_the_marks_of_a_tensor() -> None:
     for version in ("2.13", "2.15"):
         marks = {prop for source, prop in parse_tree(TREES[version]).facts if source == "L['x']" and prop.startswith("marking")}
-        assert marks == {
-            f"marking _dynamo_{word}_indices" for word in ("dynamic", "weak_dynamic", "unbacked", "strict_unbacked", "static")
-        }
+        assert marks == {f"marking _dynamo_{word}_indices" for word in ("dynamic", "weak_dynamic", "unbacked", "strict_unbacked", "static")}
 
 
 def test_the_keys_of_a_dict_stand_under_its_manager() -> None:
@@ -139,7 +137,9 @@ def test_a_leaf_belongs_to_the_manager_above_it() -> None:
 
 
 def test_a_hash_in_a_string_constant_is_no_comment() -> None:
-    found = only(tree_of("| +- GuardManager: source=L['s'], accessed_by=A(s)", "| | +- EQUALS_MATCH: L['s'] == 'a # b'  # if s:  # app.py:3 in f"))
+    found = only(
+        tree_of("| +- GuardManager: source=L['s'], accessed_by=A(s)", "| | +- EQUALS_MATCH: L['s'] == 'a # b'  # if s:  # app.py:3 in f")
+    )
     assert found.text == "L['s'] == 'a # b'"
     assert found.facts == (("value", "'a # b'"),)
     assert found.place is not None
@@ -175,7 +175,9 @@ def test_a_constant_over_several_lines_stays_whole() -> None:
 
 
 def test_what_follows_the_tree_is_no_part_of_its_last_leaf() -> None:
-    found = parse_tree("+- RootGuardManager\n| +- GuardManager: source=L['k'], accessed_by=A\n| | +- EQUALS_MATCH: L['k'] == 3\n\nGuard latency = 67.56 us\n")
+    found = parse_tree(
+        "+- RootGuardManager\n| +- GuardManager: source=L['k'], accessed_by=A\n| | +- EQUALS_MATCH: L['k'] == 3\n\nGuard latency = 67.56 us\n"
+    )
     assert found.facts == {("L['k']", "value"): "3"}
 
 
@@ -259,7 +261,9 @@ def test_lines_of_no_known_form_are_kept_apart() -> None:
 
 def test_the_list_of_old_versions_tells_the_same_facts() -> None:
     items = [
-        {"code": f"check_tensor(L['x'], Tensor, {'DispatchKeySet(CPU)'}, torch.float32, device=None, requires_grad=False, size=[None, 8], stride=[8, 1])"},
+        {
+            "code": f"check_tensor(L['x'], Tensor, {'DispatchKeySet(CPU)'}, torch.float32, device=None, requires_grad=False, size=[None, 8], stride=[8, 1])"
+        },
         {"code": "___check_type_id(L['xs'], 1397)\nlen(L['xs']) == 2"},
         {"code": "L['m'] == 3      # return x * m  # app.py:5 in f"},
         {"code": "___check_obj_id(L['flag'], 77)"},
@@ -296,7 +300,10 @@ def test_a_list_that_is_no_json_raises_value_error() -> None:
     [
         ("return x  # app/model.py:6 in f", ("app/model.py", 6, "f", "return x")),
         ("_dynamo/output_graph.py:460 in init_ambient_guards", ("_dynamo/output_graph.py", 460, "init_ambient_guards", "")),
-        ("if x.size()[0] <= 30:  # scripts/b.py:8 in g (_dynamo/variables/tensor.py:1201 in evaluate_expr)", ("scripts/b.py", 8, "g", "if x.size()[0] <= 30:")),
+        (
+            "if x.size()[0] <= 30:  # scripts/b.py:8 in g (_dynamo/variables/tensor.py:1201 in evaluate_expr)",
+            ("scripts/b.py", 8, "g", "if x.size()[0] <= 30:"),
+        ),
         ("a  # app.py:6 in f (user code shown is first use) and b  # app.py:8 in f", ("app.py", 6, "f", "a")),
         ("x + 1  # <string>:1 in <lambda>", ("<string>", 1, "<lambda>", "x + 1")),
     ],
@@ -313,8 +320,34 @@ def test_a_comment_without_a_place_has_none(comment: str) -> None:
 
 
 PIECES = st.sampled_from(
-    ["| ", "+- ", "GuardManager: source=L['x']", ", accessed_by=", ", type=<class '", "TENSOR_MATCH: check_tensor(", "size=[", "]", "None", ")", "\n"]
-    + ["EQUALS_MATCH: ", " == ", " # ", "'", '"', "\\", "RootGuardManager", "LAMBDA_GUARD: ", "GLOBAL_STATE: x against {", "}", "L['x']", "(HINT: ", "12"]
+    [
+        "| ",
+        "+- ",
+        "GuardManager: source=L['x']",
+        ", accessed_by=",
+        ", type=<class '",
+        "TENSOR_MATCH: check_tensor(",
+        "size=[",
+        "]",
+        "None",
+        ")",
+        "\n",
+    ]
+    + [
+        "EQUALS_MATCH: ",
+        " == ",
+        " # ",
+        "'",
+        '"',
+        "\\",
+        "RootGuardManager",
+        "LAMBDA_GUARD: ",
+        "GLOBAL_STATE: x against {",
+        "}",
+        "L['x']",
+        "(HINT: ",
+        "12",
+    ]
 )
 
 

@@ -50,8 +50,24 @@ RECORDED = [
     ("2.8 to 2.15", "tensor 'x' dtype mismatch. expected Float, actual Double", "dtype", "x", "dtype", "Float", "Double"),
     ("2.6", "tensor 'L['x']' requires_grad mismatch. expected requires_grad=0", "requires_grad", "L['x']", "requires_grad", "0", ""),
     ("2.8 to 2.15", "tensor 'x' requires_grad mismatch. expected requires_grad=1", "requires_grad", "x", "requires_grad", "1", ""),
-    ("2.6", f"tensor 'L['x']' dispatch key set mismatch. expected {KEYS}, actual {META}", "dispatch_keys", "L['x']", "dispatch keys", KEYS, META),
-    ("2.8 to 2.15", f"tensor 'x' dispatch key set mismatch. expected {KEYS}, actual {META}", "dispatch_keys", "x", "dispatch keys", KEYS, META),
+    (
+        "2.6",
+        f"tensor 'L['x']' dispatch key set mismatch. expected {KEYS}, actual {META}",
+        "dispatch_keys",
+        "L['x']",
+        "dispatch keys",
+        KEYS,
+        META,
+    ),
+    (
+        "2.8 to 2.15",
+        f"tensor 'x' dispatch key set mismatch. expected {KEYS}, actual {META}",
+        "dispatch_keys",
+        "x",
+        "dispatch keys",
+        KEYS,
+        META,
+    ),
     ("all", "tensor 'x' Tensor device index mismatch. Expected device index to be 0, actual 1", "device", "x", "device", "0", "1"),
     (
         "2.6",
@@ -62,7 +78,15 @@ RECORDED = [
         "a tensor type",
         "<class 'torch.nn.parameter.Parameter'>",
     ),
-    ("2.8 to 2.13", "expected type of 'x' to be a tensor type, ' but found <class 'int'>", "tensor_type", "x", "type", "a tensor type", "<class 'int'>"),
+    (
+        "2.8 to 2.13",
+        "expected type of 'x' to be a tensor type, ' but found <class 'int'>",
+        "tensor_type",
+        "x",
+        "type",
+        "a tensor type",
+        "<class 'int'>",
+    ),
     (
         "2.15",
         "expected type of 'x' to be <class 'torch.Tensor'>, but found <class 'torch.nn.parameter.Parameter'>",
@@ -98,9 +122,25 @@ RECORDED = [
     ("2.13", "_dynamo_static_indices should be absent but is present on runtime tensor", "marking", "", "marking", "", ""),
     ("2.6", "L['x'] is L['y']                                            ", "aliasing", "L['x']", "aliasing", "L['y']", ""),
     ("2.8", "x is y                                            ", "aliasing", "x", "aliasing", "y", ""),
-    ("2.10", "x is y                                              # def two(x, y): return x + y  # scripts/x_more_reasons.py:53 in two", "aliasing", "x", "aliasing", "y", ""),
-    ("2.13, 2.15", f"x is y                       # def two(x, y): return x + y  # {X_MORE}:53 in two", "aliasing", "x", "aliasing", "y", ""),
-    ("2.6", 'Duplicate tensors found: ["L[\'x\']", "L[\'y\']"]', "duplicate", "", "aliasing", "", '["L[\'x\']", "L[\'y\']"]'),
+    (
+        "2.10",
+        "x is y                                              # def two(x, y): return x + y  # scripts/x_more_reasons.py:53 in two",
+        "aliasing",
+        "x",
+        "aliasing",
+        "y",
+        "",
+    ),
+    (
+        "2.13, 2.15",
+        f"x is y                       # def two(x, y): return x + y  # {X_MORE}:53 in two",
+        "aliasing",
+        "x",
+        "aliasing",
+        "y",
+        "",
+    ),
+    ("2.6", "Duplicate tensors found: [\"L['x']\", \"L['y']\"]", "duplicate", "", "aliasing", "", "[\"L['x']\", \"L['y']\"]"),
     ("2.8 to 2.15", 'Duplicate tensors found: ["x", "y"]', "duplicate", "", "aliasing", "", '["x", "y"]'),
     ("2.15", "NO_TENSOR_ALIASING guard failed", "aliasing", "", "aliasing", "", ""),
     ("2.15", "NO_TENSOR_ALIASING guard source(s) no longer evaluate: x", "aliasing", "", "aliasing", "", ""),
@@ -110,7 +150,15 @@ RECORDED = [
     ("2.13, 2.15", "GLOBAL_STATE changed: autocast(cpu)_enabled ", "global_state", "", "global state", "autocast(cpu)_enabled", ""),
     ("2.6 to 2.15", "___check_torch_function_mode_stack()", "function_mode", "", "function modes", "", ""),
     ("all", "utils_device.CURRENT_DEVICE == None", "default_device", "", "default device", "None", ""),
-    ("2.8 and later", "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None", "saved_tensor_hooks", "", "saved tensor hooks", "", ""),
+    (
+        "2.8 and later",
+        "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None",
+        "saved_tensor_hooks",
+        "",
+        "saved tensor hooks",
+        "",
+        "",
+    ),
     ("all", "torch._functorch.pyfunctorch.compare_functorch_state([])", "functorch", "", "functorch state", "", ""),
     ("all", "torch.autograd.forward_ad._current_level == -1", "functorch", "", "functorch state", "", ""),
     ("2.6", "Cache line invalidated because L['fn'].__code__ got deallocated", "died", "L['fn'].__code__", "lifetime", "", ""),
@@ -157,7 +205,15 @@ RECORDED = [
         "<class '__main__.E'>",
     ),
     ("2.8", "not ___dict_contains('k', d)                           ", "key", "d", "has 'k'", "False", ""),
-    ("2.10", "not ___dict_contains('k', d)      # def dget(d, x): return x + d.get(\"k\", 5)  # scripts/x.py:20 in dget", "key", "d", "has 'k'", "False", ""),
+    (
+        "2.10",
+        "not ___dict_contains('k', d)      # def dget(d, x): return x + d.get(\"k\", 5)  # scripts/x.py:20 in dget",
+        "key",
+        "d",
+        "has 'k'",
+        "False",
+        "",
+    ),
     (
         "2.15",
         f"not ___dict_contains('k', d)      # def dget(d, x): return x + d.get(\"k\", 5)  # {X_MORE}:20 in dget (HINT: Dictionary d must not "
@@ -169,7 +225,15 @@ RECORDED = [
         "",
     ),
     ("2.13", "___dict_contains('k', d)", "key", "d", "has 'k'", "True", ""),
-    ("2.10", "set.__contains__(s, 3)             # def sin(s, x): return x + 1 if 3 in s else x + 2  # scripts/x.py:24 in sin", "member", "s", "has 3", "True", ""),
+    (
+        "2.10",
+        "set.__contains__(s, 3)             # def sin(s, x): return x + 1 if 3 in s else x + 2  # scripts/x.py:24 in sin",
+        "member",
+        "s",
+        "has 3",
+        "True",
+        "",
+    ),
     ("2.13", f"not set.__contains__(s, 3)    # def sin(s, x): return x  # {X_MORE}:24 in sin", "member", "s", "has 3", "False", ""),
     (
         "2.15",
@@ -209,17 +273,57 @@ RECORDED = [
     ("all", "not xs", "length", "xs", "len", "0", ""),
     ("2.6", "list(L['d'].keys())[1] == 'b'                               ", "key_order", "L['d']", "keys", "'b'", ""),
     ("2.8", "list(dict.keys(d))[1] == 'b'                           ", "key_order", "d", "keys", "'b'", ""),
-    ("2.10 to 2.15", "list(dict.keys(d))[1] == 'b'      # for k in d: r = r + d[k]  # scripts/m_python_state.py:13 in fd", "key_order", "d", "keys", "'b'", ""),
+    (
+        "2.10 to 2.15",
+        "list(dict.keys(d))[1] == 'b'      # for k in d: r = r + d[k]  # scripts/m_python_state.py:13 in fd",
+        "key_order",
+        "d",
+        "keys",
+        "'b'",
+        "",
+    ),
     ("all", "list(dict.keys(d)) == ['a', 'b']", "key_order", "d", "keys", "['a', 'b']", ""),
     ("2.6", "not hasattr(L['o'], 'zz')                                   ", "attribute", "L['o']", "has attribute zz", "False", ""),
     ("2.8", "not hasattr(o, 'zz')                                   ", "attribute", "o", "has attribute zz", "False", ""),
-    ("2.10 to 2.15", 'not hasattr(o, \'zz\')       # return x + 1 if hasattr(o, "zz") else x + 2  # scripts/m.py:99 in ha', "attribute", "o", "has attribute zz", "False", ""),
+    (
+        "2.10 to 2.15",
+        "not hasattr(o, 'zz')       # return x + 1 if hasattr(o, \"zz\") else x + 2  # scripts/m.py:99 in ha",
+        "attribute",
+        "o",
+        "has attribute zz",
+        "False",
+        "",
+    ),
     ("2.4, 2.8", "__math_isnan(s)", "nan", "s", "nan", "", ""),
-    ("2.10 to 2.15", "(type(s) is float and __math_isnan(s))              # return x * s  # scripts/p_floats_numpy.py:6 in f", "nan", "s", "nan", "", ""),
-    ("2.13, 2.15", "not math.isnan(s)  # implicit guard for float input due to NaN specialization in the framework", "nan", "s", "nan", "", ""),
+    (
+        "2.10 to 2.15",
+        "(type(s) is float and __math_isnan(s))              # return x * s  # scripts/p_floats_numpy.py:6 in f",
+        "nan",
+        "s",
+        "nan",
+        "",
+        "",
+    ),
+    (
+        "2.13, 2.15",
+        "not math.isnan(s)  # implicit guard for float input due to NaN specialization in the framework",
+        "nan",
+        "s",
+        "nan",
+        "",
+        "",
+    ),
     ("2.6", "___normalize_range_iter(L['i']) == (0, 3, 1)                ", "iterator", "L['i']", "range", "(0, 3, 1)", ""),
     ("2.8", "___normalize_range_iter(i) == (0, 3, 1)                ", "iterator", "i", "range", "(0, 3, 1)", ""),
-    ("2.10 to 2.15", f"___normalize_range_iter(i) == (0, 3, 1)           # for k in i: x = x + k  # {X_MORE}:86 in it", "iterator", "i", "range", "(0, 3, 1)", ""),
+    (
+        "2.10 to 2.15",
+        f"___normalize_range_iter(i) == (0, 3, 1)           # for k in i: x = x + k  # {X_MORE}:86 in it",
+        "iterator",
+        "i",
+        "range",
+        "(0, 3, 1)",
+        "",
+    ),
     ("all", "___tuple_iterator_len(i) == 2", "iterator", "i", "len", "2", ""),
     (
         "2.6",
@@ -230,22 +334,62 @@ RECORDED = [
         "L['x'].size()[0] <= 30",
         "",
     ),
-    ("2.8 to 2.15", f"2 <= x.size()[0] <= 30  # if x.size()[0] == 10:  # scripts/b.py:6 in g {ZERO_ONE} and if x:  # scripts/b.py:8 in g", "shape", "", "shape", "2 <= x.size()[0] <= 30", ""),
+    (
+        "2.8 to 2.15",
+        f"2 <= x.size()[0] <= 30  # if x.size()[0] == 10:  # scripts/b.py:6 in g {ZERO_ONE} and if x:  # scripts/b.py:8 in g",
+        "shape",
+        "",
+        "shape",
+        "2 <= x.size()[0] <= 30",
+        "",
+    ),
     ("2.13", "(x.size()[0] % 2) == 0  # assert x  # app.py:3 in f", "shape", "", "shape", "(x.size()[0] % 2) == 0", ""),
     ("2.13", f"y.size()[0] == x.size()[0]  # {DUCK}", "shape", "", "shape", "y.size()[0] == x.size()[0]", ""),
     ("2.13", "k != 1  # (unknown var s17, please file a bug)", "shape", "", "shape", "k != 1", ""),
     ("2.13", "x.stride()[0] >= x.stride()[1]", "shape", "", "shape", "x.stride()[0] >= x.stride()[1]", ""),
     ("2.6", "L['m'] == 3                                                 ", "value", "L['m']", "value", "3", ""),
     ("2.8", "m == 3                                                 ", "value", "m", "value", "3", ""),
-    ("2.10 to 2.15", "m == 3                           # return x * x.size()[0] * m  # scripts/c_int_arg.py:5 in f", "value", "m", "value", "3", ""),
+    (
+        "2.10 to 2.15",
+        "m == 3                           # return x * x.size()[0] * m  # scripts/c_int_arg.py:5 in f",
+        "value",
+        "m",
+        "value",
+        "3",
+        "",
+    ),
     ("2.8 and later", "b == True", "value", "b", "value", "True", ""),
     ("all", "s == 'a # b'     # if s:  # app.py:3 in f", "value", "s", "value", "'a # b'", ""),
     ("all", "s == 'it < 3'", "value", "s", "value", "'it < 3'", ""),
     ("all", "d == torch.float32", "value", "d", "value", "torch.float32", ""),
     ("2.8", "n is None                                              ", "value", "n", "value", "None", ""),
-    ("2.10 to 2.15", "n is None                  # if n is not None: x = x * n  # scripts/d_module.py:62 in fk", "value", "n", "value", "None", ""),
-    ("2.13", 'fn.__closure__[0].cell_contents == 1  # return x * k  # app.py:3 in g (HINT: guard on "k")', "value", "fn.__closure__[0].cell_contents", "value", "1", ""),
-    ("2.8 and later", f"self.k == 2          # return x * self.k  # app.py:9 in forward (HINT: {STATIC_INT})", "value", "self.k", "value", "2", ""),
+    (
+        "2.10 to 2.15",
+        "n is None                  # if n is not None: x = x * n  # scripts/d_module.py:62 in fk",
+        "value",
+        "n",
+        "value",
+        "None",
+        "",
+    ),
+    (
+        "2.13",
+        'fn.__closure__[0].cell_contents == 1  # return x * k  # app.py:3 in g (HINT: guard on "k")',
+        "value",
+        "fn.__closure__[0].cell_contents",
+        "value",
+        "1",
+        "",
+    ),
+    (
+        "2.8 and later",
+        f"self.k == 2          # return x * self.k  # app.py:9 in forward (HINT: {STATIC_INT})",
+        "value",
+        "self.k",
+        "value",
+        "2",
+        "",
+    ),
     (
         "2.10 and later",
         "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis.",
@@ -296,7 +440,7 @@ def test_one_reason_is_bare_text_in_2_13_and_a_list_before() -> None:
 
 
 def test_several_reasons_are_a_list_in_their_order() -> None:
-    texts = ("0/1: m == 4", "0/0: m == 3  # \"[\n")
+    texts = ("0/1: m == 4", '0/0: m == 3  # "[\n')
     assert split(listed(texts)) == list(texts)
 
 
@@ -315,7 +459,12 @@ def test_the_stack_of_the_user_tells_the_place_and_its_code() -> None:
         '  File "/srv/app/train.py", line 30, in step\n    model(x)\n  File "/srv/app/model.py", line 14, in forward\n    return x * self.step\n'
     )
     assert found.place is not None
-    assert (found.place.file, found.place.line, found.place.name, found.place.code) == ("/srv/app/model.py", 14, "forward", "return x * self.step")
+    assert (found.place.file, found.place.line, found.place.name, found.place.code) == (
+        "/srv/app/model.py",
+        14,
+        "forward",
+        "return x * self.step",
+    )
     assert found.code == "self.step == 2"
     assert "User stack" not in found.text
 
@@ -340,8 +489,35 @@ def test_every_reason_of_the_fixtures_is_of_a_known_family(name: str) -> None:
 
 
 PIECES = st.sampled_from(
-    ["0/0: ", "tensor 'x' ", "size mismatch at index ", "0", ". expected ", "actual ", "\n", "User stack trace:", "not ", "len(", ")", " == ", " is "]
-    + ["___check_obj_id(", "L['x']", ", type=", "(HINT: ", "  # ", "a.py:3 in f", "list(dict.keys(", "'", '"', "__math_isnan(", " % ", "\ud800"]
+    [
+        "0/0: ",
+        "tensor 'x' ",
+        "size mismatch at index ",
+        "0",
+        ". expected ",
+        "actual ",
+        "\n",
+        "User stack trace:",
+        "not ",
+        "len(",
+        ")",
+        " == ",
+        " is ",
+    ]
+    + [
+        "___check_obj_id(",
+        "L['x']",
+        ", type=",
+        "(HINT: ",
+        "  # ",
+        "a.py:3 in f",
+        "list(dict.keys(",
+        "'",
+        '"',
+        "__math_isnan(",
+        " % ",
+        "\ud800",
+    ]
 )
 
 

@@ -10,7 +10,7 @@ from shapelog.payloads.sources import friendly, is_below, placeholder, strip, te
     [
         ("L['x']", "x"),
         ("L['self'].k == 2", "self.k == 2"),
-        ('L["x"].size()[0] == L[\'y\'].size()[0]', "x.size()[0] == y.size()[0]"),
+        ("L[\"x\"].size()[0] == L['y'].size()[0]", "x.size()[0] == y.size()[0]"),
         ("G['GLOB'] == 3", "G['GLOB'] == 3"),
         ("# y = MODEL['x']", "# y = MODEx"),
         ("L[ 'x' ]", "x"),
