@@ -27,10 +27,12 @@ class Ahead:
         self.child = 0
         if not hasattr(os, "fork"):
             return
+        receive, send = os.pipe()
         try:
-            receive, send = os.pipe()
             self.child = os.fork()
         except OSError:
+            os.close(receive)
+            os.close(send)
             return
         if self.child == 0:
             status = 1

@@ -223,6 +223,8 @@ class Comparer:
         expected: Fact = reason.expected
         if reason.prop == "len":
             length = exprs.integer(reason.expected)
+            counted = _key_counts(seen.tree).get(source) if seen.tree and actual == UNKNOWN else None
+            actual = counted if counted is not None and counted != length else actual
             expected = reason.expected if length is None else length
         elif reason.prop.startswith("has "):
             expected = reason.expected == "True"

@@ -18,7 +18,7 @@ from shapelog.source import OpenTrace, Selection, foreign, open_trace
 # Before torch 2.6 the prefix holds a thread id of 15 digits; a process id has seven at most.
 _LARGEST_PROCESS_ID = 1 << 22
 # Kinds that can open another compile under an id that was used before.
-_MAY_BEGIN = frozenset(("dynamo_start", "artifact", "describe_source", "create_symbol"))
+_MAY_BEGIN = frozenset(("dynamo_start", "artifact", "describe_source", "create_symbol", "compilation_metrics", "bwd_compilation_metrics"))
 _BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
 _BREAK_REASON = re.compile(r"^(?:Graph Break )?Reason: (.*)$", re.M)
 _BREAK_EXPLANATION = re.compile(r"^\s+Explanation: (.*)$", re.M)
@@ -190,7 +190,9 @@ class Builder:
         key = number if number <= _LARGEST_PROCESS_ID else 0
         process = self.processes.get(key)
         if process is None:
-            process = self.processes[key] = Process(key, self.file_rank if not self.processes else None)
+            # A forked child goes on with the string table that its parent had.
+            parent = next(iter(self.processes.values()), None)
+            process = self.processes[key] = Process(key, None if parent else self.file_rank, dict(parent.strings) if parent else {})
         return process
 
     def _draft_of(self, entry: Entry, process: Process) -> Draft | None:
@@ -213,7 +215,8 @@ class Builder:
         key = (frame, number, autograd if isinstance(autograd, int) else -1)
         draft = process.current.get(key)
         attempt = attempt if isinstance(attempt, int) else 0
-        if draft is not None and _begins_anew(draft, kind, header, attempt):
+        is_older = draft is not None and frame >= 0 and draft.id.generation < process.generation
+        if draft is not None and (_begins_anew(draft, kind, header, attempt) or (is_older and _is_refusal(kind, header))):
             if not draft.finished and draft.started and not process.number:
                 self.overlaps.append(str(draft.id))
             if frame >= 0:
@@ -358,6 +361,14 @@ class Builder:
             compiles = [draft.compile(self.payloads) for draft in process.drafts]
             found.append(Rank(rank, process.number, tuple(_frames(compiles, rank))))
         return found
+
+
+def _is_refusal(kind: str, header: dict[str, Any]) -> bool:
+    """Metrics of a compile that was refused (limit, recompiles forbidden): they come without a start, in 2.6 as those of a backward."""
+    if kind not in ("compilation_metrics", "bwd_compilation_metrics"):
+        return False
+    body = header[kind]
+    return body.get("is_forward") is None and bool(body.get("fail_type"))
 
 
 def _begins_anew(draft: Draft, kind: str, header: dict[str, Any], attempt: int) -> bool:

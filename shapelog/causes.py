@@ -50,7 +50,7 @@ class Explanation:
     @property
     def others(self) -> int:
         """How many causes are no sizes; an int that could be symbolic is none either."""
-        return sum(not cause.prop.startswith(("size[", "stride[", "shape ")) for cause in self.causes)
+        return sum(not (cause.size_related and cause.prop.startswith(("size[", "stride[", "shape "))) for cause in self.causes)
 
 
 def explain(comparer: Comparer, entry: Compile, compile: Compile) -> Explanation:
@@ -70,6 +70,10 @@ def _explained(comparer: Comparer, entry: Compile, compile: Compile) -> tuple[tu
         cause = _cause(violation, entry, compile, comparer)
         # Several guards on one size fail together, and so do several keys of one dict.
         part = cause.codes[0] if violation.shape else "keys" if cause.prop.startswith("has ") else cause.prop
+        if cause.codes[0] == "SL102":
+            part = "value"  # its constant, or a guard on its symbol
+        elif cause.prop == "value" and (cause.source, "keys") in causes:
+            continue  # a set that lost or gained a member is another set
         causes.setdefault((cause.source, part), cause)
     return tuple(_merged_keys(list(causes.values()))), tuple(_axis(item.source, item.prop) for item in followed)
 
@@ -97,6 +101,7 @@ def _without_consequences(
             or (item.source in ranks and item.prop.startswith(("size[", "stride[")))
             or (item.prop.startswith("shape ") and _is_layout_of(item, resized, comparer))
             or (died and item.prop in ("id", "type"))
+            or (item.prop != "lifetime" and any(covers(other.source, item) for other in violations if other.prop == "lifetime"))
             or (no_grad and item.prop == "requires_grad" and _is_computed(item.source, entry, compile))
             or (autocast and item.prop == "dispatch keys" and "Autocast" in f"{item.expected}{item.actual}")
             or (item.prop.startswith("stride[") and follows_from_sizes(item, entry, compile, comparer))

@@ -81,9 +81,10 @@ def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: A
 @click.argument("trace", metavar="TRACE")
 @click.argument("compile_id", metavar="COMPILE_ID")
 @click.option("--rank", type=int, help="Which rank, where several have that compile.")
+@click.option("--process", type=int, help="Which process, where forked ones wrote one file.")
 @click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
 @_output_options
-def explain(trace: str, compile_id: str, rank: int | None, verbose: bool, **shared: Any) -> None:
+def explain(trace: str, compile_id: str, rank: int | None, process: int | None, verbose: bool, **shared: Any) -> None:
     """Tell the whole story of one compile, such as 2/3: what it was held against, and what differed."""
 
     def make() -> tuple[bytes, bool]:
@@ -91,7 +92,7 @@ def explain(trace: str, compile_id: str, rank: int | None, verbose: bool, **shar
         from shapelog.reporters import story_reporter
         from shapelog.story import tell
 
-        story = tell(read, compile_id, rank)
+        story = tell(read, compile_id, rank, process)
         options = _options(shared, verbose=verbose, limit=0 if verbose else 20)
         return story_reporter(shared["format_name"]).render_story(story, options), any(item.severity != "info" for item in read.problems)
 
@@ -158,14 +159,21 @@ def _write(content: bytes, output: str | None) -> None:
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
+    target = os.path.realpath(output)
+    temporary = ""
     try:
-        folder = os.path.dirname(os.path.abspath(output))
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".shapelog-")
+        if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device is written to, not replaced
+            with open(target, "wb") as stream:
+                stream.write(content)
+            return
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".shapelog-")
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, output)
+        os.replace(temporary, target)
     except OSError as error:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
         raise ShapelogError(f"{output}: cannot write: {error.strerror}") from error
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-_LABEL = re.compile(r"^(?:!(\d+|-)/?)?(?:(\d+)/(\d+))?(?:#(\d+))?$")
+_LABEL = re.compile(r"^(?:!(\d{1,9}|-)/?)?(?:(\d{1,9})/(\d{1,9}))?(?:#(\d{1,9}))?$")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -23,7 +23,8 @@ def judge(item: Violation, is_key: bool, source: str, entry: Compile, compile: C
     if prop.startswith("size["):
         return _judged_size(item, entry, compile)
     if prop.startswith("stride["):
-        same = same_order(entry, compile, item.source, comparer)
+        # A stride of 0 or 1 is a constant even where sizes are symbolic.
+        same = same_order(entry, compile, item.source, comparer) and not {item.expected, item.actual} & {0, 1}
         words = "a slice of another width" if same else "another memory layout (transposed, channels last, or a view)"
         return ("SL105",), f"the stride of {name} in dim {prop[7:-1]} was {before} and is now {after}: {words}", same
     if is_key:
@@ -44,7 +45,7 @@ def judge(item: Violation, is_key: bool, source: str, entry: Compile, compile: C
 
 _SIMPLE = {
     "keys": ("SL314", "the keys of the dict {name} changed"),
-    "rank": ("SL107", "{name} had {before} dims and now has {after}"),
+    "rank": ("SL107", "{name} had rank {before} and now has rank {after}"),
     "dtype": ("SL301", "the dtype of {name} was {before} and is now {after}"),
     "requires_grad": ("SL302", "{name} had requires_grad={before} and now has {after}"),
     "device": ("SL304", "{name} was on device {before} and is now on {after}"),
@@ -111,8 +112,14 @@ def _judged_size(item: Violation, entry: Compile, compile: Compile) -> Judged:
         sentence += "; it is a parameter, and parameters are static by default"
     elif item.expected in (0, 1) or item.actual in (0, 1):
         codes.append("SL104")
-        which = item.expected if item.expected in (0, 1) else item.actual
-        sentence += f"; a size of {which} is always compiled on its own"
+        which = (
+            "sizes of 0 and 1 are"
+            if {item.expected, item.actual} == {0, 1}
+            else "a size of 1 is"
+            if 1 in (item.expected, item.actual)
+            else "a size of 0 is"
+        )
+        sentence += f"; {which} always compiled on its own"
     own = f"{item.source}.size()[{dim}]"
     pinned = _specialization(entry, own) or _specialization(compile, own)
     if pinned:
@@ -135,7 +142,8 @@ def _by_whom(item: Specialization) -> str:
     if not frames:
         return "the framework"
     where = f"{frames[-1].file.rsplit('/', 1)[-1]}:{frames[-1].line}"
-    return f"{where} ({frames[-1].code.strip()})" if frames[-1].code else where
+    code = frames[-1].code.strip().split("  #")[0]
+    return f"{where} ({code[:60]}{'…' if len(code) > 60 else ''})" if code else where
 
 
 def _judged_shape(item: Violation, comparer: Comparer, compile: Compile) -> Judged:
@@ -146,11 +154,15 @@ def _judged_shape(item: Violation, comparer: Comparer, compile: Compile) -> Judg
         return ("SL103",), f"two sizes were equal when this was compiled, so PyTorch took them for one and the same: {text}{seen}", True
     numbers = comparer.observe(compile).numbers
     values = [numbers[name] for name in comparer.expression(item.shape.expression).names if name in numbers]
-    # torch 2.4 gives no comment, but these two forms are what its 0/1 specialization writes.
-    is_zero_one = _ZERO_ONE in comment or re.fullmatch(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)", item.shape.expression)
-    if is_zero_one and (not values or any(value in (0, 1) for value in values)):
-        return ("SL104",), f"a size of 0 or 1 is always compiled on its own: the entry needs {text}{seen}", True
-    if re.fullmatch(r"[^=<>!]+ == -?\d+", item.shape.expression):
+    expression = item.shape.expression
+    sizes = [name for name in comparer.expression(expression).names if tensor_part(name)]
+    # torch 2.4 gives no comment, but these two forms are what its 0/1 specialization writes; a size of 1 that broadcasts fails an equality.
+    is_zero_one = _ZERO_ONE in comment or re.fullmatch(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)", expression)
+    is_equality = len(sizes) == 2 and re.fullmatch(r"[^<>=!%*/+]+ == [^<>=!%*/+]+", expression)
+    if (is_zero_one or is_equality) and any(value in (0, 1) for value in values or ((0,) if is_zero_one else ())):
+        what = "a size" if sizes or not values else "an int"
+        return ("SL104",), f"{what} of 0 or 1 is always compiled on its own: the entry needs {text}{seen}", True
+    if re.fullmatch(r"[^=<>!%*/+()]+(?:\(\)\[\d+\])? == -?\d+", expression):
         if tensor_part(item.source) is None:
             return ("SL102", "SL201"), f"the code pinned an int: the entry needs {text}{seen}", True
         return ("SL201",), f"the code pinned a size: the entry needs {text}{seen}", True
@@ -209,7 +221,7 @@ def _judged_length(item: Violation, name: str, entry: Compile) -> Judged:
 
 def _judged_identity(item: Violation, name: str) -> Judged:
     if item.source.endswith((".__code__", "__code__")) or "code" in str(item.expected).split("'")[-2:]:
-        return ("SL309",), f"{name.removesuffix('.__code__')} is a new function each time: its code object is another one", None
+        return ("SL309",), f"{name.removesuffix('.__code__')} is another function than before: its code object differs", None
     if "function" in str(item.expected):
         return ("SL309",), f"{name} is another function than before", None
     kind = f" (a {_short(str(item.expected))})" if item.expected and not str(item.expected).isdigit() else ""
@@ -217,7 +229,9 @@ def _judged_identity(item: Violation, name: str) -> Judged:
 
 
 def _short(kind: str) -> str:
-    return kind.removeprefix("<class '").removesuffix("'>").rsplit(".", 1)[-1]
+    """``<class 'a.B'>``, ``<enum 'B'>`` or ``a.B`` → ``B``."""
+    quoted = re.fullmatch(r"<\w+ '(.*)'>", kind)
+    return (quoted[1] if quoted else kind).rsplit(".", 1)[-1]
 
 
 def _judged_value(item: Violation, name: str, entry: Compile, compile: Compile) -> Judged:
@@ -231,7 +245,8 @@ def _judged_value(item: Violation, name: str, entry: Compile, compile: Compile) 
         if after and integer(after) is None:
             return ("SL310",), f"{name} was the int {before} and is now {now}", None
         return _judged_int(item, name, entry, compile, before, now)
-    if _is_float(before):
+    if _is_float(before) or "___as_tensor(" in before:  # a float is compared with the tensor made of it when it was NaN
+        before = "NaN or another value" if "___as_tensor(" in before else before
         return ("SL312",), f"the float {name} was {before} and is now {now}", None
     return ("SL311",), f"{name} was {before} and is now {now}", None
 
@@ -259,6 +274,8 @@ def _is_float(text: str) -> bool:
 def _is_module_attribute(source: str, entry: Compile) -> bool:
     owner, dot, _ = source.rpartition(".")
     tree = entry.guards
+    if owner == "L['self']" and entry.metrics.code_name == "forward":
+        return True
     if not dot or tree is None:
         return False
     marks = tuple(f"{owner}.{part}" for part in ("_modules", "_parameters", "_buffers", "training", "_forward_hooks"))

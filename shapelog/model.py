@@ -3,6 +3,7 @@
 Payloads (guards, graphs) stay in the file until a question needs them, and each distinct one is parsed once.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -115,7 +116,7 @@ class Compile:
 
     @property
     def seconds(self) -> float:
-        return (self.metrics.seconds or 0.0) + sum(part.seconds or part.backward or 0.0 for part in self.backward)
+        return (self.metrics.seconds or 0.0) + math.fsum(part.seconds or part.backward or 0.0 for part in self.backward)
 
     @property
     def guards(self) -> GuardTree | None:
@@ -168,7 +169,7 @@ class Frame:
 
     @property
     def seconds(self) -> float:
-        return sum(compile.seconds for compile in self.compiles)
+        return math.fsum(compile.seconds for compile in self.compiles)
 
     @property
     def entries(self) -> tuple[Compile, ...]:
@@ -253,6 +254,14 @@ class Trace:
     @property
     def frames(self) -> tuple[Frame, ...]:
         return tuple(frame for rank in self.ranks for frame in rank.frames)
+
+    @property
+    def lists_sources(self) -> bool:
+        """Whether this torch reads TORCH_COMPILE_DYNAMIC_SOURCES; it does from 2.8 on."""
+        version = re.match(r"(\d+)\.(\d+)", self.torch_version)
+        if version:
+            return (int(version[1]), int(version[2])) >= (2, 8)
+        return not self.version_guess.startswith(("2.5", "2.6 or"))
 
     @property
     def compiles(self) -> tuple[Compile, ...]:

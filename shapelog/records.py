@@ -329,7 +329,10 @@ def _seconds(body: Body, names: tuple[str, ...]) -> float | None:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """A time or count as a float; None for what no clock can have said."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e18:
+        return None
+    return float(value)
 
 
 def _maybe_int(value: object) -> int | None:

@@ -1,5 +1,6 @@
 """``analyze(trace)`` → Report: the one thing that reporters know, and its versioned JSON shape."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from shapelog.causes import Cause
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.findings import Finding, Table
 from shapelog.model import Account, Compile, Frame, Outcome, Trace
-from shapelog.rules import RULES, Rule, Verdict, problem_rule
+from shapelog.rules import RULES, Rule, Verdict, problem_rule, remedy_for
 from shapelog.shapes import ShapeTable, axes_of, shape_table
 from shapelog.study import Group, Recompile, Study, remedy, study
 
@@ -141,7 +142,7 @@ def _importance(item: FrameReport) -> tuple[float, ...]:
 
 
 def _seconds(recompiles: tuple[Recompile, ...], verdict: Verdict) -> float:
-    return sum(item.compile.seconds for item in recompiles if item.verdict is verdict)
+    return math.fsum(item.compile.seconds for item in recompiles if item.verdict is verdict)
 
 
 def _frame_report(frame: Frame, studied: Study) -> FrameReport:
@@ -173,12 +174,12 @@ def _summary(trace: Trace, studied: Study) -> Summary:
     for verdict in Verdict:
         members = [item for item in studied.recompiles if item.verdict is verdict]
         if members:
-            parts.append(Part(verdict, len(members), sum(item.compile.seconds for item in members)))
+            parts.append(Part(verdict, len(members), math.fsum(item.compile.seconds for item in members)))
     return Summary(
         compiles=len(compiles),
         recompiles=len(made),
-        seconds=sum(compile.seconds for compile in trace.compiles),
-        recompile_seconds=sum(item.compile.seconds for item in made),
+        seconds=math.fsum(compile.seconds for compile in trace.compiles),
+        recompile_seconds=math.fsum(item.compile.seconds for item in made),
         parts=tuple(parts),
         limit_hits=sum(compile.outcome is Outcome.LIMIT for compile in trace.compiles),
         failures=sum(compile.outcome is Outcome.FAILED for compile in trace.compiles),
@@ -209,7 +210,7 @@ def as_data(report: Report) -> dict[str, Any]:
             "verdicts": [{"verdict": part.verdict.value, "count": part.count, "seconds": part.seconds} for part in summary.parts],
         },
         "frames": [_frame_data(item) for item in report.frames],
-        "recompiles": [recompile_data(item) for item in report.recompiles],
+        "recompiles": [recompile_data(item, trace.lists_sources) for item in report.recompiles],
         "similar_graphs": [[_label(member) for member in group.members] for group in report.groups],
         "similar_graph_details": [_group_data(group) for group in report.groups],
         "findings": [
@@ -297,7 +298,7 @@ def _compile_data(compile: Compile) -> dict[str, Any]:
     }
 
 
-def recompile_data(item: Recompile) -> dict[str, Any]:
+def recompile_data(item: Recompile, lists_sources: bool) -> dict[str, Any]:
     return {
         "compile_id": item.compile.label,
         "rank": item.frame.rank,
@@ -311,16 +312,16 @@ def recompile_data(item: Recompile) -> dict[str, Any]:
         "verdict": item.verdict.value,
         "served_by": item.served_by.label if item.served_by else None,
         "seconds": item.compile.seconds,
-        "cause_details": [cause_data(cause) for cause in item.causes],
+        "cause_details": [cause_data(cause, lists_sources) for cause in item.causes],
         "consequences": list(item.consequences),
-        "remedy": remedy(item),
+        "remedy": remedy(item, lists_sources),
         "missing": item.missing or None,
         "note": item.note or None,
         "reasons": [{"entry": reason.entry, "text": reason.text} for reason in item.compile.reasons],
     }
 
 
-def cause_data(cause: Cause) -> dict[str, Any]:
+def cause_data(cause: Cause, lists_sources: bool) -> dict[str, Any]:
     return {
         "codes": list(cause.codes),
         "rule": cause.rule.name,
@@ -330,7 +331,7 @@ def cause_data(cause: Cause) -> dict[str, Any]:
         "after": cause.after or None,
         "size_related": cause.size_related,
         "sentence": cause.sentence,
-        "remedy": cause.rule.remedy,
+        "remedy": remedy_for(cause.rule, lists_sources),
         "place": str(cause.place) if cause.place else None,
         "code_line": (cause.place.code or None) if cause.place else None,
         "named_by_pytorch": cause.named_by_pytorch,

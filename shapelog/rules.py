@@ -141,6 +141,19 @@ _ALL = (
 
 RULES = {rule.code: rule for rule in _ALL}
 
+# Before torch 2.8 there is no list of dynamic sources.
+_WITHOUT_SOURCES = {
+    "SL102": "torch before 2.8 has no list of dynamic sources: pass it as a tensor, or accept the one recompile after which it is dynamic",
+    "SL106": "torch before 2.8 has no list of dynamic sources: set torch._dynamo.config.force_parameter_static_shapes = False",
+    "SL315": "torch before 2.8 has no list of dynamic sources: keep the counter outside of the module, or make it a tensor",
+}
+
+
+def remedy_for(rule: Rule, lists_sources: bool) -> str:
+    """What helps in the torch version at hand; ``lists_sources`` is False before 2.8."""
+    return rule.remedy if lists_sources else _WITHOUT_SOURCES.get(rule.code, rule.remedy)
+
+
 # What is wrong with a trace, by the code of the problem that says it.
 _OF_PROBLEM = {
     "cut-off": "SL901",

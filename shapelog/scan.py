@@ -21,7 +21,7 @@ from shapelog.ids import ENVELOPE_KEYS, KNOWN_KINDS, USED_ARTIFACTS, USED_KINDS
 from shapelog.source import OpenTrace
 
 # A record starts behind a newline that no TAB follows. Groups: process, an empty one where the JSON begins, kind, name of an artifact.
-_HEAD = rb'[A-Z]\d{4} [\d:.]+ +(\d+) [^\]\n]*\] ()(?=\{)(?:\{"(\w+)": (?:\{"name": "([^"\\\n]*)")?)?'
+_HEAD = rb'[A-Z]\d{4} [\d:.]+ +(\d{1,18}) [^\]\n]*\] ()(?=\{)(?:\{"(\w+)": (?:\{"name": "([^"\\\n]*)")?)?'
 _FIRST = re.compile(_HEAD)
 _START = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb")?")
 _AUTOMATIC = b'\t{\n\t"name": "automatic_dynamic"'
@@ -32,7 +32,8 @@ _NEWLINE, _BRACE = b"\n}"
 _JSON_ENDS = b"}\r"
 _KINDS = {kind.encode(): kind for kind in KNOWN_KINDS}
 # What is decoded: (kind, or name of an artifact, as it stands in the file; the record's kind), by number.
-_LABELS = [(kind.encode(), kind) for kind in sorted(USED_KINDS)] + [(name.encode(), "artifact") for name in sorted(USED_ARTIFACTS)]
+_LABELS = [(kind.encode(), kind) for kind in sorted(USED_KINDS)]
+_LABELS += [(b"artifact " + name.encode(), "artifact") for name in sorted(USED_ARTIFACTS)]
 _LABEL_NUMBERS: dict[bytes | None, int] = {label: number for number, (label, _) in enumerate(_LABELS)}
 # Kinds, and artifacts by name, that are many and never decoded: the loop counts them on the way.
 _COUNTED = frozenset(
@@ -45,11 +46,11 @@ _COUNTED = frozenset(
         b"aot_backward_graph",
         b"aot_joint_graph",
         b"inductor_output_code",
-        b"aot_forward_graph_fw_metadata",
-        b"torch._functorch.config",
-        b"dynamo_side_effects",
-        b"runtime_wrapper_orchestration",
-        b"fx_graph_runnable",
+        b"artifact aot_forward_graph_fw_metadata",
+        b"artifact torch._functorch.config",
+        b"artifact dynamo_side_effects",
+        b"artifact runtime_wrapper_orchestration",
+        b"artifact fx_graph_runnable",
     )
 )
 _KEEP_PROBLEMS = 200
@@ -119,6 +120,7 @@ class Reader:
         self.strict = strict
         self.ledger = Ledger(trace.name, trace.size)
         self._texts_verified: set[str] = set()
+        self._mismatched: set[int] = set()
         self._ahead = (
             Ahead(self.uncounted) if ahead and trace.size >= WORTH_A_PROCESS and not strict and (os.cpu_count() or 1) > 1 else None
         )
@@ -160,8 +162,10 @@ class Reader:
         for following in chain(_START.finditer(data), (None,) if data[size - 1] != _NEWLINE else ()):
             stop = following.start() + 1 if following is not None else size
             kind = head[3] if head is not None else None
-            label = head[4] if kind == b"artifact" and head is not None else kind
-            if label in _COUNTED and head is not None and following is not None and not self.strict:
+            label = b"artifact " + (head[4] or b"") if kind == b"artifact" and head is not None else kind
+            # The last record may be cut off, so it is always looked at.
+            is_plain = head is not None and stop < size and not self.strict
+            if is_plain and label in _COUNTED and head is not None:
                 line_end = find(b"\n", head.end(), stop)
                 announced = find(b'"has_payload": "', line_end - 64, line_end) > start
                 if (
@@ -178,7 +182,7 @@ class Reader:
                     start, head = stop, following
                     continue
             number = _LABEL_NUMBERS.get(label, -1)
-            if head is None or number < 0 or following is None or self.strict:
+            if head is None or number < 0 or not is_plain:
                 yield start, stop, -1, -1, -1, -1
             else:
                 yield start, stop, head.start(2), find(b"\n", head.end(), stop), number, int(head[1])
@@ -218,7 +222,7 @@ class Reader:
             kind = _KINDS.get(label)
             self._tally(kind or "artifact", size, count)
             if not is_used:
-                self._unused(kind or f"artifact {_text(label)}", count)
+                self._unused(kind or _text(label), count)
 
     def _tally(self, name: str, size: int, count: int = 1) -> None:
         ledger = self.ledger
@@ -246,7 +250,7 @@ class Reader:
             wanted = data[line_end + 1 : line_end + 32] == _AUTOMATIC
         header = None
         unnamed = name == "artifact" and head[4] is None
-        if wanted or self.strict or name is None or unnamed:
+        if wanted or self.strict or name is None or unnamed or stop == self.trace.size:
             header = _decode(data[head.start(2) : line_end])
             if header is not None and (name is None or unnamed):
                 name = name or next((key for key in header if key not in ENVELOPE_KEYS), None)
@@ -300,7 +304,9 @@ class Reader:
             self.ledger.add(start, "unannounced-payload", f"the record ({name}) has a payload that its header does not announce")
             return Span(body, stop, "")
         span = Span(body, stop, digest)
-        if stop == self.trace.size and data[stop - 1] != _NEWLINE and not self._is_whole(span):
+        if stop == self.trace.size and data[stop - 1] == _NEWLINE:
+            self.text(span, start)  # a file that was cut off at the end of a line shows it here alone
+        elif stop == self.trace.size and not self._is_whole(span):
             self.ledger.add(start, "cut-off", f"the file ends inside the payload of this record ({name})", severity=DATA_LOSS)
         elif self.strict:
             self.text(span, start)
@@ -330,7 +336,8 @@ class Reader:
             self.ledger.payloads_verified += 1
             if hashlib.md5(raw, usedforsecurity=False).hexdigest() == span.digest:
                 self._texts_verified.add(span.digest)
-            elif span.digest:
+            elif span.digest and span.start not in self._mismatched:
+                self._mismatched.add(span.start)
                 self.ledger.add(max(offset, 0) or span.start, "checksum-mismatch", "the payload is not the one its checksum was made of")
         return raw.decode("utf-8", "replace")
 

@@ -5,8 +5,10 @@ import mmap
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
+import time
 import zlib
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -17,6 +19,9 @@ from shapelog.errors import DATA_LOSS, Problem, ShapelogError
 
 # One file a process; the eight characters are random, the rank is there if torch.distributed was initialised at the first record.
 TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d+)_?)?([a-z0-9_]{8})?\.log(\.gz)?$")
+_TIME = re.compile(rb"[A-Z](\d{4} \d\d:\d\d:\d\d)\.")
+_CLOCK_SLACK = 60
+_LONG_AGO = 12 * 3600
 HOW_TO_RECORD = "record one with: TORCH_TRACE=/tmp/trace python your_script.py"
 
 Buffer = mmap.mmap | bytes
@@ -68,11 +73,15 @@ def select(path: str) -> Selection:
     if path == "-":
         return Selection((TraceFile(None, "standard input"),))
     where = Path(path)
-    if where.is_dir():
+    try:
+        kind = where.stat().st_mode
+    except FileNotFoundError as error:
+        raise ShapelogError(f"{path}: no such file or directory; {HOW_TO_RECORD}") from error
+    except (OSError, ValueError) as error:
+        raise ShapelogError(f"{path}: cannot read: {getattr(error, 'strerror', None) or error}") from error
+    if stat.S_ISDIR(kind):
         return _newest_run(where)
-    if not where.exists():
-        raise ShapelogError(f"{path}: no such file or directory; {HOW_TO_RECORD}")
-    if not (where.is_file() or where.is_fifo()):
+    if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
         raise ShapelogError(f"{path}: neither a file nor a directory")
     return Selection((TraceFile(where, where.name, rank_of(where.name)),))
 
@@ -91,10 +100,12 @@ def _newest_run(where: Path) -> Selection:
     newest_first = sorted(filled, key=lambda entry: (-entry.stat().st_mtime_ns, entry.name))
     chosen = [newest_first[0]]
     if rank_of(chosen[0].name) is not None:
+        begun = _begun(chosen[0]) or chosen[0].stat().st_mtime - _LONG_AGO
         by_rank: dict[int, Path] = {}
         for entry in newest_first:
             rank = rank_of(entry.name)
-            if rank is not None:
+            # What was last written before the newest run began belongs to an older one.
+            if rank is not None and entry.stat().st_mtime >= begun - _CLOCK_SLACK:
                 by_rank.setdefault(rank, entry)
         chosen = [by_rank[rank] for rank in sorted(by_rank)]
     names = ", ".join(entry.name for entry in chosen)
@@ -106,6 +117,21 @@ def _newest_run(where: Path) -> Selection:
     if empty:
         notes.append(f"{empty} empty {'file' if empty == 1 else 'files'} in that directory: a process that compiled nothing")
     return Selection(tuple(TraceFile(entry, entry.name, rank_of(entry.name)) for entry in chosen), tuple(notes))
+
+
+def _begun(path: Path) -> float | None:
+    """When the first record of a trace was written, in seconds since the epoch; None where that cannot be told. Records hold no year."""
+    written = path.stat().st_mtime
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            match = _TIME.match(file.read(64))
+        if match is None:
+            return None
+        year = time.localtime(written).tm_year
+        begun = time.mktime(time.strptime(f"{year} {match[1].decode()}", "%Y %m%d %H:%M:%S"))
+    except (OSError, EOFError, ValueError, OverflowError):
+        return None
+    return begun if begun <= written + _CLOCK_SLACK else None
 
 
 def _why_no_trace(where: Path, entries: list[Path], traces: list[Path]) -> str:

@@ -48,9 +48,9 @@ class Story:
     group: Group | None
 
 
-def tell(trace: Trace, label: str, rank: int | None = None) -> Story:
+def tell(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> Story:
     """The story of the compile that ``label`` names, ``2/3`` or ``2/3#2``. Raises ShapelogError when there is none, or several."""
-    frame, compile = _find(trace, label, rank)
+    frame, compile = _find(trace, label, rank, process)
     studied = study(trace)
     recompile = next((item for item in studied.recompiles if item.compile is compile), None)
     nearest = recompile.nearest if recompile else None
@@ -72,14 +72,14 @@ def tell(trace: Trace, label: str, rank: int | None = None) -> Story:
     )
 
 
-def _find(trace: Trace, label: str, rank: int | None) -> tuple[Frame, Compile]:
+def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tuple[Frame, Compile]:
     wanted = parse_compile_id(label)
     if wanted is None:
         raise ShapelogError(f"{label!r} is no compile id; they look like 2/3 (frame 2, compile 3), !0/2/3, or 2/3#2 after a reset")
     found = [
         (frame, compile)
         for owner in trace.ranks
-        if rank is None or owner.number == rank
+        if rank in (None, owner.number) and process in (None, owner.process)
         for frame in owner.frames
         for compile in frame.compiles
         if compile.id == wanted
@@ -90,7 +90,7 @@ def _find(trace: Trace, label: str, rank: int | None) -> tuple[Frame, Compile]:
         raise ShapelogError(f"{trace.name}: no compile {label}; there are: {listed or 'none'}")
     if len(found) > 1:
         ranks = ", ".join(str(frame.rank) if frame.rank is not None else f"process {frame.process}" for frame, _ in found)
-        raise ShapelogError(f"{trace.name}: several ranks have a compile {label} ({ranks}); choose one with --rank")
+        raise ShapelogError(f"{trace.name}: several processes have a compile {label} ({ranks}); choose one with --rank or --process")
     return found[0]
 
 
@@ -148,9 +148,10 @@ def story_data(story: Story) -> dict[str, Any]:
         "outcome": compile.outcome.value,
         "seconds": compile.seconds,
         "attempts": compile.attempts,
-        "recompile": recompile_data(story.recompile) if story.recompile else None,
+        "recompile": recompile_data(story.recompile, story.trace.lists_sources) if story.recompile else None,
         "other_entries": [
-            {"entry": item.entry.label, "cause_details": [cause_data(cause) for cause in item.causes]} for item in story.others
+            {"entry": item.entry.label, "cause_details": [cause_data(cause, story.trace.lists_sources) for cause in item.causes]}
+            for item in story.others
         ],
         "similar_to_nearest": story.is_similar,
         "similar_graphs": [member.label for member in story.group.members] if story.group else [],

@@ -7,7 +7,7 @@ from shapelog.axes import Comparer
 from shapelog.causes import Cause, Explanation, explain
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.model import Compile, Frame, Outcome, Trace
-from shapelog.rules import RULES, Verdict
+from shapelog.rules import RULES, Verdict, remedy_for
 
 # Codes whose recompile a dynamic mark removes, and those that stand in its way.
 _MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
@@ -206,7 +206,7 @@ def _verdict(
 def _marking_serves(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool:
     """Whether the graph of an entry would serve this call, were all its causes marked dynamic.
 
-    The graphs must be similar, and where the trace has a dynamic version of that graph, the sizes of this call must satisfy its guards.
+    The graphs must be similar, and where the trace has dynamic versions of that graph, the guards of one of them must hold for both calls.
     """
     if not item.causes or not all(
         cause.size_related and cause.codes[0] in _MARKABLE and not _BLOCKED & set(cause.codes) for cause in item.causes
@@ -215,7 +215,7 @@ def _marking_serves(frame: Frame, item: Explanation, compile: Compile, comparer:
     if not (similar(item.entry, compile) or not (_has_operations(item.entry) or _has_operations(compile))):
         return False
     dynamic = [entry for entry in frame.entries if entry.is_dynamic and similar(entry, compile)]
-    return not dynamic or any(_guards_hold(entry, compile, comparer) for entry in dynamic)
+    return not dynamic or any(_guards_hold(entry, compile, comparer) and _guards_hold(entry, item.entry, comparer) for entry in dynamic)
 
 
 def _guards_hold(entry: Compile, compile: Compile, comparer: Comparer) -> bool:
@@ -245,9 +245,7 @@ def _group(members: list[Compile]) -> Group:
     return Group(tuple(members), last if last.is_dynamic and len(members) > 1 else None)
 
 
-def remedy(recompile: Recompile) -> str:
-    """What helps against the first cause that is not about sizes, else against the first; "" if nothing is known."""
-    if not recompile.causes:
-        return RULES["SL399"].remedy
+def remedy(recompile: Recompile, lists_sources: bool) -> str:
+    """What helps against the first cause that is not about sizes, else against the first, in the torch version at hand."""
     ordered = sorted(recompile.causes, key=lambda cause: cause.size_related)
-    return ordered[0].rule.remedy
+    return remedy_for(ordered[0].rule if ordered else RULES["SL399"], lists_sources)

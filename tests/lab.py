@@ -69,7 +69,8 @@ def checked(
 ) -> str:
     """The guards of one tensor; None is a dim that is free."""
     told = list(strides(size) if stride is None else stride)
-    leaf = f"check_tensor({source}, Tensor, {keys}, torch.{dtype}, device=None, requires_grad={requires_grad}, size={list(size)}, stride={told})"
+    layout = f"requires_grad={requires_grad}, size={list(size)}, stride={told}"
+    leaf = f"check_tensor({source}, Tensor, {keys}, torch.{dtype}, device=None, {layout})"
     return manager(source, f"TENSOR_MATCH: {leaf}", *more, type="torch.Tensor")
 
 

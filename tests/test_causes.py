@@ -124,8 +124,8 @@ def test_a_size_of_zero_or_one_bears_a_second_code(before: tuple[int, ...], afte
 
 def test_a_size_below_the_range_of_a_dynamic_entry_is_zero_or_one() -> None:
     comment = (
-        "# return x + 1  # app/model.py:6 in f (user code shown is first use of this value--the guard itself is not due user code but due to "
-        "0/1 specialization in the framework; to avoid specialization try torch._dynamo.decorators.mark_unbacked(tensor, dim))"
+        "# return x + 1  # app/model.py:6 in f (user code shown is first use of this value--the guard itself is not due user code but due "
+        "to 0/1 specialization in the framework; to avoid specialization try torch._dynamo.decorators.mark_unbacked(tensor, dim))"
     )
     guards = tree(checked(size=(None, 8)), shapes=(f"2 <= L['x'].size()[0]  {comment}",))
     made = (

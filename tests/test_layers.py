@@ -21,6 +21,7 @@ LAYERS = (
     ("payloads.exprs", "payloads.sources"),
     ("payloads.guards", "payloads.graphs"),
     ("payloads.reasons",),
+    ("ahead",),
     ("scan",),
     ("records",),
     ("model",),

@@ -436,7 +436,7 @@ def test_when_the_child_dies_before_its_tallies_the_records_are_found_without_it
     def refuse(*_: object) -> bytes:
         raise MemoryError
 
-    monkeypatch.setattr(scan.orjson, "dumps", refuse)
+    monkeypatch.setattr("orjson.dumps", refuse)
     assert_ahead_reads_the_same(MIXED * 150)
 
 

@@ -1,5 +1,6 @@
 """Where did graphs break, and which compiles were traced again from the start?"""
 
+import math
 from collections.abc import Iterator
 
 from shapelog.findings import Column, Finding, Table
@@ -22,14 +23,14 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
                 restarts.setdefault(first, []).append(compile)
     if breaks:
         rows = tuple(
-            (where, words, len(members), sum(compile.metrics.before_restart or 0.0 for compile in members), _labels(members))
+            (where, words, len(members), math.fsum(compile.metrics.before_restart or 0.0 for compile in members), _labels(members))
             for (where, words), members in sorted(breaks.items(), key=lambda pair: -len(pair[1]))
         )
         columns = (Column("where"), Column("reason", is_wide=True), Column("times", True), Column("seconds lost", True), Column("compiles"))
         yield Table("graph_breaks", "Graph breaks", columns, rows)
     if restarts:
         rows_again = tuple(
-            (reason, len(members), sum(compile.metrics.before_restart or 0.0 for compile in members), _labels(members))
+            (reason, len(members), math.fsum(compile.metrics.before_restart or 0.0 for compile in members), _labels(members))
             for reason, members in sorted(restarts.items(), key=lambda pair: -len(pair[1]))
         )
         again = (Column("reason", is_wide=True), Column("times", True), Column("seconds lost", True), Column("compiles"))

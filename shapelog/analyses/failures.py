@@ -27,6 +27,7 @@ _TYPES = {
 
 
 def analyze(study: Study) -> Iterator[Finding | Table]:
+    last = {rank.process: max((item.order for frame in rank.frames for item in frame.compiles), default=-1) for rank in study.trace.ranks}
     for frame in study.trace.frames:
         for compile in frame.compiles:
             if compile.outcome is Outcome.FAILED:
@@ -35,11 +36,18 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
                 marked = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
                 rule = RULES["SL203" if marked else "SL403"]
                 sentence = f"{frame.title} failed in {stage(compile)}: {message}"
-                place = f"{metrics.fail_file}:{metrics.fail_line}" if metrics.fail_file else f"{frame.file}:{frame.line}"
+                own = f"{frame.file}:{frame.line}" if frame.file else ""
+                place = f"{metrics.fail_file}:{metrics.fail_line}" if metrics.fail_file else own
                 yield Finding(rule, sentence, compile.label, place, (("type", metrics.fail_type),))
             elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
-                sentence = f"{frame.title} was still being compiled when the trace ends: the process ended or was killed"
-                yield Finding(RULES["SL403"], sentence, compile.label, f"{frame.file}:{frame.line}")
+                ended = compile.order == last[frame.process]
+                how = (
+                    "was still being compiled when the trace ends: the process ended or was killed"
+                    if ended
+                    else "never ended: it was given up"
+                )
+                place = f"{frame.file}:{frame.line}" if frame.file else ""
+                yield Finding(RULES["SL403"], f"{frame.title} {how}", compile.label, place)
 
 
 def stage(compile: Compile) -> str:
@@ -56,6 +64,8 @@ def _message(text: str) -> str:
     lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
     if not lines:
         return "no message was recorded"
+    if lines[0].startswith("Constraints violated") and len(lines) > 1:
+        return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
     if lines[0].endswith("raised:") and len(lines) > 1:
         return f"{lines[0]} {lines[1]}"
     return lines[0]

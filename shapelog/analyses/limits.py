@@ -27,9 +27,8 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
             sentence = f"{frame.title} has {entries} entries, which is the limit; this torch version leaves no record when it is exceeded"
             yield Finding(RULES["SL401"], sentence, frame.compiles[-1].label, _where(frame), eaters)
         elif 1 < limit <= entries + 1:
-            sentence = (
-                f"{frame.title} has {entries} entries of {limit}: {'one more' if entries < limit else 'the next'} recompile hits the limit"
-            )
+            room = "the next recompile is refused" if entries >= limit else "room for one more, and the recompile after that is refused"
+            sentence = f"{frame.title} has {entries} entries of {limit}: {room}"
             yield Finding(RULES["SL402"], sentence, frame.compiles[-1].label, _where(frame), eaters)
 
 

@@ -1,5 +1,6 @@
 """Where did compile time go: which phase, first compiles or recompiles?"""
 
+import math
 from collections.abc import Iterable, Iterator
 
 from shapelog.findings import Column, Finding, Table
@@ -23,7 +24,7 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
         if name == "all" or columns_of[0][name] or columns_of[1][name]
     ]
     columns = (Column("phase", is_wide=True), Column("first compiles", True), Column("recompiles", True), Column("all", True))
-    lost = sum(compile.metrics.before_restart or 0.0 for compile in study.trace.compiles)
+    lost = math.fsum(compile.metrics.before_restart or 0.0 for compile in study.trace.compiles)
     notes = [f"{lost:.2f} s of it before restarts"] if lost >= 0.005 else []
     notes.extend(_caches(study.trace.compiles))
     yield Table("time", "Where compile time went (seconds)", columns, tuple(rows), "; ".join(notes))

@@ -19,6 +19,7 @@ _SIZE_CALL = re.compile(r"^(\w+)\.(?:size|stride|numel|dim|storage_offset)\(.*\)
 _NEUTRAL = frozenset(("slice", "None", "True", "False", "operator", "int", "float", "min", "max", "sum"))
 _ASSERTS = ("torch._check", "_assert_scalar", "sym_constrain_range", "torch.sym_", "_operator.")
 _NUMBERS = re.compile(r"[(\[]#(?:,#)*,?[)\]]")
+_KERNEL_INDEX = re.compile(r"\b(kernel_idx) = (\d+)")
 _KERNEL_NUMBER = re.compile(r",?'\w+':#")
 _KERNEL = re.compile(r"triton_kernel_wrapper_(?:mutation|functional)\(kernel_idx = (\d+)")
 
@@ -127,6 +128,7 @@ class _Normalizer:
 
     def _normal(self, expression: str) -> str:
         parts: list[str] = []
+        expression = _KERNEL_INDEX.sub(r"\1 = kernel_\2", expression)  # which kernel it is does count
         for token in _TOKEN.findall(expression):
             first = token[0]
             if first.isdigit() or (first == "-" and len(token) > 1):

@@ -26,6 +26,7 @@ _HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$
 # Some versions put the hint behind the comment, some behind the guard itself.
 HINT = re.compile(r"\s*\(HINT: .*\)\s*$", re.S)
 _AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", "CURRENT_DEVICE")
+_NEVER_THE_USER = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
 
@@ -98,11 +99,10 @@ def place_of(comment: str) -> Place | None:
     found = None
     for part in re.split(r"(?:^|\s)# | and ", comment):
         match = _WHERE.match(part.strip())
-        if match and (found is None or not match["file"].startswith(("_dynamo/", "_functorch/"))):
+        if match and not match["file"].startswith(_NEVER_THE_USER):
             code = comment.split("  # ")[0].strip() if "  # " in comment else ""
             found = Place(match["file"], int(match["line"]), match["name"], code.removeprefix("# "))
-            if not match["file"].startswith(("_dynamo/", "_functorch/")):
-                break
+            break
     return found
 
 
@@ -161,7 +161,7 @@ def _manager(body: str) -> tuple[str, str]:
     safe = body.rfind(", tag_safe=(")
     end = safe if safe >= 0 else len(body)
     accessed = body.find(", accessed_by=", start, end)
-    typed = body.find(", type=<", accessed if accessed >= 0 else start, end)
+    typed = body.rfind(", type=<", accessed if accessed >= 0 else start, end)
     stop = accessed if accessed >= 0 else typed if typed >= 0 else end
     return body[start:stop], body[typed + 7 : end] if typed >= 0 else ""
 
@@ -268,9 +268,9 @@ def facts_of(kind: str, code: str, source: str) -> Iterator[tuple[str, Fact]]:
             present = (attribute[1] is None) == (attribute[4] != "False")
             yield (f"marking {attribute[3]}" if attribute[3].startswith("_dynamo_") else f"has attribute {attribute[3]}"), present
     elif kind in ("DYNAMIC_INDICES", "DIMENSION_DYNAMIC_MARKING_GUARD"):
-        marked = re.search(r"\.(_dynamo_\w+)\.issubset\((\{.*?\})\)", code)
+        marked = re.search(r"\b(_dynamo_\w+)(?:', set\(\)\))?\.issubset\((\{.*?\}|set\(\))\)", code)
         if marked:
-            yield f"marking {marked[1]}", marked[2]
+            yield f"marking {marked[1]}", marked[2].replace("set()", "{}")
     elif kind == "RANGE_ITERATOR_MATCH":
         yield from _equality(code, source, "range")
     elif kind == "DEFAULT_DEVICE":

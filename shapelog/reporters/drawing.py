@@ -18,6 +18,7 @@ from shapelog.rules import Verdict
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _SPACES = re.compile(r"[\t\n]+\s*")
 _READABLE = 44
+_NARROWEST = 40
 COLORS = {
     Verdict.MARKING: "green",
     Verdict.CODE: "yellow",
@@ -81,7 +82,7 @@ class Page:
 
     def __init__(self, options: Options) -> None:
         color = options.color if options.color is not None else options.is_terminal and "NO_COLOR" not in os.environ
-        width = options.width or (None if options.is_terminal else int(os.environ.get("COLUMNS", "0") or 0) or 100)
+        width = options.width or (None if options.is_terminal else _environment_width() or 100)
         self.buffer = io.StringIO()
         self.console = Console(
             file=self.buffer,
@@ -177,8 +178,14 @@ class Page:
         return self.buffer.getvalue().encode("utf-8", "replace")
 
 
+def _environment_width() -> int:
+    """What COLUMNS says, 0 if it says nothing of use."""
+    text = os.environ.get("COLUMNS", "")
+    return min(max(_NARROWEST, int(text)), 1000) if text.isascii() and text.isdecimal() and len(text) < 6 and int(text) else 0
+
+
 def _terminal_width() -> int:
     try:
-        return max(40, int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else os.get_terminal_size(1).columns)
+        return _environment_width() or max(_NARROWEST, os.get_terminal_size(1).columns)
     except OSError:
         return 80

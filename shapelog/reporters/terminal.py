@@ -11,7 +11,7 @@ from shapelog.findings import Cell, Finding, Table
 from shapelog.report import Axis, FrameReport, Report
 from shapelog.reporters import Options
 from shapelog.reporters.drawing import COLORS, Page, clean, counted, seconds, shortened
-from shapelog.rules import RULES, Verdict, problem_rule
+from shapelog.rules import RULES, Verdict, problem_rule, remedy_for
 from shapelog.shapes import ShapeCell, ShapeTable, State
 from shapelog.study import Group, Recompile, remedy
 
@@ -138,7 +138,7 @@ def _frames(page: Page, report: Report, options: Options) -> None:
     first, left = _first(shown, options.limit)
     for item in first:
         _frame_head(page, item, multi)
-        _axes(page, item.axes, options)
+        _axes(page, item.axes, options, report.trace.lists_sources)
         if not options.verbose:
             _notes(page, item)
         if options.verbose:
@@ -157,7 +157,7 @@ def _notes(page: Page, item: FrameReport) -> None:
         page.line((f"{shortened(' '.join(labels), 40)}: ", "dim"), note, indent=6)
 
 
-def _axes(page: Page, axes: Sequence[Axis], options: Options) -> None:
+def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: bool) -> None:
     """Each axis with its values, codes and what helps; a remedy that several axes share is said once."""
     first, left = _first(axes, options.limit)
     width = min(max((len(clean(axis.name)) for axis in first), default=0), page.width // 2)
@@ -171,7 +171,7 @@ def _axes(page: Page, axes: Sequence[Axis], options: Options) -> None:
         for rule in axis.rules:
             if rule.code not in said:
                 said.add(rule.code)
-                page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {rule.remedy}"), 8)
+                page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, lists_sources)}"), 8)
     _more(page, left, "axes", 6)
 
 
@@ -226,7 +226,7 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
             page.line(("and about sizes as well, see above", "dim"), indent=4)
         if not sample.causes:
             page.line((f"SL399 {RULES['SL399'].name}", "magenta"), f": {sample.missing}", indent=4)
-        page.line(f"→ {remedy(sample)}", indent=4)
+        page.line(f"→ {remedy(sample, report.trace.lists_sources)}", indent=4)
     _more(page, left, "kinds")
 
 
@@ -359,13 +359,13 @@ def _one_frame(page: Page, report: Report, item: FrameReport, options: Options) 
     frame = item.frame
     if frame.called_at:
         page.line((f"called at {frame.called_at.file}:{frame.called_at.line}  {frame.called_at.code}", "dim"), indent=4)
-    _axes(page, item.axes, Options(limit=0 if options.verbose else 12))
+    _axes(page, item.axes, Options(limit=0 if options.verbose else 12), report.trace.lists_sources)
     _shape_table(page, item.shapes, options)
     if item.recompiles:
         page.heading("Recompiles")
     for entry in item.recompiles:
         _recompile(page, entry, 2)
-        page.line(f"→ {remedy(entry)}", indent=4)
+        page.line(f"→ {remedy(entry, report.trace.lists_sources)}", indent=4)
 
 
 def _shape_table(page: Page, table: ShapeTable, options: Options) -> None:

@@ -6,6 +6,7 @@ from shapelog.causes import Cause, Explanation
 from shapelog.payloads.sources import friendly
 from shapelog.reporters import Options
 from shapelog.reporters.drawing import COLORS, Page, clean, counted, seconds, shortened
+from shapelog.rules import remedy_for
 from shapelog.story import Story
 from shapelog.study import remedy
 
@@ -55,7 +56,7 @@ def _why(page: Page, story: Story) -> None:
     if item.nearest is None:
         page.heading("Why", "unexplained")
         page.line(item.missing, indent=2)
-        page.line(f"→ {remedy(item)}", indent=2)
+        page.line(f"→ {remedy(item, story.trace.lists_sources)}", indent=2)
         return
     checked = f"the nearest of {counted(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
     page.heading(f"Why: against {item.nearest.label}", checked)
@@ -65,7 +66,8 @@ def _why(page: Page, story: Story) -> None:
         indent=2,
     )
     for index, cause in enumerate(item.causes):
-        _cause(page, cause, all(other.codes[0] != cause.codes[0] for other in item.causes[index + 1 :]))
+        is_last = all(other.codes[0] != cause.codes[0] for other in item.causes[index + 1 :])
+        _cause(page, cause, is_last, story.trace.lists_sources)
     if item.note:
         page.line(item.note, indent=2)
     if item.consequences:
@@ -74,7 +76,7 @@ def _why(page: Page, story: Story) -> None:
         _other(page, other)
 
 
-def _cause(page: Page, cause: Cause, is_last_of_kind: bool) -> None:
+def _cause(page: Page, cause: Cause, is_last_of_kind: bool, lists_sources: bool) -> None:
     page.text(Text.assemble((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 2)
     change = f"{clean(cause.axis)}: {clean(cause.before) or '?'} → {clean(cause.after) or '?'}"
     page.text(
@@ -83,7 +85,7 @@ def _cause(page: Page, cause: Cause, is_last_of_kind: bool) -> None:
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
     if is_last_of_kind:
-        page.line(f"→ {cause.rule.remedy}", indent=4)
+        page.line(f"→ {remedy_for(cause.rule, lists_sources)}", indent=4)
 
 
 def _other(page: Page, other: Explanation) -> None:

@@ -215,7 +215,7 @@ def test_the_inputs_are_those_of_the_outer_graph() -> None:
 def kernel(constants: int, kernel_index: int = 0) -> Graph:
     call = (
         f"triton_kernel_wrapper_mutation = torch.ops.higher_order.triton_kernel_wrapper_mutation(kernel_idx = {kernel_index}, "
-        f"constant_args_idx = {constants}, grid = [(1, 1, 1)], tma_descriptor_metadata = {{}}, kwargs = {{'in_ptr0': l_x_, 'out_ptr': empty}})"
+        f"constant_args_idx = {constants}, grid = [(1, 1, 1)], tma_descriptor_metadata = {{}}, kwargs = {{'in_ptr0': l_x_, 'out': empty}})"
     )
     return of(
         X, "l_x_ = L_x_", "empty = torch.empty_like(l_x_)", f"{call};  l_x_ = triton_kernel_wrapper_mutation = None", "return (empty,)"
@@ -264,7 +264,8 @@ def test_the_numbers_among_the_inputs_are_told_apart() -> None:
 
 
 def test_a_head_over_several_lines_is_one() -> None:
-    text = 'class GraphModule(torch.nn.Module):\n    def forward(self, L_x_: "f32[3][1]cpu",\n        L_y_: "f32[3][1]cpu"):\n        return (L_x_,)\n'
+    head = '    def forward(self, L_x_: "f32[3][1]cpu",\n        L_y_: "f32[3][1]cpu"):'
+    text = f"class GraphModule(torch.nn.Module):\n{head}\n        return (L_x_,)\n"
     assert [item.name for item in parse(text).placeholders] == ["L_x_", "L_y_"]
 
 

@@ -216,8 +216,8 @@ RECORDED = [
     ),
     (
         "2.15",
-        f"not ___dict_contains('k', d)      # def dget(d, x): return x + d.get(\"k\", 5)  # {X_MORE}:20 in dget (HINT: Dictionary d must not "
-        "contain key 'k'; Dynamo specialized the compiled code on this key being absent.)",
+        f"not ___dict_contains('k', d)      # def dget(d, x): return x + d.get(\"k\", 5)  # {X_MORE}:20 in dget (HINT: Dictionary d must "
+        "not contain key 'k'; Dynamo specialized the compiled code on this key being absent.)",
         "key",
         "d",
         "has 'k'",
@@ -327,7 +327,7 @@ RECORDED = [
     ("all", "___tuple_iterator_len(i) == 2", "iterator", "i", "len", "2", ""),
     (
         "2.6",
-        "L['x'].size()[0] <= 30  # if x.size()[0] <= 30:  # scripts/b_branches.py:8 in g (_dynamo/variables/tensor.py:1201 in evaluate_expr)",
+        "L['x'].size()[0] <= 30  # if x.size()[0] <= 30:  # scripts/b.py:8 in g (_dynamo/variables/tensor.py:1201 in evaluate_expr)",
         "shape",
         "",
         "shape",
@@ -456,11 +456,11 @@ def test_an_empty_payload_holds_no_reason(payload: str) -> None:
 def test_the_stack_of_the_user_tells_the_place_and_its_code() -> None:
     found = parse(
         "0/0: self.step == 2   # return x * self.step  # app/model.py:14 in forward\nUser stack trace:\n"
-        '  File "/srv/app/train.py", line 30, in step\n    model(x)\n  File "/srv/app/model.py", line 14, in forward\n    return x * self.step\n'
+        '  File "/app/train.py", line 30, in step\n    model(x)\n  File "/app/model.py", line 14, in forward\n    return x * self.step\n'
     )
     assert found.place is not None
     assert (found.place.file, found.place.line, found.place.name, found.place.code) == (
-        "/srv/app/model.py",
+        "/app/model.py",
         14,
         "forward",
         "return x * self.step",
@@ -503,8 +503,6 @@ PIECES = st.sampled_from(
         ")",
         " == ",
         " is ",
-    ]
-    + [
         "___check_obj_id(",
         "L['x']",
         ", type=",
