@@ -428,3 +428,25 @@ def test_a_trace_without_compiles_is_a_trace() -> None:
 def test_bytes_without_a_record_are_refused() -> None:
     with pytest.raises(ShapelogError, match="no trace record in it"):
         make.built(b"hello\n")
+
+
+def test_a_refused_recompile_after_a_reset_does_not_join_the_compile_that_had_its_id_before() -> None:
+    assert make.only(load(REAL / "2.6" / "g_limit.log.gz"), "0/1#3").backward == ()
+    error = make.metrics(
+        "0/1",
+        kind="bwd_compilation_metrics",
+        is_forward=None,
+        has_guarded_code=None,
+        co_name=None,
+        fail_type="RecompileError",
+        fail_reason="Recompiling function f3",
+    )
+    trace = make.built(make.run(make.compile("0/0"), make.compile("0/1", (3, 16)), make.compile("0/0", name="f3"), error))
+    assert make.only(trace, "0/1").backward == ()
+    assert make.only(trace, "0/1#2").outcome is Outcome.FAILED
+
+
+def test_a_forked_child_knows_the_strings_that_its_parent_defined() -> None:
+    trace = load(REAL / "2.6" / "r2_fork_names.log.gz")
+    files = [frame.file for frame in trace.frames[1].compiles[0].stack.frames[:2]]
+    assert files == ["/srv/ml/versions/scripts/r2_fork_names.py", "/srv/ml/versions/scripts/common.py"]

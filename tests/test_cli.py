@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -316,7 +317,7 @@ def test_explain_asks_for_the_rank_where_several_have_that_compile(tmp_path: Pat
         (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log").write_bytes(make.small_run())
     several = call("explain", str(tmp_path), "0/1")
     assert several.exit_code == 2
-    assert "several ranks have a compile 0/1 (0, 1); choose one with --rank" in several.stderr
+    assert "several processes have a compile 0/1 (0, 1); choose one with --rank or --process" in several.stderr
     assert call("explain", str(tmp_path), "0/1", "--rank", "1").exit_code == 0
     assert "no compile 0/1" in call("explain", str(tmp_path), "0/1", "--rank", "2").stderr
 
@@ -378,3 +379,45 @@ def test_control_characters_in_a_trace_never_reach_the_errors(tmp_path: Path) ->
     for arguments in (("report", str(path), "--frame", "none"), ("explain", str(path), "9/9"), ("explain", str(path), TITLE)):
         message = refusal(*arguments)
         assert message[:-1].isprintable()
+
+
+@pytest.mark.parametrize("columns", ["abc", "-5", "1e3", "", "0", "\uff11\uff10"])
+def test_a_width_in_the_environment_that_is_no_number_is_ignored(columns: str) -> None:
+    assert call("report", SMALL, COLUMNS=columns).stdout == call("report", SMALL).stdout
+
+
+def test_an_id_of_thousands_of_digits_is_refused() -> None:
+    refusal("explain", SMALL, "1" * 5000 + "/1")
+
+
+def test_a_path_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    refusal("report", str(tmp_path / ("a" * 300)))
+
+
+def test_an_output_that_is_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()), daemon=True)
+    reader.start()
+    call("report", SMALL, "-o", str(path))
+    reader.join(20)
+    assert path.is_fifo()
+    assert got[0].startswith(b"a_auto")
+
+
+def test_an_output_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    call("report", SMALL, "-o", str(tmp_path / "link.txt"))
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() != "old"
+
+
+def test_no_temporary_file_is_left_when_the_output_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    refusal("report", SMALL, "-o", str(tmp_path / "out.txt"))
+    assert os.listdir(tmp_path) == []

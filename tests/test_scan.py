@@ -182,7 +182,7 @@ def test_a_payload_that_is_not_announced_is_used_all_the_same() -> None:
 
 def test_a_payload_is_verified_when_it_is_read_and_a_wrong_checksum_reported() -> None:
     bad = make.record("dynamo_cpp_guards_str", None, "changed", id="0/0", has_payload=make.digest("original"))
-    reader, (_, entry), problems = read(GOOD + bad)
+    reader, (_, entry, _), problems = read(GOOD + bad + AFTER)
     assert problems == []
     assert entry.payload is not None
     assert reader.text(entry.payload, entry.offset) == "changed"
@@ -199,7 +199,7 @@ def test_equal_payloads_are_verified_once() -> None:
 
 def test_strict_verifies_every_payload_also_those_that_nobody_reads() -> None:
     bad = make.record("inductor_output_code", {}, "changed", id="0/0", has_payload=make.digest("original"))
-    assert read(bad)[2] == []
+    assert read(bad + AFTER)[2] == []
     reader, problem = between(bad, strict=True)
     assert problem.code == "checksum-mismatch"
     assert reader.ledger.payloads_verified == 1
@@ -207,8 +207,8 @@ def test_strict_verifies_every_payload_also_those_that_nobody_reads() -> None:
 
 def test_strict_decodes_every_header_also_those_that_are_only_counted() -> None:
     bad = make.line('{"describe_storage": {"id": ]}}')
-    reader, _, problems = read(bad)
-    assert (reader.ledger.records, problems) == ({"describe_storage": 1}, [])
+    reader, _, problems = read(bad + AFTER)
+    assert (reader.ledger.records["describe_storage"], problems) == (1, [])
     assert between(bad, strict=True)[1].code == "bad-json"
 
 
@@ -248,12 +248,42 @@ def test_a_file_that_ends_inside_a_payload_is_cut_off_and_the_record_still_count
             assert reader.ledger.records == {"compilation_metrics": 1, kind: 1}
 
 
-def test_a_file_that_ends_with_a_line_of_a_payload_has_a_wrong_checksum_there() -> None:
-    record = make.record("dynamo_cpp_guards_str", {}, "one\ntwo\nthree", id="0/0")
-    reader, (_, entry), _ = read(GOOD + record[: record.index(b"three") - 1])
-    if entry.payload is not None:
-        reader.text(entry.payload, entry.offset)
-    assert [(problem.code, problem.line) for problem in reader.problems()] in ([("checksum-mismatch", 2)], [("cut-off", 2)])
+@pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "chromium_event", "inductor_output_code", "quantum_graph"])
+def test_a_file_that_ends_with_a_line_of_a_payload_has_a_wrong_checksum_there(kind: str) -> None:
+    record = make.record(kind, {}, "one\ntwo\nthree", id="0/0")
+    reader, entries, _ = read(GOOD + record[: record.index(b"three") - 1])
+    for entry in entries:
+        if entry.payload is not None:
+            reader.text(entry.payload, entry.offset)
+    assert [(problem.code, problem.line) for problem in reader.problems()] == [("checksum-mismatch", 2)]
+
+
+def test_a_header_that_ends_with_a_brace_too_early_is_cut_off() -> None:
+    record = make.record("describe_storage", {"id": 0}, id="0/0")
+    assert [problem.code for problem in read(GOOD + record[: record.index(b"}") + 1])[2]] == ["cut-off"]
+
+
+def test_a_process_number_of_thousands_of_digits_is_no_end() -> None:
+    bad = make.metrics("0/1").replace(b" 4242 torch", b" " + b"7" * 5000 + b" torch")
+    assert between(bad)[1].code == "bad-prefix"
+
+
+@pytest.mark.parametrize(
+    "name", ["dynamo_start", "describe_tensor", "compilation_metrics", "str", "create_symbol", "describe_storage", "chromium_event"]
+)
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_artifact_that_has_the_name_of_a_kind_is_an_artifact(name: str, strict: bool) -> None:
+    reader, entries, problems = read(make.artifact(name, "text", id="0/7") + AFTER, strict)
+    assert ([entry.kind for entry in entries], problems) == (["compilation_metrics"], [])
+    assert reader.ledger.unused == {f"artifact {name}": 1}
+
+
+@pytest.mark.parametrize("name", ["torch_version", "recompile_reasons", "fx_graph_runnable"])
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_kind_that_has_the_name_of_an_artifact_is_a_kind(name: str, strict: bool) -> None:
+    reader, entries, problems = read(make.record(name, {"a": 1}, "text", id="0/7") + AFTER, strict)
+    assert ([entry.kind for entry in entries], problems) == (["compilation_metrics"], [])
+    assert reader.ledger.records[name] == 1
 
 
 @pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "chromium_event", "inductor_output_code", "quantum_graph"])
@@ -447,6 +477,21 @@ def test_when_no_child_can_be_made_the_records_are_found_without_it(monkeypatch:
 
     monkeypatch.setattr(os, "fork", refuse)
     assert_ahead_reads_the_same(MIXED)
+
+
+@pytest.mark.usefixtures("_two_processors")
+def test_no_pipe_stays_open_when_no_child_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = [os.pipe() for _ in range(1)]
+    monkeypatch.setattr(os, "pipe", lambda: opened[0])
+
+    def refuse() -> int:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    assert list(make.reader(GOOD, ahead=True).entries())
+    for end in opened[0]:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(end)
 
 
 def test_small_files_are_read_without_a_child(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,3 +217,11 @@ def test_a_foreign_file_among_ranks_is_a_problem_and_the_others_are_read(tmp_pat
 def test_a_device_is_neither_a_file_nor_a_directory() -> None:
     with pytest.raises(ShapelogError, match="neither a file nor a directory"):
         select(os.devnull)
+
+
+def test_ranks_of_an_older_and_larger_run_are_left_out(tmp_path: Path) -> None:
+    for rank in range(2):
+        put(tmp_path, RANK.format(rank, "aaaaaaaa"))
+    for rank in range(4):
+        put(tmp_path, RANK.format(rank, "bbbbbbbb"), age=90_000)
+    assert names(tmp_path) == [RANK.format(0, "aaaaaaaa"), RANK.format(1, "aaaaaaaa")]

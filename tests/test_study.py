@@ -113,6 +113,17 @@ def test_the_guards_of_the_dynamic_graph_are_replayed_on_the_sizes_of_other_call
     assert ("the guards of the dynamic graph do not hold" in recompile.note) is (verdict is Verdict.JUSTIFIED)
 
 
+def test_a_dynamic_graph_has_to_serve_both_calls() -> None:
+    """Sizes 8 and 16 are served by the graph for multiples of 8, and 13 has a dynamic graph of its own."""
+    made = Recording().compile("0/0", tensor(size=(8, 8)))
+    for number, size, guard in ((1, 16, "(L['x'].size()[0] % 8) == 0"), (2, 13, "(L['x'].size()[0] % 8) != 0")):
+        dynamic = tree(checked(size=(None, 8)), shapes=(f"{guard}  {LINE}",))
+        made.compile(f"0/{number}", tensor(size=(size, 8)), guards=dynamic, symbols=SYMBOL)
+    recompiles = made.study().recompiles
+    assert [item.verdict for item in recompiles] == [Verdict.MARKING, Verdict.JUSTIFIED]
+    assert recompiles[1].codes == ("SL204",)
+
+
 def test_an_equality_from_duck_sizing_does_not_speak_against_marking() -> None:
     made = Recording().compile("0/0", tensor(), tensor("L['y']"))
     made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (14, 8)))
@@ -171,13 +182,13 @@ def test_no_known_difference_is_unexplained_and_says_what_is_missing() -> None:
     recompile = made.last()
     assert (recompile.verdict, recompile.codes, recompile.nearest) == (Verdict.UNEXPLAINED, ("SL399",), None)
     assert recompile.missing
-    assert remedy(recompile)
+    assert remedy(recompile, True)
 
 
 def test_the_remedy_is_that_of_what_marking_does_not_remove() -> None:
     both = grad(12).last()
     assert {cause.rule.code for cause in both.causes} == {"SL101", "SL305"}
-    assert remedy(both) == next(cause for cause in both.causes if not cause.size_related).rule.remedy
+    assert remedy(both, True) == next(cause for cause in both.causes if not cause.size_related).rule.remedy
 
 
 def test_static_and_dynamic_members_of_a_group_are_told_apart() -> None:
@@ -239,7 +250,7 @@ def test_what_is_said_of_a_recompile_fits_together(name: str) -> None:
         assert (item.verdict is Verdict.LIMIT) == (item.compile.outcome is Outcome.LIMIT)
         assert item.causes or item.missing
         assert item.nearest is None or earlier(item)
-        assert remedy(item)
+        assert remedy(item, True)
 
 
 def earlier(item: Recompile) -> bool:

@@ -300,7 +300,6 @@ def test_a_list_that_is_no_json_raises_value_error() -> None:
     ("comment", "place"),
     [
         ("return x  # app/model.py:6 in f", ("app/model.py", 6, "f", "return x")),
-        ("_dynamo/output_graph.py:460 in init_ambient_guards", ("_dynamo/output_graph.py", 460, "init_ambient_guards", "")),
         (
             "if x.size()[0] <= 30:  # scripts/b.py:8 in g (_dynamo/variables/tensor.py:1201 in evaluate_expr)",
             ("scripts/b.py", 8, "g", "if x.size()[0] <= 30:"),
@@ -313,6 +312,10 @@ def test_the_place_is_the_line_of_the_user(comment: str, place: tuple[str, int, 
     found = place_of(comment)
     assert found is not None
     assert (found.file, found.line, found.name, found.code) == place
+
+
+def test_a_line_of_dynamo_itself_is_no_place_of_the_user() -> None:
+    assert place_of("_dynamo/output_graph.py:460 in init_ambient_guards") is None
 
 
 @pytest.mark.parametrize("comment", ["", "no place at all", "duck sizing added this equality because these variables had the same size 4"])
