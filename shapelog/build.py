@@ -124,8 +124,9 @@ class Process:
 class Builder:
     """Takes the entries of one file, in order."""
 
-    def __init__(self, reader: Reader, file_rank: int | None) -> None:
+    def __init__(self, reader: Reader, file_rank: int | None, debug: bool = False) -> None:
         self.reader = reader
+        self.debug = debug
         self.payloads = Payloads(reader)
         self.file_rank = file_rank
         self.processes: dict[int, Process] = {}
@@ -156,6 +157,8 @@ class Builder:
         try:
             self._take(entry)
         except Exception as error:
+            if self.debug:
+                raise
             text = f"a field of this {entry.kind} record is not as expected ({type(error).__name__}: {error})"
             self.reader.ledger.add(entry.offset, "bad-record", text, severity=DATA_LOSS)
 
@@ -425,13 +428,16 @@ def load(selection: Selection, strict: bool = False) -> Trace:
     return build(selection, [Reader(open_trace(file), strict) for file in selection.files])
 
 
-def build(selection: Selection, readers: list[Reader]) -> Trace:
-    """The trace that the readers of a selection's files give. Raises ShapelogError when not one of them holds a trace record."""
+def build(selection: Selection, readers: list[Reader], debug: bool = False) -> Trace:
+    """The trace that the readers of a selection's files give. Raises ShapelogError when not one of them holds a trace record.
+
+    With ``debug`` a record that cannot be parsed raises instead of becoming a problem.
+    """
     ranks: list[Rank] = []
     builders: list[Builder] = []
     problems: list[Problem] = []
     for file, reader in zip(selection.files, readers, strict=True):
-        builder = Builder(reader, file.rank)
+        builder = Builder(reader, file.rank, debug)
         for entry in reader.entries():
             builder.take(entry)
         if not reader.ledger.readable_records:

@@ -34,7 +34,7 @@ def cli() -> None:
 def _output_options(command: _F) -> _F:
     """The options that every command which shows something shares."""
     for option in (
-        click.option("--debug", is_flag=True, help="Raise errors with their traceback."),
+        click.option("--debug", is_flag=True, help="Raise errors with their traceback, also those that the report only mentions."),
         click.option("--strict", is_flag=True, help="Check every record and checksum; exit 2 when something is wrong."),
         click.option("--width", type=click.IntRange(40), help="Columns to draw in.  [default: the terminal's]"),
         click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Color the output.  [default: auto]"),
@@ -59,15 +59,18 @@ def _output_options(command: _F) -> _F:
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, each recompile, records by kind.")
 @_output_options
 def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: Any) -> None:
-    """Explain every recompile of TRACE: a file, a directory (its newest run), or - for standard input."""
+    """Explain every recompile of TRACE.
+
+    TRACE is a file that TORCH_TRACE wrote (plain or gzip), a directory (its newest run), or - for standard input.
+    """
     from shapelog.errors import ShapelogError
 
     def make() -> tuple[bytes, bool]:
-        read = _read(trace, shared["strict"])
+        read = _read(trace, shared)
         from shapelog.report import analyze
         from shapelog.reporters import reporter
 
-        analyzed = analyze(read)
+        analyzed = analyze(read, shared["debug"])
         if frame is not None and not any(_matches(item.frame.label, item.frame.title, item.frame.name, frame) for item in analyzed.frames):
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in analyzed.frames[:8])
             raise ShapelogError(f"{trace}: no frame {frame!r}; there are: {names or 'none'}")
@@ -85,10 +88,13 @@ def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: A
 @click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
 @_output_options
 def explain(trace: str, compile_id: str, rank: int | None, process: int | None, verbose: bool, **shared: Any) -> None:
-    """Tell the whole story of one compile, such as 2/3: what it was held against, and what differed."""
+    """Tell the whole story of one compile.
+
+    COMPILE_ID is an id such as 2/3, as the report shows it: what it was held against, what differed, what PyTorch said.
+    """
 
     def make() -> tuple[bytes, bool]:
-        read = _read(trace, shared["strict"])
+        read = _read(trace, shared)
         from shapelog.reporters import story_reporter
         from shapelog.story import tell
 
@@ -109,16 +115,16 @@ def _options(shared: dict[str, Any], **own: Any) -> Options:
     return Options(color=color, width=shared["width"], is_terminal=is_terminal, **own)
 
 
-def _read(path: str, strict: bool) -> "Trace":
+def _read(path: str, shared: dict[str, Any]) -> "Trace":
     """Load a trace. A large file is searched by a child process from here on, before the rest of shapelog is even imported."""
     from shapelog.scan import Reader
     from shapelog.source import open_trace, select
 
     selection = select(path)
-    readers = [Reader(open_trace(file), strict, ahead=True) for file in selection.files]
+    readers = [Reader(open_trace(file), shared["strict"], ahead=True) for file in selection.files]
     from shapelog.build import build
 
-    trace = build(selection, readers)
+    trace = build(selection, readers, shared["debug"])
     for note in trace.notes:
         click.echo(f"shapelog: {_one_line(note)}", err=True)
     return trace

@@ -219,11 +219,18 @@ def _judged_length(item: Violation, name: str, entry: Compile) -> Judged:
     return ("SL313",), f"{name} had {before} item{'' if before == '1' else 's'} and now has {after}", None
 
 
+# Before torch 2.8 a bool is guarded by its id, and CPython keeps True and False side by side, 32 bytes apart.
+_BOOL_DISTANCE = 32
+
+
 def _judged_identity(item: Violation, name: str) -> Judged:
     if item.source.endswith((".__code__", "__code__")) or "code" in str(item.expected).split("'")[-2:]:
         return ("SL309",), f"{name.removesuffix('.__code__')} is another function than before: its code object differs", None
     if "function" in str(item.expected):
         return ("SL309",), f"{name} is another function than before", None
+    ids = [integer(str(value)) for value in (item.expected, item.actual)]
+    if ids[0] is not None and ids[1] is not None and abs(ids[0] - ids[1]) == _BOOL_DISTANCE:
+        return ("SL311",), f"{name} changed between True and False", None
     kind = f" (a {_short(str(item.expected))})" if item.expected and not str(item.expected).isdigit() else ""
     return ("SL308",), f"{name}{kind} is another object than the one this was compiled for", None
 
@@ -237,6 +244,8 @@ def _short(kind: str) -> str:
 def _judged_value(item: Violation, name: str, entry: Compile, compile: Compile) -> Judged:
     before, after = str(item.expected), str(item.actual)
     now = f"{after}" if after else "something else"
+    if before == "an object":  # guarded by its id, in a version that does not write types: most often None
+        return ("SL322",), f"{name} was None, or an object guarded by its identity, and is now {now}", None
     if "None" in (before, after) and before != after:
         return ("SL322",), f"{name} was {before} and is now {now}", None
     if item.source.endswith(".training"):

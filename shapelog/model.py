@@ -193,16 +193,16 @@ class Frame:
                 return f"{named.rsplit('.', 1)[-1]}.{self.name}"
         return self.name
 
+    def caller(self, compile: Compile) -> StackFrame | None:
+        """The user's line that called this code when ``compile`` was made, None if the stack holds library code alone."""
+        own = (self.file, self.line, self.name)
+        callers = [item for item in compile.stack.frames if (item.file, item.line, item.name) != own and not _LIBRARY.search(item.file)]
+        return callers[-1] if callers else None
+
     @property
     def called_at(self) -> StackFrame | None:
-        """The user's line that called this code when it was first compiled, None if the stack holds library code alone."""
-        for compile in self.compiles:
-            frames = compile.stack.frames
-            own = (self.file, self.line, self.name)
-            callers = [item for item in frames if (item.file, item.line, item.name) != own and not _LIBRARY.search(item.file)]
-            if callers:
-                return callers[-1]
-        return None
+        """The user's line that called this code first."""
+        return next((found for found in map(self.caller, self.compiles) if found), None)
 
     @property
     def is_library(self) -> bool:

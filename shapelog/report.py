@@ -99,9 +99,9 @@ class Report:
         return next((table for table in self.tables if table.name == name), None)
 
 
-def analyze(trace: Trace) -> Report:
-    """Explain every recompile of a trace, and sum up what it cost and what helps."""
-    studied = study(trace)
+def analyze(trace: Trace, debug: bool = False) -> Report:
+    """Explain every recompile of a trace, and sum up what it cost and what helps; with ``debug`` a failing analysis raises."""
+    studied = study(trace, debug)
     findings: list[Finding] = []
     tables: list[Table] = []
     failed: list[Problem] = list(studied.problems)
@@ -113,6 +113,8 @@ def analyze(trace: Trace) -> Report:
                 else:
                     findings.append(result)
         except Exception as error:
+            if debug:
+                raise
             name = analysis.__name__.rsplit(".", 1)[-1]
             text = f"the analysis {name} failed ({type(error).__name__}: {error}); its part of the report is missing"
             failed.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
@@ -299,11 +301,13 @@ def _compile_data(compile: Compile) -> dict[str, Any]:
 
 
 def recompile_data(item: Recompile, lists_sources: bool) -> dict[str, Any]:
+    called = item.frame.caller(item.compile)
     return {
         "compile_id": item.compile.label,
         "rank": item.frame.rank,
         "process": item.frame.process or None,
         "frame": item.frame.label,
+        "called_at": f"{called.file}:{called.line}" if called else None,
         "outcome": item.compile.outcome.value,
         "nearest": item.nearest.label if item.nearest else None,
         "entries_checked": item.entries_checked,

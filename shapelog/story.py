@@ -137,6 +137,11 @@ def _group_of(studied: Study, compile: Compile) -> Group | None:
     return next((group for group in studied.groups if any(member is compile for member in group.members)), None)
 
 
+def _place(frame: Frame, compile: Compile) -> str | None:
+    called = frame.caller(compile)
+    return f"{called.file}:{called.line}" if called else None
+
+
 def story_data(story: Story) -> dict[str, Any]:
     """The JSON form of a story."""
     compile, frame = story.compile, story.frame
@@ -145,6 +150,8 @@ def story_data(story: Story) -> dict[str, Any]:
         "format_version": 1,
         "compile_id": compile.label,
         "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
+        "called_at": _place(frame, compile),
+        "nearest_called_at": _place(frame, story.recompile.nearest) if story.recompile and story.recompile.nearest else None,
         "outcome": compile.outcome.value,
         "seconds": compile.seconds,
         "attempts": compile.attempts,

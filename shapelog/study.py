@@ -74,7 +74,8 @@ class Study:
         return self.by_frame.get(id(frame), ())
 
 
-def study(trace: Trace) -> Study:
+def study(trace: Trace, debug: bool = False) -> Study:
+    """Explain each frame; one that cannot be explained becomes a problem, or raises with ``debug``."""
     comparer = Comparer()
     has_reasons = any(compile.has_reasons_record for compile in trace.compiles)
     recompiles: list[Recompile] = []
@@ -83,6 +84,8 @@ def study(trace: Trace) -> Study:
         try:
             recompiles.extend(_explained(frame, comparer, has_reasons))
         except Exception as error:
+            if debug:
+                raise
             text = f"frame {frame.label} ({frame.name}) could not be explained ({type(error).__name__}: {error})"
             problems.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
     groups = tuple(group for rank in trace.ranks for group in _groups(frame.compiles for frame in rank.frames))

@@ -314,6 +314,8 @@ def _health(page: Page, report: Report, options: Options) -> None:
     verified = sum(book.payloads_verified for book in report.accounts)
     lost = f", {unreadable} bytes unreadable" if unreadable else ", every byte accounted for"
     page.line(f"{records} records, {size} bytes{lost}; {counted(verified, 'payload')} read and verified", indent=2)
+    for note in report.trace.notes:
+        page.line((note, "dim"), indent=2)
     unknown: dict[str, int] = {}
     for book in report.accounts:
         for name, count in book.unknown.items():

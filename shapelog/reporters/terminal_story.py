@@ -29,9 +29,12 @@ def _head(page: Page, story: Story) -> None:
     compile, frame = story.compile, story.frame
     where = f"{frame.file}:{frame.line}" if frame.file else "code unknown"
     page.text(Text.assemble((compile.label, "bold"), "  ", (clean(frame.title), "bold"), f"  {clean(where)}"))
-    if frame.called_at:
-        called = frame.called_at
+    called = frame.caller(compile)
+    if called:
         page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)
+    before = frame.caller(story.recompile.nearest) if story.recompile and story.recompile.nearest else None
+    if before and before != called:
+        page.line((f"the nearest entry was made at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
     parts = [compile.outcome.value, seconds(compile.seconds), "dynamic" if compile.is_dynamic else "static"]
     if compile.attempts > 1:
