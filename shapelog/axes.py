@@ -5,7 +5,7 @@ trust. A violation is a fact in which a compile does not satisfy an earlier entr
 the value on the other side is not known, and often the guard is only there because another path was taken.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from shapelog.model import Compile
@@ -79,6 +79,8 @@ class Comparer:
     differences: dict[tuple[object, ...], tuple[Violation, ...]] = field(default_factory=dict)
     stripped: dict[str, dict[str, str]] = field(default_factory=dict)
     explained: dict[tuple[object, ...], object] = field(default_factory=dict)
+    reasons: dict[int, dict[str, tuple[Reason, ...]]] = field(default_factory=dict)
+    focused: dict[int, tuple[tuple[tuple[str, str], Fact], ...]] = field(default_factory=dict)
 
     def observe(self, compile: Compile) -> Observation:
         key = self.signature(compile)
@@ -89,7 +91,7 @@ class Comparer:
 
     def violations(self, entry: Compile, compile: Compile) -> tuple[Violation, ...]:
         """Every fact in which ``compile`` is known not to satisfy the guards of ``entry``, PyTorch's own reason first."""
-        named = [self._from_reason(entry, compile, reason) for reason in compile.reasons if is_about(reason, entry)]
+        named = [self._from_reason(entry, compile, reason) for reason in self.reasons_about(entry, compile)]
         key = self.pair(entry, compile)
         found = self.differences.get(key)
         if found is None:
@@ -104,6 +106,26 @@ class Comparer:
         for violation in named:
             merged.pop(violation.key, None)
         return (*named, *merged.values())
+
+    def reasons_about(self, entry: Compile, compile: Compile) -> tuple[Reason, ...]:
+        """What PyTorch said about one entry; a reason knows no generation, and those of a compile are all of its own."""
+        found = self.reasons.get(id(compile))
+        if found is None:
+            found = self.reasons[id(compile)] = {}
+            for reason in compile.reasons:
+                found[reason.entry] = (*found.get(reason.entry, ()), reason)
+        return found.get(entry.label if entry.id.generation == 1 else entry.label.partition("#")[0], ())
+
+    def focus(self, compiles: Iterable[Compile]) -> None:
+        """Find out which facts differ at all among these, so that comparing each with each need not look at the others."""
+        tables = [tree.facts for tree in {id(compile.guards): compile.guards for compile in compiles}.values() if tree]
+        tables += [observation.facts for observation in {id(item): item for item in map(self.observe, compiles)}.values()]
+        first = tables[0] if tables else {}
+        same = {key for key, value in first.items() if all(table.get(key) == value for table in tables)}
+        for compile in compiles:
+            tree = compile.guards
+            if tree:
+                self.focused[id(tree)] = tuple((key, value) for key, value in tree.facts.items() if key not in same)
 
     def pair(self, entry: Compile, compile: Compile) -> tuple[object, ...]:
         """Pairs with the same key differ in the same facts."""
@@ -172,7 +194,7 @@ class Comparer:
 
     def _differences(self, tree: GuardTree, seen: Observation) -> Iterator[Violation]:
         facts = seen.facts
-        for (source, prop), expected in tree.facts.items():
+        for (source, prop), expected in self.focused.get(id(tree)) or tree.facts.items():
             if expected == DYNAMIC:
                 continue
             actual = facts.get((source, prop))
@@ -184,7 +206,7 @@ class Comparer:
                 if prop in ("type", "id"):
                     expected, actual = tree.types.get(source, str(expected)), seen.types.get(source, str(actual))
                 yield Violation(source, prop, expected, actual, guard.comment)
-        yield from _presence(tree, seen)
+        yield from _presence(tree, seen, self.focused.get(id(tree)) or tuple(tree.facts.items()))
         yield from _aliasing(tree, seen.tree)
         for shape in tree.shapes:
             if self.expression(shape.expression).holds(seen.numbers) is False:
@@ -252,11 +274,6 @@ class Comparer:
 def is_state(violation: Violation) -> bool:
     """Whether a violation is a field of the global state, as the guard tree holds it."""
     return not violation.source and (violation.prop in STATE_PROPS or violation.prop.startswith("autocast "))
-
-
-def is_about(reason: Reason, entry: Compile) -> bool:
-    """Whether a reason is about this entry; a reason knows no generation, and those of a compile are all of its own."""
-    return reason.entry == entry.label or (entry.id.generation > 1 and reason.entry == entry.label.partition("#")[0])
 
 
 def _constant_type(text: str) -> str:
@@ -350,11 +367,11 @@ def _described_differences(entry: Compile, compile: Compile) -> Iterator[Violati
                     yield Violation(now.source, f"{name}[{dim}]", one, other)
 
 
-def _presence(tree: GuardTree, seen: Observation) -> Iterator[Violation]:
+def _presence(tree: GuardTree, seen: Observation, facts: Iterable[tuple[tuple[str, str], Fact]]) -> Iterator[Violation]:
     """Attributes that were absent and are looked at now, and (where no length is recorded) dicts that have more or fewer keys."""
     if seen.tree is None:
         return
-    for (source, prop), expected in tree.facts.items():
+    for (source, prop), expected in facts:
         if prop.startswith("has attribute ") and expected is False and f"{source}.{prop[14:]}" in seen.tree.sources:
             yield Violation(source, prop, False, True, tree.by_key[source, prop].comment)
     if not seen.has_symbols:

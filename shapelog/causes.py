@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shapelog.axes import STATE_PROPS, Comparer, Violation, covers, is_about
+from shapelog.axes import STATE_PROPS, Comparer, Violation, covers
 from shapelog.judging import judge
 from shapelog.layouts import follows_from_sizes
 from shapelog.model import Compile
@@ -55,7 +55,7 @@ class Explanation:
 
 def explain(comparer: Comparer, entry: Compile, compile: Compile) -> Explanation:
     """What keeps ``compile`` from using ``entry``. No cause at all means that the trace does not tell."""
-    words = tuple(reason.text for reason in compile.reasons if is_about(reason, entry))
+    words = tuple(reason.text for reason in comparer.reasons_about(entry, compile))
     key = (comparer.signature(entry), comparer.signature(compile), words)
     found = comparer.explained.get(key)
     if not isinstance(found, tuple):

@@ -287,5 +287,4 @@ def _is_module_attribute(source: str, entry: Compile) -> bool:
         return True
     if not dot or tree is None:
         return False
-    marks = tuple(f"{owner}.{part}" for part in ("_modules", "_parameters", "_buffers", "training", "_forward_hooks"))
-    return (owner.endswith("']") and "._modules[" in owner) or any(key[0].startswith(marks) for key in tree.facts)
+    return (owner.endswith("']") and "._modules[" in owner) or owner in tree.modules

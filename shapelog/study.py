@@ -11,6 +11,8 @@ from shapelog.rules import RULES, Verdict, remedy_for
 
 # Codes whose recompile a dynamic mark removes, and those that stand in its way.
 _MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
+# From here on it pays to look for the facts that differ at all before comparing each compile with each earlier one.
+_MANY = 12
 _BLOCKED = frozenset(("SL104", "SL201", "SL202", "SL204"))
 
 
@@ -97,6 +99,8 @@ def study(trace: Trace, debug: bool = False) -> Study:
 
 def _explained(frame: Frame, comparer: Comparer, has_reasons: bool) -> list[Recompile]:
     found: list[Recompile] = []
+    if len(frame.compiles) > _MANY:
+        comparer.focus(frame.compiles)
     for index, compile in enumerate(frame.compiles):
         if index == 0:
             continue
@@ -119,7 +123,7 @@ def similar(one: Compile, other: Compile) -> bool:
     if one.graph_span is None or other.graph_span is None:
         return False
     if one.graph_span.digest and one.graph_span.digest == other.graph_span.digest:
-        return True
+        return _has_operations(one)
     first, second = one.graph, other.graph
     return bool(first and second and first.key and first.key == second.key)
 

@@ -26,6 +26,7 @@ _HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$
 # Some versions put the hint behind the comment, some behind the guard itself.
 HINT = re.compile(r"\s*\(HINT: .*\)\s*$", re.S)
 _AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", "CURRENT_DEVICE")
+_MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks")
 _NEVER_THE_USER = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
@@ -80,7 +81,8 @@ class ShapeGuard:
 class GuardTree:
     """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source where it is written.
 
-    ``sources`` are all that is looked at, ``same`` pairs of them that are one object, ``distinct`` tensors that are all different ones.
+    ``sources`` are all that is looked at, ``same`` pairs of them that are one object, ``distinct`` tensors that are all different ones, ``modules``
+    those that look like an nn.Module.
     """
 
     guards: tuple[Guard, ...]
@@ -90,6 +92,7 @@ class GuardTree:
     sources: frozenset[str] = frozenset()
     same: frozenset[tuple[str, str]] = frozenset()
     distinct: frozenset[str] = frozenset()
+    modules: frozenset[str] = frozenset()
     facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
     by_key: dict[tuple[str, str], Guard] = field(default_factory=dict)
 
@@ -230,7 +233,10 @@ def _finished(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, st
             facts.setdefault((guard.source, name), value)
             by_key.setdefault((guard.source, name), guard)
     looked_at = frozenset(sources) | {guard.source for guard in guards}
-    return GuardTree(tuple(guards), tuple(shapes), types, tuple(unread), looked_at, frozenset(same), frozenset(distinct), facts, by_key)
+    modules = frozenset(source.rpartition(".")[0] for source in looked_at if source.endswith(_MODULE_PARTS))
+    return GuardTree(
+        tuple(guards), tuple(shapes), types, tuple(unread), looked_at, frozenset(same), frozenset(distinct), modules, facts, by_key
+    )
 
 
 def type_name(text: str) -> str:
