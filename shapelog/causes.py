@@ -101,6 +101,7 @@ def _without_consequences(
             or (item.source in ranks and item.prop.startswith(("size[", "stride[")))
             or (item.prop.startswith("shape ") and _is_layout_of(item, resized, comparer))
             or (died and item.prop in ("id", "type"))
+            or (item.prop == "" and len(violations) > 1)  # PyTorch could not say what failed, and the facts do
             or (item.prop != "lifetime" and any(covers(other.source, item) for other in violations if other.prop == "lifetime"))
             or (no_grad and item.prop == "requires_grad" and _is_computed(item.source, entry, compile))
             or (autocast and item.prop == "dispatch keys" and "Autocast" in f"{item.expected}{item.actual}")

@@ -38,6 +38,7 @@ class Payloads:
     reader: Reader
     trees: dict[str, GuardTree] = field(default_factory=dict)
     parsed_graphs: dict[str, Graph] = field(default_factory=dict)
+    known_guards: guards.Known = field(default_factory=dict)
 
     def text(self, span: Span) -> str:
         return self.reader.text(span)
@@ -52,7 +53,7 @@ class Payloads:
     def _tree(self, span: Span, is_list: bool) -> GuardTree:
         text = self.text(span)
         if not is_list:
-            return guards.parse_tree(text)
+            return guards.parse_tree(text, self.known_guards)
         try:
             return guards.parse_list(text)
         except ValueError:

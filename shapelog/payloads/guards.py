@@ -81,8 +81,8 @@ class ShapeGuard:
 class GuardTree:
     """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source where it is written.
 
-    ``sources`` are all that is looked at, ``same`` pairs of them that are one object, ``distinct`` tensors that are all different ones, ``modules``
-    those that look like an nn.Module.
+    ``sources`` are all that is looked at, ``same`` pairs of them that are one object, ``distinct`` tensors that are all different
+    ones, ``modules`` those that look like an nn.Module.
     """
 
     guards: tuple[Guard, ...]
@@ -124,8 +124,13 @@ def split_comment(text: str) -> tuple[str, str]:
     return text.rstrip(), ""
 
 
-def parse_tree(text: str) -> GuardTree:
-    """The C++ guard tree. Lines of a form that is not known are kept in ``unread``."""
+# Nodes that were parsed before, by the source above them and their text: trees of one frame share nearly all of them.
+Known = dict[tuple[str, str], "Guard | ShapeGuard | tuple[str, str]"]
+
+
+def parse_tree(text: str, known: Known | None = None) -> GuardTree:
+    """The C++ guard tree. Lines of a form that is not known are kept in ``unread``; ``known`` is shared between trees of one file."""
+    known = {} if known is None else known
     guards: list[Guard] = []
     shapes: list[ShapeGuard] = []
     types: dict[str, str] = {}
@@ -136,26 +141,39 @@ def parse_tree(text: str) -> GuardTree:
         del sources[depth + 1 :]
         while len(sources) <= depth:
             sources.append(sources[-1])
-        kind, colon, leaf = body.partition(": ")
-        if colon and kind.isupper():
-            code, comment = split_comment(leaf)
-            code = HINT.sub("", code) if "(HINT" in code else code
-            source = sources[depth]
-            if kind in SHAPE_KINDS and (depth == 0 or not source) and " is " not in code and not any(word in code for word in _AMBIENT):
-                shapes.append(ShapeGuard(code, comment))
-            else:
-                guards.append(Guard(kind, source, code, tuple(facts_of(kind, code, source)), comment))
-        elif " source=" in body:
-            source, of_type = _manager(body)
-            looked_at.add(source)
-            sources.append(source)
-            if of_type:
-                types[source] = type_name(of_type)
+        key = (sources[depth], body)
+        node = known.get(key) or _node(*key)
+        if node is not None:
+            known[key] = node
+        if isinstance(node, Guard):
+            guards.append(node)
+        elif isinstance(node, ShapeGuard):
+            shapes.append(node)
+        elif node is not None:
+            looked_at.add(node[0])
+            sources.append(node[0])
+            if node[1]:
+                types[node[0]] = node[1]
         elif body == "RootGuardManager" or body.startswith("KeyValueManager"):
             sources.append(sources[-1] if depth else "")
         else:
             unread.append(body)
     return _finished(guards, shapes, types, unread, looked_at)
+
+
+def _node(above: str, body: str) -> "Guard | ShapeGuard | tuple[str, str] | None":
+    """A leaf, or (source, type or "") of a manager; None for the root and for what is not known. ``above`` is the source it hangs from."""
+    kind, colon, leaf = body.partition(": ")
+    if colon and kind.isupper():
+        code, comment = split_comment(leaf)
+        code = HINT.sub("", code) if "(HINT" in code else code
+        if kind in SHAPE_KINDS and not above and " is " not in code and not any(word in code for word in _AMBIENT):
+            return ShapeGuard(code, comment)
+        return Guard(kind, above, code, tuple(facts_of(kind, code, above)), comment)
+    if " source=" in body:
+        source, of_type = _manager(body)
+        return source, type_name(of_type)
+    return None
 
 
 def _manager(body: str) -> tuple[str, str]:
