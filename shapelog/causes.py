@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from shapelog.axes import STATE_PROPS, Comparer, Violation, covers
 from shapelog.judging import judge
-from shapelog.layouts import follows_from_sizes
+from shapelog.layouts import follows_from_sizes, layout
 from shapelog.model import Compile
 from shapelog.payloads.guards import Place, place_of
 from shapelog.payloads.sources import dict_of_key, friendly, tensor_part
@@ -85,7 +85,7 @@ def _without_consequences(
     # Of several signs that one object was replaced, the first stands for all.
     replaced = {_owner(item): item for item in reversed(violations) if _replaces(item)}
     ranks = {item.source for item in violations if item.prop == "rank"}
-    resized = {comparer.spell(item.source) for item in violations if item.prop.startswith(("size[", "rank"))}
+    resized = {comparer.spell(item.source) for item in violations if item.prop.startswith(("size[", "stride[", "rank"))}
     for item in violations:
         names = comparer.expression(str(item.expected)).names if item.shape else ()
         if not any(".stride()[" in name for name in names):
@@ -116,7 +116,7 @@ def _without_consequences(
 
 
 def _is_layout_of(item: Violation, resized: set[str], comparer: Comparer) -> bool:
-    """Whether a failed guard relates the strides of a tensor to its sizes, and a size that is static in it changed."""
+    """Whether a failed guard relates the strides of a tensor to its sizes, and a size or stride that is static in it changed."""
     names = comparer.expression(str(item.expected)).names
     return any(".stride()[" in name and name.split(".stride()[")[0] in resized for name in names)
 
@@ -174,13 +174,19 @@ def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer
     place = (item.reason.place if item.reason else None) or place_of(item.comment)
     prop = "keys" if codes[0] == "SL314" and (owner or item.prop.startswith("has ")) else item.prop
     before, after = _shown(item)
+    axis = _axis(source, prop)
+    if codes[0] == "SL105" and not size_related and not item.shape:  # another order of dims shows in several strides
+        layouts = layout(entry, source, comparer), layout(compile, source, comparer)
+        axis, prop = f"{friendly(source)}.stride", "stride"
+        before, after = (str(tuple(found[1])) if found else text for found, text in zip(layouts, (before, after), strict=True))
+        sentence = f"the memory layout of {friendly(source)} changed (transposed, channels last, or a view): strides {before}, now {after}"
     if item.prop == "global state":  # before torch 2.13 only the names of what changed are recorded
         return Cause(codes, source, prop, ", ".join(before.split()), "", "", bool(size_related), sentence, place, True)
     return Cause(
         codes=codes,
         source=source,
         prop=prop,
-        axis=_axis(source, prop),
+        axis=axis,
         before=before,
         after=after,
         size_related=RULES[codes[0]].size_related if size_related is None else size_related,

@@ -10,6 +10,7 @@ from shapelog.payloads.sources import friendly, tensor_part
 from shapelog.records import Specialization
 from shapelog.states import judged_state
 
+_LAYOUT = {True: "a slice of another width", False: "another memory layout (transposed, channels last, or a view)"}
 _ZERO_ONE = "0/1 specialization"
 Judged = tuple[tuple[str, ...], str, bool | None]
 
@@ -19,14 +20,13 @@ def judge(item: Violation, is_key: bool, source: str, entry: Compile, compile: C
     name, prop, before, after = friendly(source), item.prop, str(item.expected), str(item.actual)
     family = item.reason.family if item.reason else ""
     if prop.startswith("shape "):
-        return _judged_shape(item, comparer, compile)
+        return _judged_shape(item, entry, compile, comparer)
     if prop.startswith("size["):
         return _judged_size(item, entry, compile)
     if prop.startswith("stride["):
         # A stride of 0 or 1 is a constant even where sizes are symbolic.
         same = same_order(entry, compile, item.source, comparer) and not {item.expected, item.actual} & {0, 1}
-        words = "a slice of another width" if same else "another memory layout (transposed, channels last, or a view)"
-        return ("SL105",), f"the stride of {name} in dim {prop[7:-1]} was {before} and is now {after}: {words}", same
+        return ("SL105",), f"the stride of {name} in dim {prop[7:-1]} was {before} and is now {after}: {_LAYOUT[same]}", same
     if is_key:
         return ("SL314",), f"the keys of the dict {name} changed", None
     if prop == "dispatch keys":
@@ -146,7 +146,7 @@ def _by_whom(item: Specialization) -> str:
     return f"{where} ({code[:60]}{'…' if len(code) > 60 else ''})" if code else where
 
 
-def _judged_shape(item: Violation, comparer: Comparer, compile: Compile) -> Judged:
+def _judged_shape(item: Violation, entry: Compile, compile: Compile, comparer: Comparer) -> Judged:
     assert item.shape is not None
     text, comment = friendly(item.shape.expression), item.shape.comment
     seen = f" (now {friendly(str(item.actual))})" if item.actual else ""
@@ -155,6 +155,11 @@ def _judged_shape(item: Violation, comparer: Comparer, compile: Compile) -> Judg
     numbers = comparer.observe(compile).numbers
     values = [numbers[name] for name in comparer.expression(item.shape.expression).names if name in numbers]
     expression = item.shape.expression
+    part = tensor_part(item.source)
+    if part and ".stride()[" in expression:
+        source = next((tensor.source for tensor in compile.inputs if comparer.spell(tensor.source) == part[0]), part[0])
+        same = same_order(entry, compile, source, comparer)
+        return ("SL105",), f"the strides of {friendly(part[0])} no longer follow from its sizes ({text}){seen}: {_LAYOUT[same]}", same
     sizes = [name for name in comparer.expression(expression).names if tensor_part(name)]
     # torch 2.4 gives no comment, but these two forms are what its 0/1 specialization writes; a size of 1 that broadcasts fails an equality.
     is_zero_one = _ZERO_ONE in comment or re.fullmatch(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)", expression)

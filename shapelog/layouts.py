@@ -9,7 +9,7 @@ def described(compile: Compile, source: str) -> Input | None:
     return next((item for item in compile.inputs if item.source == source), None)
 
 
-def _layout(compile: Compile, source: str, comparer: Comparer) -> tuple[list[int], list[int]] | None:
+def layout(compile: Compile, source: str, comparer: Comparer) -> tuple[list[int], list[int]] | None:
     """(sizes, strides) of a tensor, from its description or from what is static in the guards."""
     tensor = described(compile, source)
     if tensor is not None:
@@ -26,7 +26,7 @@ def _layout(compile: Compile, source: str, comparer: Comparer) -> tuple[list[int
 
 def follows_from_sizes(item: Violation, entry: Compile, compile: Compile, comparer: Comparer) -> bool:
     """Whether the stride is the product of the same inner sizes in both calls, so that it changed only because a size did."""
-    before, after = _layout(entry, item.source, comparer), _layout(compile, item.source, comparer)
+    before, after = layout(entry, item.source, comparer), layout(compile, item.source, comparer)
     if before is None or after is None or len(before[0]) != len(after[0]):
         return False
     dim = int(item.prop[7:-1])
@@ -42,7 +42,7 @@ def follows_from_sizes(item: Violation, entry: Compile, compile: Compile, compar
 
 def same_order(entry: Compile, compile: Compile, source: str, comparer: Comparer) -> bool:
     """Whether the dims lie in the same order in memory: then a symbolic size makes the stride symbolic too."""
-    before, after = _layout(entry, source, comparer), _layout(compile, source, comparer)
+    before, after = layout(entry, source, comparer), layout(compile, source, comparer)
     if before is None or after is None or len(before[1]) != len(after[1]):
         return False
     return _order(before) == _order(after)
