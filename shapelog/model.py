@@ -148,6 +148,7 @@ class Compile:
 
 
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
 _CALLEES = ("L['self']", "L['fn']", "L['func']", "L['args'][0]")
 _LIBRARY = re.compile(r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>")
 
@@ -184,7 +185,12 @@ class Frame:
 
     @property
     def title(self) -> str:
-        """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``."""
+        """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``, and the
+        function itself for what resumes it after a graph break.
+        """
+        resumed = _RESUMED.match(self.name)
+        if resumed:
+            return f"{resumed[1]} (resumed at line {resumed[2]})"
         if self.name not in _WRAPPERS:
             return self.name or "unknown code"
         for compile in self.compiles:

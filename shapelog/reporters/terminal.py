@@ -136,9 +136,10 @@ def _frames(page: Page, report: Report, options: Options) -> None:
     page.heading("Frames that recompiled", "by the seconds that could be saved")
     multi = len(report.trace.ranks) > 1
     first, left = _first(shown, options.limit)
+    said: set[str] = set()
     for item in first:
         _frame_head(page, item, multi)
-        _axes(page, item.axes, options, report.trace.lists_sources)
+        _axes(page, item.axes, options, report.trace.lists_sources, said)
         if not options.verbose:
             _notes(page, item)
         if options.verbose:
@@ -157,11 +158,10 @@ def _notes(page: Page, item: FrameReport) -> None:
         page.line((f"{shortened(' '.join(labels), 40)}: ", "dim"), note, indent=6)
 
 
-def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: bool) -> None:
-    """Each axis with its values, codes and what helps; a remedy that several axes share is said once."""
+def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: bool, said: set[str]) -> None:
+    """Each axis with its values, codes and what helps; ``said`` holds the codes whose remedy stands above already."""
     first, left = _first(axes, options.limit)
     width = min(max((len(clean(axis.name)) for axis in first), default=0), page.width // 2)
-    said: set[str] = set()
     for axis in first:
         name = shortened(clean(axis.name), width)
         codes = " ".join(rule.code for rule in axis.rules)
@@ -209,6 +209,7 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
     page.heading("Recompiles that are not about sizes", "marking something dynamic will not remove these")
     ordered = sorted(grouped.values(), key=lambda members: (-sum(entry.compile.seconds for entry in members), members[0].compile.order))
     first, left = _first(ordered, options.limit)
+    said: set[str] = set()
     for members in first:
         sample = members[0]
         spent = sum(entry.compile.seconds for entry in members)
@@ -226,7 +227,10 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
             page.line(("and about sizes as well, see above", "dim"), indent=4)
         if not sample.causes:
             page.line((f"SL399 {RULES['SL399'].name}", "magenta"), f": {sample.missing}", indent=4)
-        page.line(f"→ {remedy(sample, report.trace.lists_sources)}", indent=4)
+        help_text = remedy(sample, report.trace.lists_sources)
+        if help_text not in said:
+            page.line(f"→ {help_text}", indent=4)
+        said.add(help_text)
     _more(page, left, "kinds")
 
 
@@ -361,7 +365,7 @@ def _one_frame(page: Page, report: Report, item: FrameReport, options: Options) 
     frame = item.frame
     if frame.called_at:
         page.line((f"called at {frame.called_at.file}:{frame.called_at.line}  {frame.called_at.code}", "dim"), indent=4)
-    _axes(page, item.axes, Options(limit=0 if options.verbose else 12), report.trace.lists_sources)
+    _axes(page, item.axes, Options(limit=0 if options.verbose else 12), report.trace.lists_sources, set())
     _shape_table(page, item.shapes, options)
     if item.recompiles:
         page.heading("Recompiles")
