@@ -112,7 +112,7 @@ def test_one_frame_is_shown_by_number_and_by_name(wanted: str) -> None:
 
 
 def test_a_number_is_a_whole_number_and_not_a_part_of_a_name() -> None:
-    assert "resume_in_normalize_at_38" in call("report", DEMO, "--frame", "3").stdout
+    assert "normalize (resumed at line 38)" in call("report", DEMO, "--frame", "3").stdout
     assert "no frame '38'" in refusal("report", DEMO, "--frame", "38")
 
 
