@@ -16,6 +16,8 @@ from shapelog.payloads.sources import dict_of_key, is_below, strip, tensor_part,
 
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
 UNKNOWN = ""
+# Properties that tell what an object is; one that fails stands for all.
+_KIND_PROPS = frozenset(("value", "type", "id", "tensor"))
 # Fields of the global state that torch 2.13 and later write into the guard tree.
 STATE_PROPS = frozenset(
     (
@@ -102,10 +104,10 @@ class Comparer:
         if state is not None and any(is_state(violation) for violation in found):  # the tree tells it, with both values
             named = [violation for violation in named if violation.prop != "global state"]
             found = tuple(replace(item, reason=state) if is_state(item) and item.prop[:8] in state.expected else item for item in found)
-        merged = {violation.key: violation for violation in found}
-        for violation in named:
-            merged.pop(violation.key, None)
-        return (*named, *merged.values())
+        said = {violation.key for violation in named}
+        kinds = {violation.source for violation in named if violation.prop in _KIND_PROPS}
+        new = [item for item in found if item.key not in said and not (item.prop in _KIND_PROPS and item.source in kinds)]
+        return (*named, *{item.key: item for item in new}.values())
 
     def reasons_about(self, entry: Compile, compile: Compile) -> tuple[Reason, ...]:
         """What PyTorch said about one entry; a reason knows no generation, and those of a compile are all of its own."""
@@ -305,6 +307,15 @@ def _kind_seen(seen: Observation, source: str) -> str:
 def _other_kind(tree: GuardTree, seen: Observation, source: str, prop: str, expected: Fact) -> Iterator[Violation]:
     """A source that is guarded as one kind of thing in the entry, and as another in the new compile."""
     facts, comment = seen.facts, tree.by_key[source, prop].comment
+    was, now = tree.types.get(source, ""), seen.types.get(source, "")
+    if was and now and was != now:  # the tree names the type of everything that it looks at
+        if was == "NoneType":
+            yield Violation(source, "value", "None", facts.get((source, "value"), now), comment)
+        elif now == "NoneType":
+            yield Violation(source, "value", was, "None", comment)
+        else:
+            yield Violation(source, "type", was, facts.get((source, "value"), now), comment)
+        return
     value, is_tensor = facts.get((source, "value")), (source, "tensor") in facts
     if prop == "value":
         type_seen = seen.types.get(source, "")

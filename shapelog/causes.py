@@ -1,5 +1,6 @@
 """Violations → causes: the rule code of each, and what merely follows from another."""
 
+import re
 from dataclasses import dataclass
 
 from shapelog.axes import STATE_PROPS, Comparer, Violation, covers
@@ -100,6 +101,7 @@ def _without_consequences(
             (item.prop in _BELOW_REPLACED and any(covers(parent, item) for parent, own in replaced.items() if own is not item))
             or (item.source in ranks and item.prop.startswith(("size[", "stride[")))
             or (item.prop.startswith("shape ") and _is_layout_of(item, resized, comparer))
+            or (item.prop.startswith("shape ") and _is_about(item, {comparer.spell(source) for source in ranks}, comparer))
             or (died and item.prop in ("id", "type"))
             or (item.prop == "" and len(violations) > 1)  # PyTorch could not say what failed, and the facts do
             or (item.prop != "lifetime" and any(covers(other.source, item) for other in violations if other.prop == "lifetime"))
@@ -119,6 +121,12 @@ def _is_layout_of(item: Violation, resized: set[str], comparer: Comparer) -> boo
     """Whether a failed guard relates the strides of a tensor to its sizes, and a size or stride that is static in it changed."""
     names = comparer.expression(str(item.expected)).names
     return any(".stride()[" in name and name.split(".stride()[")[0] in resized for name in names)
+
+
+def _is_about(item: Violation, tensors: set[str], comparer: Comparer) -> bool:
+    """Whether a failed guard speaks of a size or stride of one of these tensors."""
+    names = comparer.expression(str(item.expected)).names
+    return any(re.split(r"\.(?:size|stride)\(\)\[", name)[0] in tensors for name in names)
 
 
 def _replaces(item: Violation) -> bool:

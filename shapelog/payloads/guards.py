@@ -153,7 +153,7 @@ def parse_tree(text: str, known: Known | None = None) -> GuardTree:
             looked_at.add(node[0])
             sources.append(node[0])
             if node[1]:
-                types[node[0]] = node[1]
+                types.setdefault(node[0], node[1])  # the defaults of a function bear its own source, further below
         elif body == "RootGuardManager" or body.startswith("KeyValueManager"):
             sources.append(sources[-1] if depth else "")
         else:
