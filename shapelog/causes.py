@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from shapelog.axes import STATE_PROPS, Comparer, Violation, covers
 from shapelog.judging import judge
-from shapelog.layouts import follows_from_sizes, layout
+from shapelog.layouts import follows_from_sizes, layout, same_order
 from shapelog.model import Compile
 from shapelog.payloads.guards import Place, place_of
 from shapelog.payloads.sources import dict_of_key, friendly, tensor_part
@@ -70,7 +70,7 @@ def _explained(comparer: Comparer, entry: Compile, compile: Compile) -> tuple[tu
     for violation in kept:
         cause = _cause(violation, entry, compile, comparer)
         # Several guards on one size fail together, and so do several keys of one dict.
-        part = cause.codes[0] if violation.shape else "keys" if cause.prop.startswith("has ") else cause.prop
+        part = cause.codes[0] if violation.shape and cause.prop != "stride" else "keys" if cause.prop.startswith("has ") else cause.prop
         if cause.codes[0] == "SL102":
             part = "value"  # its constant, or a guard on its symbol
         elif cause.prop == "value" and (cause.source, "keys") in causes:
@@ -100,7 +100,7 @@ def _without_consequences(
         follows = (
             (item.prop in _BELOW_REPLACED and any(covers(parent, item) for parent, own in replaced.items() if own is not item))
             or (item.source in ranks and item.prop.startswith(("size[", "stride[")))
-            or (item.prop.startswith("shape ") and _is_layout_of(item, resized, comparer))
+            or (item.prop.startswith("shape ") and _is_layout_of(item, resized, entry, compile, comparer))
             or (item.prop.startswith("shape ") and _is_about(item, {comparer.spell(source) for source in ranks}, comparer))
             or (died and item.prop in ("id", "type"))
             or (item.prop == "" and len(violations) > 1)  # PyTorch could not say what failed, and the facts do
@@ -117,10 +117,14 @@ def _without_consequences(
     return (kept, followed) if kept else (followed, [])
 
 
-def _is_layout_of(item: Violation, resized: set[str], comparer: Comparer) -> bool:
-    """Whether a failed guard relates the strides of a tensor to its sizes, and a size or stride that is static in it changed."""
+def _is_layout_of(item: Violation, resized: set[str], entry: Compile, compile: Compile, comparer: Comparer) -> bool:
+    """Whether a failed guard relates the strides of a tensor to its sizes, and failed because a size or stride that is static changed."""
     names = comparer.expression(str(item.expected)).names
-    return any(".stride()[" in name and name.split(".stride()[")[0] in resized for name in names)
+    tensors = {name.split(".stride()[")[0] for name in names if ".stride()[" in name} & resized
+    if not tensors or not any(".size()[" in name for name in names):
+        return False
+    sources = [tensor.source for tensor in compile.inputs if comparer.spell(tensor.source) in tensors]
+    return all(same_order(entry, compile, source, comparer) for source in sources)
 
 
 def _is_about(item: Violation, tensors: set[str], comparer: Comparer) -> bool:
@@ -183,7 +187,9 @@ def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer
     prop = "keys" if codes[0] == "SL314" and (owner or item.prop.startswith("has ")) else item.prop
     before, after = _shown(item)
     axis = _axis(source, prop)
-    if codes[0] == "SL105" and not size_related and not item.shape:  # another order of dims shows in several strides
+    if codes[0] == "SL105" and not size_related:  # another order of dims shows in several strides, and in guards that relate them
+        part = tensor_part(source) if item.shape else None
+        source = part[0] if part else source
         layouts = layout(entry, source, comparer), layout(compile, source, comparer)
         axis, prop = f"{friendly(source)}.stride", "stride"
         before, after = (str(tuple(found[1])) if found else text for found, text in zip(layouts, (before, after), strict=True))

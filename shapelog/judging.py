@@ -3,7 +3,7 @@
 import re
 
 from shapelog.axes import Comparer, Violation
-from shapelog.layouts import described, same_order
+from shapelog.layouts import described, is_free, same_order
 from shapelog.model import Compile
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.sources import friendly, tensor_part
@@ -24,8 +24,8 @@ def judge(item: Violation, is_key: bool, source: str, entry: Compile, compile: C
     if prop.startswith("size["):
         return _judged_size(item, entry, compile)
     if prop.startswith("stride["):
-        # A stride of 0 or 1 is a constant even where sizes are symbolic.
-        same = same_order(entry, compile, item.source, comparer) and not {item.expected, item.actual} & {0, 1}
+        free = is_free(entry, item.source, int(prop[7:-1]), comparer) and item.actual not in (0, 1)
+        same = free and same_order(entry, compile, item.source, comparer)
         return ("SL105",), f"the stride of {name} in dim {prop[7:-1]} was {before} and is now {after}: {_LAYOUT[same]}", same
     if is_key:
         return ("SL314",), f"the keys of the dict {name} changed", None

@@ -48,6 +48,18 @@ def same_order(entry: Compile, compile: Compile, source: str, comparer: Comparer
     return _order(before) == _order(after)
 
 
+def is_free(entry: Compile, source: str, dim: int, comparer: Comparer) -> bool:
+    """Whether a symbolic size would leave this stride free: one of 0 or 1 is a constant, and one that is the product of an inner
+    size and stride is tied to them.
+    """
+    found = layout(entry, source, comparer)
+    if found is None:
+        return False
+    sizes, strides = found
+    tied = any(inner != dim and strides[dim] == sizes[inner] * strides[inner] for inner in range(len(sizes)))
+    return strides[dim] not in (0, 1) and not tied
+
+
 def _order(layout: tuple[list[int], list[int]]) -> list[int]:
     sizes, strides = layout
     return sorted((dim for dim in range(len(sizes)) if sizes[dim] > 1), key=lambda dim: (-strides[dim], dim))
