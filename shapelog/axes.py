@@ -307,7 +307,7 @@ def _kind_seen(seen: Observation, source: str) -> str:
 def _other_kind(tree: GuardTree, seen: Observation, source: str, prop: str, expected: Fact) -> Iterator[Violation]:
     """A source that is guarded as one kind of thing in the entry, and as another in the new compile."""
     facts, comment = seen.facts, tree.by_key[source, prop].comment
-    was, now = tree.types.get(source, ""), seen.types.get(source, "")
+    was, now = (types.get(source, "").replace("torch.Tensor", "a tensor") for types in (tree.types, seen.types))
     if was and now and was != now:  # the tree names the type of everything that it looks at
         if was == "NoneType":
             yield Violation(source, "value", "None", facts.get((source, "value"), now), comment)

@@ -8,7 +8,7 @@ from shapelog.judging import judge
 from shapelog.layouts import follows_from_sizes, layout, same_order
 from shapelog.model import Compile
 from shapelog.payloads.guards import Place, place_of
-from shapelog.payloads.sources import dict_of_key, friendly, tensor_part
+from shapelog.payloads.sources import dict_of_key, friendly, is_below, tensor_part
 from shapelog.rules import RULES, Rule
 from shapelog.states import autocast_pair, state_value
 
@@ -39,6 +39,13 @@ class Cause:
     def rule(self) -> Rule:
         return RULES[self.codes[0]]
 
+    @property
+    def is_size(self) -> bool:
+        """Whether what changed is a size, or a stride that marking a size makes symbolic; an int is none."""
+        if self.codes[0] in ("SL102", "SL315") or not self.size_related:
+            return False
+        return self.prop.startswith(("size[", "stride[")) or (self.prop.startswith("shape ") and tensor_part(self.source) is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -51,7 +58,7 @@ class Explanation:
     @property
     def others(self) -> int:
         """How many causes are no sizes; an int that could be symbolic is none either."""
-        return sum(not (cause.size_related and cause.prop.startswith(("size[", "stride[", "shape "))) for cause in self.causes)
+        return sum(not cause.is_size for cause in self.causes)
 
 
 def explain(comparer: Comparer, entry: Compile, compile: Compile) -> Explanation:
@@ -91,6 +98,7 @@ def _without_consequences(
         names = comparer.expression(str(item.expected)).names if item.shape else ()
         if not any(".stride()[" in name for name in names):
             resized.update(name.split(".size()[")[0] for name in names)
+    changed = {comparer.spell(item.source) for item in violations if item.prop == "len"}
     died = any(item.prop == "lifetime" for item in violations)
     no_grad = any(item.prop in ("grad_mode", "global state") and "grad_mode" in (item.prop + str(item.expected)) for item in violations)
     autocast = any(item.prop.startswith("autocast") or "autocast" in str(item.expected) for item in violations if not item.source)
@@ -102,6 +110,7 @@ def _without_consequences(
             or (item.source in ranks and item.prop.startswith(("size[", "stride[")))
             or (item.prop.startswith("shape ") and _is_layout_of(item, resized, entry, compile, comparer))
             or (item.prop.startswith("shape ") and _is_about(item, {comparer.spell(source) for source in ranks}, comparer))
+            or (item.prop.startswith("shape ") and _lies_below(item, changed, comparer))
             or (died and item.prop in ("id", "type"))
             or (item.prop == "" and len(violations) > 1)  # PyTorch could not say what failed, and the facts do
             or (item.prop != "lifetime" and any(covers(other.source, item) for other in violations if other.prop == "lifetime"))
@@ -131,6 +140,11 @@ def _is_about(item: Violation, tensors: set[str], comparer: Comparer) -> bool:
     """Whether a failed guard speaks of a size or stride of one of these tensors."""
     names = comparer.expression(str(item.expected)).names
     return any(re.split(r"\.(?:size|stride)\(\)\[", name)[0] in tensors for name in names)
+
+
+def _lies_below(item: Violation, containers: set[str], comparer: Comparer) -> bool:
+    """Whether a failed guard speaks of an item of a container whose length changed: it belongs to the path for that length."""
+    return any(is_below(name, container) for name in comparer.expression(str(item.expected)).names for container in containers)
 
 
 def _replaces(item: Violation) -> bool:

@@ -119,13 +119,28 @@ def _judged_size(item: Violation, entry: Compile, compile: Compile) -> Judged:
             if 1 in (item.expected, item.actual)
             else "a size of 0 is"
         )
-        sentence += f"; {which} always compiled on its own"
+        sentence += f"; {which} always compiled on {'their' if which.startswith('sizes') else 'its'} own"
     own = f"{item.source}.size()[{dim}]"
     pinned = _specialization(entry, own) or _specialization(compile, own)
-    if pinned:
+    partner = _partner(item, entry, compile) if pinned else ""
+    if partner:
+        sentence += f"; the code ties it to {partner}, which is static: mark both"
+    elif pinned:
         codes.append(_specializer(pinned))
         sentence += f"; {_by_whom(pinned)} needs the exact size"
     return tuple(codes), sentence, True
+
+
+def _partner(item: Violation, entry: Compile, compile: Compile) -> str:
+    """Another dim that changed from and to the same sizes: the two are one in the code, and a static one pins the other."""
+    for before in entry.inputs:
+        after = described(compile, before.source)
+        if after is None or len(after.size) != len(before.size):
+            continue
+        for dim, sizes in enumerate(zip(before.size, after.size, strict=True)):
+            if sizes == (item.expected, item.actual) and (before.source, f"size[{dim}]") != item.key:
+                return f"{friendly(before.source)}.size[{dim}]"
+    return ""
 
 
 def _specialization(compile: Compile, source: str) -> Specialization | None:
@@ -233,6 +248,8 @@ def _judged_identity(item: Violation, name: str) -> Judged:
         return ("SL309",), f"{name.removesuffix('.__code__')} is another function than before: its code object differs", None
     if "function" in str(item.expected):
         return ("SL309",), f"{name} is another function than before", None
+    if "<enum " in str(item.expected):
+        return ("SL311",), f"{name} is another member of the enum {_short(str(item.expected))} than before", None
     ids = [integer(str(value)) for value in (item.expected, item.actual)]
     if ids[0] is not None and ids[1] is not None and abs(ids[0] - ids[1]) == _BOOL_DISTANCE:
         return ("SL311",), f"{name} changed between True and False", None
@@ -251,6 +268,8 @@ def _judged_value(item: Violation, name: str, entry: Compile, compile: Compile) 
     now = f"{after}" if after else "something else"
     if before == "an object":  # guarded by its id, in a version that does not write types: most often None
         return ("SL322",), f"{name} was None, or an object guarded by its identity, and is now {now}", None
+    if before == "not None":
+        return ("SL322",), f"{name} was not None and is now None", None
     if "None" in (before, after) and before != after:
         return ("SL322",), f"{name} was {before} and is now {now}", None
     if item.source.endswith(".training"):

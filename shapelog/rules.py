@@ -124,7 +124,12 @@ _ALL = (
     _rule("SL322", "none-or-value", _FINE, "two graphs are justified where the code branches on None; else pass a value each time"),
     _rule("SL399", "unexplained", Verdict.UNEXPLAINED, "record with TORCH_LOGS=recompiles_verbose as well: it names every failed guard"),
     _rule("SL401", "recompile-limit-hit", Verdict.LIMIT, "remove the causes above, or raise torch._dynamo.config.recompile_limit"),
-    _rule("SL402", "limit-near", _CODE, "one more recompile and this code runs eagerly"),
+    _rule(
+        "SL402",
+        "limit-near",
+        _CODE,
+        "remove the causes above, or raise torch._dynamo.config.recompile_limit, before this code runs eagerly",
+    ),
     _rule("SL403", "compile-failed", Verdict.FAILED, "see the error; until then this code runs eagerly or raises"),
     _rule("SL501", "graph-break", _CODE, "move what breaks the graph out of the compiled code"),
     _rule("SL502", "analysis-restart", _CODE, "each restart traces the code again from the start"),

@@ -1,5 +1,6 @@
 """What the whole trace tells: each recompile against its nearest entry, similar graphs, and what can be avoided."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -13,6 +14,8 @@ from shapelog.rules import RULES, Verdict, remedy_for
 _MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
 # From here on it pays to look for the facts that differ at all before comparing each compile with each earlier one.
 _MANY = 12
+# A size of 0 or 1 among those that a failed guard speaks of.
+_SMALL = re.compile(r"\.size\(\)\[\d+\] = [01](?:,|$)")
 _BLOCKED = frozenset(("SL104", "SL201", "SL202", "SL204"))
 
 
@@ -133,13 +136,16 @@ def _has_operations(compile: Compile) -> bool:
 
 
 def nearest(explanations: list[Explanation], compile: Compile) -> Explanation | None:
-    """Fewest causes that are no sizes, then a similar graph, then fewest size causes, then the most recently used."""
+    """Fewest causes that are no sizes, then a similar graph, then fewest causes that are not even ints, then fewest size causes, then
+    the most recently used.
+    """
     told = [item for item in explanations if item.causes]
     if not told:
         return None
 
-    def distance(item: Explanation) -> tuple[int, bool, int]:
-        return item.others, not similar(item.entry, compile), len({cause.axis for cause in item.causes})
+    def distance(item: Explanation) -> tuple[int, bool, int, int]:
+        hard = sum(not cause.size_related for cause in item.causes)
+        return item.others, not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes})
 
     return min(told, key=distance)
 
@@ -219,6 +225,8 @@ def _marking_serves(frame: Frame, item: Explanation, compile: Compile, comparer:
         cause.size_related and cause.codes[0] in _MARKABLE and not _BLOCKED & set(cause.codes) for cause in item.causes
     ):
         return False
+    if any(_SMALL.search(cause.after) for cause in item.causes):
+        return False  # a size of 0 or 1 has a graph of its own, marked or not
     if not (similar(item.entry, compile) or not (_has_operations(item.entry) or _has_operations(compile))):
         return False
     dynamic = [entry for entry in frame.entries if entry.is_dynamic and similar(entry, compile)]

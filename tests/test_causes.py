@@ -21,7 +21,7 @@ from lab import (
 )
 
 from shapelog.causes import Cause
-from shapelog.rules import RULES
+from shapelog.rules import RULES, Verdict
 
 TRUTH: dict[str, Any] = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
 SCORED = [
@@ -191,6 +191,62 @@ def test_another_order_of_strides_is_not_about_sizes() -> None:
     recompile = made.last()
     assert {cause.codes for cause in recompile.causes} == {("SL105",)}
     assert not recompile.size_related
+
+
+def test_another_order_of_strides_is_one_cause_with_both_layouts() -> None:
+    made = Recording().compile("0/0", tensor(size=(4, 8), stride=[8, 1])).compile("0/1", tensor(size=(4, 8), stride=[1, 4]))
+    cause = only(made)
+    assert (cause.axis, cause.before, cause.after) == ("x.stride", "(8, 1)", "(1, 4)")
+
+
+def test_a_stride_that_was_tied_to_a_size_does_not_become_free_by_marking() -> None:
+    """Rows one after the other, then every second row: a marked graph would still expect the product of the inner sizes."""
+    made = Recording().compile("0/0", tensor(size=(6, 4), stride=[4, 1])).compile("0/1", tensor(size=(6, 4), stride=[8, 1]))
+    assert only(made).codes == ("SL105",)
+    assert not made.last().size_related
+
+
+def test_a_size_that_a_static_partner_pins_is_told_to_be_marked_with_it() -> None:
+    first, second = (tensor("L['y']", (rows, 8)) for rows in (10, 12))
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "12"}
+    made = Recording().compile("0/0", tensor(), first)
+    made.compile("0/1", tensor(size=(12, 8)), second, symbols=(("s77", "12", "L['x'].size()[0]"),), specializations=(pinned,))
+    recompile = made.last()
+    assert recompile.codes == ("SL101",)
+    assert "the code ties it to y.size[0], which is static: mark both" in recompile.causes[0].sentence
+    assert recompile.verdict is Verdict.MARKING
+
+
+def test_a_guard_on_an_item_belongs_to_the_length_of_its_list() -> None:
+    lens = manager("L['n']", "LENGTH_CHECK: len(L['n']) == 2", type="list")
+    sums = tree(checked(), lens, shapes=(f"(L['n'][0] + L['n'][1]) == L['x'].size()[0]  {LINE}",))
+    more = tree(checked(), lens.replace("== 2", "== 3"), value("L['n'][0]", 3), value("L['n'][1]", 3))
+    made = Recording().compile("0/0", tensor(), guards=sums).compile("0/1", tensor(), guards=more)
+    assert made.last().codes == ("SL313",)
+
+
+def test_another_type_is_seen_where_only_the_entry_checks_it() -> None:
+    """A function in place of a partial object: its tree looks at the code, and names the type on the way."""
+    was = manager("L['fn']", "TYPE_MATCH: ___check_type_id(L['fn'], 94416112235136)", type="functools.partial")
+    now = manager("L['fn']", type="function")
+    made = Recording().compile("0/0", tensor(), guards=tree(checked(), was)).compile("0/1", tensor(), guards=tree(checked(), now))
+    cause = only(made)
+    assert (cause.codes, cause.before, cause.after) == (("SL310",), "functools.partial", "function")
+
+
+def test_a_guard_that_something_is_not_none() -> None:
+    made = Recording().compile("0/0", tensor()).compile("0/1", tensor(), reasons=(f"0/0: p.grad is not None  {LINE}",))
+    assert only(made).codes == ("SL322",)
+    assert only(made).sentence == "p.grad was not None and is now None"
+
+
+def test_an_enum_member_is_a_constant() -> None:
+    member = "ID_MATCH: ___check_obj_id(L['mode'], 140057847825888), type=<enum 'Mode'>"
+    was = manager("L['mode']", member).replace(", tag_safe", ", type=<enum 'Mode'>, tag_safe")
+    made = Recording().compile("0/0", tensor(), guards=tree(checked(), was))
+    made.compile("0/1", tensor(), guards=tree(checked(), was.replace("140057847825888", "140057847829999")))
+    assert only(made).codes == ("SL311",)
+    assert only(made).sentence == "mode is another member of the enum Mode than before"
 
 
 def test_another_rank_is_one_cause_and_its_sizes_follow() -> None:

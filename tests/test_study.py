@@ -124,6 +124,25 @@ def test_a_dynamic_graph_has_to_serve_both_calls() -> None:
     assert recompiles[1].codes == ("SL204",)
 
 
+def test_an_int_is_no_size_when_the_nearest_entry_is_looked_for() -> None:
+    """The entry with the same index and another length is nearer than the one with another index."""
+    made = Recording().compile("0/0", tensor(size=(3, 8)), guards=tree(checked(size=(3, 8)), value("L['i']", 0)))
+    made.compile("0/1", tensor(size=(5, 8)), guards=tree(checked(size=(5, 8)), value("L['i']", 1)))
+    made.compile("0/2", tensor(size=(5, 8)), guards=tree(checked(size=(5, 8)), value("L['i']", 0)))
+    recompile = made.last()
+    assert recompile.nearest is not None
+    assert recompile.nearest.label == "0/0"
+    assert recompile.codes == ("SL101",)
+
+
+def test_a_call_with_a_size_of_one_is_not_served_by_marking() -> None:
+    duck = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
+    guards = tree(checked(size=(None, 8)), checked("L['y']", (None, 8)), shapes=(duck,))
+    made = Recording().compile("0/0", tensor(), tensor("L['y']"), guards=guards, symbols=SYMBOL)
+    made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (1, 8)))
+    assert made.last().verdict is not Verdict.MARKING
+
+
 def test_an_equality_from_duck_sizing_does_not_speak_against_marking() -> None:
     made = Recording().compile("0/0", tensor(), tensor("L['y']"))
     made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (14, 8)))

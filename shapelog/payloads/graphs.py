@@ -19,6 +19,7 @@ _SIZE_CALL = re.compile(r"^(\w+)\.(?:size|stride|numel|dim|storage_offset)\(.*\)
 _NEUTRAL = frozenset(("slice", "None", "True", "False", "operator", "int", "float", "min", "max", "sum"))
 _ASSERTS = ("torch._check", "_assert_scalar", "sym_constrain_range", "torch.sym_", "_operator.")
 _NUMBERS = re.compile(r"[(\[]#(?:,#)*,?[)\]]")
+_NUMBER_ARGUMENT = re.compile(r",#(?=[,)])|(?<=\()#,")
 _KERNEL_INDEX = re.compile(r"\b(kernel_idx) = (\d+)")
 _KERNEL_NUMBER = re.compile(r",?'\w+':#")
 _KERNEL = re.compile(r"triton_kernel_wrapper_(?:mutation|functional)\(kernel_idx = (\d+)")
@@ -143,6 +144,8 @@ class _Normalizer:
         text = text.replace(" ", "").replace("torch.Size", "").replace(".size()", "#").replace(".shape", "#")
         while (shorter := _NUMBERS.sub("#", text)) != text:
             text = shorter
+        if "higher_order." in text:  # symbolic numbers are inputs of the inner graph too
+            text = _NUMBER_ARGUMENT.sub("", text)
         if "triton_kernel_wrapper" in text:  # an int is an argument while symbolic, and no argument once it is a constant
             text = _KERNEL_NUMBER.sub("", text)
         return text

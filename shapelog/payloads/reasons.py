@@ -139,7 +139,7 @@ def _classify(code: str) -> tuple[str, str, str, str, str]:
     if empty:
         return "length", empty["source"], "len", "0", ""
     value = _VALUE.match(code)
-    if value and value["operator"] == "is" and value["expected"] not in ("None", "True", "False", "Ellipsis"):
+    if value and value["operator"] == "is" and value["expected"] not in ("None", "not None", "True", "False", "Ellipsis"):
         return "aliasing", value["source"], "aliasing", value["expected"], ""
     if value:
         return "value", value["source"], "value", value["expected"].strip(), ""

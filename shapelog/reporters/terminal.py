@@ -197,6 +197,19 @@ def _recompile(page: Page, item: Recompile, indent: int) -> None:
         page.line(item.note, indent=indent + 2)
 
 
+def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
+    """From what to what the same property changed in the other recompiles of a group, where they differ from the first."""
+    said = {(cause.before, cause.after)}
+    found = []
+    for member in members:
+        for other in member.causes:
+            change = (other.before, other.after)
+            if other.axis == cause.axis and change not in said and all(change):
+                said.add(change)
+                found.append(f"{member.compile.label} {clean(other.before)} → {clean(other.after)}")
+    return ", ".join(found)
+
+
 def _not_sizes(page: Page, report: Report, options: Options) -> None:
     """Recompiles that have a cause marking cannot remove, those with the same causes in one frame together."""
     grouped: dict[tuple[int, tuple[tuple[str, str], ...]], list[Recompile]] = {}
@@ -220,6 +233,9 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
             page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 4)
             if _where(cause):
                 page.line((f"at {_where(cause)}", "dim"), indent=6)
+            changes = _other_changes(cause, members)
+            if changes:
+                page.line((f"and {shortened(changes, 2 * page.width)}", "dim"), indent=6)
             if alike:
                 names = ", ".join(clean(other.axis) for other in alike)
                 page.line((f"and {len(alike)} more of this kind: {shortened(names, 2 * page.width)}", "dim"), indent=6)
