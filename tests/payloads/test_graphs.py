@@ -208,6 +208,17 @@ def test_the_graph_inside_of_a_graph_counts_and_its_numbers_do_not() -> None:
     assert nested("l_x_ * 2").key == nested("l_x_ * 3").key
 
 
+def test_a_symbol_that_is_handed_to_an_inner_graph_does_not_count() -> None:
+    static = of(X, "l_x_ = L_x_", "wrap = torch.ops.higher_order.wrap(wrap_body_0, l_x_)", "return (wrap,)")
+    dynamic = of(
+        's77: "Sym(s77)", L_x_: "f32[s77, 8][8, 1]cpu"',
+        "l_x_ = L_x_",
+        "wrap = torch.ops.higher_order.wrap(wrap_body_0, s77, l_x_)",
+        "return (wrap,)",
+    )
+    assert static.key == dynamic.key != ""
+
+
 def test_the_inputs_are_those_of_the_outer_graph() -> None:
     assert nested("torch.relu(l_x_)").placeholders == (Placeholder("L_x_", "f32[10, 8][8, 1]cpu"),)
 
