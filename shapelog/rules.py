@@ -131,8 +131,6 @@ _ALL = (
         "remove the causes above, or raise torch._dynamo.config.recompile_limit, before this code runs eagerly",
     ),
     _rule("SL403", "compile-failed", Verdict.FAILED, "see the error; until then this code runs eagerly or raises"),
-    _rule("SL501", "graph-break", _CODE, "move what breaks the graph out of the compiled code"),
-    _rule("SL502", "analysis-restart", _CODE, "each restart traces the code again from the start"),
     _rule("SL901", "trace-cut-off", Verdict.TRACE, "the last compile may lack its graph, guards or times"),
     _rule("SL902", "payload-damaged", Verdict.TRACE, "what this payload says (a graph, guards, reasons) is used with care, or missing"),
     _rule("SL903", "record-unreadable", Verdict.TRACE, "the compile it belongs to may lack a fact, so its cause may be incomplete"),
@@ -141,7 +139,6 @@ _ALL = (
     _rule("SL906", "records-outside-compiles", Verdict.TRACE, "they belong to no compile id, so they explain no recompile"),
     _rule("SL907", "foreign-file", Verdict.TRACE, "nothing of this file is in the report"),
     _rule("SL908", "analysis-failed", Verdict.TRACE, "a part of the report is missing; the rest stands (--debug raises the error)"),
-    _rule("SL601", "repeated-graph", _CODE, "compile the repeated block once (regional compilation)"),
 )
 
 RULES = {rule.code: rule for rule in _ALL}
