@@ -173,12 +173,9 @@ class Reader:
                     and announced is (line_end < stop - 1)
                     and (kind != b"chromium_event" or data[line_end + 1 : line_end + 32] != _AUTOMATIC)
                 ):
-                    tally = tallies.get(label)
-                    if tally is None:
-                        tallies[label] = [1, stop - start, 0]
-                    else:
-                        tally[0] += 1
-                        tally[1] += stop - start
+                    tally = tallies.get(label) or tallies.setdefault(label, [0, 0, 0])
+                    tally[0] += 1
+                    tally[1] += stop - start
                     start, head = stop, following
                     continue
             number = _LABEL_NUMBERS.get(label, -1)
@@ -208,12 +205,9 @@ class Reader:
             payload = Span(line_end + 1, stop, digest)
         else:
             return None
-        tally = tallies.get(label)
-        if tally is None:
-            tallies[label] = [1, stop - start, 1]
-        else:
-            tally[0] += 1
-            tally[1] += stop - start
+        tally = tallies.get(label) or tallies.setdefault(label, [0, 0, 1])
+        tally[0] += 1
+        tally[1] += stop - start
         return Entry(kind, header, process, start, payload)
 
     def _settle(self, tallies: Tallies) -> None:
