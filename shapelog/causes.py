@@ -44,7 +44,9 @@ class Cause:
         """Whether what changed is a size, or a stride that marking a size makes symbolic; an int is none."""
         if self.codes[0] in ("SL102", "SL315") or not self.size_related:
             return False
-        return self.prop.startswith(("size[", "stride[")) or (self.prop.startswith("shape ") and tensor_part(self.source) is not None)
+        return self.prop.startswith(("size[", "stride[", "duck")) or (
+            self.prop.startswith("shape ") and tensor_part(self.source) is not None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,11 @@ def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer
         axis, prop = f"{friendly(source)}.stride", "stride"
         before, after = (str(tuple(found[1])) if found else text for found, text in zip(layouts, (before, after), strict=True))
         sentence = f"the memory layout of {friendly(source)} changed (transposed, channels last, or a view): strides {before}, now {after}"
+    if codes[0] == "SL103" and item.shape:
+        pair = [name for name in comparer.expression(item.shape.expression).names if tensor_part(name)]
+        numbers = comparer.observe(compile).numbers
+        axis, prop = " and ".join(_axis(name, "shape ") for name in pair), "duck shape"
+        before, after = "equal", " and ".join(str(numbers.get(name, "?")) for name in pair)
     if item.prop == "global state":  # before torch 2.13 only the names of what changed are recorded
         return Cause(codes, source, prop, ", ".join(before.split()), "", "", bool(size_related), sentence, place, True)
     return Cause(

@@ -14,8 +14,8 @@ from shapelog.rules import RULES, Verdict, remedy_for
 _MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
 # From here on it pays to look for the facts that differ at all before comparing each compile with each earlier one.
 _MANY = 12
-# A size of 0 or 1 among those that a failed guard speaks of.
-_SMALL = re.compile(r"\.size\(\)\[\d+\] = [01](?:,|$)")
+# A size of 0 or 1 among those that a failed guard speaks of: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
+_SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
 _BLOCKED = frozenset(("SL104", "SL201", "SL202", "SL204"))
 
 
@@ -225,7 +225,7 @@ def _marking_serves(frame: Frame, item: Explanation, compile: Compile, comparer:
         cause.size_related and cause.codes[0] in _MARKABLE and not _BLOCKED & set(cause.codes) for cause in item.causes
     ):
         return False
-    if any(_SMALL.search(cause.after) for cause in item.causes):
+    if any(cause.is_size and _SMALL.search(cause.after) for cause in item.causes):
         return False  # a size of 0 or 1 has a graph of its own, marked or not
     if not (similar(item.entry, compile) or not (_has_operations(item.entry) or _has_operations(compile))):
         return False
