@@ -8,7 +8,7 @@ from shapelog.judging import judge
 from shapelog.layouts import follows_from_sizes, layout, same_order
 from shapelog.model import Compile
 from shapelog.payloads.guards import Place, place_of
-from shapelog.payloads.sources import dict_of_key, friendly, is_below, tensor_part
+from shapelog.payloads.sources import dict_of_key, friendly, is_below, is_library, tensor_part
 from shapelog.rules import RULES, Rule
 from shapelog.states import autocast_pair, state_value
 
@@ -199,7 +199,7 @@ def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer
     owner = dict_of_key(item.source)
     source = item.source if owner is None else owner
     codes, sentence, size_related = judge(item, owner is not None, source, entry, compile, comparer)
-    place = (item.reason.place if item.reason else None) or place_of(item.comment)
+    place = _place(item, compile)
     prop = "keys" if codes[0] == "SL314" and (owner or item.prop.startswith("has ")) else item.prop
     before, after = _shown(item)
     axis = _axis(source, prop)
@@ -229,6 +229,21 @@ def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer
         place=place,
         named_by_pytorch=item.reason is not None,
     )
+
+
+def _place(item: Violation, compile: Compile) -> Place | None:
+    """The user's line: from the reason's stack, else from that of the symbol that the size became, else as the guard's comment has it,
+    which may be a line of a library.
+    """
+    found = (item.reason.place if item.reason else None) or place_of(item.comment)
+    if found is not None and not is_library(found.file):
+        return found
+    part = f"{item.source}.size()[{item.prop[5:-1]}]" if item.prop.startswith("size[") else item.source
+    symbol = next((symbol for symbol in compile.symbols if symbol.source == part), None)
+    for frame in reversed(symbol.user_stack.frames if symbol else ()):
+        if not is_library(frame.file):
+            return Place(frame.file, frame.line, frame.name, frame.code)
+    return found
 
 
 def _shown(item: Violation) -> tuple[str, str]:

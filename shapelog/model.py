@@ -15,6 +15,7 @@ from shapelog.payloads import graphs, guards
 from shapelog.payloads.graphs import Graph
 from shapelog.payloads.guards import GuardTree
 from shapelog.payloads.reasons import Reason
+from shapelog.payloads.sources import is_library as in_library
 from shapelog.records import AutomaticDynamic, Config, GuardAdded, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.scan import Reader, Span
 
@@ -150,7 +151,6 @@ class Compile:
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
 _CALLEES = ("L['self']", "L['fn']", "L['func']", "L['args'][0]")
-_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,7 +203,7 @@ class Frame:
     def caller(self, compile: Compile) -> StackFrame | None:
         """The user's line that called this code when ``compile`` was made, None if the stack holds library code alone."""
         own = (self.file, self.line, self.name)
-        callers = [item for item in compile.stack.frames if (item.file, item.line, item.name) != own and not _LIBRARY.search(item.file)]
+        callers = [item for item in compile.stack.frames if (item.file, item.line, item.name) != own and not in_library(item.file)]
         return callers[-1] if callers else None
 
     @property
@@ -214,7 +214,7 @@ class Frame:
     @property
     def is_library(self) -> bool:
         """Whether the code itself lies in torch or an installed package, so that its user knows it by the caller."""
-        return bool(_LIBRARY.search(self.file))
+        return in_library(self.file)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,7 @@ from lab import (
     Recording,
     analyzed,
     checked,
+    graph,
     manager,
     recompile_of,
     state,
@@ -247,6 +248,24 @@ def test_an_enum_member_is_a_constant() -> None:
     made.compile("0/1", tensor(), guards=tree(checked(), was.replace("140057847825888", "140057847829999")))
     assert only(made).codes == ("SL311",)
     assert only(made).sentence == "mode is another member of the enum Mode than before"
+
+
+def test_the_line_is_the_users_where_a_library_stands_in_the_guard() -> None:
+    """The guard on an input names the line of nn.Linear; the symbol that its size became knows who called that."""
+    stack = [
+        {"line": 8, "name": "forward", "filename": 0, "loc": "return self.lin(x)"},
+        {"line": 134, "name": "forward", "filename": 1, "loc": "return F.linear(input, self.weight, self.bias)"},
+    ]
+    made = Recording().compile(
+        "0/0", tensor(), guards=tree(checked()).replace("app/model.py:6 in f", "nn/modules/linear.py:134 in forward")
+    )
+    made.record("str", ["/opt/python3.11/lib/python3.11/site-packages/torch/nn/modules/linear.py", 1])
+    made.record("dynamo_start", {"stack": []}, "0/1")
+    symbol = {"symbol": "s77", "val": "12", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": stack, "stack": []}
+    made.record("create_symbol", symbol, "0/1")
+    made.compile("0/1", tensor(size=(12, 8)), is_started=False, guards=tree(checked(size=(None, 8))), code=graph())
+    (cause,) = made.last().causes
+    assert (str(cause.place), cause.place and cause.place.code) == ("/srv/ml/app/model.py:8", "return self.lin(x)")
 
 
 def test_another_rank_is_one_cause_and_its_sizes_follow() -> None:

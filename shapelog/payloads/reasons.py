@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from shapelog.payloads.guards import HINT, Place, place_of, split_comment
+from shapelog.payloads.sources import is_library
 
 _ENTRY = re.compile(r"^((?:!\d+/)?\d+/\d+): ?", re.S)
 _STACK = "\nUser stack trace:"
@@ -147,9 +148,9 @@ def _classify(code: str) -> tuple[str, str, str, str, str]:
 
 
 def _stack_place(trace: str) -> Place | None:
-    """The innermost line of the ``User stack trace:`` that torch 2.13 and later add."""
+    """The innermost line of the user in the ``User stack trace:`` that torch 2.13 and later add; of a library where there is no other."""
     frames = _FRAME.findall(trace)
     if not frames:
         return None
-    file, line, name, code = frames[-1]
+    file, line, name, code = next((frame for frame in reversed(frames) if not is_library(frame[0])), frames[-1])
     return Place(file, int(line), name, code.strip())

@@ -9,7 +9,14 @@ _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d+)\]$", re.S)
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
+_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>")
+_SHORTENED = ("nn/", "optim/", "_library/", "_dynamo/", "_functorch/", "_higher_order_ops/", "torch/", "transformers/", "diffusers/")
 _NOT_NAME = re.compile(r"[^a-zA-Z0-9]+")
+
+
+def is_library(file: str) -> bool:
+    """Whether a file belongs to torch, another installed package or Python itself; guard comments shorten its path."""
+    return bool(_LIBRARY.search(file)) or file.startswith(_SHORTENED)
 
 
 def strip(text: str) -> str:
