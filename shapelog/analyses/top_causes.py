@@ -14,12 +14,14 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
     members: dict[tuple[str, str, str], list[Recompile]] = {}
     variants: dict[tuple[str, str, str], set[str]] = {}
     for recompile in study.recompiles:
-        keys = {(cause.rule.code, cause.rule.name, fold(cause.axis)): cause for cause in recompile.causes}
-        for key, cause in keys.items():
+        axes: dict[tuple[str, str, str], set[str]] = {}
+        for cause in recompile.causes:
+            axes.setdefault((cause.rule.code, cause.rule.name, fold(cause.axis)), set()).add(cause.axis)
+        for key, names in axes.items():
             # A recompile with several causes is shared among them, so that the column adds up to what recompiles cost.
-            seconds[key] = seconds.get(key, 0.0) + recompile.compile.seconds / len(keys)
+            seconds[key] = seconds.get(key, 0.0) + recompile.compile.seconds / len(axes)
             members.setdefault(key, []).append(recompile)
-            variants.setdefault(key, set()).add(cause.axis)
+            variants.setdefault(key, set()).update(names)
     rows = []
     for key in sorted(seconds, key=lambda key: (-seconds[key], -len(members[key]), key)):
         code, name, axis = key

@@ -72,6 +72,11 @@ def test_two_dims_of_one_tensor_are_variants_of_one_cause() -> None:
     assert row[2:4] == ("x.size[$] (2 variants)", 2)
 
 
+def test_two_dims_that_changed_in_one_recompile_are_variants_of_one_cause() -> None:
+    made = Recording().compile("0/0", tensor(size=(4, 6))).compile("0/1", tensor(size=(5, 7)), seconds=2.0)
+    assert rows(made) == [("SL101", "size-varies", "x.size[$] (2 variants)", 1, 2.0)]
+
+
 def test_an_object_that_changed_is_named_by_its_axis() -> None:
     trees = [tree(checked(), manager("L['xs']", f"LENGTH_CHECK: len(L['xs']) == {number}", type="list")) for number in (2, 3)]
     made = Recording().compile("0/0", tensor(), guards=trees[0]).compile("0/1", tensor(), guards=trees[1])
