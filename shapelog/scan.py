@@ -302,6 +302,7 @@ class Reader:
             self.text(span, start)  # a file that was cut off at the end of a line shows it here alone
         elif stop == self.trace.size and not self._is_whole(span):
             self.ledger.add(start, "cut-off", f"the file ends inside the payload of this record ({name})", severity=DATA_LOSS)
+            self._mismatched.add(span.start)
         elif self.strict:
             self.text(span, start)
         return span

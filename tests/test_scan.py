@@ -243,8 +243,11 @@ def test_a_file_that_ends_inside_a_payload_is_cut_off_and_the_record_still_count
     start = len(record) - len(make.block(payload))
     for end in range(start + 1, len(record) - 1):
         if record[end - 1 : end] != b"\n":
-            reader, _, problems = read(GOOD + record[:end])
-            assert [(problem.code, problem.line) for problem in problems] == [("cut-off", 2)], record[start:end]
+            reader, entries, _ = read(GOOD + record[:end])
+            for entry in entries:
+                if entry.payload is not None:
+                    reader.text(entry.payload, entry.offset)
+            assert [(problem.code, problem.line) for problem in reader.problems()] == [("cut-off", 2)], record[start:end]
             assert reader.ledger.records == {"compilation_metrics": 1, kind: 1}
 
 
