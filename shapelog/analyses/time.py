@@ -8,7 +8,7 @@ from shapelog.model import Compile
 from shapelog.records import Metrics
 from shapelog.study import Study
 
-_PHASES = ("Dynamo", "AOTAutograd", "Inductor", "code generation", "backward", "all")
+_PHASES = ("Dynamo", "AOTAutograd", "Inductor", "code generation", "backend", "backward", "all")
 
 
 def analyze(study: Study) -> Iterator[Finding | Table]:
@@ -45,6 +45,9 @@ def _phases(compiles: Iterable[Compile]) -> dict[str, float]:
 
 def _add_backend(total: dict[str, float], metrics: Metrics, inner: float) -> None:
     inductor, codegen = metrics.inductor or 0.0, metrics.codegen or 0.0
+    if metrics.aot is None and metrics.inductor is None:  # eager, or one that does not tell its phases
+        total["backend"] += inner
+        return
     total["AOTAutograd"] += max(0.0, inner - inductor)
     total["Inductor"] += max(0.0, inductor - codegen)
     total["code generation"] += codegen
