@@ -15,7 +15,7 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
         known = {item.reason for item in compile.breaks}
         for item in compile.breaks:
             where = f"{item.place.file.rsplit('/', 1)[-1]}:{item.place.line}" if item.place else ""
-            words = f"{item.reason}: {item.explanation}" if item.explanation else item.reason
+            words = f"{item.reason.rstrip(' :')}: {item.explanation}" if item.explanation else item.reason
             breaks.setdefault((where, words), []).append(compile)
         for reason in compile.metrics.restart_reasons:
             first = _first_line(reason)

@@ -33,6 +33,11 @@ def test_a_graph_break_is_told_with_its_place(text: str, words: str) -> None:
     assert row[-1] == "0/0"
 
 
+def test_a_reason_that_ends_with_a_colon_gets_no_second_one() -> None:
+    table = tables(broken(NEW.replace("builtin operator\n", "builtin operator:\n", 1)))["graph_breaks"]
+    assert str(table.rows[0][1]).startswith("Failed to trace builtin operator: Dynamo does not know")
+
+
 def test_a_restart_that_a_graph_break_explains_is_not_told_again() -> None:
     found = tables(broken(NEW, restart_reasons=["Failed to trace builtin operator\n  more"], dynamo_time_before_restart_s=0.5))
     assert list(found) == ["graph_breaks"]
