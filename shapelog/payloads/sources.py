@@ -11,7 +11,6 @@ _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d+)\]$", re.S)
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
 _LIBRARY = re.compile(r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>")
 _SHORTENED = ("nn/", "optim/", "_library/", "_dynamo/", "_functorch/", "_higher_order_ops/", "torch/", "transformers/", "diffusers/")
-_NOT_NAME = re.compile(r"[^a-zA-Z0-9]+")
 
 
 def is_library(file: str) -> bool:
@@ -56,9 +55,3 @@ def tensor_part(source: str) -> tuple[str, str, int] | None:
     """(tensor, "size" or "stride", dim) of a symbol's source such as ``L['x'].size()[0]``, None for a plain int or float."""
     match = _TENSOR_PART.match(source)
     return (match[1], match[2], int(match[3])) if match else None
-
-
-def placeholder(source: str) -> str:
-    """The name that a graph input made of ``source`` bears. Lossy: ``L['a']['b']`` and ``L['a_b']`` share one."""
-    wrapped = _WRAPPER.match(source)
-    return _NOT_NAME.sub("_", wrapped[1] if wrapped else source)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shapelog.payloads.sources import friendly, is_below, placeholder, strip, tensor_part, unwrapped
+from shapelog.payloads.sources import friendly, is_below, strip, tensor_part, unwrapped
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,3 @@ def test_a_symbol_source_names_the_dim_of_a_tensor() -> None:
 @pytest.mark.parametrize("source", ["L['n']", "L['x'].storage_offset()", "L['x'].size()", "L['x'].size()[n]", ""])
 def test_any_other_source_names_no_dim(source: str) -> None:
     assert tensor_part(source) is None
-
-
-def test_a_placeholder_is_the_slug_of_its_source() -> None:
-    assert placeholder("L['self']._modules['lin']._parameters['weight']") == "L_self_modules_lin_parameters_weight_"
-    assert placeholder("___from_numpy(L['a'])") == "L_a_"
-
-
-def test_two_sources_may_share_a_placeholder() -> None:
-    assert placeholder("L['a']['b']") == placeholder("L['a_b']")
