@@ -109,7 +109,9 @@ def axes_of(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Comparer)
         members = causes[name]
         seen = dict.fromkeys(_seen(frame, members[0].source, members[0].prop, comparer))
         told = [value for cause in members for value in (cause.before, cause.after) if value and not cause.prop.startswith("shape ")]
-        yield members[0].source, name, tuple(seen if len(seen) > 1 else dict.fromkeys(told))
+        values = seen if len(seen) > 1 else dict.fromkeys(told)
+        is_nameless = members[0].prop == "id" and len(values) == 1  # one kind of object, of which the guards tell no more than ids
+        yield members[0].source, name, () if is_nameless else tuple(values)
 
 
 def _seen(frame: Frame, source: str, prop: str, comparer: Comparer) -> list[str]:

@@ -74,7 +74,10 @@ def counted(number: int, noun: str) -> str:
     """``1 entry``, ``2 entries``."""
     if number == 1:
         return f"1 {noun}"
-    return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}es" if noun.endswith("s") else f"{number} {noun}s"
+    for ending, plural in (("y", "ies"), ("ss", "sses"), ("is", "es")):
+        if noun.endswith(ending):
+            return f"{number} {noun.removesuffix(ending)}{plural}"
+    return f"{number} {noun}s"
 
 
 class Page:

@@ -60,6 +60,7 @@ def test_seconds_have_two_or_three_figures(value: float, shown: str) -> None:
         (0, "rank", "0 ranks"),
         (3, "process", "3 processes"),
         (1, "process", "1 process"),
+        (2, "more axis", "2 more axes"),
     ],
 )
 def test_things_are_counted_in_english(number: int, noun: str, words: str) -> None:
