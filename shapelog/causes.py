@@ -40,6 +40,11 @@ class Cause:
         return RULES[self.codes[0]]
 
     @property
+    def helping(self) -> Rule:
+        """The rule whose remedy holds. The last code of a size says why marking it alone is not enough."""
+        return RULES[self.codes[-1]] if self.size_related else self.rule
+
+    @property
     def is_size(self) -> bool:
         """Whether what changed is a size, or a stride that marking a size makes symbolic; an int is none."""
         if self.codes[0] in ("SL102", "SL315") or not self.size_related:

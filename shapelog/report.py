@@ -46,12 +46,16 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A property that took more than one value among the compiles of a frame, in order of appearance; codes say what it caused."""
+    """A property that took more than one value among the compiles of a frame, in order of appearance.
+
+    ``rules`` say what it caused, ``helping`` those of them whose remedy holds.
+    """
 
     name: str
     source: str
     values: tuple[str, ...]
     rules: tuple[Rule, ...]
+    helping: tuple[Rule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +153,13 @@ def _seconds(recompiles: tuple[Recompile, ...], verdict: Verdict) -> float:
 
 def _frame_report(frame: Frame, studied: Study) -> FrameReport:
     recompiles = studied.of_frame(frame)
-    rules: dict[str, list[Rule]] = {}
-    for item in recompiles:
-        for cause in item.causes:
-            known = rules.setdefault(cause.axis, [])
-            known.extend(RULES[code] for code in cause.codes if RULES[code] not in known)
+    rules: dict[str, dict[Rule, None]] = {}
+    helping: dict[str, dict[Rule, None]] = {}
+    for cause in (cause for item in recompiles for cause in item.causes):
+        rules.setdefault(cause.axis, {}).update(dict.fromkeys(RULES[code] for code in cause.codes))
+        helping.setdefault(cause.axis, {})[cause.helping] = None
     axes = tuple(
-        Axis(name, source, values, tuple(rules.get(name, ())))
+        Axis(name, source, values, tuple(rules[name]), tuple(helping[name]))
         for source, name, values in (axes_of(frame, recompiles, studied.comparer) if recompiles else ())
     )
     return FrameReport(
@@ -335,7 +339,7 @@ def cause_data(cause: Cause, lists_sources: bool) -> dict[str, Any]:
         "after": cause.after or None,
         "size_related": cause.size_related,
         "sentence": cause.sentence,
-        "remedy": remedy_for(cause.rule, lists_sources),
+        "remedy": remedy_for(cause.helping, lists_sources),
         "place": str(cause.place) if cause.place else None,
         "code_line": (cause.place.code or None) if cause.place else None,
         "named_by_pytorch": cause.named_by_pytorch,

@@ -263,4 +263,4 @@ def _group(members: list[Compile]) -> Group:
 def remedy(recompile: Recompile, lists_sources: bool) -> str:
     """What helps against the first cause that is not about sizes, else against the first, in the torch version at hand."""
     ordered = sorted(recompile.causes, key=lambda cause: cause.size_related)
-    return remedy_for(ordered[0].rule if ordered else RULES["SL399"], lists_sources)
+    return remedy_for(ordered[0].helping if ordered else RULES["SL399"], lists_sources)

@@ -23,6 +23,7 @@ from lab import (
 
 from shapelog.causes import Cause
 from shapelog.rules import RULES, Verdict
+from shapelog.study import remedy
 
 TRUTH: dict[str, Any] = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
 SCORED = [
@@ -172,6 +173,10 @@ def test_a_pinned_size_names_the_one_who_pinned_it() -> None:
     for stack, code in ((user, "SL201"), ({"user_stack": []}, "SL202")):
         made = Recording().compile("0/0", tensor(), specializations=({**pinned, **stack},)).compile("0/1", tensor(size=(12, 8)))
         assert only(made).codes == ("SL101", code)
+        assert only(made).helping.code == code
+        assert remedy(made.last(), True) == RULES[code].remedy
+        (axis,) = made.report().frames[0].axes
+        assert ([rule.code for rule in axis.rules], [rule.code for rule in axis.helping]) == (["SL101", code], [code])
 
 
 def test_a_parameter_bears_a_second_code() -> None:

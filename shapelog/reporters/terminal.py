@@ -53,7 +53,7 @@ def _first(items: Sequence[_T], limit: int) -> tuple[Sequence[_T], int]:
 
 def _more(page: Page, left: int, what: str, indent: int = 2) -> None:
     if left:
-        page.line((f"… {left} more {what}, shown with --limit 0", "dim"), indent=indent)
+        page.line((f"… {counted(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
 
 
 def _verdict(page: Page, report: Report) -> None:
@@ -145,7 +145,7 @@ def _frames(page: Page, report: Report, options: Options) -> None:
         if options.verbose:
             for entry in item.recompiles:
                 _recompile(page, entry, 4)
-    _more(page, left, "frames")
+    _more(page, left, "frame")
 
 
 def _notes(page: Page, item: FrameReport) -> None:
@@ -168,11 +168,11 @@ def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: boo
         room = max(12, page.width - 6 - width - len(codes) - 6)
         values = shortened(" ".join(clean(value) for value in axis.values), room)
         page.text(Text.assemble((f"{name:<{width}}", "bold cyan"), f"  {values}", (f"  {codes}", "dim")), 6)
-        for rule in axis.rules:
+        for rule in axis.helping:
             if rule.code not in said:
                 said.add(rule.code)
                 page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, lists_sources)}"), 8)
-    _more(page, left, "axes", 6)
+    _more(page, left, "axis", 6)
 
 
 def _where(cause: Cause) -> str:
@@ -247,7 +247,7 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
         if help_text not in said:
             page.line(f"→ {help_text}", indent=4)
         said.add(help_text)
-    _more(page, left, "kinds")
+    _more(page, left, "kind")
 
 
 def _cell(value: Cell) -> str:
@@ -272,7 +272,7 @@ def _table(page: Page, table: Table, options: Options) -> None:
         [column.is_number for column in table.columns],
         [column.is_wide for column in table.columns],
     )
-    _more(page, left, "rows")
+    _more(page, left, "row")
     if table.note:
         page.line((table.note, "dim"), indent=2)
 
@@ -298,7 +298,7 @@ def _groups(page: Page, report: Report, options: Options) -> None:
         elif len(group.dynamic) == 0:
             text.append("  never became dynamic", style="dim")
         page.text(text, 2)
-    _more(page, left, "groups")
+    _more(page, left, "group")
 
 
 def _group_cost(group: Group) -> tuple[float, int]:
@@ -323,7 +323,7 @@ def _findings(page: Page, report: Report, title: str, codes: Iterable[str], opti
         place = item.place.rsplit("/", 1)[-1] if item.place else ""
         page.line((" · ".join(part for part in (item.compile, place, details) if part), "dim"), indent=4)
         page.line(f"→ {item.rule.remedy}", indent=4)
-    _more(page, left, "of these")
+    _more(page, left, "finding")
 
 
 def _health(page: Page, report: Report, options: Options) -> None:
@@ -333,7 +333,7 @@ def _health(page: Page, report: Report, options: Options) -> None:
     unreadable = sum(book.unreadable_bytes for book in report.accounts)
     verified = sum(book.payloads_verified for book in report.accounts)
     lost = f", {unreadable} bytes unreadable" if unreadable else ", every byte accounted for"
-    page.line(f"{records} records, {size} bytes{lost}; {counted(verified, 'payload')} read and verified", indent=2)
+    page.line(f"{records} records, {size} bytes{lost}; {counted(verified, 'payload')} read and checked", indent=2)
     for note in report.trace.notes:
         page.line((note, "dim"), indent=2)
     unknown: dict[str, int] = {}
@@ -361,7 +361,7 @@ def _health(page: Page, report: Report, options: Options) -> None:
         if rule.code not in said:
             page.line((rule.remedy, "dim"), indent=4)
         said.add(rule.code)
-    _more(page, left, "problems")
+    _more(page, left, "problem")
     if options.verbose:
         for book in report.accounts:
             kinds = sorted(book.records, key=lambda name: -book.sizes.get(name, 0))

@@ -69,7 +69,7 @@ def _why(page: Page, story: Story) -> None:
         indent=2,
     )
     for index, cause in enumerate(item.causes):
-        is_last = all(other.codes[0] != cause.codes[0] for other in item.causes[index + 1 :])
+        is_last = all(other.helping != cause.helping for other in item.causes[index + 1 :])
         _cause(page, cause, is_last, story.trace.lists_sources)
     if item.note:
         page.line(item.note, indent=2)
@@ -88,7 +88,7 @@ def _cause(page: Page, cause: Cause, is_last_of_kind: bool, lists_sources: bool)
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
     if is_last_of_kind:
-        page.line(f"→ {remedy_for(cause.rule, lists_sources)}", indent=4)
+        page.line(f"→ {remedy_for(cause.helping, lists_sources)}", indent=4)
 
 
 def _other(page: Page, other: Explanation) -> None:
