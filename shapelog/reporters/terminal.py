@@ -166,8 +166,9 @@ def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: boo
         name = shortened(clean(axis.name), width)
         codes = " ".join(rule.code for rule in axis.rules)
         room = max(12, page.width - 6 - width - len(codes) - 6)
-        values = shortened(" ".join(clean(value) for value in axis.values), room)
-        page.text(Text.assemble((f"{name:<{width}}", "bold cyan"), f"  {values}", (f"  {codes}", "dim")), 6)
+        gap = ", " if any(" " in value for value in axis.values) else " "
+        values = shortened(gap.join(clean(value) for value in axis.values), room)
+        page.text(Text.assemble((f"{name:<{width}}", "bold cyan"), f"  {values}" if values else "", (f"  {codes}", "dim")), 6)
         for rule in axis.helping:
             if rule.code not in said:
                 said.add(rule.code)
