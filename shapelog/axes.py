@@ -83,6 +83,7 @@ class Comparer:
     explained: dict[tuple[object, ...], object] = field(default_factory=dict)
     reasons: dict[int, dict[str, tuple[Reason, ...]]] = field(default_factory=dict)
     focused: dict[int, tuple[tuple[tuple[str, str], Fact], ...]] = field(default_factory=dict)
+    strangers: dict[tuple[object, ...], Compile] = field(default_factory=dict)
 
     def observe(self, compile: Compile) -> Observation:
         key = self.signature(compile)
@@ -229,7 +230,8 @@ class Comparer:
                 if shape.expression == reason.code or strip(shape.expression) == reason.code:
                     return self._shape_violation(shape, seen, reason)
             return self._shape_violation(ShapeGuard(reason.code, reason.comment), seen, reason)
-        source = self._unstripped(entry, tree, reason.source)
+        owner = entry if tree else compile  # an entry without guards: this compile looked at the same sources
+        source = self._unstripped(owner, owner.guards, reason.source)
         actual: Fact = seen.facts.get((source, reason.prop), UNKNOWN)
         if reason.family in ("size", "stride", "rank"):
             return Violation(source, reason.prop, int(reason.expected), int(reason.actual), reason.comment, reason=reason)

@@ -8,7 +8,7 @@ from typing import Any
 from shapelog import records
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
 from shapelog.ids import CompileId
-from shapelog.model import Compile, Frame, GraphBreak, Outcome, Payloads, Rank, Trace
+from shapelog.model import CodeStateRecord, Compile, Frame, GraphBreak, Outcome, Payloads, Rank, Trace
 from shapelog.payloads import reasons as reason_text
 from shapelog.payloads.exprs import integer
 from shapelog.records import Config, Input, Metrics, Stack, StackFrame
@@ -54,7 +54,7 @@ class Draft:
     graph_span: Span | None = None
     guards_span: Span | None = None
     guards_are_list: bool = False
-    code_state_span: Span | None = None
+    code_states: list[tuple[str, Span]] = field(default_factory=list)
 
     def restart(self, attempt: int) -> None:
         """A new attempt repeats the records of the one before, so those are forgotten."""
@@ -104,7 +104,7 @@ class Draft:
             graph_span=self.graph_span,
             guards_span=self.guards_span,
             guards_are_list=self.guards_are_list,
-            code_state_span=self.code_state_span,
+            code_states=tuple(CodeStateRecord(name, str(self.id), span, payloads) for name, span in self.code_states),
         )
 
 
@@ -330,7 +330,8 @@ class Builder:
     def _artifact(self, draft: Draft, entry: Entry, process: Process) -> None:
         name = entry.header["artifact"]["name"]
         if name.endswith("_code_state"):
-            draft.code_state_span = entry.payload or draft.code_state_span
+            if entry.payload is not None:
+                draft.code_states.append((name.removesuffix("_code_state"), entry.payload))
         elif name.endswith(("_hit", "_miss", "_bypass")):
             draft.caches[name] = draft.caches.get(name, 0) + 1
         elif entry.payload is not None:

@@ -1,4 +1,4 @@
-"""Values that every layer names: compile ids, record kinds, rule codes."""
+"""Values that every layer names: compile ids, torch versions, record kinds."""
 
 import re
 from dataclasses import dataclass
@@ -33,6 +33,40 @@ def parse_compile_id(text: str) -> CompileId | None:
     autograd = int(match[1]) if match[1] and match[1] != "-" else None
     frame, number = (int(match[2]), int(match[3])) if match[2] else (-1, 0)
     return CompileId(frame, number, autograd, int(match[4] or 1))
+
+
+_VERSION = re.compile(r"\s*(\d{1,4})\.(\d{1,4})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TorchVersion:
+    """Major and minor version of PyTorch, and what it knows. Between measured versions the older one's rules hold."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+    def has(self, minor: int) -> bool:
+        """Whether it is torch 2.``minor`` or later."""
+        return (self.major, self.minor) >= (2, minor)
+
+    @property
+    def reads_sources(self) -> bool:
+        """Whether it reads TORCH_COMPILE_DYNAMIC_SOURCES."""
+        return self.has(8)
+
+    @property
+    def reads_dims(self) -> bool:
+        """Whether an entry of that list may end in ``:dim``."""
+        return self.has(13)
+
+
+def parse_version(text: str) -> TorchVersion | None:
+    """``2.13.0+cpu`` → 2.13, None for what begins with no version."""
+    match = _VERSION.match(text)
+    return TorchVersion(int(match[1]), int(match[2])) if match else None
 
 
 ENVELOPE_KEYS = frozenset(
@@ -72,6 +106,7 @@ USED_ARTIFACTS = frozenset(
         "get_remote_code_state",
         "put_remote_code_state",
         "get_extra_remote_code_state",
+        "put_extra_remote_code_state",
         "fx_graph_cache_hit",
         "fx_graph_cache_miss",
         "fx_graph_cache_bypass",

@@ -5,21 +5,39 @@ Payloads (guards, graphs) stay in the file until a question needs them, and each
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from shapelog.errors import Problem
-from shapelog.ids import CompileId
-from shapelog.payloads import graphs, guards
+from shapelog.ids import CompileId, TorchVersion, parse_version
+from shapelog.payloads import graphs, guards, pgo
 from shapelog.payloads.graphs import Graph
 from shapelog.payloads.guards import GuardTree
+from shapelog.payloads.pgo import CodeState
 from shapelog.payloads.reasons import Reason
 from shapelog.payloads.sources import is_library as in_library
 from shapelog.records import AutomaticDynamic, Config, GuardAdded, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.scan import Reader, Span
 
-__all__ = ["Compile", "Frame", "Input", "Metrics", "Outcome", "Payloads", "Rank", "Specialization", "Symbol", "Trace"]
+__all__ = [
+    "CodeStateRecord",
+    "Compile",
+    "Frame",
+    "Input",
+    "Metrics",
+    "Outcome",
+    "Payloads",
+    "Profile",
+    "Rank",
+    "Specialization",
+    "Symbol",
+    "Trace",
+]
+
+
+# What a trace without a version is taken for, by the builder's guess.
+_OLDEST = {"2.5 or older": 4, "2.6 or 2.7": 6, "2.8 or 2.9": 8, "2.6 to 2.9": 8}
 
 
 class Outcome(Enum):
@@ -39,6 +57,7 @@ class Payloads:
     reader: Reader
     trees: dict[str, GuardTree] = field(default_factory=dict)
     parsed_graphs: dict[str, Graph] = field(default_factory=dict)
+    code_states: dict[str, CodeState] = field(default_factory=dict)
     known_guards: guards.Known = field(default_factory=dict)
 
     def text(self, span: Span) -> str:
@@ -67,6 +86,44 @@ class Payloads:
         if found is None:
             found = self.parsed_graphs[key] = graphs.parse(self.text(span))
         return found
+
+    def code_state(self, span: Span) -> CodeState:
+        key = span.digest or f"@{span.start}"
+        found = self.code_states.get(key)
+        if found is None:
+            found = self.code_states[key] = pgo.parse(self.text(span))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodeStateRecord:
+    """What PGO knew when it read or wrote its state, always the whole of it.
+
+    ``name`` is ``get_local``, ``put_local``, ``get_remote``, ``put_remote`` or ``get_extra_remote``; ``compile`` the label of the
+    compile that it happened in.
+    """
+
+    name: str
+    compile: str
+    span: Span
+    payloads: Payloads = field(repr=False)
+
+    @property
+    def is_read(self) -> bool:
+        return self.name.startswith("get_")
+
+    @property
+    def storage(self) -> str:
+        """``local``, ``remote``, or ``extra remote``: that of another job, whose key the program gave."""
+        return self.name.partition("_")[2].replace("_", " ")
+
+    @property
+    def text(self) -> str:
+        return self.payloads.text(self.span)
+
+    @property
+    def state(self) -> CodeState:
+        return self.payloads.code_state(self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +171,7 @@ class Compile:
     graph_span: Span | None = None
     guards_span: Span | None = None
     guards_are_list: bool = False
-    code_state_span: Span | None = None
+    code_states: tuple[CodeStateRecord, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -138,11 +195,6 @@ class Compile:
         return self.payloads.text(self.guards_span) if self.payloads and self.guards_span else ""
 
     @property
-    def code_state(self) -> str:
-        """The last PGO state that this compile wrote, "" without."""
-        return self.payloads.text(self.code_state_span) if self.payloads and self.code_state_span else ""
-
-    @property
     def is_dynamic(self) -> bool:
         """Whether anything in it is symbolic."""
         return bool(self.symbols) or self.graph_is_symbolic
@@ -151,6 +203,12 @@ class Compile:
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
 _CALLEES = ("L['self']", "L['fn']", "L['func']", "L['args'][0]")
+
+
+def resumed_by(name: str) -> tuple[str, int] | None:
+    """(function, line) where code of that name goes on after a graph break, None for code that is a function by itself."""
+    found = _RESUMED.match(name)
+    return (found[1], int(found[2])) if found else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,9 +246,9 @@ class Frame:
         """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``, and the
         function itself for what resumes it after a graph break.
         """
-        resumed = _RESUMED.match(self.name)
+        resumed = resumed_by(self.name)
         if resumed:
-            return f"{resumed[1]} (resumed at line {resumed[2]})"
+            return f"{resumed[0]} (resumed at line {resumed[1]})"
         if self.name not in _WRAPPERS:
             return self.name or "unknown code"
         for compile in self.compiles:
@@ -224,6 +282,30 @@ class Rank:
     number: int | None
     process: int
     frames: tuple[Frame, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What PGO read and wrote in one process, in that order of time; at least one record."""
+
+    rank: int | None
+    process: int
+    records: tuple[CodeStateRecord, ...]
+
+    @property
+    def read(self) -> CodeStateRecord | None:
+        """What was known at the start, from an earlier run; None in a cold one (what is read after a reset is its own)."""
+        return self.records[0] if self.records[0].is_read else None
+
+    @property
+    def written(self) -> CodeStateRecord | None:
+        """What was written last, None if nothing new was learned."""
+        return next((record for record in reversed(self.records) if not record.is_read), None)
+
+    @property
+    def last(self) -> CodeStateRecord:
+        """What was known at the end."""
+        return self.records[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,12 +345,24 @@ class Trace:
         return tuple(frame for rank in self.ranks for frame in rank.frames)
 
     @property
+    def version(self) -> TorchVersion:
+        """Of PyTorch; without one in the trace the oldest that its records look like."""
+        return parse_version(self.torch_version) or TorchVersion(2, _OLDEST.get(self.version_guess, 4))
+
+    @property
     def lists_sources(self) -> bool:
-        """Whether this torch reads TORCH_COMPILE_DYNAMIC_SOURCES; it does from 2.8 on."""
-        version = re.match(r"(\d+)\.(\d+)", self.torch_version)
-        if version:
-            return (int(version[1]), int(version[2])) >= (2, 8)
-        return not self.version_guess.startswith(("2.5", "2.6 or"))
+        """Whether this torch reads TORCH_COMPILE_DYNAMIC_SOURCES."""
+        return self.version.reads_sources
+
+    @property
+    def code_states(self) -> tuple[Profile, ...]:
+        """What PGO knew in each process before and after, without those that neither read nor wrote a state."""
+        found = []
+        for rank in self.ranks:
+            records = [record for frame in rank.frames for compile in frame.compiles for record in compile.code_states]
+            if records:
+                found.append(Profile(rank.number, rank.process, tuple(sorted(records, key=lambda record: record.span.start))))
+        return tuple(found)
 
     @property
     def compiles(self) -> tuple[Compile, ...]:
@@ -295,3 +389,20 @@ class Trace:
             )
             for book in (reader.ledger for reader in self.readers)
         )
+
+
+def merged(traces: Sequence[Trace]) -> Trace:
+    """Several traces as one, their ranks side by side; under the oldest of their torch versions, whose rules hold for all."""
+    if len(traces) == 1:
+        return traces[0]
+    oldest = min(traces, key=lambda trace: trace.version)
+    return Trace(
+        name=", ".join(trace.name for trace in traces),
+        ranks=tuple(rank for trace in traces for rank in trace.ranks),
+        torch_version=oldest.torch_version,
+        version_guess=oldest.version_guess,
+        config=oldest.config,
+        notes=tuple(dict.fromkeys(note for trace in traces for note in trace.notes)),
+        readers=tuple(reader for trace in traces for reader in trace.readers),
+        build_problems=tuple(problem for trace in traces for problem in trace.build_problems),
+    )

@@ -32,10 +32,10 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
         for compile in frame.compiles:
             if compile.outcome is Outcome.FAILED:
                 metrics = compile.metrics
-                message = _message(metrics.fail_reason or compile.error)
+                why = message(metrics.fail_reason or compile.error)
                 marked = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
                 rule = RULES["SL203" if marked else "SL403"]
-                sentence = f"{frame.title} failed in {stage(compile)}: {message}"
+                sentence = f"{frame.title} failed in {stage(compile)}: {why}"
                 own = f"{frame.file}:{frame.line}" if frame.file else ""
                 place = f"{metrics.fail_file}:{metrics.fail_line}" if metrics.fail_file else own
                 yield Finding(rule, sentence, compile.label, place, (("type", metrics.fail_type),))
@@ -60,7 +60,8 @@ def stage(compile: Compile) -> str:
     return deepest[1] or _TYPES.get(kind, "the compiler")
 
 
-def _message(text: str) -> str:
+def message(text: str) -> str:
+    """The line of a failure's text that says what went wrong."""
     lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
     if not lines:
         return "no message was recorded"

@@ -10,6 +10,7 @@ from shapelog.errors import Problem
 from shapelog.findings import Cell, Finding, Table
 from shapelog.report import Axis, FrameReport, Report
 from shapelog.reporters import Options
+from shapelog.reporters.advice_head import headline, what_to_set
 from shapelog.reporters.drawing import COLORS, Page, clean, counted, seconds, shortened
 from shapelog.rules import RULES, Verdict, problem_rule, remedy_for
 from shapelog.shapes import ShapeCell, ShapeTable, State
@@ -33,6 +34,7 @@ def render(report: Report, options: Options) -> bytes:
                 _one_frame(page, report, item, options)
         return page.bytes()
     _verdict(page, report)
+    _advice(page, report)
     _frames(page, report, options)
     _not_sizes(page, report, options)
     _tables(page, report, options, ("top_causes",))
@@ -41,7 +43,7 @@ def render(report: Report, options: Options) -> bytes:
     _findings(page, report, "Limits", ("SL401", "SL402"), options)
     _tables(page, report, options, ("graph_breaks", "restarts"))
     _findings(page, report, "Failures", ("SL403", "SL203"), options)
-    _tables(page, report, options, ("time", "kernels"))
+    _tables(page, report, options, ("time", "kernels", "pgo"))
     _health(page, report, options)
     return page.bytes()
 
@@ -101,6 +103,19 @@ def _verdict(page: Page, report: Report) -> None:
         )
     if summary.failures:
         page.line((counted(summary.failures, "compile") + " failed", "bold red"), ", see Failures")
+
+
+def _advice(page: Page, report: Report) -> None:
+    """What to do first; the rest of it is another command's page."""
+    advice = report.advice
+    if advice is None or not report.summary.recompiles:
+        return
+    page.heading("What to do first", "shapelog suggest-dynamic tells why, how sure it is, and what it will not fix")
+    headline(page, advice, 2)
+    if advice.suggestions:
+        what_to_set(page, advice, 4)
+    for item in advice.left_out[:3]:
+        page.line(("left out ", "yellow"), f"{item.mark.source}: {item.reason}", indent=2)
 
 
 def _place(file: str, line: int) -> str:
@@ -267,15 +282,16 @@ def _tables(page: Page, report: Report, options: Options, names: Iterable[str]) 
 def _table(page: Page, table: Table, options: Options) -> None:
     page.heading(table.title)
     first, left = _first(table.rows, options.limit)
-    page.table(
-        [column.name for column in table.columns],
-        [[_cell(value) for value in row] for row in first],
-        [column.is_number for column in table.columns],
-        [column.is_wide for column in table.columns],
-    )
+    if first:
+        page.table(
+            [column.name for column in table.columns],
+            [[_cell(value) for value in row] for row in first],
+            [column.is_number for column in table.columns],
+            [column.is_wide for column in table.columns],
+        )
     _more(page, left, "row")
     if table.note:
-        page.line((table.note, "dim"), indent=2)
+        page.line((table.note if options.verbose else shortened(table.note, 6 * page.width), "dim"), indent=2)
 
 
 def _groups(page: Page, report: Report, options: Options) -> None:
