@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from shapelog.advice import Advice, advise
+from shapelog.advising import advice_data
 from shapelog.analyses import ANALYSES
 from shapelog.axes import Comparer
 from shapelog.causes import Cause
@@ -14,8 +16,8 @@ from shapelog.rules import RULES, Rule, Verdict, problem_rule, remedy_for
 from shapelog.shapes import ShapeTable, axes_of, shape_table
 from shapelog.study import Group, Recompile, Study, remedy, study
 
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: advice.
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Report:
     groups: tuple[Group, ...]
     findings: tuple[Finding, ...]
     tables: tuple[Table, ...]
+    advice: Advice | None
     problems: tuple[Problem, ...]
     accounts: tuple[Account, ...]
 
@@ -131,9 +134,21 @@ def analyze(trace: Trace, debug: bool = False) -> Report:
         groups=studied.groups,
         findings=tuple(findings),
         tables=tuple(tables),
+        advice=_advice(studied, failed, debug),
         problems=trace.problems + tuple(failed),
         accounts=trace.accounts,
     )
+
+
+def _advice(studied: Study, failed: list[Problem], debug: bool) -> Advice | None:
+    try:
+        return advise(studied)
+    except Exception as error:
+        if debug:
+            raise
+        text = f"the advice failed ({type(error).__name__}: {error}); the report stands without it"
+        failed.append(Problem("analysis-failed", text, studied.trace.name, severity=DATA_LOSS))
+        return None
 
 
 def _importance(item: FrameReport) -> tuple[float, ...]:
@@ -215,6 +230,7 @@ def as_data(report: Report) -> dict[str, Any]:
             "failures": summary.failures,
             "verdicts": [{"verdict": part.verdict.value, "count": part.count, "seconds": part.seconds} for part in summary.parts],
         },
+        "advice": advice_data(report.advice) if report.advice else None,
         "frames": [_frame_data(item) for item in report.frames],
         "recompiles": [recompile_data(item, trace.lists_sources) for item in report.recompiles],
         "similar_graphs": [[_label(member) for member in group.members] for group in report.groups],

@@ -12,10 +12,14 @@ from shapelog.ids import parse_compile_id
 from shapelog.model import Compile, Frame, Trace
 from shapelog.payloads.guards import Fact
 from shapelog.report import cause_data, recompile_data
-from shapelog.study import Group, Recompile, Study, candidates, similar, study
+from shapelog.serving import similar
+from shapelog.study import Group, Recompile, Study, candidates, study
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _DELETED = re.compile(r";  (?:\w+ = )+None$")
+
+# 1: first shape.
+FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,7 @@ def story_data(story: Story) -> dict[str, Any]:
     compile, frame = story.compile, story.frame
     return {
         "format": "shapelog story",
-        "format_version": 1,
+        "format_version": FORMAT_VERSION,
         "compile_id": compile.label,
         "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
         "called_at": _place(frame, compile),

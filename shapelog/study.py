@@ -1,22 +1,18 @@
 """What the whole trace tells: each recompile against its nearest entry, similar graphs, and what can be avoided."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from shapelog.axes import Comparer
 from shapelog.causes import Cause, Explanation, explain
 from shapelog.errors import DATA_LOSS, Problem
+from shapelog.ids import parse_compile_id
 from shapelog.model import Compile, Frame, Outcome, Trace
 from shapelog.rules import RULES, Verdict, remedy_for
+from shapelog.serving import BLOCKED, MARKABLE, can_serve, similar
 
-# Codes whose recompile a dynamic mark removes, and those that stand in its way.
-_MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
 # From here on it pays to look for the facts that differ at all before comparing each compile with each earlier one.
 _MANY = 12
-# A size of 0 or 1 among those that a failed guard speaks of: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
-_SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
-_BLOCKED = frozenset(("SL104", "SL201", "SL202", "SL204"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +101,13 @@ def _explained(frame: Frame, comparer: Comparer, has_reasons: bool) -> list[Reco
     if len(frame.compiles) > _MANY:
         comparer.focus(frame.compiles)
     for index, compile in enumerate(frame.compiles):
+        earlier = [entry for entry in frame.compiles[:index] if entry.outcome is Outcome.COMPILED]
+        strangers = [] if earlier else _strangers(frame.compiles[:index], compile, comparer)
+        if strangers:
+            found.append(_against_strangers(frame, compile, strangers, comparer))
+            continue
         if index == 0:
             continue
-        earlier = [entry for entry in frame.compiles[:index] if entry.outcome is Outcome.COMPILED]
         explanations = [explain(comparer, entry, compile) for entry in candidates(earlier, compile)]
         missing = _missing(compile, has_reasons)
         found.append(_recompile(frame, compile, missing, explanations, comparer))
@@ -121,18 +121,32 @@ def candidates(earlier: list[Compile], compile: Compile) -> list[Compile]:
     return list(dict.fromkeys(listed)) if listed else earlier[::-1]
 
 
-def similar(one: Compile, other: Compile) -> bool:
-    """Whether two compiles have similar graphs; a graph without operations is similar to none."""
-    if one.graph_span is None or other.graph_span is None:
-        return False
-    if one.graph_span.digest and one.graph_span.digest == other.graph_span.digest:
-        return _has_operations(one)
-    first, second = one.graph, other.graph
-    return bool(first and second and first.key and first.key == second.key)
+def _strangers(known: tuple[Compile, ...], compile: Compile, comparer: Comparer) -> list[Compile]:
+    """The entries that the reasons of a compile name and the trace does not hold: made before a recording began, or lost.
+
+    All that is known of them is what those reasons say. The comparer keeps them, since it knows compiles by identity.
+    """
+    labels = {entry.label.partition("#")[0] for entry in known}
+    found = []
+    for name in dict.fromkeys(reason.entry for reason in compile.reasons):
+        identity = parse_compile_id(name)
+        if identity is not None and name not in labels:
+            made = Compile(identity, name, compile.rank, compile.process, -1, has_reasons_record=True, outcome=Outcome.COMPILED)
+            found.append(comparer.strangers.setdefault((compile.rank, compile.process, compile.id.generation, name), made))
+    return found
 
 
-def _has_operations(compile: Compile) -> bool:
-    return compile.graph is not None and bool(compile.graph.key)
+def _against_strangers(frame: Frame, compile: Compile, strangers: list[Compile], comparer: Comparer) -> Recompile:
+    """A recompile of which PyTorch's own words are all that is known; they name one failed guard of each entry."""
+    best = nearest([explain(comparer, entry, compile) for entry in strangers], compile)
+    names = ", ".join(entry.label for entry in strangers)
+    words = f"{names} not in this trace (compiled before the recording began, or lost): known is only the one guard that PyTorch names"
+    causes, consequences = (best.causes, best.consequences) if best else ((), ())
+    # Whether marking is enough depends on a graph that nobody recorded.
+    told = {cause.rule.verdict for cause in causes}
+    verdict = next((known for known in (Verdict.CODE, Verdict.JUSTIFIED) if known in told), Verdict.UNEXPLAINED)
+    verdict = _outcome_verdict(compile) or verdict
+    return Recompile(compile, frame, None, causes, consequences, 0, verdict, missing=words, note=words)
 
 
 def nearest(explanations: list[Explanation], compile: Compile) -> Explanation | None:
@@ -166,7 +180,7 @@ def _recompile(frame: Frame, compile: Compile, missing: str, explanations: list[
 def _obstacle(best: Explanation, compile: Compile) -> str:
     """Why marking is not enough although every cause is one that marks act on."""
     codes = {code for cause in best.causes for code in cause.codes}
-    if not all(cause.codes[0] in _MARKABLE for cause in best.causes) or codes & _BLOCKED:
+    if not all(cause.codes[0] in MARKABLE for cause in best.causes) or codes & BLOCKED:
         return ""
     if not similar(best.entry, compile):
         return "marking alone does not remove it: the code takes another path for this value, so the graphs differ"
@@ -207,42 +221,13 @@ def _verdict(
     if ended:
         return ended, None
     for item in [best, *explanations]:
-        if _marking_serves(frame, item, compile, comparer):
+        if can_serve(frame, item, compile, comparer):
             return Verdict.MARKING, item.entry
     verdicts = [cause.rule.verdict for cause in best.causes]
     for verdict in (Verdict.UNEXPLAINED, Verdict.CODE):
         if verdict in verdicts:
             return verdict, None
     return Verdict.JUSTIFIED, None
-
-
-def _marking_serves(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool:
-    """Whether the graph of an entry would serve this call, were all its causes marked dynamic.
-
-    The graphs must be similar, and where the trace has dynamic versions of that graph, the guards of one of them must hold for both calls.
-    """
-    if not item.causes or not all(
-        cause.size_related and cause.codes[0] in _MARKABLE and not _BLOCKED & set(cause.codes) for cause in item.causes
-    ):
-        return False
-    if any(cause.is_size and _SMALL.search(cause.after) for cause in item.causes):
-        return False  # a size of 0 or 1 has a graph of its own, marked or not
-    if not (similar(item.entry, compile) or not (_has_operations(item.entry) or _has_operations(compile))):
-        return False
-    dynamic = [entry for entry in frame.entries if entry.is_dynamic and similar(entry, compile)]
-    return not dynamic or any(_guards_hold(entry, compile, comparer) and _guards_hold(entry, item.entry, comparer) for entry in dynamic)
-
-
-def _guards_hold(entry: Compile, compile: Compile, comparer: Comparer) -> bool:
-    """Replay the shape guards of a dynamic entry on the sizes of another call; what cannot be evaluated counts as held."""
-    tree = entry.guards
-    seen = comparer.observe(compile).numbers
-    for shape in tree.shapes if tree else ():
-        if "duck sizing" in shape.comment:
-            continue
-        if comparer.expression(shape.expression).holds(seen) is False:
-            return False
-    return True
 
 
 def _groups(frames: Iterable[tuple[Compile, ...]]) -> list[Group]:
@@ -263,4 +248,6 @@ def _group(members: list[Compile]) -> Group:
 def remedy(recompile: Recompile, lists_sources: bool) -> str:
     """What helps against the first cause that is not about sizes, else against the first, in the torch version at hand."""
     ordered = sorted(recompile.causes, key=lambda cause: cause.size_related)
+    if recompile.note and recompile.verdict is Verdict.JUSTIFIED:  # every cause can be marked, and that is not enough
+        return RULES["SL204"].remedy
     return remedy_for(ordered[0].helping if ordered else RULES["SL399"], lists_sources)

@@ -19,19 +19,29 @@ LAYERS = (
     ("source",),
     ("payloads",),
     ("payloads.exprs", "payloads.sources"),
-    ("payloads.guards", "payloads.graphs"),
+    ("payloads.guards", "payloads.graphs", "payloads.pgo"),
     ("payloads.reasons",),
     ("ahead",),
     ("scan",),
     ("records",),
     ("model",),
+    ("profiles",),
     ("build",),
     ("axes",),
     ("layouts", "states"),
     ("judging",),
     ("rules",),
     ("causes",),
+    ("marks",),
+    ("flows",),
+    ("serving",),
     ("study",),
+    ("replay",),
+    ("placing", "uses"),
+    ("choosing", "remains"),
+    ("caveats", "knobs", "opinions"),
+    ("advice",),
+    ("advising",),
     ("shapes",),
     ("findings",),
     (
@@ -39,19 +49,37 @@ LAYERS = (
         "analyses.failures",
         "analyses.kernels",
         "analyses.limits",
+        "analyses.pgo",
         "analyses.specializations",
         "analyses.time",
         "analyses.top_causes",
     ),
     ("analyses",),
     ("report",),
+    ("matching",),
+    ("changes",),
+    ("compare",),
     ("story",),
-    ("api",),
     ("reporters",),
-    ("reporters.drawing",),
-    ("reporters.json_report", "reporters.terminal", "reporters.terminal_story"),
+    ("recording", "runner"),
+    ("api",),
+    ("reporters.drawing", "reporters.markup"),
+    ("reporters.advice_head",),
+    (
+        "reporters.advice_env",
+        "reporters.advice_python",
+        "reporters.advice_shell",
+        "reporters.json_report",
+        "reporters.notebook",
+        "reporters.terminal",
+        "reporters.terminal_advice",
+        "reporters.terminal_compare",
+        "reporters.terminal_story",
+    ),
     ("cli",),
 )
+# What several reporters draw with.
+SHARED = {"reporters.drawing", "reporters.markup", "reporters.advice_head"}
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 
 
@@ -108,7 +136,7 @@ def test_a_reporter_knows_neither_records_nor_analyses_nor_its_siblings(module: 
     known = imported_by(module)
     assert not known & {"records", "scan", "build", "source"}
     assert [name for name in known if name.startswith("analyses")] == []
-    assert [name for name in known if name.startswith("reporters.") and name != "reporters.drawing"] == []
+    assert [name for name in known if name.startswith("reporters.") and name not in SHARED] == []
 
 
 def test_every_analysis_is_listed() -> None:
@@ -117,14 +145,29 @@ def test_every_analysis_is_listed() -> None:
 
 
 def test_every_reporter_is_listed() -> None:
-    listed = {*reporters.FORMATS.values(), *reporters.STORY_FORMATS.values(), "shapelog.reporters.drawing"}
-    assert sorted(name.removeprefix("shapelog.") for name in listed) == parts("reporters")
+    formats = (reporters.FORMATS, reporters.STORY_FORMATS, reporters.COMPARE_FORMATS, reporters.ADVICE_FORMATS)
+    listed = {reporters.NOTEBOOK, *(name for part in formats for name in part.values())}
+    assert sorted({name.removeprefix("shapelog.") for name in listed} | SHARED) == parts("reporters")
 
 
 @pytest.mark.parametrize("name", sorted(reporters.FORMATS))
 def test_a_reporter_renders_and_names_its_suffix(name: str) -> None:
     found = reporters.reporter(name)
     assert callable(found.render)
+    assert found.SUFFIX.startswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(reporters.COMPARE_FORMATS))
+def test_a_comparison_reporter_renders_a_comparison_and_names_its_suffix(name: str) -> None:
+    found = reporters.comparison_reporter(name)
+    assert callable(found.render_comparison)
+    assert found.SUFFIX.startswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(reporters.ADVICE_FORMATS))
+def test_an_advice_reporter_renders_advice_and_names_its_suffix(name: str) -> None:
+    found = reporters.advice_reporter(name)
+    assert callable(found.render_advice)
     assert found.SUFFIX.startswith(".")
 
 
@@ -159,7 +202,7 @@ except SystemExit as end:
 """
 
 
-@pytest.mark.parametrize("command", ["", "report", "explain"])
+@pytest.mark.parametrize("command", ["", "report", "explain", "compare", "run"])
 def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, command: str) -> None:
     modules = loaded(python, HELP.format(command, command))
     assert "shapelog.cli" in modules

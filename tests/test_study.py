@@ -7,7 +7,8 @@ from lab import FIXTURES, LAB, LINE, PACKED, Recording, analyzed, checked, graph
 
 from shapelog.model import Outcome
 from shapelog.rules import Verdict
-from shapelog.study import Recompile, nearest, remedy, similar
+from shapelog.serving import similar
+from shapelog.study import Recompile, nearest, remedy
 
 TRUTH = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
 TANH = graph('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")

@@ -66,13 +66,17 @@ class Expression:
 
     def holds(self, values: Mapping[str, Value]) -> bool | None:
         """Whether the guard holds for these values; None if a source is missing or the form is not known."""
+        result = self.value(values)
+        return None if result is None else bool(result)
+
+    def value(self, values: Mapping[str, Value]) -> Value | None:
+        """What a size such as ``2*s77 + 1`` comes to; None if a symbol is missing or the form is not known."""
         if self.tree is None:
             return None
         try:
-            result = _evaluate(self.tree, values)
+            return _evaluate(self.tree, values)
         except (ArithmeticError, TypeError, ValueError, RecursionError):
             return None
-        return None if result is None else bool(result)
 
 
 def parse(text: str) -> Expression:

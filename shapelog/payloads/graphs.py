@@ -193,6 +193,18 @@ def parse(text: str) -> Graph:
     return Graph(tuple(inputs), tuple(statements), key, operations, tuple(user_lines), tuple(kernels))
 
 
+def returned(graph: Graph) -> tuple[tuple[str, str], ...]:
+    """(name, annotation) of each output, the annotation as in ``Placeholder`` ("" where fx wrote none)."""
+    annotations = {item.name: item.annotation for item in graph.placeholders}
+    for statement in graph.statements:
+        assign = _ASSIGN.match(statement.split(";  ", 1)[0])
+        if assign:
+            annotations[assign[1]] = assign[2] or annotations.get(assign[3], "")
+        elif statement.startswith("return "):
+            return tuple((name, annotations[name]) for name in re.findall(r"\w+", statement[7:]) if name in annotations)
+    return ()
+
+
 def _logical_lines(text: str) -> Iterator[str]:
     """Stripped lines without blank ones; the ``def`` line goes on until its colon."""
     pending = ""

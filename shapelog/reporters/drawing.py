@@ -121,6 +121,10 @@ class Page:
             line.rstrip()
             self._put(line, indent + hanging)
 
+    def raw(self, line: str, indent: int = 0, style: str = "") -> None:
+        """A line to be copied: never folded, however long."""
+        self._put(Text(clean(line), style=style), indent)
+
     def _put(self, text: Text, indent: int) -> None:
         self.console.print(Text(" " * indent) + text, soft_wrap=True, overflow="ignore", no_wrap=True)
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import orjson
 
+from shapelog.advice import Advice
+from shapelog.advising import advice_data
+from shapelog.compare import Comparison, comparison_data
 from shapelog.report import Report, as_data
 from shapelog.reporters import Options
 from shapelog.story import Story, story_data
@@ -19,6 +22,14 @@ def render(report: Report, options: Options) -> bytes:
 
 def render_story(story: Story, options: Options) -> bytes:
     return _written(story_data(story))
+
+
+def render_comparison(comparison: Comparison, options: Options) -> bytes:
+    return _written(comparison_data(comparison))
+
+
+def render_advice(advice: Advice, options: Options) -> bytes:
+    return _written(advice_data(advice))
 
 
 def _written(data: dict[str, Any]) -> bytes:

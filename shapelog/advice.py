@@ -1,0 +1,210 @@
+"""What to mark dynamic, what it will save, and what it will not fix: ``advise(study)`` → Advice."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapelog.caveats import Seen, of_list, of_source, rationale, seen_values
+from shapelog.choosing import Choice, LeftOut, choose
+from shapelog.ids import TorchVersion
+from shapelog.knobs import Alternative, alternatives
+from shapelog.marks import Mark, entries
+from shapelog.model import Compile, Frame, Outcome
+from shapelog.opinions import Difference, differences
+from shapelog.payloads.sources import friendly, tensor_part
+from shapelog.placing import mark_line
+from shapelog.records import StackFrame
+from shapelog.remains import Remaining, remaining
+from shapelog.replay import Cost, FramePlan, Marks, Replay, replay
+from shapelog.study import Study
+
+_REASONS = {
+    "high": "a dynamic graph of this run serves all these calls",
+    "medium": "the graphs are alike, but this run made no dynamic one to check the guards of",
+    "low": "only a call beyond the recompile limit goes, of which little is recorded",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One source to mark dynamic. ``entries`` are its entries of the list, () where this torch has none.
+
+    ``gone`` are the compile ids that would come back without it, ``seconds`` what they cost. ``python`` holds ``mark_dynamic`` lines for
+    ``place``, the user's line that makes the call; ints have none.
+    """
+
+    id: str
+    source: str
+    name: str
+    codes: tuple[str, ...]
+    dims: tuple[int, ...]
+    seen: tuple[Seen, ...]
+    frames: tuple[Frame, ...]
+    entries: tuple[str, ...]
+    recommendation: str
+    rationale: str
+    gone: tuple[str, ...]
+    seconds: float
+    confidence: str
+    confidence_reason: str
+    caveats: tuple[str, ...]
+    place: StackFrame | None
+    python: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
+
+    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of the same calls with the suggestions.
+    """
+
+    version: TorchVersion
+    is_version_given: bool
+    suggestions: tuple[Suggestion, ...]
+    left_out: tuple[LeftOut, ...]
+    remaining: tuple[Remaining, ...]
+    alternatives: tuple[Alternative, ...]
+    caveats: tuple[str, ...]
+    pgo_differences: tuple[Difference, ...]
+    before: Cost
+    after: Cost
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(entry for item in self.suggestions for entry in item.entries))
+
+    @property
+    def env(self) -> str:
+        return ",".join(self.entries)
+
+    @property
+    def why_empty(self) -> str:
+        """Why there is nothing to mark, "" when there is."""
+        if self.suggestions:
+            return ""
+        if self.left_out:
+            return "the only marks that would save a compile would do harm; see what was left out"
+        if not self.remaining:
+            return "nothing recompiled: every frame was compiled once"
+        if any(item.size_related for item in self.remaining):
+            return "no mark would remove any of the recompiles; see for each what stands in the way"
+        return "no recompile of this run is about sizes, so no mark would remove one"
+
+
+def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
+    """The minimal list of marks for this trace, its predicted effect, and what it leaves.
+
+    ``version`` overrides the torch version of the trace: the list is written, and the other tools are chosen, for that one.
+    """
+    used = version or studied.trace.version
+    played = replay(studied)
+    choice = choose(studied, played, used)
+    suggestions = tuple(_suggestions(studied, played, choice, used))
+    before, after = played.cost(()), played.cost(choice.marks)
+    left = remaining(studied, played, choice.marks)
+    return Advice(
+        version=used,
+        is_version_given=version is not None,
+        suggestions=suggestions,
+        left_out=choice.left_out,
+        remaining=left,
+        alternatives=alternatives(studied, choice.marks, left, used),
+        caveats=tuple(of_list(studied, played, choice.marks, used)),
+        pgo_differences=differences(studied, played, choice, used),
+        before=before,
+        after=after,
+    )
+
+
+def _suggestions(studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> Iterator[Suggestion]:
+    by_source: dict[str, list[Mark]] = {}
+    for mark in sorted(choice.marks):
+        by_source.setdefault(mark.source, []).append(mark)
+    sources = _all_sources(studied)
+    made = [_suggestion(marks, studied, played, choice.marks, version, sources) for marks in by_source.values()]
+    made.sort(key=lambda item: (-item.seconds, item.source))
+    for number, item in enumerate(made, 1):
+        yield Suggestion(f"A{number}", *(getattr(item, name) for name in Suggestion.__dataclass_fields__ if name != "id"))
+
+
+def _suggestion(
+    marks: list[Mark], studied: Study, played: Replay, chosen: Marks, version: TorchVersion, sources: frozenset[str]
+) -> Suggestion:
+    plans = tuple({id(plan): plan for mark in marks for plan in played.by_mark[mark]}.values())
+    gone = tuple(_gone(plans, chosen, chosen - set(marks)))
+    helped = [plan for plan in plans if any(compile in plan.frame.compiles for compile in gone)] or list(plans)
+    frames = tuple(plan.frame for plan in helped)
+    seen = tuple(seen_values(mark, frames, studied) for mark in marks)
+    dims = tuple(mark.dim for mark in marks if not mark.is_int)
+    name = friendly(marks[0].source)
+    codes = tuple(dict.fromkeys(_codes(studied, frames, marks)))
+    call = frames[0].called_at
+    confidence = _confidence(helped, set(marks), chosen)
+    return Suggestion(
+        id="",
+        source=marks[0].source,
+        name=name,
+        codes=codes,
+        dims=dims,
+        seen=seen,
+        frames=frames,
+        entries=entries(marks, version, sources),
+        recommendation=_recommendation(name, dims, version),
+        rationale=rationale(seen, codes),
+        gone=tuple(compile.label for compile in gone),
+        seconds=math.fsum(compile.seconds for compile in gone),
+        confidence=confidence,
+        confidence_reason=_REASONS[confidence],
+        caveats=tuple(of_source(marks, seen, codes, studied, tuple(frames), version)),
+        place=call,
+        python=tuple(mark_line(item.mark, [value for _, value in item.values], codes) for item in seen if not item.mark.is_int),
+    )
+
+
+def _all_sources(studied: Study) -> frozenset[str]:
+    """Every source that PyTorch will hold the list against."""
+    found: set[str] = set()
+    for compile in studied.trace.compiles:
+        found.update(item.source for item in compile.inputs)
+        tree = compile.guards
+        found.update(tree.sources if tree else ())
+    return frozenset(found)
+
+
+def _gone(plans: tuple[FramePlan, ...], chosen: Marks, rest: Marks) -> Iterator[Compile]:
+    """The compiles that only go with these marks."""
+    for plan in plans:
+        without = plan.served(rest & plan.marks)
+        for index in plan.served(chosen & plan.marks):
+            if index not in without:
+                yield plan.calls[index].compile
+
+
+def _codes(studied: Study, frames: tuple[Frame, ...], marks: list[Mark]) -> Iterator[str]:
+    for frame in frames:
+        for item in studied.of_frame(frame):
+            for cause in item.causes:
+                part = tensor_part(cause.source)
+                if cause.source == marks[0].source or (part is not None and part[0] == marks[0].source):
+                    yield from cause.codes
+
+
+def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> str:
+    if not dims:
+        return f"mark the int {name} dynamic"
+    which = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims[:-1]))} and {dims[-1]}"
+    whole = version.reads_sources and not version.reads_dims
+    return f"mark {which} of {name} dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
+
+
+def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
+    """High where a dynamic graph of this trace serves every call that goes, medium where there is none, low where only a limit hit goes."""
+    levels = []
+    for plan in plans:
+        for index, way in plan.served(chosen & plan.marks).items():
+            if any(need & marks for need in way.needs):
+                is_hit = plan.calls[index].compile.outcome is Outcome.LIMIT
+                levels.append("low" if is_hit else "high" if way.is_proven else "medium")
+    kept = [level for level in levels if level != "low"]
+    return "low" if not kept else "medium" if "medium" in kept else "high"

@@ -1,0 +1,175 @@
+"""The advice in the forms that people paste: the value of the list, a shell line, Python; and its JSON shape."""
+
+import shlex
+from typing import Any
+
+from shapelog.advice import Advice, Suggestion
+from shapelog.caveats import Seen
+from shapelog.model import Frame
+from shapelog.remains import Remaining
+
+# 1: first shape.
+FORMAT_VERSION = 1
+VARIABLE = "TORCH_COMPILE_DYNAMIC_SOURCES"
+
+
+def as_env(advice: Advice) -> str:
+    """The bare value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps."""
+    return advice.env
+
+
+def as_shell(advice: Advice) -> str:
+    """An ``export`` line that any POSIX shell takes back to exactly the value; "" when nothing helps."""
+    return f"export {VARIABLE}={_quoted(advice.env)}" if advice.env else ""
+
+
+def _quoted(value: str) -> str:
+    """In double quotes, which sources read well in; an exclamation mark is only safe in single ones."""
+    if "!" in value or not value.isprintable():
+        return shlex.quote(value)
+    return '"' + "".join(f"\\{character}" if character in '\\"$`' else character for character in value) + '"'
+
+
+def as_python(advice: Advice) -> str:
+    """Lines for the program, before its first compiled call: the config patch, or ``mark_dynamic`` calls where there is no list."""
+    lines: list[str] = []
+    if advice.env:
+        lines += [
+            "import torch.compiler",
+            "",
+            "# before the first compiled call",
+            f"torch.compiler.config.dynamic_sources = {_listed(advice)}",
+        ]
+    marked = [item for item in advice.suggestions if item.python]
+    if marked:
+        lines += (
+            ["", "# or, instead of the list, on the tensors themselves, before each call:"] if advice.env else ["import torch._dynamo", ""]
+        )
+        for item in marked:
+            place = f", called at {item.place.file}:{item.place.line}" if item.place else ""
+            lines.append(f"# {_comment(item.frames[0].title)}{_comment(place)}")
+            lines += [_comment(line) for line in item.python] if not advice.env else [f"# {_comment(line)}" for line in item.python]
+    return "\n".join(lines)
+
+
+def _listed(advice: Advice) -> str:
+    if len(advice.entries) == 1:
+        return repr(advice.env)
+    return "\n".join(['",".join(', "    (", *(f"        {entry!r}," for entry in advice.entries), "    )", ")"])
+
+
+def _comment(text: str) -> str:
+    """Text of a trace on one line of Python: what is no printable character is escaped."""
+    return "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
+
+
+def why_nothing(advice: Advice) -> str:
+    """One sentence where the list is empty, also where marks would help but this torch reads no list; "" where it is not."""
+    if advice.env:
+        return ""
+    if advice.suggestions:
+        return f"torch {advice.version} reads no list of dynamic sources (2.8 and later do); --format python gives the mark_dynamic lines"
+    return advice.why_empty
+
+
+def advice_data(advice: Advice) -> dict[str, Any]:
+    """The advice as JSON; ``shapelog/schema/advice.schema.json`` describes it.
+
+    ``compiles`` and ``predicted_compiles`` both count recompile-limit hits; ``limit_hits`` and ``predicted_limit_hits`` are those alone.
+    """
+    return {
+        "format": "shapelog advice",
+        "format_version": FORMAT_VERSION,
+        "torch_version": str(advice.version),
+        "torch_version_given": advice.is_version_given,
+        "env": advice.env,
+        "shell": as_shell(advice),
+        "python": as_python(advice),
+        "sources": list(advice.entries),
+        "compiles": advice.before.total,
+        "predicted_compiles": advice.after.total,
+        "limit_hits": advice.before.limit_hits,
+        "predicted_limit_hits": advice.after.limit_hits,
+        "seconds": advice.before.seconds,
+        "predicted_seconds": advice.after.seconds,
+        "why_empty": why_nothing(advice) or None,
+        "suggestions": [_suggestion_data(item) for item in advice.suggestions],
+        "left_out": [
+            {
+                "source": item.mark.source,
+                "dim": None if item.mark.is_int else item.mark.dim,
+                "frame": item.frame.label,
+                "reason": item.reason,
+                "remedy": item.remedy,
+            }
+            for item in advice.left_out
+        ],
+        "not_fixed": [_remaining_data(item) for item in advice.remaining],
+        "alternatives": [
+            {
+                "tool": item.tool,
+                "subject": item.subject,
+                "sentence": item.sentence,
+                "lines": list(item.lines),
+                "warning": item.warning or None,
+            }
+            for item in advice.alternatives
+        ],
+        "caveats": list(advice.caveats),
+        "pgo": [
+            {"source": item.source, "pgo": item.theirs or None, "shapelog": item.ours or None, "why": item.why}
+            for item in advice.pgo_differences
+        ],
+    }
+
+
+def _suggestion_data(item: Suggestion) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "source": item.source,
+        "name": item.name,
+        "dims": list(item.dims),
+        "codes": list(item.codes),
+        "entries": list(item.entries),
+        "recommendation": item.recommendation,
+        "rationale": item.rationale,
+        "seen": [_seen_data(seen) for seen in item.seen],
+        "frames": [_frame_data(frame) for frame in item.frames],
+        "compiles_gone": list(item.gone),
+        "seconds": item.seconds,
+        "confidence": item.confidence,
+        "confidence_reason": item.confidence_reason,
+        "caveats": list(item.caveats),
+        "place": f"{item.place.file}:{item.place.line}" if item.place else None,
+        "python": list(item.python),
+    }
+
+
+def _seen_data(item: Seen) -> dict[str, Any]:
+    return {
+        "axis": item.name,
+        "dim": None if item.mark.is_int else item.mark.dim,
+        "values": [{"compile_id": label, "value": value} for label, value in item.values],
+        "bounds": list(item.bounds),
+    }
+
+
+def _frame_data(frame: Frame) -> dict[str, Any]:
+    return {"frame": frame.label, "title": frame.title, "rank": frame.rank, "file": frame.file or None, "line": frame.line or None}
+
+
+def _remaining_data(item: Remaining) -> dict[str, Any]:
+    return {
+        "frame": item.frame.label,
+        "title": item.frame.title,
+        "rank": item.frame.rank,
+        "axis": item.axis or None,
+        "code": item.rule.code,
+        "size_related": item.size_related,
+        "verdict": item.verdict.value,
+        "compiles": [compile.label for compile in item.compiles],
+        "seconds": item.seconds,
+        "reason": item.sentence,
+        "remedy": item.remedy,
+        "place": item.place or None,
+    }

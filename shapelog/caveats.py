@@ -1,0 +1,122 @@
+"""What a suggestion rests on and where it ends: the values seen, the guards that bound them, and what else the marks touch."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapelog.ids import TorchVersion
+from shapelog.marks import Mark
+from shapelog.model import Frame, Outcome
+from shapelog.payloads.exprs import integer
+from shapelog.payloads.sources import friendly
+from shapelog.replay import Marks, Replay
+from shapelog.study import Study
+
+# The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
+_ONLY_NOT_SMALL = re.compile(r"^2 <= [^<>=]+$")
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One dim or int with the values it had: (compile id, value) in order, and the guards that bound it in dynamic graphs."""
+
+    mark: Mark
+    name: str
+    values: tuple[tuple[str, str], ...]
+    bounds: tuple[str, ...]
+
+
+def seen_values(mark: Mark, frames: tuple[Frame, ...], studied: Study) -> Seen:
+    prop = "value" if mark.is_int else f"size[{mark.dim}]"
+    spelled = studied.comparer.spell(mark.source) + ("" if mark.is_int else f".size()[{mark.dim}]")
+    values: list[tuple[str, str]] = []
+    bounds: dict[str, None] = {}
+    for compile in (compile for frame in frames for compile in frame.compiles):
+        fact = studied.comparer.observe(compile).facts.get((mark.source, prop))
+        if fact is not None and (not mark.is_int or (isinstance(fact, str) and integer(fact) is not None)):
+            values.append((compile.label, str(fact)))
+        tree = compile.guards
+        for shape in tree.shapes if tree and compile.outcome is Outcome.COMPILED else ():
+            is_bound = studied.comparer.expression(shape.expression).names == (spelled,)
+            if is_bound and not _ONLY_NOT_SMALL.match(shape.expression):
+                bounds[shape.expression] = None
+    name = friendly(mark.source) + ("" if mark.is_int else f".size[{mark.dim}]")
+    return Seen(mark, name, tuple(values), tuple(bounds))
+
+
+def rationale(seen: tuple[Seen, ...], codes: tuple[str, ...]) -> str:
+    """What varied, with its values, in one sentence."""
+    parts = []
+    for item in seen:
+        values = list(dict.fromkeys(value for _, value in item.values))
+        if len(values) > 1:
+            parts.append(f"{item.name} was {', '.join(values[:_SHOWN])}{', …' if len(values) > _SHOWN else ''}")
+        elif "SL105" in codes:
+            parts.append(
+                f"{item.name} was always {values[0] if values else '?'}, but with a symbolic size the stride that varied is symbolic too"
+            )
+        elif "SL103" in codes:
+            parts.append(f"{item.name} shared a symbol with a dim of the same size; a marked dim has a symbol of its own")
+        else:
+            parts.append(f"{item.name} varied")
+    return "; ".join(parts)
+
+
+def of_source(
+    marks: list[Mark], seen: tuple[Seen, ...], codes: tuple[str, ...], studied: Study, frames: tuple[Frame, ...], version: TorchVersion
+) -> Iterator[str]:
+    """What to beware of with one source that is marked for the sake of ``frames``."""
+    source, name = marks[0].source, friendly(marks[0].source)
+    others = [
+        frame.title
+        for frame in studied.trace.frames
+        if all(frame is not helped for helped in frames) and _looks_at(frame, source) and not _varied(frame, source, studied)
+    ]
+    if others and version.reads_sources:
+        named = ", ".join(list(dict.fromkeys(others))[:4])
+        harm = "checked: nothing there formats it" if marks[0].is_int else "at worst it is specialized again"
+        yield f"the list goes by name: {name} of {named} is marked too, though it did not vary there ({harm})"
+    if "SL106" in codes:
+        yield "a parameter has one width for each instance: this saves a compile an instance, not a call; a graph each may be fine"
+    bounds = dict.fromkeys(friendly(text) for item in seen for text in item.bounds)
+    if bounds:
+        yield f"a dynamic graph serves a range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"
+    small = [item.name for item in seen if not item.mark.is_int and any(value in ("0", "1") for _, value in item.values)]
+    if small:
+        yield f"calls with {' or '.join(small)} of 0 or 1 still get a graph of their own"
+    if any(_rank_varied(frame, source, studied) for frame in frames):
+        yield f"the number of dims of {name} varied, so PyTorch made all its dims dynamic: others than these may vary too"
+
+
+def _looks_at(frame: Frame, source: str) -> bool:
+    for compile in frame.compiles:
+        tree = compile.guards
+        if any(item.source == source for item in compile.inputs) or (tree is not None and (source, "value") in tree.facts):
+            return True
+    return False
+
+
+def _varied(frame: Frame, source: str, studied: Study) -> bool:
+    return any(cause.source.startswith(source) for item in studied.of_frame(frame) for cause in item.causes)
+
+
+def _rank_varied(frame: Frame, source: str, studied: Study) -> bool:
+    return any(cause.source == source and cause.prop == "rank" for item in studied.of_frame(frame) for cause in item.causes)
+
+
+def of_list(studied: Study, played: Replay, marks: Marks, version: TorchVersion) -> Iterator[str]:
+    """What to beware of with the list as a whole."""
+    if not marks:
+        return
+    yield "predicted by replaying the calls that were compiled in this run; sizes that it did not see are no promise"
+    hits = [plan.frame.title for plan in played.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]
+    if hits:
+        named = ", ".join(dict.fromkeys(hits))
+        yield f"after its limit hit {named} ran eagerly and left no records: calls with other values may compile again"
+    if any(compile.metrics.inductor for compile in studied.trace.compiles):
+        yield "kernels for dynamic sizes may run slower than those for one size: measure a step"
+    if version.reads_sources and not version.reads_dims and any(not mark.is_int for mark in marks):
+        yield f"torch {version} lists whole tensors: their other dims become symbolic too, and are specialized again where code needs them"
+    if not version.reads_sources:
+        yield f"torch {version} has no list of dynamic sources: mark the tensors in code, before each call (--format python)"

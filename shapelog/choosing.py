@@ -1,0 +1,143 @@
+"""Which marks to put on the list: all that would help, less those that could do harm, less those that earn nothing."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from shapelog.ids import TorchVersion
+from shapelog.marks import Mark
+from shapelog.model import Compile, Frame, Outcome
+from shapelog.payloads.exprs import integer
+from shapelog.payloads.sources import friendly, unwrapped
+from shapelog.replay import Marks, Replay
+from shapelog.study import Study
+from shapelog.uses import Use, is_seen_whole, lines_of, spelled, use_by, use_in
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A mark that would save compiles and is not on the list, and why. ``frame`` is where it would do harm."""
+
+    mark: Mark
+    frame: Frame
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A minimal list: each unit of ``marks`` (one dim, or before torch 2.13 one source) earns at least one compile."""
+
+    marks: Marks
+    left_out: tuple[LeftOut, ...]
+
+
+def choose(studied: Study, played: Replay, version: TorchVersion) -> Choice:
+    """The minimal list for this version. Before 2.8 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
+    wanted = {mark for plan in played.plans for mark in plan.marks}
+    left_out: list[LeftOut] = []
+    for mark in sorted(wanted):
+        harm = _harm(mark, studied, played) if mark.is_int else None
+        if harm is not None:
+            left_out.append(harm)
+            wanted.discard(mark)
+    if not version.reads_sources:
+        wanted = {mark for mark in wanted if not mark.is_int and not _is_parameter(mark, studied)}
+    chosen = _minimal(frozenset(wanted), played, version)
+    earned = [item for item in left_out if played.earns(item.mark, chosen | {item.mark}) > 0]
+    return Choice(chosen, tuple(earned))
+
+
+def _minimal(wanted: Marks, played: Replay, version: TorchVersion) -> Marks:
+    """Drop one unit after the other that earns nothing, the least useful first."""
+    uses = Counter(mark for plan in played.plans for call in plan.calls for way in call.routes for need in way.needs for mark in need)
+    units: dict[object, set[Mark]] = {}
+    for mark in wanted:
+        units.setdefault(mark if version.reads_dims else mark.source, set()).add(mark)
+    chosen = wanted
+    order = sorted(units.values(), key=lambda unit: (max(uses[mark] for mark in unit), [(-mark.dim, mark.source) for mark in sorted(unit)]))
+    for unit in order:
+        if _worth(unit, chosen, played) == 0:
+            chosen -= unit
+    return chosen
+
+
+def _worth(unit: Iterable[Mark], chosen: Marks, played: Replay) -> int:
+    members = frozenset(unit)
+    plans = {id(plan): plan for mark in members for plan in played.by_mark.get(mark, ())}.values()
+    rest = chosen - members
+    return sum(plan.cost(rest & plan.marks).total - plan.cost(chosen & plan.marks).total for plan in plans)
+
+
+def _is_parameter(mark: Mark, studied: Study) -> bool:
+    return any(
+        item.source == mark.source and item.is_parameter
+        for plan in studied.trace.frames
+        for compile in plan.compiles[:1]
+        for item in compile.inputs
+    )
+
+
+def _harm(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
+    """Why an int had better not be listed: code that formats it loses its graph, code that needs its value gains nothing."""
+    helped = [plan.frame for plan in played.by_mark.get(mark, ())]
+    name = friendly(mark.source)
+    for frame in studied.trace.frames:
+        if not _is_int_of(frame, mark.source):
+            continue
+        failed = _failed_symbolic(frame, mark.source)
+        if failed is not None:
+            reason = f"compile {failed.label} of {frame.title} failed once {name} was symbolic, and the code ran eagerly"
+            return LeftOut(mark, frame, reason, f"pass {name} as a tensor, or keep it out of strings and hashes")
+        if _was_symbolic(frame, mark.source):
+            continue
+        use = use_by(frame, mark.source)
+        if use is Use.FORMATS:
+            where = _line(frame, mark.source)
+            reason = f"{frame.title} formats {name} into a string{where}: a symbolic int cannot be formatted, and the graph would be lost"
+            return LeftOut(mark, frame, reason, _rename(name, frame, helped))
+        if frame in helped:
+            if use is Use.PINS:
+                reason = f"{frame.title} needs the exact value of {name}{_line(frame, mark.source)}, so a mark would be specialized at once"
+                return LeftOut(mark, frame, reason, "accept one graph for each value, or move it out of the compiled code")
+        elif use is Use.HANDS_ON or not is_seen_whole(frame):
+            reason = f"{frame.title} has an int of the same name that never varied, and the trace does not show all that it does with it"
+            return LeftOut(mark, frame, reason, _rename(name, frame, helped))
+    return None
+
+
+def _rename(name: str, frame: Frame, helped: list[Frame]) -> str:
+    if frame in helped:
+        return f"build the string outside of the compiled code, or pass {name} as a tensor"
+    others = ", ".join(dict.fromkeys(item.title for item in helped))
+    return f"the list goes by name in every frame: rename {name} in {others}, or pass it there as a tensor"
+
+
+def _line(frame: Frame, source: str) -> str:
+    name = spelled(source)
+    for line, code in sorted(lines_of(frame).items()):
+        if use_in(code, name) in (Use.FORMATS, Use.PINS):
+            return f" at {frame.file.rsplit('/', 1)[-1]}:{line} ({code.strip()[:60]})"
+    return ""
+
+
+def _is_int_of(frame: Frame, source: str) -> bool:
+    return any(_guarded_ints(compile, source) for compile in frame.compiles)
+
+
+def _guarded_ints(compile: Compile, source: str) -> bool:
+    tree = compile.guards
+    fact = tree.facts.get((source, "value")) if tree else None
+    return (isinstance(fact, str) and integer(fact) is not None) or any(unwrapped(symbol.source) == source for symbol in compile.symbols)
+
+
+def _symbolic(frame: Frame, source: str) -> Iterator[Compile]:
+    return (compile for compile in frame.compiles if any(unwrapped(symbol.source) == source for symbol in compile.symbols))
+
+
+def _was_symbolic(frame: Frame, source: str) -> bool:
+    return any(compile.outcome is Outcome.COMPILED for compile in _symbolic(frame, source))
+
+
+def _failed_symbolic(frame: Frame, source: str) -> Compile | None:
+    return next((compile for compile in _symbolic(frame, source) if compile.outcome is Outcome.FAILED), None)

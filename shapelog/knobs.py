@@ -1,0 +1,314 @@
+"""The other tools that PyTorch has for what varies, where its version has them, and what each costs; the list of sources comes first."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from shapelog.causes import Cause
+from shapelog.ids import TorchVersion
+from shapelog.marks import Mark, entries, pattern
+from shapelog.model import Compile, Frame, Outcome
+from shapelog.payloads.exprs import integer
+from shapelog.payloads.sources import friendly, tensor_part, unwrapped
+from shapelog.placing import expression
+from shapelog.remains import Remaining
+from shapelog.replay import Marks
+from shapelog.rules import Verdict
+from shapelog.serving import BLOCKED
+from shapelog.study import Recompile, Study
+
+# From so many entries on, a list by source is a burden.
+_LONG_LIST = 12
+_DEFAULT_LIMIT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another tool for a problem of this run: its name in PyTorch, what it is for, lines to paste, and what to beware of."""
+
+    tool: str
+    subject: str
+    sentence: str
+    lines: tuple[str, ...]
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    studied: Study
+    marks: Marks
+    remaining: tuple[Remaining, ...]
+    version: TorchVersion
+
+    @property
+    def causes(self) -> Iterator[tuple[Recompile, Cause]]:
+        return ((item, cause) for item in self.studied.recompiles for cause in item.causes)
+
+    def with_code(self, code: str) -> list[tuple[Recompile, Cause]]:
+        return [(item, cause) for item, cause in self.causes if code in cause.codes]
+
+
+def alternatives(studied: Study, marks: Marks, remaining: tuple[Remaining, ...], version: TorchVersion) -> tuple[Alternative, ...]:
+    """What else this torch version offers for this trace, one of a kind."""
+    case = _Case(studied, marks, remaining, version)
+    return tuple(found for knob in _KNOBS for found in knob(case))
+
+
+def _unbacked(case: _Case) -> Iterator[Alternative]:
+    """Sizes 0 and 1 share a graph with the others only where the size is unbacked."""
+    found: dict[Mark, Frame] = {}
+    for item, cause in case.with_code("SL104"):
+        part = tensor_part(cause.source)
+        if cause.prop.startswith("size["):
+            found.setdefault(Mark(cause.source, int(cause.prop[5:-1])), item.frame)
+        elif part is not None and part[1] == "size":
+            found.setdefault(Mark(part[0], part[2]), item.frame)
+    if not found or not case.version.has(6):
+        return
+    lines = [f"torch._dynamo.decorators.mark_unbacked({expression(mark.source)}, {mark.dim})" for mark in sorted(found)]
+    if case.version.reads_sources:
+        spelled = ",".join(entries(found, case.version))
+        lines = [f'torch.compiler.config.unbacked_sources = "{spelled}"  # or TORCH_COMPILE_UNBACKED_SOURCES', *lines]
+        lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # for every backed size at once")
+    yield Alternative(
+        "unbacked source",
+        ", ".join(f"{friendly(mark.source)}.size[{mark.dim}]" for mark in sorted(found)),
+        "an unbacked size is never specialized for 0 or 1: one graph serves these calls too",
+        tuple(lines),
+        "code that branches on the size, or broadcasts where it is 1, fails to compile",
+    )
+
+
+def _stance(case: _Case) -> Iterator[Alternative]:
+    """The first call of a frame compiles statically, and the second one dynamically."""
+    firsts = [
+        item.frame.title
+        for item in case.studied.recompiles
+        if item.compile.outcome is Outcome.COMPILED
+        and item.frame.entries[:1]
+        and item.nearest is item.frame.entries[0]
+        and item.size_related
+        and item.compile.is_dynamic
+        and not item.frame.entries[0].is_dynamic
+    ]
+    if firsts and case.version.has(8):
+        yield Alternative(
+            "set_stance",
+            ", ".join(list(dict.fromkeys(firsts))[:4]),
+            "runs the first call eagerly and compiles at the second, so that sizes which differ at once are dynamic in the first graph",
+            ('torch.compiler.set_stance("eager_then_compile")',),
+            "the first call is slow, and an odd warm-up size (0 or 1) is still seen as a change",
+        )
+
+
+def _duck(case: _Case) -> Iterator[Alternative]:
+    pairs = [cause.axis for _, cause in case.with_code("SL103")]
+    if pairs and case.version.has(6):
+        yield Alternative(
+            "use_duck_shape",
+            "; ".join(dict.fromkeys(pairs)),
+            "gives every dim a symbol of its own, equal sizes or not",
+            ("torch.fx.experimental._config.use_duck_shape = False",),
+            "for all frames: code that relies on equal sizes gets more guards",
+        )
+
+
+def _parameters(case: _Case) -> Iterator[Alternative]:
+    found = list(dict.fromkeys(f"{friendly(cause.source)} in {item.frame.title}" for item, cause in case.with_code("SL106")))
+    if not found:
+        return
+    yield Alternative(
+        "force_parameter_static_shapes",
+        ", ".join(found[:4]),
+        "lets parameters become dynamic by themselves from the second width on: one compile more than the list needs",
+        ("torch._dynamo.config.force_parameter_static_shapes = False",),
+        "for all parameters of the program; kernels for dynamic weights may be slower",
+    )
+    if case.version.has(13):
+        yield Alternative(
+            "isolate_recompiles",
+            ", ".join(found[:4]),
+            "keeps one static graph for each compiled instance, each with a recompile limit of its own",
+            ("torch.compile(module, isolate_recompiles=True)",),
+            "saves no compile",
+        )
+
+
+def _module_ints(case: _Case) -> Iterator[Alternative]:
+    found = [friendly(cause.source) for _, cause in case.with_code("SL315")]
+    if found and case.version.has(8):
+        yield Alternative(
+            "allow_unspec_int_on_nn_module",
+            ", ".join(dict.fromkeys(found)),
+            "treats ints on modules as other ints: dynamic from the second value on",
+            ("torch._dynamo.config.allow_unspec_int_on_nn_module = True",),
+            "for all modules: an int that is formatted into a string loses its graph",
+        )
+
+
+def _floats(case: _Case) -> Iterator[Alternative]:
+    found: dict[str, None] = {}
+    for item, cause in case.with_code("SL312"):
+        pinned = any(unwrapped(source) == cause.source for special in item.compile.specializations for source in special.sources)
+        if not pinned and any(unwrapped(symbol.source) == cause.source for symbol in item.compile.symbols):
+            found[friendly(cause.source)] = None
+    if found and case.version.has(8):
+        yield Alternative(
+            "PGO",
+            ", ".join(found),
+            "no list makes a float dynamic, but it became so at its second value, and PGO remembers that for the next run of the same job",
+            ("TORCH_COMPILE_JOB_ID=my_job python ...  # any name but 0 and 1, which torch 2.8 to 2.15 take for booleans and fail on",),
+            "frames with closures are not recognised again in another process; torch.tensor(value) works everywhere",
+        )
+
+
+def _needless(case: _Case) -> Iterator[Alternative]:
+    """What was made dynamic and pinned again in every dynamic graph (SL108): static from the start saves that work."""
+    found: dict[str, None] = {}
+    for frame in case.studied.trace.frames:
+        symbolic = [compile for compile in frame.entries if compile.symbols]
+        for source in dict.fromkeys(symbol.source for compile in symbolic for symbol in compile.symbols if symbol.source):
+            holders = [compile for compile in symbolic if any(symbol.source == source for symbol in compile.symbols)]
+            if len(holders) > 1 and all(any(source in item.sources for item in compile.specializations) for compile in holders):
+                found[source] = None
+    if not found or not case.version.has(15):
+        return
+    bases = list(dict.fromkeys(part[0] if (part := tensor_part(source)) else unwrapped(source) for source in found))
+    yield Alternative(
+        "static source",
+        ", ".join(friendly(source) for source in found),
+        "was made dynamic, and pinned to one value again by every graph; static from the start saves that work",
+        (f'torch.compiler.config.static_sources = "{",".join(map(pattern, bases))}"  # or TORCH_COMPILE_STATIC_SOURCES',),
+        "the other dims of a listed tensor become static too",
+    )
+
+
+def _collectives(case: _Case) -> Iterator[Alternative]:
+    ranks = case.studied.trace.ranks
+    if len({rank.number for rank in ranks}) < 2 or not case.version.has(6):
+        return
+    differing: dict[str, None] = {}
+    for mark in sorted(case.marks):
+        seen = {rank.number: frozenset(_values(rank.frames, mark, case.studied)) for rank in ranks}
+        if len({values for values in seen.values() if values}) > 1:
+            differing[friendly(mark.source)] = None
+    if differing:
+        yield Alternative(
+            "compiler collectives",
+            ", ".join(differing),
+            "the ranks saw different sizes, so they compile at different calls: with collectives they agree on what is dynamic",
+            ("torch._dynamo.config.enable_compiler_collectives = True  # or TORCH_COMPILER_COLLECTIVES=1",),
+            "every rank must compile the same frames in the same order, or the job hangs",
+        )
+
+
+def _values(frames: Iterable[Frame], mark: Mark, studied: Study) -> Iterator[str]:
+    prop = "value" if mark.is_int else f"size[{mark.dim}]"
+    for frame in frames:
+        for compile in frame.compiles:
+            fact = studied.comparer.observe(compile).facts.get((mark.source, prop))
+            if fact is not None:
+                yield str(fact)
+
+
+def _values_list(case: _Case) -> Iterator[Alternative]:
+    """Many sources that all held one distinctive number at first."""
+    dims = [mark for mark in case.marks if not mark.is_int]
+    if len(dims) < _LONG_LIST or not case.version.has(13):
+        return
+    yield Alternative(
+        "dynamic_values",
+        f"{len(case.marks)} marks",
+        "instead of a long list: warm up with a size that occurs nowhere else, and name that number; whatever equals it is dynamic",
+        ('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; then call once with a batch of 1111',),
+        "goes by value alone, so the number must be unlikely; parameters stay static",
+    )
+
+
+def _shapes_spec(case: _Case) -> Iterator[Alternative]:
+    """The argument of torch.compile, for one frame whose marks are all tensors among its own arguments."""
+    if not case.version.has(13):
+        return
+    name = "dynamic_shapes" if case.version.has(15) else "shapes_spec"
+    for frame in case.studied.trace.frames:
+        first = next(iter(frame.entries), None)
+        mine = [mark for mark in case.marks if first and any(item.source == mark.source for item in first.inputs)]
+        if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
+            continue
+        codes = {code for item in case.studied.of_frame(frame) for code in item.codes}
+        if not frame.called_at or frame.is_library or codes & (BLOCKED | {"SL103", "SL105", "SL107"}):
+            continue
+        specs = ", ".join(
+            f'"{expression(source)}": TensorSpec([{_dims(source, mine, first)}])' for source in sorted({m.source for m in mine})
+        )
+        yield Alternative(
+            f"{name}=",
+            frame.title,
+            "says it where the function is compiled, and fails when a size is specialized after all",
+            ("from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec", f"torch.compile({frame.name}, {name}={{{specs}}})"),
+            "makes unbacked sizes: a branch on one fails to compile; arguments that it does not name are static",
+        )
+        return
+
+
+def _is_argument(source: str) -> bool:
+    return source.startswith("L['") and source.count("[") == 1 and source.endswith("']")
+
+
+def _dims(source: str, marks: list[Mark], compile: Compile) -> str:
+    size = next(item.size for item in compile.inputs if item.source == source)
+    marked = {mark.dim for mark in marks if mark.source == source}
+    return ", ".join(f'ShapeVar("{expression(source)}_{dim}")' if dim in marked else "None" for dim in range(len(size)))
+
+
+def _limit(case: _Case) -> Iterator[Alternative]:
+    """Frames that need more graphs than the limit allows, marks or not."""
+    config = integer(str(case.studied.trace.config.recompile_limit or "")) or _DEFAULT_LIMIT
+    for frame in case.studied.trace.frames:
+        stay = [item for item in case.remaining if item.frame is frame]
+        if any(item.verdict in (Verdict.CODE, Verdict.UNEXPLAINED) or item.rule.verdict is Verdict.CODE for item in stay):
+            continue  # what is made anew for each call fills any limit
+        kept = 1 + sum(len(item.compiles) for item in stay)
+        if not stay or kept <= config:
+            continue
+        needed = 2 * kept
+        spelled = (
+            f"torch.compile({frame.name or 'fn'}, recompile_limit={needed})"
+            if case.version.has(13)
+            else f"torch._dynamo.config.{'recompile_limit' if case.version.has(8) else 'cache_size_limit'} = {needed}"
+        )
+        yield Alternative(
+            "recompile_limit",
+            frame.title,
+            f"{kept} graphs or more are needed after marking, and the limit is {config}: beyond it the code runs eagerly",
+            (spelled,),
+            "a ceiling, not a cure: each new value still costs a compile",
+        )
+
+
+def _dynamic_true(case: _Case) -> Iterator[Alternative]:
+    """Before torch 2.8 nothing else makes ints dynamic at the first compile."""
+    ints = [friendly(cause.source) for _, cause in case.with_code("SL102")]
+    if ints and not case.version.reads_sources:
+        yield Alternative(
+            "dynamic=True",
+            ", ".join(dict.fromkeys(ints)),
+            "makes every size and int dynamic from the first compile on; no list can do that for an int in this version",
+            ("torch.compile(fn, dynamic=True)",),
+            "marks what never varies too: slower kernels, equal sizes share a symbol, code that formats or branches on a size may break",
+        )
+
+
+_KNOBS: tuple[Callable[[_Case], Iterator[Alternative]], ...] = (
+    _unbacked,
+    _duck,
+    _stance,
+    _parameters,
+    _module_ints,
+    _floats,
+    _collectives,
+    _limit,
+    _needless,
+    _shapes_spec,
+    _values_list,
+    _dynamic_true,
+)

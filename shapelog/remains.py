@@ -1,0 +1,82 @@
+"""What marking will not fix: the recompiles that stay, each with what stands in the way and what helps instead."""
+
+import math
+from dataclasses import dataclass
+
+from shapelog.causes import Cause
+from shapelog.model import Compile, Frame, Outcome
+from shapelog.replay import Marks, Replay
+from shapelog.rules import RULES, Rule, Verdict, remedy_for
+from shapelog.serving import BLOCKED, MARKABLE
+from shapelog.study import Recompile, Study
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """Recompiles of one frame that stay for one and the same reason. ``sentence`` is that of the first of them."""
+
+    frame: Frame
+    axis: str
+    rule: Rule
+    size_related: bool
+    verdict: Verdict
+    compiles: tuple[Compile, ...]
+    sentence: str
+    remedy: str
+    place: str
+
+    @property
+    def seconds(self) -> float:
+        return math.fsum(compile.seconds for compile in self.compiles)
+
+
+def remaining(studied: Study, played: Replay, marks: Marks) -> tuple[Remaining, ...]:
+    """The recompiles that these marks leave, most expensive first. Failed and skipped ones are not counted: they left no code."""
+    groups: dict[tuple[int, str, str], list[tuple[Recompile, Cause | None, str]]] = {}
+    for plan in played.plans:
+        served = plan.served(marks & plan.marks)
+        gone = {id(plan.calls[index].compile) for index in served}
+        by_compile = {id(item.compile): item for item in studied.of_frame(plan.frame)}
+        for call in plan.calls:
+            item = by_compile.get(id(call.compile))
+            if item is None or id(call.compile) in gone:
+                continue
+            if call.compile.outcome is Outcome.LIMIT and gone:
+                continue  # there is room for it now
+            cause, note = _obstacle(item)
+            key = (id(plan.frame), cause.helping.code if cause else "SL399", cause.axis if cause else note)
+            groups.setdefault(key, []).append((item, cause, note))
+    found = [_joined(members, studied) for members in groups.values()]
+    return tuple(sorted(found, key=lambda item: (-item.seconds, item.compiles[0].order)))
+
+
+def _obstacle(item: Recompile) -> tuple[Cause | None, str]:
+    """The cause that no mark removes, or what else stands in the way."""
+    for cause in item.causes:
+        if not cause.size_related or cause.codes[0] not in MARKABLE:
+            return cause, ""
+    for cause in item.causes:
+        if BLOCKED & set(cause.codes):
+            return cause, ""
+    return (item.causes[0], item.note) if item.causes else (None, item.missing)
+
+
+def _joined(members: list[tuple[Recompile, Cause | None, str]], studied: Study) -> Remaining:
+    item, cause, note = members[0]
+    # where every cause can be marked and that is not enough, the code takes another path for this value
+    is_path = note and item.verdict is Verdict.JUSTIFIED
+    rule = (RULES["SL204"] if is_path else cause.helping) if cause else RULES["SL399"]
+    sentence = cause.sentence if cause else (note or "the trace does not tell why")
+    if cause and note:
+        sentence = f"{sentence}; {note}"
+    return Remaining(
+        frame=item.frame,
+        axis=cause.axis if cause else "",
+        rule=rule,
+        size_related=item.size_related,
+        verdict=item.verdict,
+        compiles=tuple(member.compile for member, _, _ in members),
+        sentence=sentence,
+        remedy=remedy_for(rule, studied.trace.lists_sources),
+        place=str(cause.place) if cause and cause.place else "",
+    )

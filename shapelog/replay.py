@@ -1,0 +1,141 @@
+"""The calls of a trace, replayed under marks: which compiles would go, which stay, and what the rest costs.
+
+A call that was compiled is served by an earlier entry once all that separates the two is marked. What a run does beyond the calls that
+compiled is not in its trace: calls that hit the cache hit it again, and calls after a limit hit are not known.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from shapelog.causes import explain
+from shapelog.flows import Flows
+from shapelog.marks import Mark
+from shapelog.model import Compile, Frame, Outcome
+from shapelog.serving import Need, Route, route
+from shapelog.study import Study, candidates
+
+Marks = frozenset[Mark]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Compiles that produce code, recompile-limit hits, and seconds of compiling."""
+
+    compiles: int = 0
+    limit_hits: int = 0
+    seconds: float = 0.0
+
+    @property
+    def total(self) -> int:
+        return self.compiles + self.limit_hits
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.compiles + other.compiles, self.limit_hits + other.limit_hits, self.seconds + other.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that was compiled, or hit the limit, and the ways in which an earlier entry would serve it."""
+
+    compile: Compile
+    routes: tuple[Route, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FramePlan:
+    """The calls of one frame in order. ``seconds`` of failed compiles stay whatever is marked."""
+
+    frame: Frame
+    calls: tuple[Call, ...]
+    fixed_seconds: float
+    marks: Marks
+
+    def served(self, marks: Marks) -> dict[int, Route]:
+        """The calls that need no compile of their own, by their place in ``calls``, and what serves each."""
+        found: dict[int, Route] = {}
+        kept: set[int] = set()
+        for index, call in enumerate(self.calls):
+            way = next((item for item in call.routes if id(item.entry) in kept and _met(item.needs, marks)), None)
+            if way is not None:
+                found[index] = way
+            elif call.compile.outcome is Outcome.COMPILED:
+                kept.add(id(call.compile))
+        return found
+
+    def cost(self, marks: Marks) -> Cost:
+        """What this frame would cost. A limit hit that stays after entries have gone becomes a compile: there is room for it."""
+        served = self.served(marks)
+        left = [call.compile for index, call in enumerate(self.calls) if index not in served]
+        room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
+        hits = sum(compile.outcome is Outcome.LIMIT for compile in left)
+        seconds = self.fixed_seconds + math.fsum(self._seconds(compile, marks, served) for compile in left)
+        return Cost(len(left) - (0 if room else hits), 0 if room else hits, seconds)
+
+    def _seconds(self, compile: Compile, marks: Marks, served: dict[int, Route]) -> float:
+        """A static compile that serves others becomes a dynamic one, and takes as long as that took where the trace has one."""
+        followers = [self.calls[index].compile for index, way in served.items() if way.entry is compile]
+        dynamic = [item.seconds for item in followers if item.is_dynamic]
+        return dynamic[-1] if dynamic and not compile.is_dynamic else compile.seconds
+
+
+def _met(needs: Iterable[Need], marks: Marks) -> bool:
+    return all(not need.isdisjoint(marks) for need in needs)
+
+
+@dataclass(slots=True)
+class Replay:
+    """All frames of a trace, ready to be asked what any set of marks would do."""
+
+    plans: tuple[FramePlan, ...]
+    by_mark: dict[Mark, tuple[FramePlan, ...]] = field(default_factory=dict)
+
+    def cost(self, marks: Iterable[Mark]) -> Cost:
+        """What the whole run would cost under these marks; () gives what it did cost."""
+        chosen = frozenset(marks)
+        total = Cost()
+        for plan in self.plans:
+            total += plan.cost(chosen & plan.marks)
+        return total
+
+    def earns(self, mark: Mark, marks: Marks) -> int:
+        """How many compiles and limit hits would come back were this mark left out."""
+        rest = marks - {mark}
+        plans = self.by_mark.get(mark, ())
+        return sum(plan.cost(rest & plan.marks).total - plan.cost(marks & plan.marks).total for plan in plans)
+
+
+def replay(studied: Study) -> Replay:
+    """Work out, for each call of each frame, which earlier entries would serve it under which marks."""
+    flows = Flows(studied.trace, studied.comparer)
+    plans = tuple(_plan(frame, studied, flows) for frame in studied.trace.frames)
+    by_mark: dict[Mark, tuple[FramePlan, ...]] = {}
+    for plan in plans:
+        for mark in plan.marks:
+            by_mark[mark] = (*by_mark.get(mark, ()), plan)
+    return Replay(plans, by_mark)
+
+
+def _plan(frame: Frame, studied: Study, flows: Flows) -> FramePlan:
+    calls = []
+    entries: list[Compile] = []
+    for compile in frame.compiles:
+        if compile.outcome in (Outcome.COMPILED, Outcome.LIMIT):
+            ways = _routes(frame, entries, compile, studied, flows) if entries else ()
+            calls.append(Call(compile, ways))
+        if compile.outcome is Outcome.COMPILED:
+            entries.append(compile)
+    marks = frozenset(mark for call in calls for way in call.routes for need in way.needs for mark in need)
+    others = [compile for compile in frame.compiles if compile.outcome not in (Outcome.COMPILED, Outcome.LIMIT)]
+    return FramePlan(frame, tuple(calls), math.fsum(compile.seconds for compile in others), marks)
+
+
+def _routes(frame: Frame, entries: list[Compile], compile: Compile, studied: Study, flows: Flows) -> tuple[Route, ...]:
+    comparer = studied.comparer
+    found = []
+    for entry in candidates(entries, compile):
+        item = explain(comparer, entry, compile)
+        way = route(frame, item, compile, comparer, flows)
+        if way is not None:
+            found.append(way)
+    return tuple(found)

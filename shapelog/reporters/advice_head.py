@@ -1,0 +1,43 @@
+"""The first lines of the advice, as the report and the advice itself show them in a terminal."""
+
+from shapelog.advice import Advice
+from shapelog.advising import as_shell, why_nothing
+from shapelog.replay import Cost
+from shapelog.reporters.drawing import Page, counted, seconds
+
+# A longer line is not put on the screen: --format shell prints it.
+_LONGEST = 2000
+
+
+def headline(page: Page, advice: Advice, indent: int = 0) -> None:
+    """How many compiles go, in one line, or why there is nothing to mark."""
+    if not advice.suggestions:
+        page.line(("Nothing to mark dynamic", "bold"), f": {advice.why_empty}.", indent=indent)
+        return
+    sources = counted(len(advice.suggestions), "source")
+    page.line(
+        (f"Mark {sources} dynamic", "bold"),
+        f": {_cost(advice.before)} become ",
+        (f"{_cost(advice.after)}", "bold green"),
+        " (predicted)",
+        indent=indent,
+    )
+
+
+def _cost(cost: Cost) -> str:
+    hits = f" and {counted(cost.limit_hits, 'limit hit')}" if cost.limit_hits else ""
+    return f"{counted(cost.compiles, 'compile')}{hits} in {seconds(cost.seconds)}"
+
+
+def what_to_set(page: Page, advice: Advice, indent: int = 2) -> None:
+    """The line to paste, never folded by shapelog: a terminal that folds it still copies it as one."""
+    shell = as_shell(advice)
+    if shell and len(shell) <= _LONGEST:
+        page.raw(shell, indent=indent, style="cyan")
+    elif shell:
+        page.line(
+            f"{counted(len(advice.entries), 'entry')}: shapelog suggest-dynamic prints them with --format shell, env or python",
+            indent=indent,
+        )
+    else:
+        page.line(why_nothing(advice), indent=indent)

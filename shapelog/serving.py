@@ -1,0 +1,157 @@
+"""Whether the graph of an earlier entry would serve a later call, and which marks that takes.
+
+The graphs must be similar, every cause that separates the two must be one that marks act on, and where the trace has dynamic versions
+of that graph, the guards of one of them must hold for both calls.
+"""
+
+import re
+from dataclasses import dataclass
+
+from shapelog.axes import Comparer
+from shapelog.causes import Cause, Explanation
+from shapelog.flows import Flows
+from shapelog.marks import Mark
+from shapelog.model import Compile, Frame, Outcome
+from shapelog.payloads.exprs import canonical
+from shapelog.payloads.sources import tensor_part
+
+# Codes whose recompile a dynamic mark removes, and those that stand in its way.
+MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
+BLOCKED = frozenset(("SL104", "SL201", "SL202", "SL204"))
+# A size of 0 or 1 among those that a failed guard speaks of: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
+_SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
+
+Need = frozenset[Mark]
+"""Marks of which one is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An earlier entry that would serve a call once every need is met; ``is_proven`` if a dynamic version's guards hold for both."""
+
+    entry: Compile
+    needs: tuple[Need, ...]
+    is_proven: bool
+
+
+def similar(one: Compile, other: Compile) -> bool:
+    """Whether two compiles have similar graphs; a graph without operations is similar to none."""
+    if one.graph_span is None or other.graph_span is None:
+        return False
+    if one.graph_span.digest and one.graph_span.digest == other.graph_span.digest:
+        return has_operations(one)
+    first, second = one.graph, other.graph
+    return bool(first and second and first.key and first.key == second.key)
+
+
+def has_operations(compile: Compile) -> bool:
+    return compile.graph is not None and bool(compile.graph.key)
+
+
+def can_serve(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool:
+    """Whether the graph of an entry would serve this call, were all its causes marked dynamic."""
+    return _marks_act(item) and (compile.outcome is Outcome.LIMIT or _dynamic_versions(frame, item, compile, comparer) is not None)
+
+
+def route(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer, flows: Flows) -> Route | None:
+    """How the entry of an explanation would serve this call, None if no mark makes it do so.
+
+    A call that hit the recompile limit has left reasons alone: it is taken at its word that nothing else had changed.
+    """
+    if not _marks_act(item):
+        return None
+    versions = [] if compile.outcome is Outcome.LIMIT else _dynamic_versions(frame, item, compile, comparer)
+    if versions is None:
+        return None
+    needs = _needs(frame, item, compile, comparer, flows)
+    return Route(item.entry, needs, bool(versions)) if needs is not None else None
+
+
+def _marks_act(item: Explanation) -> bool:
+    if not item.causes or not all(
+        cause.size_related and cause.codes[0] in MARKABLE and not BLOCKED & set(cause.codes) for cause in item.causes
+    ):
+        return False
+    # a size of 0 or 1 has a graph of its own, marked or not
+    return not any(cause.is_size and (_SMALL.search(cause.after) or _SMALL.search(cause.before)) for cause in item.causes)
+
+
+def _dynamic_versions(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> list[Compile] | None:
+    """The dynamic entries with this graph whose guards hold for both calls: [] if the trace has no such graph, None if none holds."""
+    if not (similar(item.entry, compile) or not (has_operations(item.entry) or has_operations(compile))):
+        return None
+    dynamic = [entry for entry in frame.entries if entry.is_dynamic and similar(entry, compile)]
+    held = [entry for entry in dynamic if guards_hold(entry, compile, comparer) and guards_hold(entry, item.entry, comparer)]
+    return held if held or not dynamic else None
+
+
+def guards_hold(entry: Compile, compile: Compile, comparer: Comparer) -> bool:
+    """Replay the shape guards of a dynamic entry on the sizes of another call; what cannot be evaluated counts as held."""
+    tree = entry.guards
+    seen = comparer.observe(compile).numbers
+    for shape in tree.shapes if tree else ():
+        if "duck sizing" in shape.comment:
+            continue
+        if comparer.expression(shape.expression).holds(seen) is False:
+            return False
+    return True
+
+
+def _needs(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer, flows: Flows) -> tuple[Need, ...] | None:
+    needs: dict[Need, None] = {}
+    for cause in item.causes:
+        found = _needs_of(cause, frame, item.entry, compile, comparer, flows)
+        if not found:
+            return None
+        needs.update(dict.fromkeys(found))
+    return tuple(needs)
+
+
+def _needs_of(cause: Cause, frame: Frame, entry: Compile, compile: Compile, comparer: Comparer, flows: Flows) -> tuple[Need, ...]:
+    if cause.codes[0] == "SL103":
+        return _unequal_pairs(entry, compile, comparer)
+    if cause.prop.startswith("size["):
+        dim = int(cause.prop[5:-1])
+        return (frozenset((Mark(cause.source, dim), *flows.origins(frame, cause.source, dim))),)
+    if cause.codes[0] == "SL105":
+        # any symbolic size makes the strides that follow from none symbolic too
+        part = tensor_part(cause.source)
+        source = _described(part[0] if part else cause.source, compile, comparer)
+        tensor = next((item for item in compile.inputs if item.source == source), None)
+        return (frozenset(Mark(source, dim) for dim, size in enumerate(tensor.size) if size > 1),) if tensor else ()
+    part = tensor_part(cause.source)
+    if part is not None:
+        return (frozenset((Mark(_described(part[0], compile, comparer), part[2]),)),)
+    return (frozenset((Mark(cause.source),)),)
+
+
+def _unequal_pairs(entry: Compile, compile: Compile, comparer: Comparer) -> tuple[Need, ...]:
+    """Of every two dims that the entry took for equal and that differ in this call, one must be marked: marked dims share no symbol."""
+    seen = comparer.observe(compile).numbers
+    tree = entry.guards
+    needs: dict[Need, None] = {}
+    classes: list[set[str]] = []
+    for shape in tree.shapes if tree else ():
+        if "duck sizing" not in shape.comment:
+            continue
+        names = {name for name in comparer.expression(shape.expression).names if tensor_part(name)}
+        joined = [group for group in classes if group & names]
+        classes = [group for group in classes if not group & names] + [names.union(*joined)]
+    for group in classes:
+        members = sorted(group)
+        for index, one in enumerate(members):
+            for other in members[index + 1 :]:
+                if seen.get(one) != seen.get(other):
+                    needs[frozenset(_mark_of(name, compile, comparer) for name in (one, other))] = None
+    return tuple(needs)
+
+
+def _mark_of(name: str, compile: Compile, comparer: Comparer) -> Mark:
+    part = tensor_part(name)
+    return Mark(_described(part[0], compile, comparer), part[2]) if part else Mark(name)
+
+
+def _described(source: str, compile: Compile, comparer: Comparer) -> str:
+    """The source as PyTorch writes it, for one spelled as guards are parsed."""
+    spelled = canonical(source)
+    return next((item.source for item in compile.inputs if comparer.spell(item.source) == spelled), source)
