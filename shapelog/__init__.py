@@ -1,19 +1,20 @@
 """shapelog: why torch.compile recompiled, and what to mark dynamic.
 
-``load(path)`` reads a trace that PyTorch wrote under ``TORCH_TRACE``; ``analyze(trace)`` explains it.
+``load(path)`` reads a trace that PyTorch wrote under ``TORCH_TRACE``; ``analyze(trace)`` explains it; ``with record() as trace:`` records
+one in this process.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shapelog.api import analyze, load
+    from shapelog.api import analyze, load, record
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "analyze", "load"]
+__all__ = ["__version__", "analyze", "load", "record"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("analyze", "load"):
+    if name in ("analyze", "load", "record"):
         from shapelog import api
 
         return getattr(api, name)

@@ -1,12 +1,15 @@
-"""The public API: ``load`` and ``analyze``."""
+"""The public API: ``load``, ``analyze`` and ``record``."""
 
 import os
 
 from shapelog import build
 from shapelog import report as reports
 from shapelog.model import Trace
+from shapelog.recording import record
 from shapelog.report import Report
 from shapelog.source import select
+
+__all__ = ["analyze", "load", "record"]
 
 
 def load(path: str | os.PathLike[str], *, strict: bool = False) -> Trace:

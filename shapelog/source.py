@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import zlib
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +85,24 @@ def select(path: str) -> Selection:
     if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
         raise ShapelogError(f"{path}: neither a file nor a directory")
     return Selection((TraceFile(where, where.name, rank_of(where.name)),))
+
+
+def select_files(paths: Sequence[Path], notes: Sequence[str] = ()) -> Selection:
+    """These files as one run: those that bear a rank in order of rank, then the others. Empty ones are left out, and counted.
+
+    Raises ShapelogError when none of them holds anything.
+    """
+    filled = [path for path in paths if path.stat().st_size]
+    if not filled:
+        raise ShapelogError(f"no trace to read: {', '.join(map(str, paths)) or 'no file was given'}; {HOW_TO_RECORD}")
+    files = sorted((TraceFile(path, path.name, rank_of(path.name)) for path in filled), key=_by_rank)
+    empty = len(paths) - len(filled)
+    said = (f"{empty} empty trace {'file' if empty == 1 else 'files'} left out: a process that compiled nothing",) if empty else ()
+    return Selection(tuple(files), (*notes, *said))
+
+
+def _by_rank(file: TraceFile) -> tuple[bool, int, str]:
+    return file.rank is None, file.rank or 0, file.name
 
 
 def _newest_run(where: Path) -> Selection:

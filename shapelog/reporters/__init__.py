@@ -1,16 +1,30 @@
 """How a report is shown. ``FORMATS`` lists the reporters by name; each is ``render(report, options) -> bytes`` and a
-``SUFFIX``; those in ``STORY_FORMATS`` show the story of one compile."""
+``SUFFIX``; those in ``STORY_FORMATS`` show the story of one compile, those in ``COMPARE_FORMATS`` what changed between two runs,
+those in ``ADVICE_FORMATS`` what to mark dynamic."""
 
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
+    from shapelog.advice import Advice
+    from shapelog.compare import Comparison
     from shapelog.report import Report
     from shapelog.story import Story
 
 FORMATS = {"terminal": "shapelog.reporters.terminal", "json": "shapelog.reporters.json_report"}
 STORY_FORMATS = {"terminal": "shapelog.reporters.terminal_story", "json": "shapelog.reporters.json_report"}
+COMPARE_FORMATS = {"terminal": "shapelog.reporters.terminal_compare", "json": "shapelog.reporters.json_report"}
+# Those that only advice has hold nothing but what is pasted or evaluated.
+ADVICE_FORMATS = {
+    "terminal": "shapelog.reporters.terminal_advice",
+    "json": "shapelog.reporters.json_report",
+    "env": "shapelog.reporters.advice_env",
+    "shell": "shapelog.reporters.advice_shell",
+    "python": "shapelog.reporters.advice_python",
+}
+# What a recording shows of itself; a part of somebody's page, and so no format of its own.
+NOTEBOOK = "shapelog.reporters.notebook"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +55,37 @@ class StoryReporter(Protocol):
     def render_story(self, story: "Story", options: Options) -> bytes: ...
 
 
+class ComparisonReporter(Protocol):
+    """What a module in ``COMPARE_FORMATS`` provides."""
+
+    SUFFIX: str
+
+    def render_comparison(self, comparison: "Comparison", options: Options) -> bytes: ...
+
+
+class AdviceReporter(Protocol):
+    """What a module in ``ADVICE_FORMATS`` provides."""
+
+    SUFFIX: str
+
+    def render_advice(self, advice: "Advice", options: Options) -> bytes: ...
+
+
 def reporter(name: str) -> Reporter:
     return cast(Reporter, import_module(FORMATS[name]))
 
 
+def notebook_reporter() -> Reporter:
+    return cast(Reporter, import_module(NOTEBOOK))
+
+
 def story_reporter(name: str) -> StoryReporter:
     return cast(StoryReporter, import_module(STORY_FORMATS[name]))
+
+
+def advice_reporter(name: str) -> AdviceReporter:
+    return cast(AdviceReporter, import_module(ADVICE_FORMATS[name]))
+
+
+def comparison_reporter(name: str) -> ComparisonReporter:
+    return cast(ComparisonReporter, import_module(COMPARE_FORMATS[name]))

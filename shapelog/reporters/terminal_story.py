@@ -57,7 +57,9 @@ def _why(page: Page, story: Story) -> None:
         page.heading("First compile of this code", "nothing to hold it against")
         return
     if item.nearest is None:
-        page.heading("Why", "unexplained")
+        page.heading("Why", item.verdict.value)
+        for cause in item.causes:
+            _cause(page, cause, False, story.trace.lists_sources)
         page.line(item.missing, indent=2)
         page.line(f"→ {remedy(item, story.trace.lists_sources)}", indent=2)
         return

@@ -1,0 +1,385 @@
+"""``with shapelog.record() as trace:``, what it writes, what it leaves behind, and how it shows itself."""
+
+import gc
+import logging
+import os
+import re
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import lab
+import make
+import pytest
+
+import shapelog
+from shapelog.errors import ShapelogError
+from shapelog.recording import Recording
+from shapelog.report import Report
+from shapelog.reporters import Options, notebook_reporter, reporter
+from shapelog.rules import Verdict
+
+Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
+HOSTILE = "</style></div><script>alert(1)</script><img src=x onerror=alert(2)>"
+TURN = "\u202egnp.exe"
+
+
+# How a recording shows itself.
+
+
+def written(path: Path, data: bytes) -> Recording:
+    path.write_bytes(data)
+    return Recording(path)
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Recording:
+    return written(tmp_path / "dedicated_log_torch_trace_aaaaaaaa.log", make.small_run())
+
+
+class _Tags(HTMLParser):
+    """The elements and attributes of a fragment, and those that were not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen |= {tag, *(f"{tag}.{name}" for name, _ in attrs)}
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_a_recording_is_loaded_and_analyzed_as_its_file_is(recording: Recording) -> None:
+    assert [compile.label for compile in recording.trace.compiles] == ["0/0", "0/1"]
+    assert [item.codes for item in recording.report.recompiles] == [("SL101",)]
+    assert recording.report is recording.report
+    assert recording.trace.notes == ()
+
+
+def test_what_is_recorded_later_is_read_when_asked_again(recording: Recording) -> None:
+    assert recording.report.summary.compiles == 2
+    with recording.path.open("ab") as file:
+        file.write(make.compile("1/0"))
+    assert recording.report.summary.compiles == 3
+
+
+def test_printed_it_is_the_report_without_color(recording: Recording) -> None:
+    shown = reporter("terminal").render(recording.report, Options(color=False)).decode()
+    assert str(recording) == shown
+    assert "SL101 size-varies" in shown
+    assert "\x1b" not in shown
+    assert repr(recording) == f"<shapelog.Recording {str(recording.path)!r}>"
+
+
+def test_in_a_notebook_it_shows_numbers_frames_and_recompiles(recording: Recording) -> None:
+    shown = recording._repr_html_()
+    for text in ("2 compiles", "1 recompile", "torch 2.13.0+cpu", "avoidable by marking", "x.size[0]", "dim 0 of x was 8 and is now 3"):
+        assert text in shown
+    assert shown.startswith("<div")
+    tags = _Tags(shown)
+    assert tags.open == []
+    assert tags.seen <= {"br", "b", "code", "p", "style", "caption", "thead", "tbody", "tr"} | {
+        name if part == "" else f"{name}.{part}" for name in ("div", "span", "table", "td", "th") for part in ("", "class", "style")
+    }
+
+
+def test_nothing_in_the_fragment_is_fetched_or_run(recording: Recording) -> None:
+    assert not re.search(r"(?i)https?:|url\(|@import|<script|<link|<iframe|\son\w+=|src=", recording._repr_html_())
+
+
+@pytest.mark.parametrize("text", [HOSTILE, TURN])
+def test_names_and_values_of_a_trace_stay_text_in_a_notebook(text: str) -> None:
+    trace = lab.Recording(torch_version=f"2.13.0{text}")
+    trace.compile("0/0", lab.tensor(), name=text).compile(
+        "0/1",
+        lab.tensor(),
+        name=text,
+        reasons=(f"0/0: L['mode'] == {text!r}",),
+        guards=lab.tree(lab.manager("L['mode']", f"EQUALS_MATCH: L['mode'] == {text!r}")),
+    )
+    trace.limit("0/2", f"0/1: L['mode'] == {text!r}")
+    shown = notebook_reporter().render(trace.report(), Options()).decode()
+    tags = _Tags(shown)
+    assert tags.open == []
+    assert not tags.seen & {"script", "img", "img.onerror"}
+    assert "\u202e" not in shown
+    assert ("&lt;script&gt;" if text == HOSTILE else "\\u202egnp.exe") in shown
+
+
+def test_long_lists_are_cut_in_a_notebook_and_what_is_left_out_is_counted() -> None:
+    shown = notebook_reporter().render(lab.analyzed("real/demo.log.gz"), Options(limit=3)).decode()
+    assert "… 1 more frame<" in shown
+    assert "… 13 more recompiles<" in shown
+    assert "Recompile limit hit" in shown
+    assert "more" not in re.sub(
+        r"(?s)<style>.*?</style>", "", notebook_reporter().render(lab.analyzed("real/demo.log.gz"), Options(limit=0)).decode()
+    )
+
+
+def test_a_run_without_compiles_and_one_with_problems_say_so(tmp_path: Path) -> None:
+    assert "Nothing was compiled in this run." in written(tmp_path / "empty.log", make.run())._repr_html_()
+    damaged = written(tmp_path / "damaged.log", make.small_run() + b"this is no record\n")
+    assert "<b>1 problem</b> in the trace" in damaged._repr_html_()
+
+
+# Entries that were made before the recording began.
+
+
+def late(reason: str, *more: str, **fields: Any) -> Report:
+    """The report on a first recorded compile that is its frame's third."""
+    return lab.Recording().compile("0/2", lab.tensor(size=(5, 8)), reasons=(f"0/1: {reason}", *more), **fields).report()
+
+
+def test_a_recompile_against_an_entry_that_was_not_recorded_is_explained_in_the_words_of_pytorch() -> None:
+    report = late("tensor 'x' size mismatch at index 0. expected 4, actual 5")
+    (recompile,) = report.recompiles
+    (cause,) = recompile.causes
+    assert (cause.codes, cause.source, cause.axis, cause.before, cause.after) == (("SL101",), "L['x']", "x.size[0]", "4", "5")
+    assert (recompile.nearest, recompile.entries_checked, report.summary.recompiles) == (None, 0, 1)
+    assert recompile.note.startswith("0/1 not in this trace (compiled before the recording began")
+
+
+def test_whether_marking_is_enough_is_not_promised_without_the_graph_of_the_entry() -> None:
+    assert late("tensor 'x' size mismatch at index 0. expected 4, actual 5").recompiles[0].verdict is Verdict.UNEXPLAINED
+    assert late("GLOBAL_STATE changed: grad_mode").recompiles[0].verdict is Verdict.CODE
+
+
+def test_of_several_entries_that_were_not_recorded_the_nearest_counts_and_all_are_named() -> None:
+    size = "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5"
+    (recompile,) = late("GLOBAL_STATE changed: grad_mode", size).recompiles
+    assert recompile.codes == ("SL101",)
+    assert recompile.note.startswith("0/1, 0/0 not in this trace")
+
+
+def test_a_recorded_entry_is_compared_with_and_the_others_left_aside() -> None:
+    recorded = lab.Recording().compile("0/1", lab.tensor(size=(5, 8)))
+    recorded.compile(
+        "0/2",
+        lab.tensor(size=(6, 8)),
+        reasons=(
+            "0/1: tensor 'x' size mismatch at index 0. expected 5, actual 6",
+            "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 6",
+        ),
+    )
+    (recompile,) = recorded.report().recompiles
+    assert recompile.nearest is not None
+    assert (recompile.nearest.label, recompile.verdict, recompile.note) == ("0/1", Verdict.MARKING, "")
+
+
+def test_what_is_not_known_is_said_in_the_terminal_and_in_a_notebook(tmp_path: Path) -> None:
+    report = late("tensor 'x' size mismatch at index 0. expected 4, actual 5")
+    for name in ("terminal", "notebook"):
+        made = notebook_reporter() if name == "notebook" else reporter(name)
+        assert "0/1 not in this trace" in " ".join(made.render(report, Options(width=300)).decode().split())
+
+
+# Without PyTorch, or with one that cannot be recorded.
+
+
+def test_without_torch_an_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ShapelogError, match="torch cannot be imported"), shapelog.record():
+        pass
+
+
+def test_a_torch_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(__version__="2.5.1+cu124"))
+    with pytest.raises(ShapelogError, match=r"needs torch 2\.6 or later, this is 2\.5\.1\+cu124"), shapelog.record():
+        pass
+
+
+# The real thing.
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """A compiled function of a tensor with ``size`` rows; no entries from before, none left."""
+    torch = pytest.importorskip("torch", minversion="2.13")
+    monkeypatch.delenv("TORCH_TRACE", raising=False)
+    torch._dynamo.reset()
+
+    @torch.compile(backend="eager")
+    def double(x: Any) -> Any:
+        return torch.relu(x) * 2
+
+    yield lambda size: double(torch.ones(size, 3))
+    torch._dynamo.reset()
+
+
+def told(recording: Recording) -> list[tuple[str, tuple[str, ...], Verdict]]:
+    assert not recording.report.has_problems, recording.report.problems
+    return [(item.compile.label, item.codes, item.verdict) for item in recording.report.recompiles]
+
+
+@pytest.mark.torch
+def test_what_is_compiled_in_the_block_is_recorded(compiled: Callable[..., Any]) -> None:
+    with shapelog.record() as trace:
+        compiled(4)
+        compiled(7)
+    compiled(1)
+    assert told(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
+    assert trace.trace.torch_version == sys.modules["torch"].__version__
+    assert trace.report.summary.compiles == 2
+    assert trace.report.frames[0].frame.file == __file__
+
+
+@pytest.mark.torch
+def test_a_recording_can_be_looked_at_before_it_ends(compiled: Callable[..., Any]) -> None:
+    with shapelog.record() as trace:
+        assert "Nothing was compiled" in str(trace)
+        compiled(4)
+        assert told(trace) == []
+        compiled(7)
+        assert told(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
+
+
+@pytest.mark.torch
+def test_recordings_nest_and_repeat_and_file_names_are_known_in_each(compiled: Callable[..., Any]) -> None:
+    traces = []
+    with shapelog.record() as outer:
+        compiled(4)
+        for size in (7, 1):
+            with shapelog.record() as inner:
+                compiled(size)
+            traces.append(inner)
+    assert [compile.label for compile in outer.trace.compiles] == ["0/0", "0/1", "0/2"]
+    assert [[compile.label for compile in trace.trace.compiles] for trace in traces] == [["0/1"], ["0/2"]]
+    for compile in (compile for trace in (outer, *traces) for compile in trace.trace.compiles):
+        assert compile.stack.frames[-1].file == __file__
+        assert all(frame.file for frame in compile.stack.frames)
+
+
+@pytest.mark.torch
+def test_an_entry_from_before_the_block_is_known_from_its_reasons(compiled: Callable[..., Any]) -> None:
+    compiled(4)
+    with shapelog.record() as trace:
+        compiled(7)
+    assert told(trace) == [("0/1", ("SL101",), Verdict.UNEXPLAINED)]
+    assert "x.size[0]" in str(trace)
+    assert "0/0 not in this trace" in str(trace)
+
+
+@pytest.mark.torch
+def test_an_exception_passes_through_and_leaves_a_readable_trace(compiled: Callable[..., Any]) -> None:
+    with pytest.raises(ZeroDivisionError), shapelog.record() as trace:  # noqa: PT012
+        compiled(4)
+        compiled(1 // 0)
+    assert [compile.label for compile in trace.trace.compiles] == ["0/0"]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("is_off", [False, True])
+def test_the_logger_is_left_as_it_was_and_recorded_from_though_switched_off(compiled: Callable[..., Any], is_off: bool) -> None:
+    logger = logging.getLogger("torch.__trace")
+    compiled(4)  # PyTorch's own handler has gone by now
+    before = (list(logger.handlers), logger.level, logger.isEnabledFor)
+    try:
+        logger.disabled = is_off
+        logging.disable(logging.CRITICAL if is_off else logging.NOTSET)
+        with shapelog.record() as trace:
+            compiled(7)
+        assert (list(logger.handlers), logger.level, logger.isEnabledFor) == before
+        assert logger.disabled is is_off
+    finally:
+        logger.disabled = False
+        logging.disable(logging.NOTSET)
+    assert [compile.label for compile in trace.trace.compiles] == ["0/1"]
+
+
+@pytest.mark.torch
+def test_a_temporary_trace_goes_with_its_recording_and_one_that_was_asked_for_stays(compiled: Callable[..., Any], tmp_path: Path) -> None:
+    with shapelog.record() as temporary:
+        compiled(4)
+    with shapelog.record(tmp_path / "new" / "folder") as kept:
+        compiled(7)
+    gone, stays = temporary.path, kept.path
+    assert gone.exists()
+    del temporary, kept
+    gc.collect()
+    assert not gone.parent.exists()
+    assert shapelog.load(stays.parent).torch_version
+    assert stays.parent == tmp_path / "new" / "folder"
+
+
+@pytest.mark.torch
+def test_a_directory_that_cannot_be_made_is_an_error(compiled: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ShapelogError, match="cannot record there"), shapelog.record(tmp_path / "file"):
+        pass
+
+
+BOTH = """
+import os, sys
+import torch
+import shapelog
+
+compiled = torch.compile(lambda größe: torch.relu(größe) * 2, backend="eager")
+with shapelog.record("recorded"):
+    for size in (4, 7, 1):
+        compiled(torch.ones(size, 3))
+compiled(torch.ones(3, 3, dtype=torch.float64))
+"""
+FORK = """
+import os, sys
+import torch
+import shapelog
+
+compiled = torch.compile(lambda x: torch.relu(x) * 2, backend="eager")
+with shapelog.record("recorded") as kept, shapelog.record() as trace:
+    compiled(torch.ones(4))
+    child = os.fork()
+    compiled(torch.ones(7) if child else torch.ones(5, dtype=torch.float64))
+    if not child:
+        del trace
+        sys.exit()
+    os.waitpid(child, 0)
+assert trace.path.exists()
+print(*sorted(str(compile.label) for compile in trace.trace.compiles))
+"""
+
+
+def run(python: Process, tmp_path: Path, program: str, **environment: str) -> "subprocess.CompletedProcess[bytes]":
+    pytest.importorskip("torch", minversion="2.13")
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    done = python("import runpy; runpy.run_path('program.py', run_name='__main__')", OMP_NUM_THREADS="1", **environment)
+    assert done.returncode == 0, done.stderr.decode()
+    return done
+
+
+@pytest.mark.torch
+def test_torch_trace_goes_on_beside_it_and_both_tell_the_same(python: Process, tmp_path: Path) -> None:
+    run(python, tmp_path, BOTH, TORCH_TRACE="traced")
+    recorded, traced = (shapelog.analyze(shapelog.load(tmp_path / name)) for name in ("recorded", "traced"))
+    assert not recorded.has_problems
+    assert [compile.label for compile in recorded.trace.compiles] == ["0/0", "0/1", "0/2"]
+    assert [compile.label for compile in traced.trace.compiles] == ["0/0", "0/1", "0/2", "0/3"]
+    assert [(item.causes, item.verdict) for item in recorded.recompiles] == [(item.causes, item.verdict) for item in traced.recompiles[:2]]
+    shared = {"compilation_metrics": 1, "str": 0, "dynamo_start": 1}
+    assert {kind: traced.accounts[0].records[kind] - recorded.accounts[0].records[kind] for kind in shared} == shared
+
+
+@pytest.mark.torch
+def test_nothing_is_lost_where_the_locale_is_ascii(python: Process, tmp_path: Path) -> None:
+    done = run(python, tmp_path, BOTH, PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", LC_ALL="C")
+    assert b"Logging error" not in done.stderr
+    report = shapelog.analyze(shapelog.load(tmp_path / "recorded"))
+    (path,) = (tmp_path / "recorded").iterdir()
+    text = path.read_text(encoding="utf-8")
+    assert text.count('"ph": "B"') == text.count('"ph": "E"') > 0  # the very first record is the beginning of a phase
+    assert [item.causes[0].axis for item in report.recompiles] == ["größe.size[0]"] * 2
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_is_recorded_too_and_does_not_take_the_trace_away(python: Process, tmp_path: Path) -> None:
+    assert run(python, tmp_path, FORK).stdout.split() == [b"0/0", b"0/1", b"0/1"]
