@@ -20,7 +20,7 @@ from shapelog.study import Study
 
 _REASONS = {
     "high": "a dynamic graph of this run serves all these calls",
-    "medium": "the graphs are alike, but this run made no dynamic one to check the guards of",
+    "medium": "the graphs are alike, but no dynamic graph of this run proves that one serves all these calls and later ones",
     "low": "only a call beyond the recompile limit goes, of which little is recorded",
 }
 
@@ -53,6 +53,15 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Forecast:
+    """What one frame cost, and what it would cost with the suggestions."""
+
+    frame: Frame
+    before: Cost
+    after: Cost
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
@@ -69,6 +78,7 @@ class Advice:
     pgo_differences: tuple[Difference, ...]
     before: Cost
     after: Cost
+    forecasts: tuple[Forecast, ...]
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -114,6 +124,7 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
         pgo_differences=differences(studied, played, choice, used),
         before=before,
         after=after,
+        forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), plan.cost(choice.marks)) for plan in played.plans),
     )
 
 
@@ -156,7 +167,7 @@ def _suggestion(
         seconds=math.fsum(compile.seconds for compile in gone),
         confidence=confidence,
         confidence_reason=_REASONS[confidence],
-        caveats=tuple(of_source(marks, seen, codes, studied, tuple(frames), version)),
+        caveats=(*of_source(marks, seen, codes, studied, tuple(frames), version), *_narrowed(helped, set(marks), chosen)),
         place=call,
         python=tuple(mark_line(item.mark, [value for _, value in item.values], codes) for item in seen if not item.mark.is_int),
     )
@@ -198,6 +209,22 @@ def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> 
     return f"mark {which} of {name} dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
 
 
+def _narrowed(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> Iterator[str]:
+    """Where a compile goes that could do more than what takes its place."""
+    for plan in plans:
+        for index, way in plan.served(chosen & plan.marks).items():
+            lost = [source for source in way.lost if _as_mark(source) not in chosen]
+            if lost and any(need & marks for need in way.needs):
+                names = ", ".join(friendly(source).replace(".size()[", ".size[") for source in lost)
+                gone = plan.calls[index].compile.label
+                yield f"{gone}, which goes, was symbolic in {names} too: later calls with other values of it would compile again"
+
+
+def _as_mark(source: str) -> Mark:
+    part = tensor_part(source)
+    return Mark(part[0], part[2]) if part else Mark(source)
+
+
 def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
     """High where a dynamic graph of this trace serves every call that goes, medium where there is none, low where only a limit hit goes."""
     levels = []
@@ -205,6 +232,7 @@ def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
         for index, way in plan.served(chosen & plan.marks).items():
             if any(need & marks for need in way.needs):
                 is_hit = plan.calls[index].compile.outcome is Outcome.LIMIT
-                levels.append("low" if is_hit else "high" if way.is_proven else "medium")
+                is_sure = way.is_proven and all(_as_mark(source) in chosen for source in way.lost)
+                levels.append("low" if is_hit else "high" if is_sure else "medium")
     kept = [level for level in levels if level != "low"]
     return "low" if not kept else "medium" if "medium" in kept else "high"

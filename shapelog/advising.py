@@ -93,6 +93,16 @@ def advice_data(advice: Advice) -> dict[str, Any]:
         "seconds": advice.before.seconds,
         "predicted_seconds": advice.after.seconds,
         "why_empty": why_nothing(advice) or None,
+        "frames": [
+            {
+                **_frame_data(item.frame),
+                "compiles": item.before.total,
+                "predicted_compiles": item.after.total,
+                "seconds": item.before.seconds,
+                "predicted_seconds": item.after.seconds,
+            }
+            for item in advice.forecasts
+        ],
         "suggestions": [_suggestion_data(item) for item in advice.suggestions],
         "left_out": [
             {

@@ -1,22 +1,23 @@
-"""The command line. Only here is anything printed; each command imports what it needs."""
+"""The command line. Each command imports what it needs."""
 
 import sys
-from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shapelog import __version__
-from shapelog.reporters import ADVICE_FORMATS, COMPARE_FORMATS, FORMATS, STORY_FORMATS, Options
+from shapelog.output import chosen, finish, load, output_options, read, refuse_unwritable, say, status_of
+from shapelog.reporters import ADVICE_FORMATS, COMPARE_FORMATS, FORMATS, STORY_FORMATS, VERIFY_FORMATS, Options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from shapelog.model import Trace
+    from shapelog.advice import Advice
+    from shapelog.report import Report
     from shapelog.source import Selection
-
-_F = TypeVar("_F", bound=Callable[..., Any])
+    from shapelog.verifying import Verification
 
 
 class _Commands(click.Group):
@@ -35,39 +36,12 @@ def cli() -> None:
     """
 
 
-def _output_options(formats: Iterable[str]) -> Callable[[_F], _F]:
-    """The options that every command which shows something shares."""
-
-    def decorate(command: _F) -> _F:
-        for option in (
-            click.option("--debug", is_flag=True, help="Raise errors with their traceback, also those that the report only mentions."),
-            click.option("--strict", is_flag=True, help="Check every record and checksum; exit 2 when something is wrong."),
-            click.option("--width", type=click.IntRange(40), help="Columns to draw in.  [default: the terminal's]"),
-            click.option(
-                "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Color the output.  [default: auto]"
-            ),
-            click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write to this file."),
-            click.option(
-                "-f",
-                "--format",
-                "format_name",
-                type=click.Choice(list(formats)),
-                default="terminal",
-                help="Form of the output.  [default: terminal]",
-            ),
-        ):
-            command = option(command)
-        return command
-
-    return decorate
-
-
 @cli.command()
 @click.argument("trace", metavar="TRACE")
 @click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, each recompile, records by kind.")
-@_output_options(FORMATS)
+@output_options(FORMATS)
 def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: Any) -> None:
     """Explain every recompile of TRACE.
 
@@ -76,18 +50,18 @@ def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: A
     from shapelog.errors import ShapelogError
 
     def make() -> tuple[bytes, bool]:
-        read = _read(trace, shared)
+        loaded = read(trace, shared)
         from shapelog.report import analyze
         from shapelog.reporters import reporter
 
-        analyzed = analyze(read, shared["debug"])
+        analyzed = analyze(loaded, shared["debug"])
         if frame is not None and not any(_matches(item.frame.label, item.frame.title, item.frame.name, frame) for item in analyzed.frames):
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in analyzed.frames[:8])
             raise ShapelogError(f"{trace}: no frame {frame!r}; there are: {names or 'none'}")
-        options = _options(shared, frame=frame, limit=0 if verbose else limit, verbose=verbose)
+        options = chosen(shared, frame=frame, limit=0 if verbose else limit, verbose=verbose)
         return reporter(shared["format_name"]).render(analyzed, options), analyzed.has_problems
 
-    _run(make, shared)
+    finish(make, shared)
 
 
 @cli.command()
@@ -96,7 +70,7 @@ def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: A
 @click.option("--rank", type=int, help="Which rank, where several have that compile.")
 @click.option("--process", type=int, help="Which process, where forked ones wrote one file.")
 @click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
-@_output_options(STORY_FORMATS)
+@output_options(STORY_FORMATS)
 def explain(trace: str, compile_id: str, rank: int | None, process: int | None, verbose: bool, **shared: Any) -> None:
     """Tell the whole story of one compile.
 
@@ -104,15 +78,15 @@ def explain(trace: str, compile_id: str, rank: int | None, process: int | None, 
     """
 
     def make() -> tuple[bytes, bool]:
-        read = _read(trace, shared)
+        loaded = read(trace, shared)
         from shapelog.reporters import story_reporter
         from shapelog.story import tell
 
-        story = tell(read, compile_id, rank, process)
-        options = _options(shared, verbose=verbose, limit=0 if verbose else 20)
-        return story_reporter(shared["format_name"]).render_story(story, options), any(item.severity != "info" for item in read.problems)
+        story = tell(loaded, compile_id, rank, process)
+        options = chosen(shared, verbose=verbose, limit=0 if verbose else 20)
+        return story_reporter(shared["format_name"]).render_story(story, options), any(item.severity != "info" for item in loaded.problems)
 
-    _run(make, shared)
+    finish(make, shared)
 
 
 @cli.command("suggest-dynamic")
@@ -120,7 +94,7 @@ def explain(trace: str, compile_id: str, rank: int | None, process: int | None, 
 @click.option("--torch-version", metavar="X.Y", help="Advise for this version of torch.  [default: the trace's]")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, which compiles go, mark_dynamic lines.")
-@_output_options(ADVICE_FORMATS)
+@output_options(ADVICE_FORMATS)
 def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: int, verbose: bool, **shared: Any) -> None:
     """Say exactly what to mark dynamic, what it saves, and what it will not fix.
 
@@ -136,26 +110,26 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
         version = parse_version(torch_version) if torch_version else None
         if torch_version and version is None:
             raise ShapelogError(f"--torch-version {torch_version}: not a version such as 2.13")
-        read = [_read(path, shared) for path in traces]
+        loaded = [read(path, shared) for path in traces]
         from shapelog.advice import advise
         from shapelog.advising import why_nothing
         from shapelog.model import merged
         from shapelog.reporters import advice_reporter
         from shapelog.study import study
 
-        studied = study(merged(read), shared["debug"])
+        studied = study(merged(loaded), shared["debug"])
         advice = advise(studied, version)
         if not advice.env and shared["format_name"] in ("env", "shell", "python"):
-            _say(f"nothing to set: {why_nothing(advice)}")
-        options = _options(shared, limit=0 if verbose else limit, verbose=verbose)
+            say(f"nothing to set: {why_nothing(advice)}")
+        options = chosen(shared, limit=0 if verbose else limit, verbose=verbose)
         problems = (*studied.trace.problems, *studied.problems)
         for problem in problems:
             if problem.severity == "data loss":
-                _say(f"{problem.file}: {problem.message}")
+                say(f"{problem.file}: {problem.message}")
         rendered = advice_reporter(shared["format_name"]).render_advice(advice, options)
         return rendered, any(problem.severity != "info" for problem in problems)
 
-    _run(make, shared)
+    finish(make, shared)
 
 
 @cli.command()
@@ -163,7 +137,7 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
 @click.argument("after", metavar="AFTER")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, also the frames and causes that did not change.")
-@_output_options(COMPARE_FORMATS)
+@output_options(COMPARE_FORMATS)
 def compare(before: str, after: str, limit: int, verbose: bool, **shared: Any) -> None:
     """Tell what changed from trace BEFORE to trace AFTER.
 
@@ -175,17 +149,17 @@ def compare(before: str, after: str, limit: int, verbose: bool, **shared: Any) -
     def make() -> tuple[bytes, bool]:
         if before == after == "-":
             raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
-        read = [_read(path, shared) for path in (before, after)]
+        loaded = [read(path, shared) for path in (before, after)]
         from shapelog.compare import compare
         from shapelog.report import analyze
         from shapelog.reporters import comparison_reporter
 
-        one, other = (analyze(trace, shared["debug"]) for trace in read)
-        options = _options(shared, limit=0 if verbose else limit, verbose=verbose)
+        one, other = (analyze(trace, shared["debug"]) for trace in loaded)
+        options = chosen(shared, limit=0 if verbose else limit, verbose=verbose)
         rendered = comparison_reporter(shared["format_name"]).render_comparison(compare(one, other), options)
         return rendered, one.has_problems or other.has_problems
 
-    _run(make, shared)
+    finish(make, shared)
 
 
 @cli.command(context_settings={"allow_interspersed_args": False})
@@ -193,7 +167,7 @@ def compare(before: str, after: str, limit: int, verbose: bool, **shared: Any) -
 @click.option("--trace-dir", metavar="DIR", help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, each recompile, records by kind.")
-@_output_options(FORMATS)
+@output_options(FORMATS)
 def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bool, **shared: Any) -> None:
     """Run COMMAND, record what it compiles, and explain every recompile.
 
@@ -211,39 +185,88 @@ def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bo
     from shapelog.errors import ShapelogError
 
     try:
-        _refuse_unwritable(shared["output"])
+        refuse_unwritable(shared["output"])
         where, is_temporary = runner.trace_dir_for(trace_dir)
     except ShapelogError as error:
-        _say(str(error))
+        say(str(error))
         sys.exit(2)
     try:
         done = runner.run(command, where)
     except ShapelogError as error:
         if is_temporary:
             _drop(where)
-        _say(str(error))
-        sys.exit(error.exit_code if isinstance(error, runner.CannotStartError) else 2)
+        say(str(error))
+        sys.exit(error.exit_code)
     if done.killed_by is not None:
-        _say(f"{command[0]} was ended by signal {done.killed_by}")
+        say(f"{command[0]} was ended by signal {done.killed_by}")
     status = 0
     if done.has_trace:
-        _say(f"the trace is kept in {where}; to see the report again: shapelog report {where}")
-        options = _options(shared, sys.stderr, limit=0 if verbose else limit, verbose=verbose)
-        status = _status(lambda: _reported(done.selection(), options, shared), shared, sys.stderr)
+        say(f"the trace is kept in {where}; to see the report again: shapelog report {where}")
+        options = chosen(shared, sys.stderr, limit=0 if verbose else limit, verbose=verbose)
+        status = status_of(lambda: _reported(done.selection(), options, shared), shared, sys.stderr)
     else:
         if is_temporary:
             _drop(where)
-        _say(runner.why_no_trace())
+        say(runner.why_no_trace())
     runner.end_like(done, status)
+
+
+@cli.command(context_settings={"allow_interspersed_args": False})
+@click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--trace-dir", metavar="DIR", help="Record into DIR/before and DIR/after.  [default: a new temporary directory]")
+@click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
+@click.option("-v", "--verbose", is_flag=True, help="Show all frames, also those that did as before.")
+@output_options(VERIFY_FORMATS)
+def verify(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bool, **shared: Any) -> None:
+    """Run COMMAND twice, the second time with what suggest-dynamic says, and show whether it helped.
+
+    For example: shapelog verify -- python train.py --steps 20. Both runs get an empty compile cache of their own, so that their times can
+    be compared; a list of dynamic sources that is set already stays, and the suggestion is added to it. Standard input, output and error
+    belong to COMMAND; the result goes to standard error, or to the file that -o names. Both traces are kept.
+
+    Ends with 0 when it helped or when there is nothing to mark, 1 when it did not help (no fewer compiles, a lost graph, another exit
+    code), 2 when it could not be tried. When the first run fails, its exit code is passed on.
+    """
+    from shapelog.errors import ShapelogError
+    from shapelog.proving import prove
+
+    try:
+        refuse_unwritable(shared["output"])
+        status = prove(command, trace_dir, lambda selection: _analyzed(selection, shared), _showing(limit, verbose, shared), say)
+    except ShapelogError as error:
+        say(str(error))
+        status = error.exit_code
+    sys.exit(status)
+
+
+def _showing(limit: int, verbose: bool, shared: dict[str, Any]) -> "Callable[[Verification | Advice], int]":
+    """What shows the result: a verification, or the advice that had nothing to verify."""
+
+    def show(found: "Verification | Advice") -> int:
+        from shapelog.advice import Advice
+        from shapelog.reporters import advice_reporter, verification_reporter
+
+        options = chosen(shared, sys.stderr, limit=0 if verbose else limit, verbose=verbose)
+        form = shared["format_name"]
+        if isinstance(found, Advice):
+            return status_of(lambda: (advice_reporter(form).render_advice(found, options), False), shared, sys.stderr)
+        return status_of(lambda: (verification_reporter(form).render_verification(found, options), False), shared, sys.stderr)
+
+    return show
+
+
+def _analyzed(selection: "Selection", shared: dict[str, Any]) -> "Report":
+    loaded = load(selection, shared)
+    from shapelog.report import analyze
+
+    return analyze(loaded, shared["debug"])
 
 
 def _reported(selection: "Selection", options: Options, shared: dict[str, Any]) -> tuple[bytes, bool]:
     """The report on some files, and whether the trace has problems."""
-    read = _load(selection, shared)
-    from shapelog.report import analyze
     from shapelog.reporters import reporter
 
-    analyzed = analyze(read, shared["debug"])
+    analyzed = _analyzed(selection, shared)
     return reporter(shared["format_name"]).render(analyzed, options), analyzed.has_problems
 
 
@@ -253,127 +276,8 @@ def _drop(where: "Path") -> None:
         where.rmdir()
 
 
-def _refuse_unwritable(output: str | None) -> None:
-    """Say so before the command runs, which can take hours."""
-    import os
-
-    from shapelog.errors import ShapelogError
-
-    target = os.path.realpath(output) if output else ""
-    folder = os.path.dirname(target)
-    if not target or (os.path.exists(target) and not os.path.isfile(target)):
-        return
-    if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
-        raise ShapelogError(f"{output}: cannot write: {folder} is no directory that can be written to")
-
-
 def _matches(label: str, title: str, name: str, wanted: str) -> bool:
     return wanted == label or (not wanted.isdigit() and (wanted in title or wanted in name))
-
-
-def _options(shared: dict[str, Any], to: TextIO | None = None, **own: Any) -> Options:
-    """What was asked for; ``to`` is where the output goes without -o, standard output by default."""
-    import os
-
-    color = {"always": True, "never": False}.get(shared["color"])
-    is_terminal = shared["output"] is None and (to or sys.stdout).isatty()
-    width = shared["width"]
-    if to is not None and is_terminal and "COLUMNS" not in os.environ:
-        width = width or os.get_terminal_size(to.fileno()).columns
-    return Options(color=color, width=width, is_terminal=is_terminal, **own)
-
-
-def _read(path: str, shared: dict[str, Any]) -> "Trace":
-    from shapelog.source import select
-
-    return _load(select(path), shared)
-
-
-def _load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
-    """Load a trace. A large file is searched by a child process from here on, before the rest of shapelog is even imported."""
-    from shapelog.scan import Reader
-    from shapelog.source import open_trace
-
-    readers = [Reader(open_trace(file), shared["strict"], ahead=True) for file in selection.files]
-    from shapelog.build import build
-
-    trace = build(selection, readers, shared["debug"])
-    for note in trace.notes:
-        _say(note)
-    return trace
-
-
-def _run(make: Callable[[], tuple[bytes, bool]], shared: dict[str, Any]) -> None:
-    """Make the output, write it, and end with 2 on bad input or, under --strict, on problems."""
-    status = _status(make, shared, sys.stdout)
-    if status:
-        sys.exit(status)
-
-
-def _status(make: Callable[[], tuple[bytes, bool]], shared: dict[str, Any], to: TextIO) -> int:
-    """Make the output and write it to -o, or ``to`` without; 2 on bad input or, under --strict, on problems, else 0."""
-    from shapelog.errors import ShapelogError
-
-    try:
-        rendered, has_problems = make()
-        _write(rendered, shared["output"], to)
-    except ShapelogError as error:
-        if shared["debug"]:
-            raise
-        _say(str(error))
-        return 2
-    if shared["strict"] and has_problems:
-        _say("the trace has problems, listed under its health (--strict)")
-        return 2
-    return 0
-
-
-def _say(message: str) -> None:
-    click.echo(f"shapelog: {_one_line(message)}", err=True)
-
-
-def _one_line(text: str) -> str:
-    return "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
-
-
-def _write(content: bytes, output: str | None, to: TextIO) -> None:
-    import os
-    import tempfile
-
-    from shapelog.errors import ShapelogError
-
-    if output is None:
-        stream = to.buffer
-        try:
-            stream.write(content)
-            stream.flush()
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), to.fileno())
-        return
-    target = os.path.realpath(output)
-    temporary = ""
-    try:
-        if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device is written to, not replaced
-            with open(target, "wb") as stream:
-                stream.write(content)
-            return
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".shapelog-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except OSError as error:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise ShapelogError(f"{output}: cannot write: {error.strerror}") from error
-
-
-def _umask() -> int:
-    import os
-
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def main() -> None:

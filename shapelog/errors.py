@@ -4,7 +4,12 @@ from dataclasses import dataclass
 
 
 class ShapelogError(Exception):
-    """An input or a request that cannot be served; its text is one line for the person at the terminal."""
+    """An input or a request that cannot be served; its text is one line for the person at the terminal.
+
+    ``exit_code`` is what the command line ends with.
+    """
+
+    exit_code = 2
 
 
 # How much a problem takes away from the report, least first.

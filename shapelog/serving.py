@@ -13,7 +13,8 @@ from shapelog.flows import Flows
 from shapelog.marks import Mark
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.payloads.exprs import canonical
-from shapelog.payloads.sources import tensor_part
+from shapelog.payloads.guards import DYNAMIC
+from shapelog.payloads.sources import tensor_part, unwrapped
 
 # Codes whose recompile a dynamic mark removes, and those that stand in its way.
 MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
@@ -27,11 +28,15 @@ Need = frozenset[Mark]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An earlier entry that would serve a call once every need is met; ``is_proven`` if a dynamic version's guards hold for both."""
+    """An earlier entry that would serve a call once every need is met; ``is_proven`` if a dynamic version's guards hold for both.
+
+    ``lost`` are sources that vary, and that the call's own compile had symbolic where the entry has not.
+    """
 
     entry: Compile
     needs: tuple[Need, ...]
     is_proven: bool
+    lost: tuple[str, ...] = ()
 
 
 def similar(one: Compile, other: Compile) -> bool:
@@ -64,7 +69,7 @@ def route(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer,
     if versions is None:
         return None
     needs = _needs(frame, item, compile, comparer, flows)
-    return Route(item.entry, needs, bool(versions)) if needs is not None else None
+    return Route(item.entry, needs, bool(versions), _lost(frame, item.entry, compile, comparer)) if needs is not None else None
 
 
 def _marks_act(item: Explanation) -> bool:
@@ -95,6 +100,32 @@ def guards_hold(entry: Compile, compile: Compile, comparer: Comparer) -> bool:
         if comparer.expression(shape.expression).holds(seen) is False:
             return False
     return True
+
+
+def _lost(frame: Frame, entry: Compile, compile: Compile, comparer: Comparer) -> tuple[str, ...]:
+    """What varies in this frame, is symbolic in the compile that would go, and static in the entry that would take its place.
+
+    Later calls may have hit the compile that goes with other values of it, and then compile again: such calls left no record.
+    """
+    tree = entry.guards
+    own = {unwrapped(symbol.source) for symbol in entry.symbols}
+    pinned = {source for special in compile.specializations for source in special.sources}
+    found: dict[str, None] = {}
+    for symbol in compile.symbols:
+        source = unwrapped(symbol.source)
+        part = tensor_part(source)
+        if not source or source in own or symbol.source in pinned or (part is not None and part[1] != "size"):
+            continue
+        key = (part[0], f"size[{part[2]}]") if part else (source, "value")
+        static = tree.facts.get(key) if tree else None
+        if static is not None and static != DYNAMIC and len(_values(frame, key, comparer)) > 1:
+            found[source] = None
+    return tuple(found)
+
+
+def _values(frame: Frame, key: tuple[str, str], comparer: Comparer) -> set[object]:
+    found = (comparer.observe(compile).facts.get(key) for compile in frame.compiles)
+    return {str(value) for value in found if value is not None}
 
 
 def _needs(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer, flows: Flows) -> tuple[Need, ...] | None:

@@ -20,6 +20,7 @@ from shapelog.cli import cli
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 DEMO = str(FIXTURES / "real" / "demo.log.gz")
+MARKED = str(FIXTURES / "real" / "demo_marked.log.gz")
 SMALL = str(FIXTURES / "real" / "2.15" / "a_auto.log.gz")
 MAIN = "from shapelog.cli import main; main()"
 # A code whose name and source would set the title of a terminal, clear it, and turn the writing direction.
@@ -326,6 +327,51 @@ def test_explain_asks_for_the_rank_where_several_have_that_compile(tmp_path: Pat
     assert "several processes have a compile 0/1 (0, 1); choose one with --rank or --process" in several.stderr
     assert call("explain", str(tmp_path), "0/1", "--rank", "1").exit_code == 0
     assert "no compile 0/1" in call("explain", str(tmp_path), "0/1", "--rank", "2").stderr
+
+
+# What changed between two runs.
+
+
+def test_two_runs_are_compared_and_what_is_worse_is_no_error() -> None:
+    better, worse = call("compare", DEMO, MARKED), call("compare", MARKED, DEMO)
+    assert (better.exit_code, better.stderr, worse.exit_code, worse.stderr) == (0, "", 0, "")
+    assert "\nBetter: 8 compiles instead of 19" in better.stdout
+    assert "\nWorse: " in worse.stdout
+
+
+def test_a_run_does_not_differ_from_itself(made: Path) -> None:
+    assert "No difference: 2 compiles in both runs" in call("compare", str(made), str(made.parent)).stdout
+
+
+def test_a_comparison_is_written_as_json_to_a_file(tmp_path: Path) -> None:
+    out = tmp_path / "compared.json"
+    assert call("compare", SMALL, DEMO, "--format", "json", "-o", str(out)).stdout == ""
+    data = json.loads(out.read_text(encoding="utf-8"))
+    assert (data["format"], data["before"]["totals"]["compiles"], data["after"]["totals"]["compiles"]) == ("shapelog comparison", 2, 19)
+
+
+def test_the_limit_of_a_comparison_cuts_lists_and_verbose_shows_all() -> None:
+    assert "… 3 more frames, shown with --limit 0" in call("compare", DEMO, MARKED, "-n", "1").stdout
+    verbose = call("compare", DEMO, MARKED, "-v", "-n", "1").stdout
+    assert "more frame" not in verbose
+    assert re.search(r"SL305 grad-mode-varies  1 → 1 recompile +grad_mode", verbose)
+
+
+def test_one_of_two_traces_may_come_from_standard_input(made: Path) -> None:
+    done = call("compare", "-", str(made), stdin=make.small_run())
+    assert done.exit_code == 0
+    assert done.stdout.startswith("standard input → made.log")
+    assert "one of the two traces can come from standard input" in refusal("compare", "-", "-")
+
+
+def test_a_trace_to_compare_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    for arguments in ((SMALL, str(tmp_path / "none")), (str(tmp_path / "none"), SMALL)):
+        assert "none: no such file or directory" in refusal("compare", *arguments)
+
+
+def test_a_damaged_trace_on_either_side_ends_with_2_under_strict(damaged: Path) -> None:
+    for pair in ((SMALL, str(damaged)), (str(damaged), SMALL)):
+        assert [call("compare", *pair, *more).exit_code for more in ((), ("--strict",))] == [0, 2]
 
 
 # Names and code of a trace never reach the terminal raw.

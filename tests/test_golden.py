@@ -32,6 +32,18 @@ def test_the_story_of_a_compile_is_as_recorded(golden: Golden) -> None:
     golden("demo.explain.txt", output("explain", str(FIXTURES / "real" / "demo.log.gz"), "0/2", "--width", "100"))
 
 
+@pytest.mark.parametrize("width", ["80", "140"])
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("demo-marked", "real/demo.log.gz", "real/demo_marked.log.gz"),
+        ("lost-graph", "lab/int_drives_python.log.gz", "real/2.13/int_drives_python.marked.log.gz"),
+    ],
+)
+def test_what_changed_between_two_runs_is_as_recorded(golden: Golden, name: str, before: str, after: str, width: str) -> None:
+    golden(f"{name}.compare.{width}.txt", output("compare", str(FIXTURES / before), str(FIXTURES / after), "--width", width))
+
+
 def test_the_json_report_is_as_recorded(golden: Golden) -> None:
     golden("batch_varies.json", output("report", str(FIXTURES / "lab" / "batch_varies.log.gz"), "--format", "json"))
 

@@ -59,9 +59,11 @@ LAYERS = (
     ("matching",),
     ("changes",),
     ("compare",),
+    ("verifying",),
     ("story",),
     ("reporters",),
     ("recording", "runner"),
+    ("proving",),
     ("api",),
     ("reporters.drawing", "reporters.markup"),
     ("reporters.advice_head",),
@@ -75,7 +77,9 @@ LAYERS = (
         "reporters.terminal_advice",
         "reporters.terminal_compare",
         "reporters.terminal_story",
+        "reporters.terminal_verify",
     ),
+    ("output",),
     ("cli",),
 )
 # What several reporters draw with.
@@ -145,7 +149,7 @@ def test_every_analysis_is_listed() -> None:
 
 
 def test_every_reporter_is_listed() -> None:
-    formats = (reporters.FORMATS, reporters.STORY_FORMATS, reporters.COMPARE_FORMATS, reporters.ADVICE_FORMATS)
+    formats = (reporters.FORMATS, reporters.STORY_FORMATS, reporters.COMPARE_FORMATS, reporters.ADVICE_FORMATS, reporters.VERIFY_FORMATS)
     listed = {reporters.NOTEBOOK, *(name for part in formats for name in part.values())}
     assert sorted({name.removeprefix("shapelog.") for name in listed} | SHARED) == parts("reporters")
 
@@ -168,6 +172,13 @@ def test_a_comparison_reporter_renders_a_comparison_and_names_its_suffix(name: s
 def test_an_advice_reporter_renders_advice_and_names_its_suffix(name: str) -> None:
     found = reporters.advice_reporter(name)
     assert callable(found.render_advice)
+    assert found.SUFFIX.startswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(reporters.VERIFY_FORMATS))
+def test_a_verification_reporter_renders_a_verification_and_names_its_suffix(name: str) -> None:
+    found = reporters.verification_reporter(name)
+    assert callable(found.render_verification)
     assert found.SUFFIX.startswith(".")
 
 

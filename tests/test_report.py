@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from lab import LAB, PACKED, Recording, analyzed, checked, state, tensor, tree
 
-from shapelog import advising, story
+from shapelog import advising, story, verifying
 from shapelog.model import Outcome
 from shapelog.report import FORMAT_VERSION, as_data
 from shapelog.reporters import Options
@@ -23,7 +23,12 @@ def schema(name: str) -> dict[str, Any]:
     return found
 
 
-VERSIONS = {"report": FORMAT_VERSION, "story": story.FORMAT_VERSION, "advice": advising.FORMAT_VERSION}
+VERSIONS = {
+    "report": FORMAT_VERSION,
+    "story": story.FORMAT_VERSION,
+    "advice": advising.FORMAT_VERSION,
+    "verification": verifying.FORMAT_VERSION,
+}
 REPORT, STORY = (Draft202012Validator(schema(name)) for name in ("report", "story"))
 
 

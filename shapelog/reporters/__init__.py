@@ -1,6 +1,6 @@
 """How a report is shown. ``FORMATS`` lists the reporters by name; each is ``render(report, options) -> bytes`` and a
 ``SUFFIX``; those in ``STORY_FORMATS`` show the story of one compile, those in ``COMPARE_FORMATS`` what changed between two runs,
-those in ``ADVICE_FORMATS`` what to mark dynamic."""
+those in ``ADVICE_FORMATS`` what to mark dynamic, those in ``VERIFY_FORMATS`` whether it helped."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from shapelog.compare import Comparison
     from shapelog.report import Report
     from shapelog.story import Story
+    from shapelog.verifying import Verification
 
 FORMATS = {"terminal": "shapelog.reporters.terminal", "json": "shapelog.reporters.json_report"}
 STORY_FORMATS = {"terminal": "shapelog.reporters.terminal_story", "json": "shapelog.reporters.json_report"}
@@ -23,6 +24,7 @@ ADVICE_FORMATS = {
     "shell": "shapelog.reporters.advice_shell",
     "python": "shapelog.reporters.advice_python",
 }
+VERIFY_FORMATS = {"terminal": "shapelog.reporters.terminal_verify", "json": "shapelog.reporters.json_report"}
 # What a recording shows of itself; a part of somebody's page, and so no format of its own.
 NOTEBOOK = "shapelog.reporters.notebook"
 
@@ -63,6 +65,14 @@ class ComparisonReporter(Protocol):
     def render_comparison(self, comparison: "Comparison", options: Options) -> bytes: ...
 
 
+class VerificationReporter(Protocol):
+    """What a module in ``VERIFY_FORMATS`` provides."""
+
+    SUFFIX: str
+
+    def render_verification(self, verification: "Verification", options: Options) -> bytes: ...
+
+
 class AdviceReporter(Protocol):
     """What a module in ``ADVICE_FORMATS`` provides."""
 
@@ -81,6 +91,10 @@ def notebook_reporter() -> Reporter:
 
 def story_reporter(name: str) -> StoryReporter:
     return cast(StoryReporter, import_module(STORY_FORMATS[name]))
+
+
+def verification_reporter(name: str) -> VerificationReporter:
+    return cast(VerificationReporter, import_module(VERIFY_FORMATS[name]))
 
 
 def advice_reporter(name: str) -> AdviceReporter:

@@ -12,6 +12,7 @@ from shapelog.compare import Comparison, comparison_data
 from shapelog.report import Report, as_data
 from shapelog.reporters import Options
 from shapelog.story import Story, story_data
+from shapelog.verifying import Verification, verification_data
 
 SUFFIX = ".json"
 
@@ -30,6 +31,10 @@ def render_comparison(comparison: Comparison, options: Options) -> bytes:
 
 def render_advice(advice: Advice, options: Options) -> bytes:
     return _written(advice_data(advice))
+
+
+def render_verification(verification: Verification, options: Options) -> bytes:
+    return _written(verification_data(verification))
 
 
 def _written(data: dict[str, Any]) -> bytes:
