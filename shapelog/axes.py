@@ -8,7 +8,7 @@ the value on the other side is not known, and often the guard is only there beca
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from shapelog.model import Compile
+from shapelog.model import Compile, Frame
 from shapelog.payloads import exprs
 from shapelog.payloads.guards import DYNAMIC, Fact, GuardTree, ShapeGuard, type_name
 from shapelog.payloads.reasons import Reason
@@ -83,7 +83,15 @@ class Comparer:
     explained: dict[tuple[object, ...], object] = field(default_factory=dict)
     reasons: dict[int, dict[str, tuple[Reason, ...]]] = field(default_factory=dict)
     focused: dict[int, tuple[tuple[tuple[str, str], Fact], ...]] = field(default_factory=dict)
+    dynamic: dict[int, tuple[Compile, ...]] = field(default_factory=dict)
     strangers: dict[tuple[object, ...], Compile] = field(default_factory=dict)
+
+    def dynamic_entries(self, frame: Frame) -> tuple[Compile, ...]:
+        """The entries of a frame in which anything is symbolic."""
+        found = self.dynamic.get(id(frame))
+        if found is None:
+            found = self.dynamic[id(frame)] = tuple(entry for entry in frame.entries if entry.is_dynamic)
+        return found
 
     def observe(self, compile: Compile) -> Observation:
         key = self.signature(compile)

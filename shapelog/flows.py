@@ -26,6 +26,7 @@ class Flows:
     trace: Trace
     comparer: Comparer
     known: dict[tuple[int, str, int], tuple[Mark, ...]] = field(default_factory=dict)
+    runs_autograd: bool | None = None
 
     def origins(self, frame: Frame, source: str, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim of a resumed function's tensor symbolic, () where the trace shows no such path."""
@@ -38,7 +39,11 @@ class Flows:
 
     def _origins(self, frame: Frame, source: str, dim: int) -> tuple[Mark, ...]:
         resumed, local = _RESUMED.match(frame.name), _LOCAL.match(source)
-        if not resumed or not local or not self._runs_autograd():
+        if not resumed or not local:
+            return ()
+        if self.runs_autograd is None:
+            self.runs_autograd = self._runs_autograd()
+        if not self.runs_autograd:
             return ()
         found: dict[Mark, None] = {}
         for other in self.trace.frames:

@@ -5,6 +5,7 @@ when it equals the source, or when ``re.match`` finds it at the start of the sou
 """
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -30,27 +31,33 @@ def pattern(source: str, others: Iterable[str] = ()) -> str:
     """How a source is spelled in the list so that PyTorch matches it, and none of the ``others``.
 
     As it stands where that works. Every entry is tried as a regular expression on all other sources too, so a name with a comma, a
-    blank or a newline, one that is no valid expression (PyTorch would fail every compile), and one that finds others, is escaped.
+    blank or a control character, one that is no valid expression (PyTorch would fail every compile), and one that finds others, is
+    escaped: a dot stands for a comma or a blank, unless it would find others.
     """
-    if _stands(source) and not any(other != source and re.match(source, other) for other in others):
-        return source
-    return "".join(_escaped(character) for character in source) + "$"
+    known = [other for other in others if other != source]
+    dotted, exact = ("".join(_escaped(character, dot) for character in source) + "$" for dot in (True, False))
+    spellings = ([source] if _stands(source) else []) + [dotted]
+    return next((spelled for spelled in spellings if not any(re.match(spelled, other) for other in known)), exact)
 
 
 def _stands(source: str) -> bool:
     """Whether a source may stand in the list as it is: it survives the splitting, and is a valid regular expression."""
-    if not source or "," in source or any(character.isspace() for character in source) or _WITH_DIM.match(source):
+    if not source or "," in source or " " in source or not source.isprintable() or _WITH_DIM.match(source):
         return False
     try:
-        re.compile(source)
-    except (re.error, OverflowError, RecursionError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # it would warn in every compile, as "[a--b]" does
+            re.compile(source)
+    except (re.error, OverflowError, RecursionError, Warning):
         return False
     return True
 
 
-def _escaped(character: str) -> str:
-    if character == "," or character.isspace():
-        return "." if character != "\n" else r"\n"
+def _escaped(character: str, dot: bool) -> str:
+    if character in ", ":
+        return "." if dot else f"\\x{ord(character):02x}"
+    if not character.isprintable():
+        return f"\\U{ord(character):08x}"
     return f"\\{character}" if _SPECIAL.match(character) else character
 
 

@@ -12,13 +12,14 @@ from shapelog.causes import Cause, Explanation
 from shapelog.flows import Flows
 from shapelog.marks import Mark
 from shapelog.model import Compile, Frame, Outcome
-from shapelog.payloads.exprs import canonical
+from shapelog.payloads.exprs import canonical, integer
 from shapelog.payloads.guards import DYNAMIC
 from shapelog.payloads.sources import tensor_part, unwrapped
 
 # Codes whose recompile a dynamic mark removes, and those that stand in its way.
 MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
 BLOCKED = frozenset(("SL104", "SL201", "SL202", "SL204"))
+_INTS = frozenset(("SL102", "SL315"))
 # A size of 0 or 1 among those that a failed guard speaks of: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
 _SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
 
@@ -85,21 +86,40 @@ def _dynamic_versions(frame: Frame, item: Explanation, compile: Compile, compare
     """The dynamic entries with this graph whose guards hold for both calls: [] if the trace has no such graph, None if none holds."""
     if not (similar(item.entry, compile) or not (has_operations(item.entry) or has_operations(compile))):
         return None
-    dynamic = [entry for entry in frame.entries if entry.is_dynamic and similar(entry, compile)]
-    held = [entry for entry in dynamic if guards_hold(entry, compile, comparer) and guards_hold(entry, item.entry, comparer)]
+    dynamic = [entry for entry in comparer.dynamic_entries(frame) if similar(entry, compile)]
+    ints = tuple(cause.source for cause in item.causes if cause.codes[0] in _INTS)
+    held = [entry for entry in dynamic if all(guards_hold(entry, call, comparer, ints) for call in (compile, item.entry))]
     return held if held or not dynamic else None
 
 
-def guards_hold(entry: Compile, compile: Compile, comparer: Comparer) -> bool:
-    """Replay the shape guards of a dynamic entry on the sizes of another call; what cannot be evaluated counts as held."""
+def guards_hold(entry: Compile, compile: Compile, comparer: Comparer, ints: tuple[str, ...] = ()) -> bool:
+    """Replay the shape guards of a dynamic entry on the sizes of another call; what cannot be evaluated counts as held.
+
+    ``ints`` are to be marked. One that was a constant in the entry stands as a number in guards that it took part in, such as
+    ``9 <= x.size()[0]`` for ``x[:k]``: there the call's own value takes its place.
+    """
     tree = entry.guards
     seen = comparer.observe(compile).numbers
+    changes: dict[int, int] | None = None
     for shape in tree.shapes if tree else ():
         if "duck sizing" in shape.comment:
             continue
-        if comparer.expression(shape.expression).holds(seen) is False:
-            return False
+        guard = comparer.expression(shape.expression)
+        if guard.holds(seen) is False:
+            changes = _constants(entry, compile, comparer, ints) if changes is None else changes
+            if not changes or guard.with_constants(changes).holds(seen) is False:
+                return False
     return True
+
+
+def _constants(entry: Compile, compile: Compile, comparer: Comparer, ints: tuple[str, ...]) -> dict[int, int]:
+    """The numbers that stand for these ints in guards of the entry, and what they would be in the other call; off by one in divisions."""
+    changes: dict[int, int] = {}
+    for source in ints:
+        before, after = (integer(str(comparer.observe(item).facts.get((source, "value"), ""))) for item in (entry, compile))
+        if before is not None and after is not None:
+            changes |= {before + offset: after + offset for offset in (-1, 1, 0)}
+    return changes
 
 
 def _lost(frame: Frame, entry: Compile, compile: Compile, comparer: Comparer) -> tuple[str, ...]:

@@ -5,10 +5,9 @@ and sequence repetition pin it to its value, so that marking it gains nothing; a
 """
 
 import ast
-from collections.abc import Iterator
 from enum import IntEnum
 
-from shapelog.model import Compile, Frame
+from shapelog.model import Frame
 from shapelog.payloads.guards import place_of
 from shapelog.payloads.sources import friendly
 
@@ -25,9 +24,8 @@ class Use(IntEnum):
 
 _CONTAINERS = frozenset(("list", "tuple", "dict", "OrderedDict", "defaultdict", "ModuleList", "ModuleDict", "ParameterList", "Sequential"))
 _PINNING = frozenset(("range", "getattr"))
-_HARMLESS_CALLS = frozenset(
-    ("int", "float", "bool", "str", "abs", "min", "max", "len", "isinstance", "print", "sum", "divmod", "pow", "round")
-)
+_FORMATTING = frozenset(("format", "format_map"))
+_HARMLESS_CALLS = frozenset(("int", "float", "bool", "str", "abs", "min", "max", "len", "isinstance", "print", "sum", "pow", "round"))
 
 
 def use_in(code: str, name: str, containers: frozenset[str] = frozenset()) -> Use:
@@ -74,7 +72,10 @@ def _formats(node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         return isinstance(node.left, ast.JoinedStr) or (isinstance(node.left, ast.Constant) and isinstance(node.left.value, str))
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("format", "format_map")
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func
+    return (called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else "") in _FORMATTING
 
 
 def _holds(node: ast.AST, name: str) -> bool:
@@ -109,21 +110,19 @@ def spelled(source: str) -> str:
 
 def lines_of(frame: Frame) -> dict[int, str]:
     """The lines of a frame's own code that its guards and graphs quote."""
-    found: dict[int, str] = {}
-    for compile in frame.compiles:
-        found.update(_quoted(frame, compile))
+    graphs = {id(graph): graph for graph in (compile.graph for compile in frame.compiles) if graph}
+    found = {
+        item.line: item.code
+        for graph in graphs.values()
+        for item in graph.user_lines
+        if item.file == frame.file and item.name == frame.name
+    }
+    trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
+    file = frame.file.rsplit("/", 1)[-1]
+    for place in map(place_of, dict.fromkeys(guard.comment for tree in trees for guard in tree.guards)):
+        if place and place.code and place.name == frame.name and place.file.rsplit("/", 1)[-1] == file:
+            found[place.line] = place.code
     return found
-
-
-def _quoted(frame: Frame, compile: Compile) -> Iterator[tuple[int, str]]:
-    graph, tree = compile.graph, compile.guards
-    for item in graph.user_lines if graph else ():
-        if item.file == frame.file and item.name == frame.name:
-            yield item.line, item.code
-    for guard in tree.guards if tree else ():
-        place = place_of(guard.comment)
-        if place and place.code and place.name == frame.name and frame.file.endswith(place.file.rsplit("/", 1)[-1]):
-            yield place.line, place.code
 
 
 def use_by(frame: Frame, source: str) -> Use:

@@ -4,6 +4,7 @@ The forms are those of torch's Python and sympy printers: ``2 <= L['x'].size()[0
 """
 
 import ast
+import copy
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -77,6 +78,22 @@ class Expression:
             return _evaluate(self.tree, values)
         except (ArithmeticError, TypeError, ValueError, RecursionError):
             return None
+
+    def with_constants(self, changes: Mapping[int, int]) -> "Expression":
+        """The same guard with other numbers where it has these."""
+        if self.tree is None:
+            return self
+        return Expression(self.text, _Constants(changes).visit(copy.deepcopy(self.tree)), self.names)
+
+
+class _Constants(ast.NodeTransformer):
+    def __init__(self, changes: Mapping[int, int]) -> None:
+        self.changes = changes
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if type(node.value) is int and node.value in self.changes:
+            return ast.Constant(self.changes[node.value])
+        return node
 
 
 def parse(text: str) -> Expression:
