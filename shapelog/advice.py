@@ -8,7 +8,7 @@ from shapelog.caveats import Seen, of_list, of_source, rationale, seen_values
 from shapelog.choosing import Choice, LeftOut, choose
 from shapelog.ids import TorchVersion
 from shapelog.knobs import Alternative, alternatives
-from shapelog.marks import Mark, entries
+from shapelog.marks import Mark, entries, split_list
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.opinions import Difference, differences
 from shapelog.payloads.sources import friendly, tensor_part
@@ -79,10 +79,13 @@ class Advice:
     before: Cost
     after: Cost
     forecasts: tuple[Forecast, ...]
+    set_already: tuple[str, ...] = ()
 
     @property
     def entries(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(entry for item in self.suggestions for entry in item.entries))
+        """The whole list: what the run had set already, then what is suggested; () when there is nothing to add."""
+        new = [entry for item in self.suggestions for entry in item.entries]
+        return tuple(dict.fromkeys((*self.set_already, *new))) if new else ()
 
     @property
     def env(self) -> str:
@@ -124,6 +127,7 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
         pgo_differences=differences(studied, played, choice, used),
         before=before,
         after=after,
+        set_already=split_list(studied.trace.config.dynamic_sources) if used.reads_sources else (),
         forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), plan.cost(choice.marks)) for plan in played.plans),
     )
 

@@ -481,13 +481,20 @@ def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
     return found
 
 
+# So many compiles tell what the version writes.
+_LOOKED_AT = 20
+
+
 def _guess(seen: set[str], ranks: list[Rank]) -> str:
     """Which torch a trace without a version looks like, from the records it holds; 2.10 and later always write the version."""
     if "chromium_event" not in seen and "create_symbol" not in seen:
         return "2.5 or older"
     compiles = [compile for rank in ranks for frame in rank.frames for compile in frame.compiles]
-    names = [symbol.name for compile in compiles for symbol in compile.symbols]
+    # from 2.8 on, callers are written with their line of code
+    callers = [item for compile in compiles[:_LOOKED_AT] for item in compile.stack.frames[:-1]]
+    if callers:
+        return "2.8 or 2.9" if any(item.code for item in callers) else "2.6 or 2.7"
     reasons = [reason.code for compile in compiles for reason in compile.reasons]
-    if any(re.fullmatch(r"s[0-9]", name) for name in names) or any("L['" in code for code in reasons):
-        return "2.6 or 2.7"
-    return "2.8 or 2.9" if names or reasons else "2.6 to 2.9"
+    if reasons:
+        return "2.6 or 2.7" if any("L['" in code for code in reasons) else "2.8 or 2.9"
+    return "2.6 to 2.9"

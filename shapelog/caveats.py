@@ -110,6 +110,8 @@ def of_list(studied: Study, played: Replay, marks: Marks, version: TorchVersion)
     if not marks:
         return
     yield "predicted by replaying the calls that were compiled in this run; sizes that it did not see are no promise"
+    if studied.trace.config.dynamic_sources:
+        yield f"the run had a list already ({studied.trace.config.dynamic_sources}); the suggestion contains it"
     hits = [plan.frame.title for plan in played.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]
     if hits:
         named = ", ".join(dict.fromkeys(hits))

@@ -32,7 +32,8 @@ class _Commands(click.Group):
 def cli() -> None:
     """Why torch.compile recompiled, what it cost, and what helps.
 
-    Record a trace with TORCH_TRACE=DIR python your_script.py, then: shapelog report DIR
+    Record a trace with TORCH_TRACE=DIR python your_script.py, then: shapelog report DIR, and shapelog suggest-dynamic DIR. Or let
+    shapelog do all of it: shapelog verify -- python your_script.py
     """
 
 
