@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shapelog.caveats import Seen, of_list, of_source, rationale, seen_values
 from shapelog.choosing import Choice, LeftOut, choose
 from shapelog.ids import TorchVersion
 from shapelog.knobs import Alternative, alternatives
-from shapelog.marks import Mark, entries, split_list
+from shapelog.marks import Mark, entries, mark_at, split_list
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.opinions import Difference, differences
 from shapelog.payloads.sources import friendly, tensor_part
@@ -132,30 +132,38 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A choice of marks in its trace, and every source that PyTorch will hold the list against."""
+
+    studied: Study
+    played: Replay
+    chosen: Marks
+    version: TorchVersion
+    sources: frozenset[str]
+
+
 def _suggestions(studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> Iterator[Suggestion]:
     by_source: dict[str, list[Mark]] = {}
     for mark in sorted(choice.marks):
         by_source.setdefault(mark.source, []).append(mark)
-    sources = _all_sources(studied)
-    made = [_suggestion(marks, studied, played, choice.marks, version, sources) for marks in by_source.values()]
-    made.sort(key=lambda item: (-item.seconds, item.source))
-    for number, item in enumerate(made, 1):
-        yield Suggestion(f"A{number}", *(getattr(item, name) for name in Suggestion.__dataclass_fields__ if name != "id"))
+    case = _Case(studied, played, choice.marks, version, _all_sources(studied) if by_source else frozenset())
+    made = [_suggestion(case, marks) for marks in by_source.values()]
+    for number, item in enumerate(sorted(made, key=lambda item: (-item.seconds, item.source)), 1):
+        yield replace(item, id=f"A{number}")
 
 
-def _suggestion(
-    marks: list[Mark], studied: Study, played: Replay, chosen: Marks, version: TorchVersion, sources: frozenset[str]
-) -> Suggestion:
-    plans = tuple({id(plan): plan for mark in marks for plan in played.by_mark[mark]}.values())
-    gone = tuple(_gone(plans, chosen, chosen - set(marks)))
+def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
+    plans = tuple({id(plan): plan for mark in marks for plan in case.played.by_mark[mark]}.values())
+    gone = tuple(_gone(plans, case.chosen, case.chosen - set(marks)))
     helped = [plan for plan in plans if any(compile in plan.frame.compiles for compile in gone)] or list(plans)
     frames = tuple(plan.frame for plan in helped)
-    seen = tuple(seen_values(mark, frames, studied) for mark in marks)
+    seen = tuple(seen_values(mark, frames, case.studied) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)
     name = friendly(marks[0].source)
-    codes = tuple(dict.fromkeys(_codes(studied, frames, marks)))
-    call = frames[0].called_at
-    confidence = _confidence(helped, set(marks), chosen)
+    codes = tuple(dict.fromkeys(_codes(case.studied, frames, marks)))
+    confidence = _confidence(helped, set(marks), case.chosen)
+    caveats = (*of_source(marks, seen, codes, case.studied, frames, case.version), *_narrowed(helped, set(marks), case.chosen))
     return Suggestion(
         id="",
         source=marks[0].source,
@@ -164,15 +172,15 @@ def _suggestion(
         dims=dims,
         seen=seen,
         frames=frames,
-        entries=entries(marks, version, sources),
-        recommendation=_recommendation(name, dims, version),
+        entries=entries(marks, case.version, case.sources),
+        recommendation=_recommendation(name, dims, case.version),
         rationale=rationale(seen, codes),
         gone=tuple(compile.label for compile in gone),
         seconds=math.fsum(compile.seconds for compile in gone),
         confidence=confidence,
         confidence_reason=_REASONS[confidence],
-        caveats=(*of_source(marks, seen, codes, studied, tuple(frames), version), *_narrowed(helped, set(marks), chosen)),
-        place=call,
+        caveats=caveats,
+        place=frames[0].called_at,
         python=tuple(mark_line(item.mark, [value for _, value in item.values], codes) for item in seen if not item.mark.is_int),
     )
 
@@ -217,16 +225,11 @@ def _narrowed(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> Iterat
     """Where a compile goes that could do more than what takes its place."""
     for plan in plans:
         for index, way in plan.served(chosen & plan.marks).items():
-            lost = [source for source in way.lost if _as_mark(source) not in chosen]
+            lost = [source for source in way.lost if mark_at(source) not in chosen]
             if lost and any(need & marks for need in way.needs):
                 names = ", ".join(friendly(source).replace(".size()[", ".size[") for source in lost)
                 gone = plan.calls[index].compile.label
                 yield f"{gone}, which goes, was symbolic in {names} too: later calls with other values of it would compile again"
-
-
-def _as_mark(source: str) -> Mark:
-    part = tensor_part(source)
-    return Mark(part[0], part[2]) if part else Mark(source)
 
 
 def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
@@ -236,7 +239,7 @@ def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
         for index, way in plan.served(chosen & plan.marks).items():
             if any(need & marks for need in way.needs):
                 is_hit = plan.calls[index].compile.outcome is Outcome.LIMIT
-                is_sure = way.is_proven and all(_as_mark(source) in chosen for source in way.lost)
+                is_sure = way.is_proven and all(mark_at(source) in chosen for source in way.lost)
                 levels.append("low" if is_hit else "high" if is_sure else "medium")
     kept = [level for level in levels if level != "low"]
     return "low" if not kept else "medium" if "medium" in kept else "high"

@@ -1,7 +1,7 @@
 """Which marks to put on the list: all that would help, less those that could do harm, less those that earn nothing."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapelog.ids import TorchVersion
@@ -44,7 +44,8 @@ def choose(studied: Study, played: Replay, version: TorchVersion) -> Choice:
     if not version.reads_sources:
         wanted = {mark for mark in wanted if not mark.is_int and not _is_parameter(mark, studied)}
     chosen = _minimal(frozenset(wanted), played, version)
-    earned = [item for item in left_out if played.earns(item.mark, chosen | {item.mark}) > 0]
+    every = frozenset(wanted.union(item.mark for item in left_out))  # a mark may help only together with others
+    earned = [item for item in left_out if played.earns([item.mark], every) > 0]
     return Choice(chosen, tuple(earned))
 
 
@@ -57,16 +58,9 @@ def _minimal(wanted: Marks, played: Replay, version: TorchVersion) -> Marks:
     chosen = wanted
     order = sorted(units.values(), key=lambda unit: (max(uses[mark] for mark in unit), [(-mark.dim, mark.source) for mark in sorted(unit)]))
     for unit in order:
-        if _worth(unit, chosen, played) == 0:
+        if played.earns(unit, chosen) == 0:
             chosen -= unit
     return chosen
-
-
-def _worth(unit: Iterable[Mark], chosen: Marks, played: Replay) -> int:
-    members = frozenset(unit)
-    plans = {id(plan): plan for mark in members for plan in played.by_mark.get(mark, ())}.values()
-    rest = chosen - members
-    return sum(plan.cost(rest & plan.marks).total - plan.cost(chosen & plan.marks).total for plan in plans)
 
 
 def _is_parameter(mark: Mark, studied: Study) -> bool:

@@ -78,6 +78,41 @@ def _unbacked(case: _Case) -> Iterator[Alternative]:
     )
 
 
+def _conflicts(case: _Case) -> Iterator[Alternative]:
+    """A mark that the code contradicts (SL203): the compile failed, because the marked size was pinned, often by a static one beside it."""
+    for frame in case.studied.trace.frames:
+        for compile in frame.compiles:
+            if compile.outcome is not Outcome.FAILED or "Constraint" not in compile.metrics.fail_type:
+                continue
+            pinned = [(item, part) for item in compile.specializations for source in item.sources if (part := tensor_part(source))]
+            for item, (source, _, dim) in pinned:
+                yield _conflict(case, frame, compile, Mark(source, dim), item.value)
+            break
+
+
+def _conflict(case: _Case, frame: Frame, compile: Compile, mark: Mark, value: str) -> Alternative:
+    marked = {(item.source, dim) for item in compile.inputs for dim in item.marked_dynamic}
+    partners = [
+        Mark(item.source, dim)
+        for item in compile.inputs
+        for dim, size in enumerate(item.size)
+        if str(size) == value and (item.source, dim) not in marked and item.source != mark.source
+    ]
+    lines = [f"torch._dynamo.maybe_mark_dynamic({expression(mark.source)}, {mark.dim})  # instead of mark_dynamic"]
+    if partners:
+        lines += [
+            f"torch._dynamo.mark_dynamic({expression(item.source)}, {item.dim})  # if that is what it is tied to" for item in partners[:3]
+        ]
+    return Alternative(
+        "maybe_mark_dynamic",
+        f"{friendly(mark.source)}.size[{mark.dim}] in {frame.title}",
+        f"SL203 marked-dynamic-conflict: {compile.label} failed, since the code pins the marked size to {value}"
+        + (f"; static sizes of {value} beside it may be why: mark them as well" if partners else ""),
+        tuple(lines),
+        "maybe_mark_dynamic does not fail, and compiles once for each size that is pinned",
+    )
+
+
 def _stance(case: _Case) -> Iterator[Alternative]:
     """The first call of a frame compiles statically, and the second one dynamically."""
     firsts = [
@@ -299,6 +334,7 @@ def _dynamic_true(case: _Case) -> Iterator[Alternative]:
 
 
 _KNOBS: tuple[Callable[[_Case], Iterator[Alternative]], ...] = (
+    _conflicts,
     _unbacked,
     _duck,
     _stance,

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shapelog.ids import TorchVersion
+from shapelog.payloads.sources import tensor_part
 
 _WITH_DIM = re.compile(r"^(.+):(\d+)$")
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()\-&~#]")
@@ -25,6 +26,12 @@ class Mark:
     @property
     def is_int(self) -> bool:
         return self.dim < 0
+
+
+def mark_at(place: str) -> Mark:
+    """The mark for a size such as ``L['x'].size()[0]``, or for the int at a source."""
+    part = tensor_part(place)
+    return Mark(part[0], part[2]) if part else Mark(place)
 
 
 def pattern(source: str, others: Iterable[str] = ()) -> str:

@@ -98,11 +98,12 @@ class Replay:
             total += plan.cost(chosen & plan.marks)
         return total
 
-    def earns(self, mark: Mark, marks: Marks) -> int:
-        """How many compiles and limit hits would come back were this mark left out."""
-        rest = marks - {mark}
-        plans = self.by_mark.get(mark, ())
-        return sum(plan.cost(rest & plan.marks).total - plan.cost(marks & plan.marks).total for plan in plans)
+    def earns(self, unit: Iterable[Mark], chosen: Marks) -> int:
+        """How many compiles and limit hits would come back were these marks left out of the chosen ones."""
+        members = frozenset(unit)
+        plans = {id(plan): plan for mark in members for plan in self.by_mark.get(mark, ())}.values()
+        rest = chosen - members
+        return sum(plan.cost(rest & plan.marks).total - plan.cost(chosen & plan.marks).total for plan in plans)
 
 
 def replay(studied: Study) -> Replay:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from shapelog.axes import Comparer
 from shapelog.causes import Cause, Explanation
 from shapelog.flows import Flows
-from shapelog.marks import Mark
+from shapelog.marks import Mark, mark_at
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.payloads.exprs import canonical, integer
 from shapelog.payloads.guards import DYNAMIC
@@ -170,10 +170,7 @@ def _needs_of(cause: Cause, frame: Frame, entry: Compile, compile: Compile, comp
         source = _described(part[0] if part else cause.source, compile, comparer)
         tensor = next((item for item in compile.inputs if item.source == source), None)
         return (frozenset(Mark(source, dim) for dim, size in enumerate(tensor.size) if size > 1),) if tensor else ()
-    part = tensor_part(cause.source)
-    if part is not None:
-        return (frozenset((Mark(_described(part[0], compile, comparer), part[2]),)),)
-    return (frozenset((Mark(cause.source),)),)
+    return (frozenset((_mark_of(cause.source, compile, comparer),)),)
 
 
 def _unequal_pairs(entry: Compile, compile: Compile, comparer: Comparer) -> tuple[Need, ...]:
@@ -198,8 +195,8 @@ def _unequal_pairs(entry: Compile, compile: Compile, comparer: Comparer) -> tupl
 
 
 def _mark_of(name: str, compile: Compile, comparer: Comparer) -> Mark:
-    part = tensor_part(name)
-    return Mark(_described(part[0], compile, comparer), part[2]) if part else Mark(name)
+    mark = mark_at(name)
+    return mark if mark.is_int else Mark(_described(mark.source, compile, comparer), mark.dim)
 
 
 def _described(source: str, compile: Compile, comparer: Comparer) -> str:
