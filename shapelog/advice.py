@@ -16,8 +16,11 @@ from shapelog.placing import mark_line
 from shapelog.records import StackFrame
 from shapelog.remains import Remaining, remaining
 from shapelog.replay import Cost, FramePlan, Marks, Replay, replay
+from shapelog.rules import Verdict
 from shapelog.study import Study
 
+# Rules about values that the code itself pins or branches on: another line of code removes them.
+_REWRITABLE = frozenset(("SL201", "SL202", "SL204", "SL311", "SL322"))
 _REASONS = {
     "high": "a dynamic graph of this run serves all these calls",
     "medium": "the graphs are alike, but no dynamic graph of this run proves that one serves all these calls and later ones",
@@ -40,6 +43,7 @@ class Suggestion:
     dims: tuple[int, ...]
     seen: tuple[Seen, ...]
     frames: tuple[Frame, ...]
+    tool: str
     entries: tuple[str, ...]
     recommendation: str
     rationale: str
@@ -86,6 +90,13 @@ class Advice:
         """The whole list: what the run had set already, then what is suggested; () when there is nothing to add."""
         new = [entry for item in self.suggestions for entry in item.entries]
         return tuple(dict.fromkeys((*self.set_already, *new))) if new else ()
+
+    def tool_for(self, item: Remaining) -> str:
+        """What helps against recompiles that stay: a tool of PyTorch's, a change of the code, or nothing."""
+        fitting = next((other.tool for other in self.alternatives if item.rule.code in other.codes), "")
+        if fitting and item.rule.code != "SL101":
+            return fitting
+        return "a code change" if item.rule.verdict in (Verdict.CODE, Verdict.FAILED) or item.rule.code in _REWRITABLE else "nothing"
 
     @property
     def env(self) -> str:
@@ -172,6 +183,7 @@ def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
         dims=dims,
         seen=seen,
         frames=frames,
+        tool="dynamic source" if case.version.reads_sources else "mark_dynamic",
         entries=entries(marks, case.version, case.sources),
         recommendation=_recommendation(name, dims, case.version),
         rationale=rationale(seen, codes),

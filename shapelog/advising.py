@@ -114,10 +114,11 @@ def advice_data(advice: Advice) -> dict[str, Any]:
             }
             for item in advice.left_out
         ],
-        "not_fixed": [_remaining_data(item) for item in advice.remaining],
+        "not_fixed": [_remaining_data(item, advice.tool_for(item)) for item in advice.remaining],
         "alternatives": [
             {
                 "tool": item.tool,
+                "codes": list(item.codes),
                 "subject": item.subject,
                 "sentence": item.sentence,
                 "lines": list(item.lines),
@@ -140,6 +141,7 @@ def _suggestion_data(item: Suggestion) -> dict[str, Any]:
         "name": item.name,
         "dims": list(item.dims),
         "codes": list(item.codes),
+        "tool": item.tool,
         "entries": list(item.entries),
         "recommendation": item.recommendation,
         "rationale": item.rationale,
@@ -168,7 +170,7 @@ def _frame_data(frame: Frame) -> dict[str, Any]:
     return {"frame": frame.label, "title": frame.title, "rank": frame.rank, "file": frame.file or None, "line": frame.line or None}
 
 
-def _remaining_data(item: Remaining) -> dict[str, Any]:
+def _remaining_data(item: Remaining, tool: str) -> dict[str, Any]:
     return {
         "frame": item.frame.label,
         "title": item.frame.title,
@@ -180,6 +182,7 @@ def _remaining_data(item: Remaining) -> dict[str, Any]:
         "compiles": [compile.label for compile in item.compiles],
         "seconds": item.seconds,
         "reason": item.sentence,
+        "tool": tool,
         "remedy": item.remedy,
         "place": item.place or None,
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from shapelog.causes import Cause
 from shapelog.ids import TorchVersion
-from shapelog.marks import Mark, entries, pattern
+from shapelog.marks import Mark, entries, mark_at, pattern
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.sources import friendly, tensor_part, unwrapped
@@ -16,6 +16,8 @@ from shapelog.rules import Verdict
 from shapelog.serving import BLOCKED
 from shapelog.study import Recompile, Study
 
+# How many names a subject lists.
+_SHOWN = 6
 # From so many entries on, a list by source is a burden.
 _LONG_LIST = 12
 _DEFAULT_LIMIT = 8
@@ -23,9 +25,13 @@ _DEFAULT_LIMIT = 8
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another tool for a problem of this run: its name in PyTorch, what it is for, lines to paste, and what to beware of."""
+    """Another tool for a problem of this run: its name in PyTorch, what it is for, lines to paste, and what to beware of.
+
+    ``codes`` are the rules that it answers to.
+    """
 
     tool: str
+    codes: tuple[str, ...]
     subject: str
     sentence: str
     lines: tuple[str, ...]
@@ -38,6 +44,10 @@ class _Case:
     marks: Marks
     remaining: tuple[Remaining, ...]
     version: TorchVersion
+
+    @property
+    def sources(self) -> frozenset[str]:
+        return frozenset(mark.source for mark in self.marks)
 
     @property
     def causes(self) -> Iterator[tuple[Recompile, Cause]]:
@@ -71,6 +81,7 @@ def _unbacked(case: _Case) -> Iterator[Alternative]:
         lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # for every backed size at once")
     yield Alternative(
         "unbacked source",
+        ("SL104",),
         ", ".join(f"{friendly(mark.source)}.size[{mark.dim}]" for mark in sorted(found)),
         "an unbacked size is never specialized for 0 or 1: one graph serves these calls too",
         tuple(lines),
@@ -105,6 +116,7 @@ def _conflict(case: _Case, frame: Frame, compile: Compile, mark: Mark, value: st
         ]
     return Alternative(
         "maybe_mark_dynamic",
+        ("SL203",),
         f"{friendly(mark.source)}.size[{mark.dim}] in {frame.title}",
         f"SL203 marked-dynamic-conflict: {compile.label} failed, since the code pins the marked size to {value}"
         + (f"; static sizes of {value} beside it may be why: mark them as well" if partners else ""),
@@ -128,6 +140,7 @@ def _stance(case: _Case) -> Iterator[Alternative]:
     if firsts and case.version.has(8):
         yield Alternative(
             "set_stance",
+            ("SL101", "SL102"),
             ", ".join(list(dict.fromkeys(firsts))[:4]),
             "runs the first call eagerly and compiles at the second, so that sizes which differ at once are dynamic in the first graph",
             ('torch.compiler.set_stance("eager_then_compile")',),
@@ -140,6 +153,7 @@ def _duck(case: _Case) -> Iterator[Alternative]:
     if pairs and case.version.has(6):
         yield Alternative(
             "use_duck_shape",
+            ("SL103",),
             "; ".join(dict.fromkeys(pairs)),
             "gives every dim a symbol of its own, equal sizes or not",
             ("torch.fx.experimental._config.use_duck_shape = False",),
@@ -153,6 +167,7 @@ def _parameters(case: _Case) -> Iterator[Alternative]:
         return
     yield Alternative(
         "force_parameter_static_shapes",
+        ("SL106",),
         ", ".join(found[:4]),
         "lets parameters become dynamic by themselves from the second width on: one compile more than the list needs",
         ("torch._dynamo.config.force_parameter_static_shapes = False",),
@@ -161,6 +176,7 @@ def _parameters(case: _Case) -> Iterator[Alternative]:
     if case.version.has(13):
         yield Alternative(
             "isolate_recompiles",
+            ("SL106",),
             ", ".join(found[:4]),
             "keeps one static graph for each compiled instance, each with a recompile limit of its own",
             ("torch.compile(module, isolate_recompiles=True)",),
@@ -173,6 +189,7 @@ def _module_ints(case: _Case) -> Iterator[Alternative]:
     if found and case.version.has(8):
         yield Alternative(
             "allow_unspec_int_on_nn_module",
+            ("SL315",),
             ", ".join(dict.fromkeys(found)),
             "treats ints on modules as other ints: dynamic from the second value on",
             ("torch._dynamo.config.allow_unspec_int_on_nn_module = True",),
@@ -180,19 +197,27 @@ def _module_ints(case: _Case) -> Iterator[Alternative]:
         )
 
 
-def _floats(case: _Case) -> Iterator[Alternative]:
-    found: dict[str, None] = {}
+def _profile(case: _Case) -> Iterator[Alternative]:
+    """What PyTorch's own profile would remember for the next run of the same job; also of floats, which no list makes dynamic."""
+    if not case.version.has(8) or case.studied.trace.code_states:
+        return
+    floats: dict[str, None] = {}
     for item, cause in case.with_code("SL312"):
         pinned = any(unwrapped(source) == cause.source for special in item.compile.specializations for source in special.sources)
         if not pinned and any(unwrapped(symbol.source) == cause.source for symbol in item.compile.symbols):
-            found[friendly(cause.source)] = None
-    if found and case.version.has(8):
+            floats[friendly(cause.source)] = None
+    kept = {"SL106", "SL315"}  # what is static by default is not profiled
+    found = [(mark_at(cause.source).source, cause) for _, cause in case.causes]
+    marked = [friendly(source) for source, cause in found if source in case.sources and not kept & set(cause.codes)]
+    subject = [*floats, *dict.fromkeys(marked)]
+    if subject:
         yield Alternative(
             "PGO",
-            ", ".join(found),
-            "no list makes a float dynamic, but it became so at its second value, and PGO remembers that for the next run of the same job",
-            ("TORCH_COMPILE_JOB_ID=my_job python ...  # any name but 0 and 1, which torch 2.8 to 2.15 take for booleans and fail on",),
-            "frames with closures are not recognised again in another process; torch.tensor(value) works everywhere",
+            ("SL312", "SL101", "SL102") if floats else ("SL101", "SL102"),
+            ", ".join(subject[:_SHOWN]) + (f" and {len(subject) - _SHOWN} more" if len(subject) > _SHOWN else ""),
+            "remembers for the next run of the same job what became dynamic in this one" + (", floats too" if floats else ""),
+            ("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 take these for booleans, and fail",),
+            "the first run stays as it is; frames with closures are not recognised again in another process",
         )
 
 
@@ -210,6 +235,7 @@ def _needless(case: _Case) -> Iterator[Alternative]:
     bases = list(dict.fromkeys(part[0] if (part := tensor_part(source)) else unwrapped(source) for source in found))
     yield Alternative(
         "static source",
+        ("SL108",),
         ", ".join(friendly(source) for source in found),
         "was made dynamic, and pinned to one value again by every graph; static from the start saves that work",
         (f'torch.compiler.config.static_sources = "{",".join(map(pattern, bases))}"  # or TORCH_COMPILE_STATIC_SOURCES',),
@@ -229,6 +255,7 @@ def _collectives(case: _Case) -> Iterator[Alternative]:
     if differing:
         yield Alternative(
             "compiler collectives",
+            ("SL702",),
             ", ".join(differing),
             "the ranks saw different sizes, so they compile at different calls: with collectives they agree on what is dynamic",
             ("torch._dynamo.config.enable_compiler_collectives = True  # or TORCH_COMPILER_COLLECTIVES=1",),
@@ -252,6 +279,7 @@ def _values_list(case: _Case) -> Iterator[Alternative]:
         return
     yield Alternative(
         "dynamic_values",
+        ("SL101",),
         f"{len(case.marks)} marks",
         "instead of a long list: warm up with a size that occurs nowhere else, and name that number; whatever equals it is dynamic",
         ('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; then call once with a batch of 1111',),
@@ -277,6 +305,7 @@ def _shapes_spec(case: _Case) -> Iterator[Alternative]:
         )
         yield Alternative(
             f"{name}=",
+            ("SL101",),
             frame.title,
             "says it where the function is compiled, and fails when a size is specialized after all",
             ("from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec", f"torch.compile({frame.name}, {name}={{{specs}}})"),
@@ -313,6 +342,7 @@ def _limit(case: _Case) -> Iterator[Alternative]:
         )
         yield Alternative(
             "recompile_limit",
+            ("SL401",),
             frame.title,
             f"{kept} graphs or more are needed after marking, and the limit is {config}: beyond it the code runs eagerly",
             (spelled,),
@@ -326,6 +356,7 @@ def _dynamic_true(case: _Case) -> Iterator[Alternative]:
     if ints and not case.version.reads_sources:
         yield Alternative(
             "dynamic=True",
+            ("SL102",),
             ", ".join(dict.fromkeys(ints)),
             "makes every size and int dynamic from the first compile on; no list can do that for an int in this version",
             ("torch.compile(fn, dynamic=True)",),
@@ -340,7 +371,7 @@ _KNOBS: tuple[Callable[[_Case], Iterator[Alternative]], ...] = (
     _stance,
     _parameters,
     _module_ints,
-    _floats,
+    _profile,
     _collectives,
     _limit,
     _needless,

@@ -26,14 +26,14 @@ def draw(page: Page, advice: Advice, options: Options) -> None:
         page.blank()
         what_to_set(page, advice)
         _suggestions(page, advice, options)
-    _left_out(page, advice)
-    _remaining(page, advice, options)
-    _alternatives(page, advice, options)
-    _pgo(page, advice, options)
     if advice.caveats:
         page.heading("Beware")
         for caveat in advice.caveats:
             page.line(caveat, indent=2)
+    _left_out(page, advice)
+    _remaining(page, advice, options)
+    _pgo(page, advice, options)
+    _alternatives(page, advice, options)
 
 
 def _suggestions(page: Page, advice: Advice, options: Options) -> None:
