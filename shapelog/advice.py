@@ -8,7 +8,7 @@ from shapelog.caveats import Seen, of_list, of_source, rationale, seen_values
 from shapelog.choosing import Choice, LeftOut, choose
 from shapelog.ids import TorchVersion
 from shapelog.knobs import Alternative, alternatives
-from shapelog.marks import Mark, entries, mark_at, split_list
+from shapelog.marks import Mark, entries, split_list
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.opinions import Difference, differences
 from shapelog.payloads.sources import friendly, tensor_part
@@ -237,7 +237,7 @@ def _narrowed(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> Iterat
     """Where a compile goes that could do more than what takes its place."""
     for plan in plans:
         for index, way in plan.served(chosen & plan.marks).items():
-            lost = [source for source in way.lost if mark_at(source) not in chosen]
+            lost = way.narrows(chosen)
             if lost and any(need & marks for need in way.needs):
                 names = ", ".join(friendly(source).replace(".size()[", ".size[") for source in lost)
                 gone = plan.calls[index].compile.label
@@ -251,7 +251,7 @@ def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
         for index, way in plan.served(chosen & plan.marks).items():
             if any(need & marks for need in way.needs):
                 is_hit = plan.calls[index].compile.outcome is Outcome.LIMIT
-                is_sure = way.is_proven and all(mark_at(source) in chosen for source in way.lost)
+                is_sure = way.is_proven and not way.narrows(chosen)
                 levels.append("low" if is_hit else "high" if is_sure else "medium")
     kept = [level for level in levels if level != "low"]
     return "low" if not kept else "medium" if "medium" in kept else "high"

@@ -31,13 +31,17 @@ Need = frozenset[Mark]
 class Route:
     """An earlier entry that would serve a call once every need is met; ``is_proven`` if a dynamic version's guards hold for both.
 
-    ``lost`` are sources that vary, and that the call's own compile had symbolic where the entry has not.
+    ``lost`` are sources that vary and that the call's own compile had symbolic where the entry has not, each with what keeps it so.
     """
 
     entry: Compile
     needs: tuple[Need, ...]
     is_proven: bool
-    lost: tuple[str, ...] = ()
+    lost: tuple[tuple[str, Need], ...] = ()
+
+    def narrows(self, chosen: frozenset[Mark]) -> tuple[str, ...]:
+        """The sources that would be static in place of symbolic, were these marked."""
+        return tuple(source for source, need in self.lost if need.isdisjoint(chosen))
 
 
 def similar(one: Compile, other: Compile) -> bool:
@@ -70,7 +74,7 @@ def route(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer,
     if versions is None:
         return None
     needs = _needs(frame, item, compile, comparer, flows)
-    return Route(item.entry, needs, bool(versions), _lost(frame, item.entry, compile, comparer)) if needs is not None else None
+    return Route(item.entry, needs, bool(versions), _lost(frame, item.entry, compile, comparer, flows)) if needs is not None else None
 
 
 def _marks_act(item: Explanation) -> bool:
@@ -122,7 +126,7 @@ def _constants(entry: Compile, compile: Compile, comparer: Comparer, ints: tuple
     return changes
 
 
-def _lost(frame: Frame, entry: Compile, compile: Compile, comparer: Comparer) -> tuple[str, ...]:
+def _lost(frame: Frame, entry: Compile, compile: Compile, comparer: Comparer, flows: Flows) -> tuple[tuple[str, Need], ...]:
     """What varies in this frame, is symbolic in the compile that would go, and static in the entry that would take its place.
 
     Later calls may have hit the compile that goes with other values of it, and then compile again: such calls left no record.
@@ -130,7 +134,7 @@ def _lost(frame: Frame, entry: Compile, compile: Compile, comparer: Comparer) ->
     tree = entry.guards
     own = {unwrapped(symbol.source) for symbol in entry.symbols}
     pinned = {source for special in compile.specializations for source in special.sources}
-    found: dict[str, None] = {}
+    found: dict[str, Need] = {}
     for symbol in compile.symbols:
         source = unwrapped(symbol.source)
         part = tensor_part(source)
@@ -139,8 +143,9 @@ def _lost(frame: Frame, entry: Compile, compile: Compile, comparer: Comparer) ->
         key = (part[0], f"size[{part[2]}]") if part else (source, "value")
         static = tree.facts.get(key) if tree else None
         if static is not None and static != DYNAMIC and len(_values(frame, key, comparer)) > 1:
-            found[source] = None
-    return tuple(found)
+            origins = flows.origins(frame, part[0], part[2]) if part else ()
+            found[source] = frozenset((mark_at(source), *origins))
+    return tuple(found.items())
 
 
 def _values(frame: Frame, key: tuple[str, str], comparer: Comparer) -> set[object]:
