@@ -126,7 +126,7 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
     choice = choose(studied, played, used)
     suggestions = tuple(_suggestions(studied, played, choice, used))
     before, after = played.cost(()), played.cost(choice.marks)
-    left = remaining(studied, played, choice.marks)
+    left = remaining(studied, played, choice.marks, choice.left_out)
     return Advice(
         version=used,
         is_version_given=version is not None,

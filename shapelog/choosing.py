@@ -26,7 +26,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A minimal list: each unit of ``marks`` (one dim, or before torch 2.13 one source) earns at least one compile."""
+    """A minimal list: each unit of ``marks`` (one dim, or from torch 2.8 to 2.12 one source) earns at least one compile."""
 
     marks: Marks
     left_out: tuple[LeftOut, ...]
@@ -54,7 +54,7 @@ def _minimal(wanted: Marks, played: Replay, version: TorchVersion) -> Marks:
     uses = Counter(mark for plan in played.plans for call in plan.calls for way in call.routes for need in way.needs for mark in need)
     units: dict[object, set[Mark]] = {}
     for mark in wanted:
-        units.setdefault(mark if version.reads_dims else mark.source, set()).add(mark)
+        units.setdefault(mark.source if version.reads_sources and not version.reads_dims else mark, set()).add(mark)
     chosen = wanted
     order = sorted(units.values(), key=lambda unit: (max(uses[mark] for mark in unit), [(-mark.dim, mark.source) for mark in sorted(unit)]))
     for unit in order:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from shapelog.causes import Cause
+from shapelog.choosing import LeftOut
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.replay import Marks, Replay
 from shapelog.rules import RULES, Rule, Verdict, remedy_for
@@ -30,8 +31,9 @@ class Remaining:
         return math.fsum(compile.seconds for compile in self.compiles)
 
 
-def remaining(studied: Study, played: Replay, marks: Marks) -> tuple[Remaining, ...]:
+def remaining(studied: Study, played: Replay, marks: Marks, left_out: tuple[LeftOut, ...]) -> tuple[Remaining, ...]:
     """The recompiles that these marks leave, most expensive first. Failed and skipped ones are not counted: they left no code."""
+    instead = {item.mark.source: item for item in left_out}
     groups: dict[tuple[int, str, str], list[tuple[Recompile, Cause | None, str]]] = {}
     for plan in played.plans:
         served = plan.served(marks & plan.marks)
@@ -46,7 +48,7 @@ def remaining(studied: Study, played: Replay, marks: Marks) -> tuple[Remaining, 
             cause, note = _obstacle(item)
             key = (id(plan.frame), cause.helping.code if cause else "SL399", cause.axis if cause else note)
             groups.setdefault(key, []).append((item, cause, note))
-    found = [_joined(members, studied) for members in groups.values()]
+    found = [_joined(members, studied, instead) for members in groups.values()]
     return tuple(sorted(found, key=lambda item: (-item.seconds, item.compiles[0].order)))
 
 
@@ -61,7 +63,7 @@ def _obstacle(item: Recompile) -> tuple[Cause | None, str]:
     return (item.causes[0], item.note) if item.causes else (None, item.missing)
 
 
-def _joined(members: list[tuple[Recompile, Cause | None, str]], studied: Study) -> Remaining:
+def _joined(members: list[tuple[Recompile, Cause | None, str]], studied: Study, instead: dict[str, LeftOut]) -> Remaining:
     item, cause, note = members[0]
     # where every cause can be marked and that is not enough, the code takes another path for this value
     is_path = note and item.verdict is Verdict.JUSTIFIED
@@ -69,6 +71,9 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], studied: Study) 
     sentence = cause.sentence if cause else (note or "the trace does not tell why")
     if cause and note:
         sentence = f"{sentence}; {note}"
+    harm = instead.get(cause.source) if cause else None
+    if harm:
+        sentence = f"{sentence}; a mark was left out: {harm.reason}"
     return Remaining(
         frame=item.frame,
         axis=cause.axis if cause else "",
@@ -77,6 +82,6 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], studied: Study) 
         verdict=item.verdict,
         compiles=tuple(member.compile for member, _, _ in members),
         sentence=sentence,
-        remedy=remedy_for(rule, studied.trace.lists_sources),
+        remedy=harm.remedy if harm else remedy_for(rule, studied.trace.lists_sources),
         place=str(cause.place) if cause and cause.place else "",
     )

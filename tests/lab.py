@@ -195,3 +195,34 @@ class Recording:
 def listed(reasons: tuple[str, ...]) -> str:
     """Several reasons, as they are written in one payload."""
     return "[\n" + ",\n".join(map(json.dumps, reasons)) + "\n]"
+
+
+def sized(*lengths: int, made: Recording | None = None, frame: int = 0, name: str = "f", source: str = "L['x']", **more: Any) -> Recording:
+    """A function that was compiled for each of these lengths of its tensor, statically."""
+    made = made or Recording()
+    for number, length in enumerate(lengths):
+        made.compile(f"{frame}/{number}", tensor(source, (length, 8)), name=name, **more)
+    return made
+
+
+def freed(label: str, length: int = 10, *shapes: str, made: Recording | None = None, **more: Any) -> Recording:
+    """A compile for any length of its tensor within ``shapes``, guards such as ``L['x'].size()[0] <= 30``."""
+    guards = tree(checked(size=(None, 8)), shapes=tuple(f"{shape}  {LINE}" for shape in shapes))
+    symbols = (("s77", str(length), "L['x'].size()[0]"),)
+    return (made or Recording()).compile(label, tensor(size=(length, 8)), guards=guards, symbols=symbols, **more)
+
+
+def at(line: int, code: str, name: str = "f") -> str:
+    """A guard's comment that quotes a line of the function."""
+    return f"# {code}  # app/model.py:{line} in {name}"
+
+
+def numbered(
+    *values: int, made: Recording | None = None, frame: int = 0, name: str = "f", source: str = "L['k']", comment: str = "", **more: Any
+) -> Recording:
+    """A function that was compiled for each of these values of an int, which it used first where ``comment`` says."""
+    made = made or Recording()
+    for number, constant in enumerate(values):
+        leaf = manager(source, f"EQUALS_MATCH: {source} == {constant}", type="int", comment=comment or at(6, "return x * k", name))
+        made.compile(f"{frame}/{number}", tensor(), guards=tree(checked(), leaf), name=name, **more)
+    return made

@@ -28,13 +28,14 @@ def _verdict(page: Page, found: Verification) -> None:
         surety = (
             "exactly as predicted" if found.is_exact else f"{_events(found.advice.after.compiles, found.advice.after.limit_hits)} predicted"
         )
-        change = f": {_events(before.compiles, before.limit_hits)} became {_events(now.compiles, now.limit_hits or 0)}, {surety}"
+        after = _events(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
+        change = f": {_events(before.compiles, before.limit_hits)} became {after}, {surety}"
         page.line(("It helped", "bold green"), change)
     else:
         page.line(("It did not help", "bold red"), f": {'; '.join(found.faults)}")
 
 
-def _events(compiles: int, limit_hits: int) -> str:
+def _events(compiles: int, limit_hits: int | None) -> str:
     return counted(compiles, "compile") + (f" and {counted(limit_hits, 'limit hit')}" if limit_hits else "")
 
 
