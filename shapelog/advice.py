@@ -10,7 +10,7 @@ from shapelog.ids import TorchVersion
 from shapelog.knobs import Alternative, alternatives
 from shapelog.marks import Mark, entries, split_list
 from shapelog.model import Compile, Frame, Outcome
-from shapelog.opinions import Difference, differences
+from shapelog.opinions import Opinion, opinion
 from shapelog.payloads.sources import friendly, tensor_part
 from shapelog.placing import mark_line
 from shapelog.records import StackFrame
@@ -79,7 +79,7 @@ class Advice:
     remaining: tuple[Remaining, ...]
     alternatives: tuple[Alternative, ...]
     caveats: tuple[str, ...]
-    pgo_differences: tuple[Difference, ...]
+    pgo: Opinion | None
     before: Cost
     after: Cost
     forecasts: tuple[Forecast, ...]
@@ -135,7 +135,7 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
         remaining=left,
         alternatives=alternatives(studied, choice.marks, left, used),
         caveats=tuple(of_list(studied, played, choice.marks, used)),
-        pgo_differences=differences(studied, played, choice, used),
+        pgo=opinion(studied, played, choice, used),
         before=before,
         after=after,
         set_already=split_list(studied.trace.config.dynamic_sources) if used.reads_sources else (),

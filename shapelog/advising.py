@@ -6,6 +6,7 @@ from typing import Any
 from shapelog.advice import Advice, Suggestion
 from shapelog.caveats import Seen
 from shapelog.model import Frame
+from shapelog.opinions import Opinion
 from shapelog.remains import Remaining
 
 # 1: first shape.
@@ -127,9 +128,20 @@ def advice_data(advice: Advice) -> dict[str, Any]:
             for item in advice.alternatives
         ],
         "caveats": list(advice.caveats),
-        "pgo": [
-            {"source": item.source, "pgo": item.theirs or None, "shapelog": item.ours or None, "why": item.why}
-            for item in advice.pgo_differences
+        "pgo": _opinion_data(advice.pgo) if advice.pgo else None,
+    }
+
+
+def _opinion_data(item: Opinion) -> dict[str, Any]:
+    return {
+        "env": item.value,
+        "warm": item.is_warm,
+        "knew": [{"source": source, "state": state} for source, state in item.knew],
+        "predicted_compiles": item.cost.total,
+        "predicted_limit_hits": item.cost.limit_hits,
+        "flaw": item.flaw or None,
+        "differences": [
+            {"source": part.source, "pgo": part.theirs or None, "shapelog": part.ours or None, "why": part.why} for part in item.differences
         ],
     }
 

@@ -77,7 +77,7 @@ def _unbacked(case: _Case) -> Iterator[Alternative]:
     lines = [f"torch._dynamo.decorators.mark_unbacked({expression(mark.source)}, {mark.dim})" for mark in sorted(found)]
     if case.version.reads_sources:
         spelled = ",".join(entries(found, case.version))
-        lines = [f'torch.compiler.config.unbacked_sources = "{spelled}"  # or TORCH_COMPILE_UNBACKED_SOURCES', *lines]
+        lines = [f"torch.compiler.config.unbacked_sources = {spelled!r}  # or TORCH_COMPILE_UNBACKED_SOURCES", *lines]
         lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # for every backed size at once")
     yield Alternative(
         "unbacked source",
@@ -238,7 +238,7 @@ def _needless(case: _Case) -> Iterator[Alternative]:
         ("SL108",),
         ", ".join(friendly(source) for source in found),
         "was made dynamic, and pinned to one value again by every graph; static from the start saves that work",
-        (f'torch.compiler.config.static_sources = "{",".join(map(pattern, bases))}"  # or TORCH_COMPILE_STATIC_SOURCES',),
+        (f"torch.compiler.config.static_sources = {','.join(map(pattern, bases))!r}  # or TORCH_COMPILE_STATIC_SOURCES",),
         "the other dims of a listed tensor become static too",
     )
 

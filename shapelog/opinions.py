@@ -1,15 +1,16 @@
-"""PyTorch's own suggestion (PGO) held against shapelog's: where they differ, and why."""
+"""PyTorch's own suggestion (PGO) held against shapelog's: what it knew, where they differ, and why."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapelog.choosing import Choice
 from shapelog.ids import TorchVersion
-from shapelog.marks import Mark, entries, pattern
+from shapelog.marks import Mark, entries, matches, pattern, split_list
 from shapelog.model import Input
 from shapelog.payloads.sources import friendly, tensor_part
 from shapelog.profiles import would_suggest
-from shapelog.replay import Replay
+from shapelog.replay import Cost, Replay
 from shapelog.serving import BLOCKED
 from shapelog.study import Study
 
@@ -24,11 +25,55 @@ class Difference:
     why: str
 
 
-def differences(studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> tuple[Difference, ...]:
-    """What PGO lists and shapelog does not, or otherwise, and what PGO misses; () where the trace has no code state."""
-    if not studied.trace.code_states:
-        return ()
-    return tuple(_differences(studied, played, choice, version))
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What PGO knew of this run, what it would list, and what that would come to.
+
+    ``value`` is the list as PyTorch writes it; ``knew`` each source that varied with its state as PyTorch has it, the warm start's where
+    ``is_warm``. ``cost`` is predicted as for shapelog's own list; ``flaw`` says why the value would not work as written, "" if it would.
+    """
+
+    value: str
+    is_warm: bool
+    knew: tuple[tuple[str, str], ...]
+    cost: Cost
+    flaw: str
+    differences: tuple[Difference, ...]
+
+
+def opinion(studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> Opinion | None:
+    """PyTorch's suggestion beside shapelog's; None where the trace has no code state."""
+    profiles = studied.trace.code_states
+    if not profiles:
+        return None
+    theirs = would_suggest(studied.trace)
+    states = {
+        state.source: state.text
+        for profile in profiles
+        for entry in profile.last.state.entries
+        for state in entry.states
+        if state.is_varied
+    }
+    raw = ",".join(theirs)
+    reached = {mark for plan in played.plans for mark in plan.marks if any(matches(entry, mark, version) for entry in split_list(raw))}
+    flaw = _flaw(raw)
+    return Opinion(
+        value=raw,
+        is_warm=any(profile.read for profile in profiles),
+        knew=tuple(states.items()),
+        cost=played.cost(() if flaw else reached),
+        flaw=flaw,
+        differences=tuple(_differences(studied, played, choice, version)),
+    )
+
+
+def _flaw(value: str) -> str:
+    for entry in split_list(value):
+        try:
+            re.compile(entry)
+        except (re.error, OverflowError, RecursionError):
+            return f"{entry} is no valid regular expression once PyTorch has split the list, and fails every compile"
+    return ""
 
 
 def _differences(studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> Iterator[Difference]:
@@ -77,6 +122,9 @@ def _why_not(source: str, studied: Study, played: Replay, choice: Choice) -> str
         return "its number of dims changed, which no mark helps against"
     if source.endswith("._base"):
         return "the tensor behind a view: marking the view is enough"
+    enough = _enough(source, played, choice)
+    if enough:
+        return f"{enough} is enough: a marked origin hands its dynamism on, and of two sizes that were one it takes one mark"
     if any(mark.source == source for mark in played.by_mark):
         return "marked or not, the same calls compile: what varies with it is covered by other entries, or stays"
     if BLOCKED & codes:
@@ -84,6 +132,13 @@ def _why_not(source: str, studied: Study, played: Replay, choice: Choice) -> str
     if not codes:
         return "it caused no recompile in this run"
     return "other things changed at the same calls, so a mark would not save a compile"
+
+
+def _enough(source: str, played: Replay, choice: Choice) -> str:
+    """A chosen mark that does the work of one on this source."""
+    needs = (need for plan in played.plans for call in plan.calls for way in call.routes for need in way.needs)
+    found = (mark for need in needs if any(item.source == source for item in need) for mark in sorted(need & choice.marks))
+    return next((friendly(mark.source) for mark in found), "")
 
 
 def _is_of(cause: str, source: str) -> bool:

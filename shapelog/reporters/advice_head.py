@@ -17,14 +17,15 @@ def headline(page: Page, advice: Advice, indent: int = 0) -> None:
     sources = counted(len(advice.suggestions), "source")
     page.line(
         (f"Mark {sources} dynamic", "bold"),
-        f": {_cost(advice.before)} become ",
-        (f"{_cost(advice.after)}", "bold green"),
+        f": {cost_of(advice.before)} become ",
+        (f"{cost_of(advice.after)}", "bold green"),
         " (predicted)",
         indent=indent,
     )
 
 
-def _cost(cost: Cost) -> str:
+def cost_of(cost: Cost) -> str:
+    """``2 compiles and 1 limit hit in 1.4 s``."""
     hits = f" and {counted(cost.limit_hits, 'limit hit')}" if cost.limit_hits else ""
     return f"{counted(cost.compiles, 'compile')}{hits} in {seconds(cost.seconds)}"
 

@@ -6,7 +6,7 @@ from shapelog.advice import Advice, Suggestion
 from shapelog.knobs import Alternative
 from shapelog.remains import Remaining
 from shapelog.reporters import Options
-from shapelog.reporters.advice_head import headline, what_to_set
+from shapelog.reporters.advice_head import cost_of, headline, what_to_set
 from shapelog.reporters.drawing import COLORS, Page, clean, counted, seconds
 
 SUFFIX = ".txt"
@@ -144,15 +144,24 @@ def _alternative(page: Page, item: Alternative, options: Options) -> None:
 
 
 def _pgo(page: Page, advice: Advice, options: Options) -> None:
-    if not advice.pgo_differences:
+    """PyTorch's own list beside shapelog's."""
+    found = advice.pgo
+    if found is None:
         return
-    page.heading("PGO would suggest otherwise", "PyTorch's own list, from the code state in this trace")
-    shown = advice.pgo_differences[: options.limit] if options.limit else advice.pgo_differences
+    page.heading("PyTorch's own suggestion", "from the code state of PGO in this trace" + (", a warm run" if found.is_warm else ""))
+    if found.value:
+        page.raw(found.value, indent=4, style="cyan")
+        page.line(found.flaw or f"predicted with it: {cost_of(found.cost)}; with the suggestions above: {cost_of(advice.after)}", indent=4)
+    else:
+        page.line("nothing: no size or int had varied", indent=4)
+    shown = found.differences[: options.limit] if options.limit else found.differences
     for item in shown:
         page.text(Text.assemble((clean(item.source), "bold"), f": PGO {'lists it' if item.theirs else 'does not'}, ", _ours(item.ours)), 2)
         page.line(item.why, indent=4)
-    if len(shown) < len(advice.pgo_differences):
-        page.line((f"… {counted(len(advice.pgo_differences) - len(shown), 'more difference')}, shown with --limit 0", "dim"), indent=2)
+    if len(shown) < len(found.differences):
+        page.line((f"… {counted(len(found.differences) - len(shown), 'more difference')}, shown with --limit 0", "dim"), indent=2)
+    for source, state in found.knew if options.verbose else ():
+        page.line(("PGO knew ", "dim"), f"{source}: {state}", indent=2)
 
 
 def _ours(entries: str) -> str:
