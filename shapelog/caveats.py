@@ -13,7 +13,7 @@ from shapelog.replay import Marks, Replay
 from shapelog.study import Study
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
-_ONLY_NOT_SMALL = re.compile(r"^2 <= [^<>=]+$")
+_ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
 _SHOWN = 6
 
 

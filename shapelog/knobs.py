@@ -308,10 +308,15 @@ def _shapes_spec(case: _Case) -> Iterator[Alternative]:
             ("SL101",),
             frame.title,
             "says it where the function is compiled, and fails when a size is specialized after all",
-            ("from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec", f"torch.compile({frame.name}, {name}={{{specs}}})"),
+            ("from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec", f"torch.compile({_callee(frame)}, {name}={{{specs}}})"),
             "makes unbacked sizes: a branch on one fails to compile; arguments that it does not name are static",
         )
         return
+
+
+def _callee(frame: Frame) -> str:
+    """What stands for the code in a line to paste: it may be a lambda, or the method of a model that is compiled as a whole."""
+    return "model" if frame.title != frame.name else frame.name if frame.name.isidentifier() else "fn"
 
 
 def _is_argument(source: str) -> bool:
@@ -336,7 +341,7 @@ def _limit(case: _Case) -> Iterator[Alternative]:
             continue
         needed = 2 * kept
         spelled = (
-            f"torch.compile({frame.name or 'fn'}, recompile_limit={needed})"
+            f"torch.compile({_callee(frame)}, recompile_limit={needed})"
             if case.version.has(13)
             else f"torch._dynamo.config.{'recompile_limit' if case.version.has(8) else 'cache_size_limit'} = {needed}"
         )

@@ -14,7 +14,7 @@ from shapelog.study import Recompile, Study
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """Recompiles of one frame that stay for one and the same reason. ``sentence`` is that of the first of them."""
+    """Recompiles of one code that stay for one and the same reason. ``frame`` and ``sentence`` are those of the first of them."""
 
     frame: Frame
     axis: str
@@ -34,7 +34,7 @@ class Remaining:
 def remaining(studied: Study, played: Replay, marks: Marks, left_out: tuple[LeftOut, ...]) -> tuple[Remaining, ...]:
     """The recompiles that these marks leave, most expensive first. Failed and skipped ones are not counted: they left no code."""
     instead = {item.mark.source: item for item in left_out}
-    groups: dict[tuple[int, str, str], list[tuple[Recompile, Cause | None, str]]] = {}
+    groups: dict[tuple[object, ...], list[tuple[Recompile, Cause | None, str]]] = {}
     for plan in played.plans:
         served = plan.served(marks & plan.marks)
         gone = {id(plan.calls[index].compile) for index in served}
@@ -46,7 +46,9 @@ def remaining(studied: Study, played: Replay, marks: Marks, left_out: tuple[Left
             if call.compile.outcome is Outcome.LIMIT and gone:
                 continue  # there is room for it now
             cause, note = _obstacle(item)
-            key = (id(plan.frame), cause.helping.code if cause else "SL399", cause.axis if cause else note)
+            # one code may have a frame for each rank, and one more after every torch._dynamo.reset()
+            code = (plan.frame.file, plan.frame.line, plan.frame.name)
+            key = (*code, cause.helping.code if cause else "SL399", cause.axis if cause else note)
             groups.setdefault(key, []).append((item, cause, note))
     found = [_joined(members, studied, instead) for members in groups.values()]
     return tuple(sorted(found, key=lambda item: (-item.seconds, item.compiles[0].order)))

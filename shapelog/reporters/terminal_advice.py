@@ -77,8 +77,9 @@ def _suggestion(page: Page, group: list[Suggestion], options: Options) -> None:
     page.line((f"in {where}{called}", "dim"), indent=6)
     if options.verbose:
         page.line((f"gone: {' '.join(item.gone)}; {item.confidence_reason}", "dim"), indent=6)
+    if options.verbose or not item.entries:  # without a list, these lines are the advice
         for line in (line for member in group for line in member.python):
-            page.line((line, "cyan"), indent=6)
+            page.raw(line, indent=6, style="cyan")
     for caveat in dict.fromkeys(caveat for member in shown for caveat in member.caveats):
         page.line(("! ", "yellow"), caveat, indent=6)
 
