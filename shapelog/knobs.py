@@ -333,10 +333,11 @@ def _limit(case: _Case) -> Iterator[Alternative]:
     """Frames that need more graphs than the limit allows, marks or not."""
     config = integer(str(case.studied.trace.config.recompile_limit or "")) or _DEFAULT_LIMIT
     for frame in case.studied.trace.frames:
-        stay = [item for item in case.remaining if item.frame is frame]
+        own = {id(compile) for compile in frame.compiles}
+        stay = [item for item in case.remaining if any(id(compile) in own for compile in item.compiles)]
         if any(item.verdict in (Verdict.CODE, Verdict.UNEXPLAINED) or item.rule.verdict is Verdict.CODE for item in stay):
             continue  # what is made anew for each call fills any limit
-        kept = 1 + sum(len(item.compiles) for item in stay)
+        kept = 1 + sum(id(compile) in own for item in stay for compile in item.compiles)
         if not stay or kept <= config:
             continue
         needed = 2 * kept
