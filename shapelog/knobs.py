@@ -316,7 +316,9 @@ def _shapes_spec(case: _Case) -> Iterator[Alternative]:
 
 def _callee(frame: Frame) -> str:
     """What stands for the code in a line to paste: it may be a lambda, or the method of a model that is compiled as a whole."""
-    return "model" if frame.title != frame.name else frame.name if frame.name.isidentifier() else "fn"
+    if "." in frame.title:
+        return "model"
+    return frame.name if frame.name.isidentifier() else "fn"
 
 
 def _is_argument(source: str) -> bool:

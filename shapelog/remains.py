@@ -9,7 +9,7 @@ from shapelog.model import Compile, Frame, Outcome
 from shapelog.replay import Marks, Replay
 from shapelog.rules import RULES, Rule, Verdict, remedy_for
 from shapelog.serving import BLOCKED, MARKABLE
-from shapelog.study import Recompile, Study
+from shapelog.study import Recompile, Study, remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], studied: Study, 
     sentence = cause.sentence if cause else (note or "the trace does not tell why")
     if cause and note:
         sentence = f"{sentence}; {note}"
+    lists = studied.trace.lists_sources
     harm = instead.get(cause.source) if cause else None
     if harm:
         sentence = f"{sentence}; a mark was left out: {harm.reason}"
@@ -84,6 +85,6 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], studied: Study, 
         verdict=item.verdict,
         compiles=tuple(member.compile for member, _, _ in members),
         sentence=sentence,
-        remedy=harm.remedy if harm else remedy_for(rule, studied.trace.lists_sources),
+        remedy=harm.remedy if harm else remedy(item, lists) if note else remedy_for(rule, lists),
         place=str(cause.place) if cause and cause.place else "",
     )

@@ -82,8 +82,20 @@ def _marks_act(item: Explanation) -> bool:
         cause.size_related and cause.codes[0] in MARKABLE and not BLOCKED & set(cause.codes) for cause in item.causes
     ):
         return False
+    if held_static(item):
+        return False
     # a size of 0 or 1 has a graph of its own, marked or not
     return not any(cause.is_size and (_SMALL.search(cause.after) or _SMALL.search(cause.before)) for cause in item.causes)
+
+
+def held_static(item: Explanation) -> str:
+    """A dim among the causes on which the program calls mark_static, "" if there is none. That beats the list; torch 2.13 guards on it."""
+    tree = item.entry.guards
+    for cause in item.causes if tree else ():
+        marked = tree.facts.get((cause.source, "marking _dynamo_static_indices")) if tree else None
+        if cause.prop.startswith("size[") and isinstance(marked, str) and cause.prop[5:-1] in re.findall(r"\d+", marked):
+            return cause.axis
+    return ""
 
 
 def _dynamic_versions(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> list[Compile] | None:

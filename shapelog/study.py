@@ -9,7 +9,7 @@ from shapelog.errors import DATA_LOSS, Problem
 from shapelog.ids import parse_compile_id
 from shapelog.model import Compile, Frame, Outcome, Trace
 from shapelog.rules import RULES, Verdict, remedy_for
-from shapelog.serving import BLOCKED, MARKABLE, can_serve, similar
+from shapelog.serving import BLOCKED, MARKABLE, can_serve, held_static, similar
 
 # From here on it pays to look for the facts that differ at all before comparing each compile with each earlier one.
 _MANY = 12
@@ -173,13 +173,16 @@ def _recompile(frame: Frame, compile: Compile, missing: str, explanations: list[
         verdict = _outcome_verdict(compile) or Verdict.UNEXPLAINED
         return Recompile(compile, frame, None, (), (), len(explanations), verdict, missing=missing)
     verdict, served_by = _verdict(frame, compile, best, explanations, comparer)
-    note = _obstacle(best, compile) if verdict is Verdict.JUSTIFIED else ""
+    note = _obstacle(best, compile) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ""
     return Recompile(compile, frame, best.entry, best.causes, best.consequences, len(explanations), verdict, served_by, note=note)
 
 
 def _obstacle(best: Explanation, compile: Compile) -> str:
     """Why marking is not enough although every cause is one that marks act on."""
     codes = {code for cause in best.causes for code in cause.codes}
+    held = held_static(best)
+    if held:
+        return f"the program calls mark_static on {held}, which beats every mark: take that call away"
     if not all(cause.codes[0] in MARKABLE for cause in best.causes) or codes & BLOCKED:
         return ""
     if not similar(best.entry, compile):
@@ -224,6 +227,8 @@ def _verdict(
         if can_serve(frame, item, compile, comparer):
             return Verdict.MARKING, item.entry
     verdicts = [cause.rule.verdict for cause in best.causes]
+    if held_static(best):
+        return Verdict.CODE, None
     for verdict in (Verdict.UNEXPLAINED, Verdict.CODE):
         if verdict in verdicts:
             return verdict, None
@@ -250,4 +255,6 @@ def remedy(recompile: Recompile, lists_sources: bool) -> str:
     ordered = sorted(recompile.causes, key=lambda cause: cause.size_related)
     if recompile.note and recompile.verdict is Verdict.JUSTIFIED:  # every cause can be marked, and that is not enough
         return RULES["SL204"].remedy
+    if recompile.note and recompile.verdict is Verdict.CODE:
+        return "take mark_static away from what varies, or accept one graph for each size"
     return remedy_for(ordered[0].helping if ordered else RULES["SL399"], lists_sources)
