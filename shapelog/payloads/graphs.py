@@ -15,7 +15,10 @@ _ASSIGN = re.compile(r'^(\w+)(?:: "([^"]*)")? = (.*)$', re.S)
 _FILE = re.compile(r"^# File: (.*?):(\d+) in (.*?), code: (.*)$")
 _TOKEN = re.compile(r"""[A-Za-z_][\w.]*|"[^"]*"|'[^']*'|(?<![\w)\]] )-?\d+(?:\.\d*)?(?:e[+-]?\d+)?|\d+(?:\.\d*)?(?:e[+-]?\d+)?|\S""")
 _TENSOR = re.compile(r"^(\w+)\[([^\]]*)\]")
-_SIZE_CALL = re.compile(r"^(\w+)\.(?:size|stride|numel|dim|storage_offset)\(.*\)$|^(\w+)\.(?:shape|ndim)$")
+_SIZE_CALL = re.compile(
+    r"^(\w+)\.(?:size|stride|numel|dim|storage_offset)\(.*\)$|^(\w+)\.(?:shape|ndim)$"
+    r"|^[\w.]*numpy_attr_wrapper\(\w+, '(?:shape|ndim|size|strides)'\)$"
+)
 _NEUTRAL = frozenset(("slice", "None", "True", "False", "operator", "int", "float", "min", "max", "sum"))
 _ASSERTS = ("torch._check", "_assert_scalar", "sym_constrain_range", "torch.sym_", "_operator.")
 _NUMBERS = re.compile(r"[(\[]#(?:,#)*,?[)\]]")
