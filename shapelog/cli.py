@@ -120,15 +120,18 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
 
         studied = study(merged(loaded), shared["debug"])
         advice = advise(studied, version)
-        if not advice.env and shared["format_name"] in ("env", "shell", "python"):
-            say(f"nothing to set: {why_nothing(advice)}")
         options = chosen(shared, limit=0 if verbose else limit, verbose=verbose)
-        problems = (*studied.trace.problems, *studied.problems)
-        for problem in problems:
-            if problem.severity == "data loss":
-                say(f"{problem.file}: {problem.message}")
         rendered = advice_reporter(shared["format_name"]).render_advice(advice, options)
-        return rendered, any(problem.severity != "info" for problem in problems)
+        if not rendered:
+            say(f"nothing to set: {why_nothing(advice)}")
+        problems = [problem for problem in (*studied.trace.problems, *studied.problems) if problem.severity != "info"]
+        told: dict[str, list[str]] = {}
+        for problem in problems:
+            if shared["strict"] or problem.severity == "data loss":
+                told.setdefault(problem.file, []).append(problem.message)
+        for file, messages in told.items():
+            say(f"{file}: {messages[0]}" + (f"; and {len(messages) - 1} more (shapelog report lists them)" if messages[1:] else ""))
+        return rendered, bool(problems)
 
     finish(make, shared)
 
@@ -231,27 +234,33 @@ def verify(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose:
     from shapelog.errors import ShapelogError
     from shapelog.proving import prove
 
+    runs: list[Report] = []
+
+    def analyzed(selection: "Selection") -> "Report":
+        runs.append(_analyzed(selection, shared))
+        return runs[-1]
+
     try:
         refuse_unwritable(shared["output"])
-        status = prove(command, trace_dir, lambda selection: _analyzed(selection, shared), _showing(limit, verbose, shared), say)
+        status = prove(command, trace_dir, analyzed, _showing(limit, verbose, shared, runs), say)
     except ShapelogError as error:
         say(str(error))
         status = error.exit_code
     sys.exit(status)
 
 
-def _showing(limit: int, verbose: bool, shared: dict[str, Any]) -> "Callable[[Verification | Advice], int]":
-    """What shows the result: a verification, or the advice that had nothing to verify."""
+def _showing(limit: int, verbose: bool, shared: dict[str, Any], runs: "list[Report]") -> "Callable[[Verification | Advice], int]":
+    """What shows the result of these runs: a verification, or the advice that had nothing to verify."""
 
     def show(found: "Verification | Advice") -> int:
         from shapelog.advice import Advice
         from shapelog.reporters import advice_reporter, verification_reporter
 
         options = chosen(shared, sys.stderr, limit=0 if verbose else limit, verbose=verbose)
-        form = shared["format_name"]
+        form, has_problems = shared["format_name"], any(run.has_problems for run in runs)
         if isinstance(found, Advice):
-            return status_of(lambda: (advice_reporter(form).render_advice(found, options), False), shared, sys.stderr)
-        return status_of(lambda: (verification_reporter(form).render_verification(found, options), False), shared, sys.stderr)
+            return status_of(lambda: (advice_reporter(form).render_advice(found, options), has_problems), shared, sys.stderr)
+        return status_of(lambda: (verification_reporter(form).render_verification(found, options), has_problems), shared, sys.stderr)
 
     return show
 

@@ -8,11 +8,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from shapelog.causes import explain
+from shapelog.causes import Explanation, explain
 from shapelog.flows import Flows
 from shapelog.marks import Mark
 from shapelog.model import Compile, Frame, Outcome
-from shapelog.serving import Need, Route, route
+from shapelog.serving import Need, Route, at_the_limit, route
 from shapelog.study import Study, candidates
 
 Marks = frozenset[Mark]
@@ -133,10 +133,8 @@ def _plan(frame: Frame, studied: Study, flows: Flows) -> FramePlan:
 
 def _routes(frame: Frame, entries: list[Compile], compile: Compile, studied: Study, flows: Flows) -> tuple[Route, ...]:
     comparer = studied.comparer
-    found = []
-    for entry in candidates(entries, compile):
-        item = explain(comparer, entry, compile)
-        way = route(frame, item, compile, comparer, flows)
-        if way is not None:
-            found.append(way)
-    return tuple(found)
+    told: list[Explanation | None] = [explain(comparer, entry, compile) for entry in candidates(entries, compile)]
+    if compile.outcome is Outcome.LIMIT:
+        told = [at_the_limit(item, [other for other in told if other]) for item in told if item]
+    ways = (route(frame, item, compile, comparer, flows) for item in told if item)
+    return tuple(way for way in ways if way is not None)

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from shapelog.axes import Comparer
-from shapelog.causes import Cause, Explanation
+from shapelog.causes import Cause, Explanation, explain
 from shapelog.flows import Flows
 from shapelog.marks import Mark, mark_at
 from shapelog.model import Compile, Frame, Outcome
@@ -64,10 +64,7 @@ def can_serve(frame: Frame, item: Explanation, compile: Compile, comparer: Compa
 
 
 def route(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer, flows: Flows) -> Route | None:
-    """How the entry of an explanation would serve this call, None if no mark makes it do so.
-
-    A call that hit the recompile limit has left reasons alone: it is taken at its word that nothing else had changed.
-    """
+    """How the entry of an explanation would serve this call, None if no mark makes it do so."""
     if not _marks_act(item):
         return None
     versions = [] if compile.outcome is Outcome.LIMIT else _dynamic_versions(frame, item, compile, comparer)
@@ -75,6 +72,26 @@ def route(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer,
         return None
     needs = _needs(frame, item, compile, comparer, flows)
     return Route(item.entry, needs, bool(versions), _lost(frame, item.entry, compile, comparer, flows)) if needs is not None else None
+
+
+def at_the_limit(item: Explanation, others: list[Explanation]) -> Explanation | None:
+    """What separates a call that hit the limit from an entry: such a call has left reasons alone, one failed guard for each entry.
+
+    What failed in another entry fails in this one as well where it holds the same value. Where it holds another and the call's own is not
+    known, and no mark acts on it (a float that is another at each call, say), None: nothing tells that the entry would serve.
+    """
+    tree = item.entry.guards
+    causes = {(cause.source, cause.prop): cause for cause in item.causes}
+    for cause in (cause for other in others for cause in other.causes):
+        fact = tree.facts.get((cause.source, cause.prop)) if tree else None
+        if fact is None or fact == DYNAMIC or (cause.source, cause.prop) in causes or (cause.after and str(fact) == cause.after):
+            continue
+        is_same = str(fact) == cause.before
+        if is_same:
+            causes[cause.source, cause.prop] = cause
+        elif not cause.size_related or cause.codes[0] not in MARKABLE:
+            return None
+    return Explanation(item.entry, tuple(causes.values()), item.consequences)
 
 
 def _marks_act(item: Explanation) -> bool:
@@ -99,13 +116,34 @@ def held_static(item: Explanation) -> str:
 
 
 def _dynamic_versions(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> list[Compile] | None:
-    """The dynamic entries with this graph whose guards hold for both calls: [] if the trace has no such graph, None if none holds."""
+    """Dynamic entries that prove that one graph serves both calls: [] if the trace has none that could, None if none of those does.
+
+    A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards hold for
+    the entry's call, that call makes the same graph once it is marked.
+    """
+    if compile.is_dynamic and _tensors(compile) == _tensors(item.entry) and not explain(comparer, compile, item.entry).causes:
+        return [compile]
     if not (similar(item.entry, compile) or not (has_operations(item.entry) or has_operations(compile))):
         return None
     dynamic = [entry for entry in comparer.dynamic_entries(frame) if similar(entry, compile)]
+    wide = [entry for entry in dynamic if _is_wide(entry, item)]
     ints = tuple(cause.source for cause in item.causes if cause.codes[0] in _INTS)
-    held = [entry for entry in dynamic if all(guards_hold(entry, call, comparer, ints) for call in (compile, item.entry))]
-    return held if held or not dynamic else None
+    held = [entry for entry in wide or dynamic if all(guards_hold(entry, call, comparer, ints) for call in (compile, item.entry))]
+    if held or not dynamic:
+        return held if wide else []
+    return None
+
+
+def _tensors(compile: Compile) -> set[str]:
+    """The tensors of a call; a float that became symbolic is written as one, and is none."""
+    return {tensor.source for tensor in compile.inputs if not tensor.source.startswith("___as_tensor(")}
+
+
+def _is_wide(entry: Compile, item: Explanation) -> bool:
+    """Whether an entry is dynamic in all that separates two calls: guards of one that is not speak of constants that would not be there."""
+    tree = entry.guards
+    keys = ((cause.source, cause.prop) for cause in item.causes if cause.prop.startswith("size[") or cause.codes[0] in _INTS)
+    return tree is not None and all(tree.facts.get(key, DYNAMIC) == DYNAMIC for key in keys)
 
 
 def guards_hold(entry: Compile, compile: Compile, comparer: Comparer, ints: tuple[str, ...] = ()) -> bool:
@@ -179,6 +217,8 @@ def _needs_of(cause: Cause, frame: Frame, entry: Compile, compile: Compile, comp
     if cause.codes[0] == "SL103":
         return _unequal_pairs(entry, compile, comparer)
     if cause.prop.startswith("size["):
+        if any(tensor.source == cause.source and tensor.layout != "torch.strided" for tensor in compile.inputs):
+            return ()  # sizes of nested and sparse tensors cannot be marked
         dim = int(cause.prop[5:-1])
         return (frozenset((Mark(cause.source, dim), *flows.origins(frame, cause.source, dim))),)
     if cause.codes[0] == "SL105":
