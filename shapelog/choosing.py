@@ -88,7 +88,7 @@ def _harm(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
         use = use_by(frame, mark.source)
         if use is Use.FORMATS:
             where = _line(frame, mark.source)
-            reason = f"{frame.title} formats {name} into a string{where}: a symbolic int cannot be formatted, and the graph would be lost"
+            reason = f"{frame.title} formats {name} into a string{where}: its graph would be lost or broken in two"
             return LeftOut(mark, frame, reason, _rename(name, frame, helped))
         if frame in helped:
             if use is Use.PINS:

@@ -1,7 +1,8 @@
 """What code does with an int, told from the lines that a trace quotes: a symbolic int cannot be formatted into a string.
 
-Measured with torch 2.13: f-strings, ``str.format`` and ``%`` lose the graph once the int is symbolic; ``range``, list and dict look-ups
-and sequence repetition pin it to its value, so that marking it gains nothing; arithmetic, slices, sizes and ``str(k)`` are fine.
+Measured with torch 2.13: f-strings, ``format`` and ``%`` lose the graph once the int is symbolic, and ``str`` and ``repr`` break it in
+two; ``range``, ``hash``, list and dict look-ups and sequence repetition pin it to its value, so that marking it gains nothing;
+arithmetic, slices and sizes are fine.
 """
 
 import ast
@@ -23,9 +24,10 @@ class Use(IntEnum):
 
 
 _CONTAINERS = frozenset(("list", "tuple", "dict", "OrderedDict", "defaultdict", "ModuleList", "ModuleDict", "ParameterList", "Sequential"))
-_PINNING = frozenset(("range", "getattr"))
+_PINNING = frozenset(("range", "getattr", "hash"))
 _FORMATTING = frozenset(("format", "format_map"))
-_HARMLESS_CALLS = frozenset(("int", "float", "bool", "str", "abs", "min", "max", "len", "isinstance", "print", "sum", "pow", "round"))
+_SPELLING = frozenset(("str", "repr", "format", "ascii"))
+_HARMLESS_CALLS = frozenset(("int", "float", "bool", "abs", "min", "max", "len", "isinstance", "print", "sum", "pow", "round"))
 
 
 def use_in(code: str, name: str, containers: frozenset[str] = frozenset()) -> Use:
@@ -74,8 +76,9 @@ def _formats(node: ast.AST) -> bool:
         return isinstance(node.left, ast.JoinedStr) or (isinstance(node.left, ast.Constant) and isinstance(node.left.value, str))
     if not isinstance(node, ast.Call):
         return False
-    called = node.func
-    return (called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else "") in _FORMATTING
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in _FORMATTING
+    return isinstance(node.func, ast.Name) and node.func.id in _SPELLING
 
 
 def _holds(node: ast.AST, name: str) -> bool:
