@@ -7,13 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import shapelog
+from shapelog.cli import cli
 from shapelog.model import Outcome
 from shapelog.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal import render
 from shapelog.rules import Verdict
+from shapelog.verifying import Ended, verify
 
 pytest.importorskip("torch", minversion="2.13")
 pytestmark = pytest.mark.torch
@@ -190,3 +193,117 @@ def test_the_terminal_report_names_the_code_and_the_cause(recorded: Recorder) ->
     assert "SL315 module-int-varies" in text
     assert "SL401 recompile-limit-hit" in text
     assert "every byte accounted for" in text
+
+
+# The advice, followed.
+
+TUPLE_KEYS = """
+@compiled
+def f(d):
+    return sum(torch.relu(item) for item in d.values())
+
+for size in (4, 7, 9):
+    f({(0, "a"): torch.ones(size, 3), "b c": torch.ones(size, 3), "layer-0": torch.ones(size, 3)})
+"""
+FORMATTED_ELSEWHERE = """
+@compiled
+def f(x, k):
+    return x * k
+
+@compiled
+def g(x, k):
+    return x * len(f"{k:02d}")
+
+for k in (3, 4, 5):
+    f(torch.ones(4), k)
+g(torch.ones(4), 7)
+"""
+DUCK = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, y):
+    return torch.relu(x).sum() + torch.relu(y).sum()
+
+for one, other in ((4, 4), (5, 6), (7, 8)):
+    f(torch.ones(one, 3), torch.ones(other, 3))
+"""
+WIDTHS = """
+class Scale(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return torch.relu(x) * self.weight.sum()
+
+for width in (4, 6, 8):
+    module = Scale(width)
+    module.compile(backend="eager")
+    module(torch.ones(3))
+"""
+RESUMED = """
+import sys
+
+@torch.compile(backend="{backend}")
+def f(x):
+    h = torch.relu(x) + 1
+    torch._dynamo.graph_break()
+    return h * 2
+
+for size in (5, 7, 9):
+    f(torch.ones(size, 3))
+"""
+# What is listed, and the compiles that are left.
+PROGRAMS = {
+    "dict keys": (TUPLE_KEYS, {r"L\['d'\]\[\(0..'a'\)\]$:0", r"L\['d'\]\['b.c'\]$:0", r"L\['d'\]\['layer\-0'\]$:0"}, 1),
+    "a branch": (BRANCH, {"L['x']:0"}, 2),
+    "widths": (WIDTHS, {"L['self']._parameters['weight']:0"}, 1),
+    "one symbol for two": (DUCK, {"L['y']:0"}, 1),
+    "resumed, with AOTAutograd": (RESUMED.format(backend="aot_eager"), {"L['x']:0"}, 2),
+    "resumed, without": (RESUMED.format(backend="eager"), {"L['x']:0", "L['h']:0"}, 2),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_does_with_the_list_what_was_predicted(recorded: Recorder, name: str) -> None:
+    program, entries, compiles = PROGRAMS[name]
+    before = recorded(program)
+    assert before.advice is not None
+    assert set(before.advice.entries) == entries
+    after = recorded(program, before.advice.env)
+    proof = verify(before, after, before.advice, Ended(0, 1.0), Ended(0, 1.0))
+    assert (proof.helped, proof.is_exact, proof.faults, proof.notes) == (True, True, (), ())
+    assert (proof.measured, after.summary.compiles) == (compiles, compiles)
+
+
+def test_an_int_that_another_function_formats_is_left_out_and_listing_it_would_lose_a_graph(recorded: Recorder) -> None:
+    before = recorded(FORMATTED_ELSEWHERE)
+    assert before.advice is not None
+    assert before.advice.env == ""
+    (left,) = before.advice.left_out
+    assert (left.mark.source, left.frame.title) == ("L['k']", "g")
+    after = recorded(FORMATTED_ELSEWHERE, "L['k']")
+    assert not verify(before, after, before.advice, Ended(0, 1.0), Ended(0, 1.0)).helped
+    assert [item.outcome for item in after.trace.compiles if item.metrics.code_name == "g"] == [Outcome.FAILED]
+
+
+VERIFIED = """
+import torch
+
+@torch.compile(backend="eager")
+def f(x, k):
+    return torch.relu(x) * k
+
+for size, k in ((4, 3), (7, 3), (7, 5)):
+    f(torch.ones(size, 3), k)
+"""
+
+
+def test_a_program_is_verified_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(VERIFIED, encoding="utf-8")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.delenv("TORCH_COMPILE_DYNAMIC_SOURCES", raising=False)
+    done = CliRunner().invoke(cli, ["verify", "--trace-dir", str(tmp_path / "traces"), "--", sys.executable, str(script)])
+    assert done.exit_code == 0, done.stderr
+    assert "It helped: 3 compiles became 1, exactly as predicted" in done.stderr
+    assert "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['k'],L['x']:0\"" in done.stderr or "L['x']:0,L['k']" in done.stderr

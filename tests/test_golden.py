@@ -44,6 +44,16 @@ def test_what_changed_between_two_runs_is_as_recorded(golden: Golden, name: str,
     golden(f"{name}.compare.{width}.txt", output("compare", str(FIXTURES / before), str(FIXTURES / after), "--width", width))
 
 
+@pytest.mark.parametrize("width", ["80", "140"])
+def test_the_advice_in_a_terminal_is_as_recorded(golden: Golden, width: str) -> None:
+    golden(f"demo.suggest.{width}.txt", output("suggest-dynamic", str(FIXTURES / "real" / "demo.log.gz"), "--width", width))
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("env", "txt"), ("shell", "sh"), ("python", "py.txt")])
+def test_the_advice_to_paste_is_as_recorded(golden: Golden, form: str, suffix: str) -> None:
+    golden(f"demo.suggest.{form}.{suffix}", output("suggest-dynamic", str(FIXTURES / "real" / "demo.log.gz"), "--format", form))
+
+
 def test_the_json_report_is_as_recorded(golden: Golden) -> None:
     golden("batch_varies.json", output("report", str(FIXTURES / "lab" / "batch_varies.log.gz"), "--format", "json"))
 

@@ -214,7 +214,7 @@ except SystemExit as end:
 """
 
 
-@pytest.mark.parametrize("command", ["", "report", "explain", "compare", "run"])
+@pytest.mark.parametrize("command", ["", "report", "explain", "suggest-dynamic", "compare", "run", "verify"])
 def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, command: str) -> None:
     modules = loaded(python, HELP.format(command, command))
     assert "shapelog.cli" in modules
