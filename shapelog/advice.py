@@ -84,6 +84,7 @@ class Advice:
     after: Cost
     forecasts: tuple[Forecast, ...]
     set_already: tuple[str, ...] = ()
+    failures: int = 0
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -110,7 +111,9 @@ class Advice:
         if self.left_out:
             return "the only marks that would save a compile would do harm; see what was left out"
         if not self.remaining:
-            return "nothing recompiled: every frame was compiled once"
+            return "nothing recompiled" + (
+                "; failed compiles are in shapelog report" if self.failures else ": every frame was compiled once"
+            )
         if any(item.size_related for item in self.remaining):
             return "no mark would remove any of the recompiles; see for each what stands in the way"
         return "no recompile of this run is about sizes, so no mark would remove one"
@@ -126,7 +129,7 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
     choice = choose(studied, played, used)
     suggestions = tuple(_suggestions(studied, played, choice, used))
     before, after = played.cost(()), played.cost(choice.marks)
-    left = remaining(studied, played, choice.marks, choice.left_out)
+    left = remaining(studied, played, choice.marks, choice.left_out, used)
     return Advice(
         version=used,
         is_version_given=version is not None,
@@ -139,6 +142,7 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
         before=before,
         after=after,
         set_already=split_list(studied.trace.config.dynamic_sources) if used.reads_sources else (),
+        failures=sum(compile.outcome is Outcome.FAILED for compile in studied.trace.compiles),
         forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), plan.cost(choice.marks)) for plan in played.plans),
     )
 

@@ -48,7 +48,8 @@ def as_python(advice: Advice) -> str:
         )
         for item in marked:
             place = f", called at {item.place.file}:{item.place.line}" if item.place else ""
-            lines.append(f"# {_comment(item.frames[0].title)}{_comment(place)}")
+            titles = ", ".join(dict.fromkeys(frame.title for frame in item.frames))
+            lines.append(f"# {_comment(titles)}{_comment(place)}")
             lines += [_comment(line) for line in item.python] if not advice.env else [f"# {_comment(line)}" for line in item.python]
     return "\n".join(lines)
 

@@ -57,9 +57,9 @@ def _minimal(wanted: Marks, played: Replay, version: TorchVersion) -> Marks:
         units.setdefault(mark.source if version.reads_sources and not version.reads_dims else mark, set()).add(mark)
     chosen = wanted
     order = sorted(units.values(), key=lambda unit: (max(uses[mark] for mark in unit), [(-mark.dim, mark.source) for mark in sorted(unit)]))
-    for unit in order:
-        if played.earns(unit, chosen) == 0:
-            chosen -= unit
+    for unit in [*order, *([mark] for mark in sorted(wanted, reverse=True))]:  # of a source that stays, the dims that earn nothing go
+        if chosen.issuperset(unit) and played.earns(unit, chosen) == 0:
+            chosen -= frozenset(unit)
     return chosen
 
 
@@ -88,7 +88,8 @@ def _harm(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
         use = use_by(frame, mark.source)
         if use is Use.FORMATS:
             where = _line(frame, mark.source)
-            reason = f"{frame.title} formats {name} into a string{where}: its graph would be lost or broken in two"
+            does = f"takes divmod of {name}" if "divmod(" in where else f"formats {name} into a string"
+            reason = f"{frame.title} {does}{where}: its graph would be lost or broken in two"
             return LeftOut(mark, frame, reason, _rename(name, frame, helped))
         if frame in helped:
             if use is Use.PINS:

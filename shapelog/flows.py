@@ -26,7 +26,7 @@ class Flows:
     trace: Trace
     comparer: Comparer
     known: dict[tuple[int, str, int], tuple[Mark, ...]] = field(default_factory=dict)
-    runs_autograd: bool | None = None
+    autograd: dict[int, bool] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: str, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim of a resumed function's tensor symbolic, () where the trace shows no such path."""
@@ -41,9 +41,7 @@ class Flows:
         resumed, local = _RESUMED.match(frame.name), _LOCAL.match(source)
         if not resumed or not local:
             return ()
-        if self.runs_autograd is None:
-            self.runs_autograd = self._runs_autograd()
-        if not self.runs_autograd:
+        if not self._runs_autograd(frame):
             return ()
         found: dict[Mark, None] = {}
         for other in self.trace.frames:
@@ -54,13 +52,21 @@ class Flows:
                         found.update(dict.fromkeys(self.origins(other, mark.source, mark.dim) if not mark.is_int else ()))
         return tuple(found)
 
-    def _runs_autograd(self) -> bool:
-        """Whether every graph went through AOTAutograd, told from the graphs that it writes, or takes from its cache."""
-        books = [reader.ledger for reader in self.trace.readers]
-        made = sum(book.unused.get(kind, 0) for book in books for kind in ("aot_inference_graph", "aot_forward_graph"))
-        graphs = [item for item in self.trace.compiles if item.graph_span is not None and item.outcome is Outcome.COMPILED]
-        cached = sum(any(name.startswith("aotautograd") for name, _ in item.caches) for item in graphs)
-        return bool(graphs) and max(made, cached) >= len(graphs)
+    def _runs_autograd(self, frame: Frame) -> bool:
+        """Whether every graph in the frame's file went through AOTAutograd, told from the graphs that it wrote or had cached."""
+        payloads = frame.compiles[0].payloads
+        if payloads is None:
+            return False
+        key = id(payloads)
+        if key not in self.autograd:
+            book = payloads.reader.ledger
+            made = book.unused.get("aot_inference_graph", 0) + book.unused.get("aot_forward_graph", 0)
+            graphs = [
+                item for item in self.trace.compiles if item.payloads is payloads and item.graph_span and item.outcome is Outcome.COMPILED
+            ]
+            cached = sum(any(name.startswith("aotautograd") for name, _ in item.caches) for item in graphs)
+            self.autograd[key] = bool(graphs) and max(made, cached) >= len(graphs)
+        return self.autograd[key]
 
     def _through(self, origin: Frame, compile: Compile, source: str, name: str, dim: int) -> tuple[Mark, ...]:
         """The marks behind an output of the origin's latest compile that is this input: the same name and sizes, one dim symbolic."""

@@ -84,7 +84,7 @@ def _differences(studied: Study, played: Replay, choice: Choice, version: TorchV
     for source in theirs:
         mine = by_source.get(source)
         if mine is None:
-            yield Difference(source, source, "", _why_not(source, studied, played, choice))
+            yield Difference(source, source, "", _why_not(source, studied, played, choice, version))
         elif pattern(source) != source:
             yield Difference(source, source, ",".join(entries(mine, version)), "as it stands, the name is split or read as an expression")
         elif version.reads_dims and not mine[0].is_int:
@@ -108,8 +108,10 @@ def _input(source: str, studied: Study) -> Input | None:
     return next((item for compile in studied.trace.compiles for item in compile.inputs if item.source == source), None)
 
 
-def _why_not(source: str, studied: Study, played: Replay, choice: Choice) -> str:
+def _why_not(source: str, studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> str:
     """Why a source that PGO lists is not on the list."""
+    if not version.reads_sources:
+        return f"torch {version} reads no list"
     harm = next((item for item in choice.left_out if item.mark.source == source), None)
     if harm is not None:
         return harm.reason

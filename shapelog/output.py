@@ -94,7 +94,7 @@ def status_of(make: Callable[[], tuple[bytes, bool]], shared: dict[str, Any], to
         say(str(error))
         return 2
     if shared["strict"] and has_problems:
-        say("the trace has problems, listed under its health (--strict)")
+        say("the trace has problems (--strict); shapelog report lists them under its health")
         return 2
     return 0
 

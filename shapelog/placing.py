@@ -1,5 +1,6 @@
 """Lines of Python to paste: ``mark_dynamic`` calls for a source, written as the code that makes the call would name it."""
 
+import ast
 import re
 
 from shapelog.marks import Mark
@@ -11,6 +12,7 @@ _MODULE = re.compile(r"\._modules\['(\d+)'\]")
 _NAMED = re.compile(r"\._(?:modules|parameters|buffers)\['([A-Za-z_]\w*)'\]")
 # What stands in the way of a strict mark: PyTorch raises ConstraintViolationError where the size is specialized.
 _SPECIALIZED = frozenset(("SL201", "SL202", "SL203"))
+_PLAIN = (ast.Expression, ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
 
 
 def expression(source: str) -> str:
@@ -20,14 +22,31 @@ def expression(source: str) -> str:
     return _NAMED.sub(r".\1", text)
 
 
+def is_plain(text: str) -> bool:
+    """Whether a text is nothing but a name with attributes, items and constants, so that it may stand in code that is pasted."""
+    try:
+        tree = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return all(isinstance(node, _PLAIN) for node in ast.walk(tree))
+
+
 def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...]) -> str:
-    """A call that marks one dim, with the sizes seen. As arguments, ``min=`` and ``max=`` shut out all others, so the comment has them."""
+    """A call that marks one dim, with the sizes seen; a comment where no line of code could do it.
+
+    As arguments, ``min=`` and ``max=`` shut out all other sizes, so the comment has them.
+    """
+    name = expression(mark.source)
     if mark.source.startswith("___"):
         return f"# {friendly(mark.source)} is no tensor before the call: convert it (torch.from_numpy) and mark dim {mark.dim} of that"
+    if name.startswith("___stack") or not is_plain(name):
+        return f"# {friendly(mark.source)} has no name in the program: mark dim {mark.dim} where it is made, or use the list"
+    if "SL106" in codes:
+        return f"# {name} is a parameter, which mark_dynamic does not act on: use the list"
     strict = not _SPECIALIZED & set(codes)
     function = "mark_dynamic" if strict else "maybe_mark_dynamic"
     sizes = sorted({number for number in map(integer, values) if number is not None})
     note = f"  # seen {sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else ""
     if note and strict and sizes[0] > 1:
         note += f"; min={sizes[0]}, max={sizes[-1]} if no others come"
-    return f"torch._dynamo.{function}({expression(mark.source)}, {mark.dim}){note}"
+    return f"torch._dynamo.{function}({name}, {mark.dim}){note}"

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 
 from shapelog.causes import Cause
 from shapelog.choosing import LeftOut
+from shapelog.ids import TorchVersion
+from shapelog.marks import Mark, mark_at
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.replay import Marks, Replay
 from shapelog.rules import RULES, Rule, Verdict, remedy_for
 from shapelog.serving import BLOCKED, MARKABLE
 from shapelog.study import Recompile, Study, remedy
+
+# What another dim of the same tensor, or of another one, may be marked for.
+_RELATIVE = frozenset(("SL103", "SL105"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class Remaining:
         return math.fsum(compile.seconds for compile in self.compiles)
 
 
-def remaining(studied: Study, played: Replay, marks: Marks, left_out: tuple[LeftOut, ...]) -> tuple[Remaining, ...]:
+def remaining(studied: Study, played: Replay, marks: Marks, left_out: tuple[LeftOut, ...], version: TorchVersion) -> tuple[Remaining, ...]:
     """The recompiles that these marks leave, most expensive first. Failed and skipped ones are not counted: they left no code."""
     instead = {item.mark.source: item for item in left_out}
     groups: dict[tuple[object, ...], list[tuple[Recompile, Cause | None, str]]] = {}
@@ -45,27 +50,37 @@ def remaining(studied: Study, played: Replay, marks: Marks, left_out: tuple[Left
                 continue
             if call.compile.outcome is Outcome.LIMIT and gone:
                 continue  # there is room for it now
-            cause, note = _obstacle(item)
+            cause, note = _obstacle(item, marks, instead, version)
             # one code may have a frame for each rank, and one more after every torch._dynamo.reset()
             code = (plan.frame.file, plan.frame.line, plan.frame.name)
             key = (*code, cause.helping.code if cause else "SL399", cause.axis if cause else note)
             groups.setdefault(key, []).append((item, cause, note))
-    found = [_joined(members, studied, instead) for members in groups.values()]
+    found = [_joined(members, instead, version.reads_sources) for members in groups.values()]
     return tuple(sorted(found, key=lambda item: (-item.seconds, item.compiles[0].order)))
 
 
-def _obstacle(item: Recompile) -> tuple[Cause | None, str]:
-    """The cause that no mark removes, or what else stands in the way."""
+def _obstacle(item: Recompile, marks: Marks, instead: dict[str, LeftOut], version: TorchVersion) -> tuple[Cause | None, str]:
+    """The cause that no mark removes, or that is not marked, or what else stands in the way."""
     for cause in item.causes:
         if not cause.size_related or cause.codes[0] not in MARKABLE:
             return cause, ""
     for cause in item.causes:
         if BLOCKED & set(cause.codes):
             return cause, ""
+    for cause in item.causes:
+        if cause.source in instead or (not version.reads_sources and ("SL106" in cause.codes or _mark_for(cause).is_int)):
+            return cause, ""
+    for cause in item.causes:
+        if cause.codes[0] not in _RELATIVE and _mark_for(cause) not in marks:
+            return cause, item.note
     return (item.causes[0], item.note) if item.causes else (None, item.missing)
 
 
-def _joined(members: list[tuple[Recompile, Cause | None, str]], studied: Study, instead: dict[str, LeftOut]) -> Remaining:
+def _mark_for(cause: Cause) -> Mark:
+    return Mark(cause.source, int(cause.prop[5:-1])) if cause.prop.startswith("size[") else mark_at(cause.source)
+
+
+def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[str, LeftOut], lists: bool) -> Remaining:
     item, cause, note = members[0]
     # where every cause can be marked and that is not enough, the code takes another path for this value
     is_path = note and item.verdict is Verdict.JUSTIFIED
@@ -73,7 +88,6 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], studied: Study, 
     sentence = cause.sentence if cause else (note or "the trace does not tell why")
     if cause and note:
         sentence = f"{sentence}; {note}"
-    lists = studied.trace.lists_sources
     harm = instead.get(cause.source) if cause else None
     if harm:
         sentence = f"{sentence}; a mark was left out: {harm.reason}"

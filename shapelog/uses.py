@@ -26,7 +26,8 @@ class Use(IntEnum):
 _CONTAINERS = frozenset(("list", "tuple", "dict", "OrderedDict", "defaultdict", "ModuleList", "ModuleDict", "ParameterList", "Sequential"))
 _PINNING = frozenset(("range", "getattr", "hash"))
 _FORMATTING = frozenset(("format", "format_map"))
-_SPELLING = frozenset(("str", "repr", "format", "ascii"))
+_SPELLING = frozenset(("str", "repr", "format", "ascii", "divmod"))
+_LOOKING_UP = frozenset(("get", "setdefault", "pop"))
 _HARMLESS_CALLS = frozenset(("int", "float", "bool", "abs", "min", "max", "len", "isinstance", "print", "sum", "pow", "round"))
 
 
@@ -52,10 +53,16 @@ def _use_of(node: ast.AST, name: str, is_named: bool) -> Use:
         return Use.FORMATS
     if not is_named:
         return Use.UNSEEN
+    if isinstance(node, ast.Compare) and any(isinstance(part, (ast.In, ast.NotIn)) for part in node.ops) and _is(node.left, name):
+        return Use.PINS
     if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id in _PINNING and any(_holds(argument, name) for argument in node.args):
+            return Use.PINS
         direct = any(_is(argument, name) for argument in (*node.args, *(keyword.value for keyword in node.keywords)))
         if direct and isinstance(node.func, ast.Name) and node.func.id not in _HARMLESS_CALLS:
-            return Use.PINS if node.func.id in _PINNING else Use.HANDS_ON
+            return Use.HANDS_ON
+        if direct and isinstance(node.func, ast.Attribute) and node.func.attr in _LOOKING_UP:
+            return Use.PINS
         return Use.HANDS_ON if direct and _is_own_method(node.func) else Use.UNSEEN
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         sides = (node.left, node.right)
@@ -94,7 +101,7 @@ def _parsed(code: str) -> ast.AST | None:
     text = code.strip()
     for start in ("elif ", "except ", "case "):
         text = text.replace(start, "if ", 1) if text.startswith(start) else text
-    for whole in (text, f"{text} pass", f"{text.removeprefix('return ')}", f"{text})", f"({text}", f"with a: pass\n{text}"):
+    for whole in (text, f"{text} pass", f"{text.removeprefix('return ')}", f"{text})", f"({text}", f"f({text}", f"with a: pass\n{text}"):
         try:
             return ast.parse(whole)
         except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -7,6 +7,7 @@ from typing import Any
 from shapelog.advice import Advice
 from shapelog.advising import VARIABLE, advice_data
 from shapelog.compare import Comparison, FrameChange, compare, comparison_data
+from shapelog.marks import split_list
 from shapelog.report import Report
 from shapelog.rules import RULES
 
@@ -108,8 +109,7 @@ def _why(item: FrameProof) -> str:
 
 
 def _arrived(comparison: Comparison, advice: Advice) -> bool:
-    read = comparison.after.trace.config.dynamic_sources
-    return all(entry in read for entry in advice.entries)
+    return set(advice.entries) <= set(split_list(comparison.after.trace.config.dynamic_sources))
 
 
 def verification_data(verification: Verification) -> dict[str, Any]:

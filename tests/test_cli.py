@@ -232,7 +232,7 @@ def test_problems_are_shown_and_end_with_0_unless_strict(damaged: Path) -> None:
         assert f"damaged.log:{make.small_run().count(10) + 1}: not a trace record" in done.stdout
         assert "3 compiles" in done.stdout
     assert lenient.stderr == ""
-    assert strict.stderr == "shapelog: the trace has problems, listed under its health (--strict)\n"
+    assert strict.stderr == "shapelog: the trace has problems (--strict); shapelog report lists them under its health\n"
 
 
 def test_explain_ends_with_2_under_strict_as_well(damaged: Path) -> None:
