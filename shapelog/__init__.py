@@ -1,20 +1,20 @@
 """shapelog: why torch.compile recompiled, and what to mark dynamic.
 
-``load(path)`` reads a trace that PyTorch wrote under ``TORCH_TRACE``; ``analyze(trace)`` explains it; ``with record() as trace:`` records
-one in this process.
+``load(path)`` reads a trace that PyTorch wrote under ``TORCH_TRACE``; ``analyze(trace)`` explains it; ``advise(trace)`` says what to mark
+dynamic; ``with record() as trace:`` records one in this process.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shapelog.api import analyze, load, record
+    from shapelog.api import advise, analyze, load, record
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "analyze", "load", "record"]
+__all__ = ["__version__", "advise", "analyze", "load", "record"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("analyze", "load", "record"):
+    if name in ("advise", "analyze", "load", "record"):
         from shapelog import api
 
         return getattr(api, name)

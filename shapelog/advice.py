@@ -9,7 +9,7 @@ from shapelog.choosing import Choice, LeftOut, choose
 from shapelog.ids import TorchVersion
 from shapelog.knobs import Alternative, alternatives
 from shapelog.marks import Mark, entries, split_list
-from shapelog.model import Compile, Frame, Outcome
+from shapelog.model import Compile, Frame, Outcome, resumed_by
 from shapelog.opinions import Opinion, opinion
 from shapelog.payloads.sources import friendly, tensor_part
 from shapelog.placing import mark_line
@@ -197,8 +197,15 @@ def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
         confidence_reason=_REASONS[confidence],
         caveats=caveats,
         place=frames[0].called_at,
-        python=tuple(mark_line(item.mark, [value for _, value in item.values], codes) for item in seen if not item.mark.is_int),
+        python=tuple(_mark_lines(seen, codes, frames)),
     )
+
+
+def _mark_lines(seen: tuple[Seen, ...], codes: tuple[str, ...], frames: tuple[Frame, ...]) -> Iterator[str]:
+    is_resumed = all(resumed_by(frame.name) for frame in frames)
+    for item in seen:
+        if not item.mark.is_int:
+            yield mark_line(item.mark, [value for _, value in item.values], codes, is_resumed)
 
 
 def _all_sources(studied: Study) -> frozenset[str]:

@@ -50,7 +50,7 @@ def as_python(advice: Advice) -> str:
             place = f", called at {item.place.file}:{item.place.line}" if item.place else ""
             titles = ", ".join(dict.fromkeys(frame.title for frame in item.frames))
             lines.append(f"# {_comment(titles)}{_comment(place)}")
-            lines += [_comment(line) for line in item.python] if not advice.env else [f"# {_comment(line)}" for line in item.python]
+            lines += [_comment(f"# {line}" if advice.env and not line.startswith("#") else line) for line in item.python]
     return "\n".join(lines)
 
 

@@ -1,15 +1,19 @@
-"""The public API: ``load``, ``analyze`` and ``record``."""
+"""The public API: ``load``, ``analyze``, ``advise`` and ``record``."""
 
 import os
 
-from shapelog import build
+from shapelog import advice, build
 from shapelog import report as reports
+from shapelog.advice import Advice
+from shapelog.errors import ShapelogError
+from shapelog.ids import parse_version
 from shapelog.model import Trace
 from shapelog.recording import record
 from shapelog.report import Report
 from shapelog.source import select
+from shapelog.study import study
 
-__all__ = ["analyze", "load", "record"]
+__all__ = ["advise", "analyze", "load", "record"]
 
 
 def load(path: str | os.PathLike[str], *, strict: bool = False) -> Trace:
@@ -24,3 +28,15 @@ def load(path: str | os.PathLike[str], *, strict: bool = False) -> Trace:
 def analyze(trace: Trace) -> Report:
     """Explain every recompile of a trace: nearest earlier entry, causes, what can be avoided; and sum up the run."""
     return reports.analyze(trace)
+
+
+def advise(trace: Trace, torch_version: str | None = None) -> Advice:
+    """What to mark dynamic, what that saves and what it leaves; ``Advice.env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES.
+
+    The list is written for the torch version of the trace, or for ``torch_version`` (``"2.13"``). Raises ShapelogError when that is no
+    version.
+    """
+    version = parse_version(torch_version) if torch_version is not None else None
+    if torch_version is not None and version is None:
+        raise ShapelogError(f"torch_version {torch_version!r}: not a version such as 2.13")
+    return advice.advise(study(trace), version)

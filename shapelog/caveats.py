@@ -77,6 +77,8 @@ def of_source(
         named = ", ".join(list(dict.fromkeys(others))[:4])
         harm = "checked: nothing there formats it" if marks[0].is_int else "at worst it is specialized again"
         yield f"the list goes by name: {name} of {named} is marked too, though it did not vary there ({harm})"
+    if marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source) for frame in frames):
+        yield "never symbolic though it varied, as under dynamic=False: the list overrides that, and a backend for constant shapes fails"
     if "SL106" in codes:
         yield "a parameter has one width for each instance: this saves a compile an instance, not a call; a graph each may be fine"
     bounds = dict.fromkeys(friendly(text) for item in seen for text in item.bounds)
@@ -87,6 +89,12 @@ def of_source(
         yield f"calls with {' or '.join(small)} of 0 or 1 still get a graph of their own"
     if any(_rank_varied(frame, source, studied) for frame in frames):
         yield f"the number of dims of {name} varied, so PyTorch made all its dims dynamic: others than these may vary too"
+
+
+def _stays_static(frame: Frame, source: str) -> bool:
+    """Whether a tensor's sizes varied in several entries of a frame in which nothing ever became symbolic."""
+    sizes = {item.size for compile in frame.entries for item in compile.inputs if item.source == source}
+    return len(sizes) > 2 and not any(compile.is_dynamic for compile in frame.entries)
 
 
 def _looks_at(frame: Frame, source: str) -> bool:

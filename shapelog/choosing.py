@@ -9,6 +9,7 @@ from shapelog.marks import Mark
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.sources import friendly, unwrapped
+from shapelog.placing import is_registered
 from shapelog.replay import Marks, Replay
 from shapelog.study import Study
 from shapelog.uses import Use, is_seen_whole, lines_of, spelled, use_by, use_in
@@ -37,7 +38,7 @@ def choose(studied: Study, played: Replay, version: TorchVersion) -> Choice:
     wanted = {mark for plan in played.plans for mark in plan.marks}
     left_out: list[LeftOut] = []
     for mark in sorted(wanted):
-        harm = _harm(mark, studied, played) if mark.is_int else None
+        harm = _harm(mark, studied, played) if mark.is_int else _harm_of_size(mark, studied, played)
         if harm is not None:
             left_out.append(harm)
             wanted.discard(mark)
@@ -64,7 +65,8 @@ def _minimal(wanted: Marks, played: Replay, version: TorchVersion) -> Marks:
 
 
 def _is_parameter(mark: Mark, studied: Study) -> bool:
-    return any(
+    """Whether ``mark_dynamic`` does not act on it."""
+    return is_registered(mark.source) or any(
         item.source == mark.source and item.is_parameter
         for plan in studied.trace.frames
         for compile in plan.compiles[:1]
@@ -86,14 +88,15 @@ def _harm(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
         if _was_symbolic(frame, mark.source):
             continue
         use = use_by(frame, mark.source)
-        if use is Use.FORMATS:
-            where = _line(frame, mark.source)
-            does = f"takes divmod of {name}" if "divmod(" in where else f"formats {name} into a string"
-            reason = f"{frame.title} {does}{where}: its graph would be lost or broken in two"
-            return LeftOut(mark, frame, reason, _rename(name, frame, helped))
+        if use >= Use.FORMATS:
+            does = f"formats {name} into a string" if use is Use.FORMATS else f"does with {name} what no symbolic int can"
+            reason = f"{frame.title} {does}{_line(frame, mark.source, use)}: its graph would be lost or broken in two"
+            return LeftOut(mark, frame, reason, _rename(name, frame, helped, "build the string" if use is Use.FORMATS else "do that"))
         if frame in helped:
             if use is Use.PINS:
-                reason = f"{frame.title} needs the exact value of {name}{_line(frame, mark.source)}, so a mark would be specialized at once"
+                reason = (
+                    f"{frame.title} needs the exact value of {name}{_line(frame, mark.source, use)}, so a mark would be specialized at once"
+                )
                 return LeftOut(mark, frame, reason, "accept one graph for each value, or move it out of the compiled code")
         elif use is Use.HANDS_ON or not is_seen_whole(frame):
             reason = f"{frame.title} has an int of the same name that never varied, and the trace does not show all that it does with it"
@@ -101,17 +104,33 @@ def _harm(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
     return None
 
 
-def _rename(name: str, frame: Frame, helped: list[Frame]) -> str:
+def _harm_of_size(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
+    """Why a dim had better not be listed: other code that has a tensor of this name puts its sizes into a string."""
+    helped = [plan.frame for plan in played.by_mark.get(mark, ())]
+    name = spelled(mark.source)
+    for frame in studied.trace.frames:
+        is_other = all(frame is not item for item in helped)
+        if not is_other or not any(item.source == mark.source for compile in frame.compiles[:1] for item in compile.inputs):
+            continue
+        for line, code in sorted(lines_of(frame).items()):
+            if (f"{name}.shape" in code or f"{name}.size(" in code) and use_in(code, "") >= Use.FORMATS:
+                where = f"{frame.file.rsplit('/', 1)[-1]}:{line} ({code.strip()[:60]})"
+                reason = f"{frame.title} puts sizes of its own {name} into a string at {where}: its graph would be lost or broken in two"
+                return LeftOut(mark, frame, reason, _rename(name, frame, helped))
+    return None
+
+
+def _rename(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:
     if frame in helped:
-        return f"build the string outside of the compiled code, or pass {name} as a tensor"
+        return f"{what} outside of the compiled code, or pass {name} as a tensor"
     others = ", ".join(dict.fromkeys(item.title for item in helped))
     return f"the list goes by name in every frame: rename {name} in {others}, or pass it there as a tensor"
 
 
-def _line(frame: Frame, source: str) -> str:
+def _line(frame: Frame, source: str, use: Use) -> str:
     name = spelled(source)
     for line, code in sorted(lines_of(frame).items()):
-        if use_in(code, name) in (Use.FORMATS, Use.PINS):
+        if use_in(code, name) is use:
             return f" at {frame.file.rsplit('/', 1)[-1]}:{line} ({code.strip()[:60]})"
     return ""
 

@@ -1,5 +1,6 @@
 """The other tools that PyTorch has for what varies, where its version has them, and what each costs; the list of sources comes first."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from shapelog.marks import Mark, entries, mark_at, pattern
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.sources import friendly, tensor_part, unwrapped
-from shapelog.placing import expression
+from shapelog.placing import expression, is_registered
 from shapelog.remains import Remaining
 from shapelog.replay import Marks
 from shapelog.rules import Verdict
@@ -21,6 +22,8 @@ _SHOWN = 6
 # From so many entries on, a list by source is a burden.
 _LONG_LIST = 12
 _DEFAULT_LIMIT = 8
+# What the stance compares in two calls: arguments, and what dicts among them hold.
+_IN_ARGUMENTS = re.compile(r"^L\['\w+'\](?:\['[^']*'\])*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +75,21 @@ def _unbacked(case: _Case) -> Iterator[Alternative]:
             found.setdefault(Mark(cause.source, int(cause.prop[5:-1])), item.frame)
         elif part is not None and part[1] == "size":
             found.setdefault(Mark(part[0], part[2]), item.frame)
+    found = {mark: frame for mark, frame in found.items() if not is_registered(mark.source)}
     if not found or not case.version.has(6):
         return
     lines = [f"torch._dynamo.decorators.mark_unbacked({expression(mark.source)}, {mark.dim})" for mark in sorted(found)]
     if case.version.reads_sources:
         spelled = ",".join(entries(found, case.version))
         lines = [f"torch.compiler.config.unbacked_sources = {spelled!r}  # or TORCH_COMPILE_UNBACKED_SOURCES", *lines]
-        lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # for every backed size at once")
+        lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # or: for every size that is dynamic from the start")
     yield Alternative(
         "unbacked source",
         ("SL104",),
         ", ".join(f"{friendly(mark.source)}.size[{mark.dim}]" for mark in sorted(found)),
         "an unbacked size is never specialized for 0 or 1: one graph serves these calls too",
         tuple(lines),
-        "code that branches on the size, or broadcasts where it is 1, fails to compile",
+        "a branch on the size, or a size that code ties to another, breaks the graph or raises; under inductor squeeze() keeps a 1",
     )
 
 
@@ -133,6 +137,7 @@ def _stance(case: _Case) -> Iterator[Alternative]:
         if item.compile.outcome is Outcome.COMPILED
         and item.frame.entries[:1]
         and item.nearest is item.frame.entries[0]
+        and all(_IN_ARGUMENTS.match(mark_at(cause.source).source) for cause in item.causes if cause.size_related)
         and item.size_related
         and item.compile.is_dynamic
         and not item.frame.entries[0].is_dynamic
@@ -144,7 +149,7 @@ def _stance(case: _Case) -> Iterator[Alternative]:
             ", ".join(list(dict.fromkeys(firsts))[:4]),
             "runs the first call eagerly and compiles at the second, so that sizes which differ at once are dynamic in the first graph",
             ('torch.compiler.set_stance("eager_then_compile")',),
-            "the first call is slow, and an odd warm-up size (0 or 1) is still seen as a change",
+            "what is the same in the first two calls of the code stays static, and a number of dims that differs in them raises",
         )
 
 
@@ -170,7 +175,10 @@ def _parameters(case: _Case) -> Iterator[Alternative]:
         ("SL106",),
         ", ".join(found[:4]),
         "lets parameters become dynamic by themselves from the second width on: one compile more than the list needs",
-        ("torch._dynamo.config.force_parameter_static_shapes = False",),
+        (
+            "torch._dynamo.config.force_parameter_static_shapes = False",
+            "torch._dynamo.config.force_nn_module_property_static_shapes = False  # too, for modules of torch.nn such as Linear",
+        ),
         "for all parameters of the program; kernels for dynamic weights may be slower",
     )
     if case.version.has(13):
@@ -217,7 +225,8 @@ def _profile(case: _Case) -> Iterator[Alternative]:
             ", ".join(subject[:_SHOWN]) + (f" and {len(subject) - _SHOWN} more" if len(subject) > _SHOWN else ""),
             "remembers for the next run of the same job what became dynamic in this one" + (", floats too" if floats else ""),
             ("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 take these for booleans, and fail",),
-            "the first run stays as it is; frames with closures are not recognised again in another process",
+            "the first run stays as it is"
+            + ("; frames with closures are not recognised again in another process" if case.version.has(13) else ""),
         )
 
 
@@ -259,7 +268,7 @@ def _collectives(case: _Case) -> Iterator[Alternative]:
             ", ".join(differing),
             "the ranks saw different sizes, so they compile at different calls: with collectives they agree on what is dynamic",
             ("torch._dynamo.config.enable_compiler_collectives = True  # or TORCH_COMPILER_COLLECTIVES=1",),
-            "every rank must compile the same frames in the same order, or the job hangs",
+            "every rank must compile the same frames in the same order, or the job hangs; without an accelerator it fails",
         )
 
 
@@ -282,7 +291,7 @@ def _values_list(case: _Case) -> Iterator[Alternative]:
         ("SL101",),
         f"{len(case.marks)} marks",
         "instead of a long list: warm up with a size that occurs nowhere else, and name that number; whatever equals it is dynamic",
-        ('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; then call once with a batch of 1111',),
+        ('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with 1111',),
         "goes by value alone, so the number must be unlikely; parameters stay static",
     )
 
@@ -298,7 +307,7 @@ def _shapes_spec(case: _Case) -> Iterator[Alternative]:
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
             continue
         codes = {code for item in case.studied.of_frame(frame) for code in item.codes}
-        if not frame.called_at or frame.is_library or codes & (BLOCKED | {"SL103", "SL105", "SL107"}):
+        if not frame.called_at or frame.is_library or codes & (BLOCKED | {"SL102", "SL103", "SL105", "SL107", "SL315"}):
             continue
         specs = ", ".join(
             f'"{expression(source)}": TensorSpec([{_dims(source, mine, first)}])' for source in sorted({m.source for m in mine})
@@ -307,9 +316,9 @@ def _shapes_spec(case: _Case) -> Iterator[Alternative]:
             f"{name}=",
             ("SL101",),
             frame.title,
-            "says it where the function is compiled, and fails when a size is specialized after all",
+            "says it where the function is compiled; sizes of 0 and 1 share the graph, and one that is specialized after all raises",
             ("from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec", f"torch.compile({_callee(frame)}, {name}={{{specs}}})"),
-            "makes unbacked sizes: a branch on one fails to compile; arguments that it does not name are static",
+            "a branch on such a size breaks the graph (fullgraph=True: raises); all that it does not name is static, listed or not",
         )
         return
 

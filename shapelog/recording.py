@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from shapelog import build
 from shapelog import report as reports
+from shapelog.advice import Advice
 from shapelog.errors import ShapelogError
 from shapelog.model import Trace
 from shapelog.report import Report
@@ -29,8 +30,8 @@ _PREFIX = "dedicated_log_torch_trace_"
 class Recording:
     """What ``record()`` writes, and the report on it.
 
-    ``trace`` and ``report`` may be asked for during the recording too; then they tell what has been compiled so far. Printed, it is
-    the report of the terminal; in a notebook, a summary. A temporary trace is removed when this object is no longer used.
+    ``trace``, ``report`` and ``advice`` may be asked for during the recording too; then they tell what has been compiled so far. Printed,
+    it is the report of the terminal; in a notebook, a summary. A temporary trace is removed when this object is no longer used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -53,6 +54,14 @@ class Recording:
         if self._report is None:
             self._report = reports.analyze(trace)
         return self._report
+
+    @property
+    def advice(self) -> Advice:
+        """What to mark dynamic. Raises ShapelogError where making it failed; ``report.problems`` tells why."""
+        report = self.report
+        if report.advice is None:
+            raise ShapelogError(f"{self.path}: the advice failed; shapelog suggest-dynamic {self.path} --debug shows why")
+        return report.advice
 
     def __repr__(self) -> str:
         return f"<shapelog.Recording {str(self.path)!r}>"

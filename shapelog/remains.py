@@ -83,8 +83,8 @@ def _mark_for(cause: Cause) -> Mark:
 def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[str, LeftOut], lists: bool) -> Remaining:
     item, cause, note = members[0]
     # where every cause can be marked and that is not enough, the code takes another path for this value
-    is_path = note and item.verdict is Verdict.JUSTIFIED
-    rule = (RULES["SL204"] if is_path else cause.helping) if cause else RULES["SL399"]
+    is_path = note and item.obstacle in ("SL202", "SL204")
+    rule = (RULES[item.obstacle] if is_path else cause.helping) if cause else RULES["SL399"]
     sentence = cause.sentence if cause else (note or "the trace does not tell why")
     if cause and note:
         sentence = f"{sentence}; {note}"

@@ -15,6 +15,7 @@ from shapelog.model import Compile, Frame, Outcome
 from shapelog.payloads.exprs import canonical, integer
 from shapelog.payloads.guards import DYNAMIC
 from shapelog.payloads.sources import tensor_part, unwrapped
+from shapelog.pinning import pinned_by
 
 # Codes whose recompile a dynamic mark removes, and those that stand in its way.
 MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
@@ -126,12 +127,26 @@ def _dynamic_versions(frame: Frame, item: Explanation, compile: Compile, compare
     if not (similar(item.entry, compile) or not (has_operations(item.entry) or has_operations(compile))):
         return None
     dynamic = [entry for entry in comparer.dynamic_entries(frame) if similar(entry, compile)]
+    if not dynamic and pinned(item, compile):
+        return None
     wide = [entry for entry in dynamic if _is_wide(entry, item)]
     ints = tuple(cause.source for cause in item.causes if cause.codes[0] in _INTS)
     held = [entry for entry in wide or dynamic if all(guards_hold(entry, call, comparer, ints) for call in (compile, item.entry))]
     if held or not dynamic:
         return held if wide else []
     return None
+
+
+def pinned(item: Explanation, compile: Compile) -> str:
+    """The operator of two static graphs that takes what varied as a number, which no mark makes symbolic; "" where none does."""
+    before, after = item.entry.graph, compile.graph
+    for cause in item.causes if before and after else ():
+        old, new = integer(cause.before), integer(cause.after)
+        if old is not None and new is not None and before and after:
+            operator = pinned_by(before.statements, after.statements, old, new)
+            if operator:
+                return operator
+    return ""
 
 
 def _tensors(compile: Compile) -> set[str]:
@@ -217,9 +232,12 @@ def _needs_of(cause: Cause, frame: Frame, entry: Compile, compile: Compile, comp
     if cause.codes[0] == "SL103":
         return _unequal_pairs(entry, compile, comparer)
     if cause.prop.startswith("size["):
-        if any(tensor.source == cause.source and tensor.layout != "torch.strided" for tensor in compile.inputs):
-            return ()  # sizes of nested and sparse tensors cannot be marked
         dim = int(cause.prop[5:-1])
+        tensor = next((item for item in compile.inputs if item.source == cause.source), None)
+        if tensor and tensor.layout == "torch.jagged" and dim == 0:  # its offsets are one longer
+            return frozenset((Mark(cause.source, 0),)), frozenset((Mark(f"{cause.source}._offsets", 0),))
+        if tensor and tensor.layout != "torch.strided":
+            return ()  # sizes of other nested and of sparse tensors cannot be marked
         return (frozenset((Mark(cause.source, dim), *flows.origins(frame, cause.source, dim))),)
     if cause.codes[0] == "SL105":
         # any symbolic size makes the strides that follow from none symbolic too

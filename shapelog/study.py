@@ -9,7 +9,7 @@ from shapelog.errors import DATA_LOSS, Problem
 from shapelog.ids import parse_compile_id
 from shapelog.model import Compile, Frame, Outcome, Trace
 from shapelog.rules import RULES, Verdict, remedy_for
-from shapelog.serving import BLOCKED, MARKABLE, can_serve, held_static, similar
+from shapelog.serving import BLOCKED, MARKABLE, can_serve, held_static, pinned, similar
 
 # From here on it pays to look for the facts that differ at all before comparing each compile with each earlier one.
 _MANY = 12
@@ -20,7 +20,8 @@ class Recompile:
     """A compile that was not its frame's first, held against the nearest earlier entry (None if the trace has none).
 
     ``served_by`` is the earlier compile whose graph would serve this call if the axes were marked, None unless the verdict is MARKING.
-    ``missing`` says what the trace lacks when the cause is not known, ``note`` why marking what varies would not remove this one.
+    ``missing`` says what the trace lacks when the cause is not known, ``note`` why marking what varies would not remove this one, and
+    ``obstacle`` is the code of the rule whose remedy holds there.
     """
 
     compile: Compile
@@ -33,6 +34,7 @@ class Recompile:
     served_by: Compile | None = None
     missing: str = ""
     note: str = ""
+    obstacle: str = ""
 
     @property
     def size_related(self) -> bool:
@@ -173,21 +175,26 @@ def _recompile(frame: Frame, compile: Compile, missing: str, explanations: list[
         verdict = _outcome_verdict(compile) or Verdict.UNEXPLAINED
         return Recompile(compile, frame, None, (), (), len(explanations), verdict, missing=missing)
     verdict, served_by = _verdict(frame, compile, best, explanations, comparer)
-    note = _obstacle(best, compile) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ""
-    return Recompile(compile, frame, best.entry, best.causes, best.consequences, len(explanations), verdict, served_by, note=note)
+    obstacle, note = _obstacle(best, compile) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ("", "")
+    return Recompile(
+        compile, frame, best.entry, best.causes, best.consequences, len(explanations), verdict, served_by, note=note, obstacle=obstacle
+    )
 
 
-def _obstacle(best: Explanation, compile: Compile) -> str:
-    """Why marking is not enough although every cause is one that marks act on."""
+def _obstacle(best: Explanation, compile: Compile) -> tuple[str, str]:
+    """(code, words) of what makes marking not enough although every cause is one that marks act on, ("", "") where one is not."""
     codes = {code for cause in best.causes for code in cause.codes}
     held = held_static(best)
     if held:
-        return f"the program calls mark_static on {held}, which beats every mark: take that call away"
+        return "SL321", f"the program calls mark_static on {held}, which beats every mark: take that call away"
     if not all(cause.codes[0] in MARKABLE for cause in best.causes) or codes & BLOCKED:
-        return ""
+        return "", ""
+    operator = pinned(best, compile)
+    if operator:
+        return "SL202", f"marking alone does not remove it: {operator} takes it as a number, and has a graph for each"
     if not similar(best.entry, compile):
-        return "marking alone does not remove it: the code takes another path for this value, so the graphs differ"
-    return "marking alone does not remove it: the guards of the dynamic graph do not hold for this call"
+        return "SL204", "marking alone does not remove it: the code takes another path for this value, so the graphs differ"
+    return "SL204", "marking alone does not remove it: the guards of the dynamic graph do not hold for this call"
 
 
 def _after_failure(compile: Compile) -> Cause:
@@ -253,8 +260,8 @@ def _group(members: list[Compile]) -> Group:
 def remedy(recompile: Recompile, lists_sources: bool) -> str:
     """What helps against the first cause that is not about sizes, else against the first, in the torch version at hand."""
     ordered = sorted(recompile.causes, key=lambda cause: cause.size_related)
-    if recompile.note and recompile.verdict is Verdict.JUSTIFIED:  # every cause can be marked, and that is not enough
-        return RULES["SL204"].remedy
-    if recompile.note and recompile.verdict is Verdict.CODE:
+    if recompile.obstacle == "SL321":
         return "take mark_static away from what varies, or accept one graph for each size"
+    if recompile.obstacle:
+        return RULES[recompile.obstacle].remedy
     return remedy_for(ordered[0].helping if ordered else RULES["SL399"], lists_sources)

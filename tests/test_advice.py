@@ -266,8 +266,14 @@ def test_the_guards_that_bound_a_size_are_told() -> None:
 def test_a_size_of_0_or_1_still_gets_a_graph_of_its_own() -> None:
     advice = advised(sized(10, 12, 1))
     assert advice.after.total == 2
-    assert only(advice).caveats == ("calls with x.size[0] of 0 or 1 still get a graph of their own",)
+    assert "calls with x.size[0] of 0 or 1 still get a graph of their own" in only(advice).caveats
     assert [item.rule.code for item in advice.remaining] == ["SL104"]
+
+
+def test_what_never_became_symbolic_may_be_meant_to_be_static() -> None:
+    made = "never symbolic though it varied, as under dynamic=False: the list overrides that, and a backend for constant shapes fails"
+    assert made in only(advised(sized(10, 12, 14))).caveats
+    assert made not in only(advised(freed("0/2", 14, made=sized(10, 12)))).caveats
 
 
 def test_where_the_rank_varied_other_dims_may_vary_too() -> None:

@@ -156,7 +156,7 @@ def test_python_joins_several_entries_as_the_list_does(torch: SimpleNamespace) -
 
 
 def test_python_marks_the_tensors_themselves_where_there_is_no_list(torch: SimpleNamespace) -> None:
-    advice = advice_on("L['x']", "L['d'][(0, 'a')]", "L['self']._modules['0']._buffers['cache']", version=V26)
+    advice = advice_on("L['x']", "L['d'][(0, 'a')]", "L['self']._modules['0'].cache", version=V26)
     assert advice.env == ""
 
     class Block:

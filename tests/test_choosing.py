@@ -1,7 +1,7 @@
 """Marks that would do harm are left out, with the reason and what to do instead; and of the others only those that earn something."""
 
 import pytest
-from lab import Recording, analyzed, at, checked, graph, manager, numbered, sized, tensor, tree
+from lab import LINE, Recording, analyzed, at, checked, graph, manager, numbered, sized, tensor, tree
 
 from shapelog.choosing import Choice, LeftOut, choose
 from shapelog.ids import TorchVersion
@@ -190,10 +190,30 @@ def test_without_a_list_each_dim_is_marked_by_itself() -> None:
 
 def test_without_a_list_neither_ints_nor_parameters_are_chosen() -> None:
     assert chosen(numbered(3, 4), V26).marks == frozenset()
-    made = sized(8, 16, source="L['self']._parameters['weight']")
     parameter = Recording()
     for number, width in enumerate((8, 16)):
-        parameter.compile(f"0/{number}", tensor("L['self']._parameters['weight']", (width, 8), is_parameter=True))
-    assert chosen(made, V26).marks == {Mark("L['self']._parameters['weight']", 0)}
+        parameter.compile(f"0/{number}", tensor("L['weight']", (width, 8), is_parameter=True))
+    assert chosen(sized(8, 16, source="L['self'].weight"), V26).marks == {Mark("L['self'].weight", 0)}
     assert chosen(parameter, V26).marks == frozenset()
-    assert chosen(parameter, V210).marks == {Mark("L['self']._parameters['weight']", 0)}
+    assert chosen(parameter, V210).marks == {Mark("L['weight']", 0)}
+
+
+@pytest.mark.parametrize("kind", ["_parameters", "_buffers"])
+def test_without_a_list_nothing_registered_with_a_module_is_chosen(kind: str) -> None:
+    """PyTorch forces their sizes static, and mark_dynamic does not change that."""
+    made = sized(8, 16, source=f"L['self'].{kind}['weight']")
+    assert chosen(made, V26).marks == frozenset()
+    assert chosen(made, V210).marks == {Mark(f"L['self'].{kind}['weight']", 0)}
+
+
+def test_a_dim_is_left_out_where_other_code_puts_the_sizes_of_its_own_tensor_into_a_string() -> None:
+    labelled = checked(size=(8, 4)).replace(LINE, at(7, 'sig = "x".join(str(d) for d in x.shape)', "g"))
+    item = left_out(sized(10, 12, 14).compile("1/0", tensor(size=(8, 4)), guards=tree(labelled), name="g"))
+    assert item.mark == Mark("L['x']", 0)
+    assert item.reason.startswith("g puts sizes of its own x into a string at model.py:7")
+
+
+def test_a_string_that_other_code_makes_of_something_else_does_no_harm() -> None:
+    labelled = checked(size=(8, 4)).replace(LINE, at(7, "y = x * TABLE[str(mode)]", "g"))
+    found = chosen(sized(10, 12, 14).compile("1/0", tensor(size=(8, 4)), guards=tree(labelled), name="g"))
+    assert (found.marks, found.left_out) == ({Mark("L['x']", 0)}, ())

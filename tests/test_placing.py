@@ -3,7 +3,7 @@
 import pytest
 
 from shapelog.marks import Mark
-from shapelog.placing import expression, mark_line
+from shapelog.placing import expression, is_registered, mark_line
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,11 @@ from shapelog.placing import expression, mark_line
 )
 def test_a_tensor_is_named_as_in_code(source: str, name: str) -> None:
     assert expression(source) == name
-    assert mark_line(Mark(source, 1), [], ()) == f"torch._dynamo.mark_dynamic({name}, 1)"
+    line = mark_line(Mark(source, 1), [], ())
+    if is_registered(source):
+        assert line == f"# {name} is a parameter or buffer, which mark_dynamic does not act on: use the list"
+    else:
+        assert line == f"torch._dynamo.mark_dynamic({name}, 1)"
 
 
 @pytest.mark.parametrize(
@@ -53,3 +57,13 @@ def test_a_size_that_is_pinned_somewhere_is_marked_without_a_promise(code: str) 
 def test_what_is_no_tensor_before_the_call_has_to_be_made_one(source: str) -> None:
     line = mark_line(Mark(source, 0), ["8", "9"], ())
     assert line == "# a is no tensor before the call: convert it (torch.from_numpy) and mark dim 0 of that"
+
+
+def test_a_range_is_not_proposed_where_the_size_is_compared() -> None:
+    """mark_dynamic raises when a guard is narrower than the range it was given."""
+    assert mark_line(Mark("L['x']", 0), ["8", "9"], ("SL101", "SL204")) == "torch._dynamo.mark_dynamic(x, 0)  # seen 8 to 9"
+
+
+def test_code_after_a_graph_break_cannot_mark_its_own_tensors() -> None:
+    line = mark_line(Mark("L['y']", 0), ["8", "9"], ("SL101",), is_resumed=True)
+    assert line == "# y is made before a graph break: mark dim 0 in a function under @torch.compiler.disable, or use the list"

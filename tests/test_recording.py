@@ -1,6 +1,7 @@
 """``with shapelog.record() as trace:``, what it writes, what it leaves behind, and how it shows itself."""
 
 import gc
+import html
 import logging
 import os
 import re
@@ -17,6 +18,7 @@ import make
 import pytest
 
 import shapelog
+from shapelog.advising import as_shell
 from shapelog.errors import ShapelogError
 from shapelog.recording import Recording
 from shapelog.report import Report
@@ -73,6 +75,25 @@ def test_what_is_recorded_later_is_read_when_asked_again(recording: Recording) -
     assert recording.report.summary.compiles == 3
 
 
+def test_the_advice_is_that_of_the_report_and_follows_what_is_recorded(recording: Recording) -> None:
+    assert recording.advice is recording.report.advice
+    assert recording.advice.env == "L['x']:0"
+    before = recording.advice.before.total
+    with recording.path.open("ab") as file:
+        file.write(make.compile("1/0"))
+    assert recording.advice.before.total == before + 1
+
+
+def test_an_advice_that_failed_is_an_error_that_says_how_to_see_why(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("no advice")
+
+    monkeypatch.setattr("shapelog.report.advise", fail)
+    assert "2 compiles" in recording._repr_html_()
+    with pytest.raises(ShapelogError, match=r"the advice failed; shapelog suggest-dynamic .* --debug shows why"):
+        _ = recording.advice
+
+
 def test_printed_it_is_the_report_without_color(recording: Recording) -> None:
     shown = reporter("terminal").render(recording.report, Options(color=False)).decode()
     assert str(recording) == shown
@@ -91,6 +112,42 @@ def test_in_a_notebook_it_shows_numbers_frames_and_recompiles(recording: Recordi
     assert tags.seen <= {"br", "b", "code", "p", "style", "caption", "thead", "tbody", "tr"} | {
         name if part == "" else f"{name}.{part}" for name in ("div", "span", "table", "td", "th") for part in ("", "class", "style")
     }
+
+
+def shown(report: Report, limit: int = 0) -> str:
+    """The fragment without its style, its entities read, blanks folded."""
+    text = notebook_reporter().render(report, Options(limit=limit)).decode()
+    return " ".join(html.unescape(re.sub(r"(?s)<style>.*?</style>", "", text)).split())
+
+
+def test_in_a_notebook_it_shows_what_to_set_as_a_line_to_copy(recording: Recording) -> None:
+    text = shown(recording.report)
+    assert "<b>Mark 1 source dynamic</b>: 2 compiles in " in text
+    assert " become 1 compile in " in text
+    assert f"<code>{as_shell(recording.advice)}</code>" in text
+    assert "What marking will not fix" not in text
+
+
+def test_in_a_notebook_it_shows_what_marking_will_not_fix_and_what_was_left_out() -> None:
+    report = lab.analyzed("lab/callable_identity.log.gz")
+    text = shown(report)
+    assert report.advice is not None
+    assert "<b>Nothing to mark dynamic</b>" in text
+    assert f'<p class="dim">{report.advice.why_empty}</p>' in text
+    (left,) = report.advice.remaining
+    for part in ("What marking will not fix", left.frame.title, left.rule.code, left.sentence, f"→ {left.remedy}"):
+        assert part in text
+    formatted = lab.numbered(3, 4, comment=lab.at(7, "name = f'{k}'")).report()
+    assert "Left out: <code>L['k']</code> f formats k into a string" in shown(formatted)
+
+
+def test_a_list_that_is_too_long_is_not_shown_but_where_to_get_it() -> None:
+    made = lab.Recording()
+    for number, size in enumerate((10, 12)):
+        made.compile(f"0/{number}", *(lab.tensor(f"L['{'x' * 40}{index}']", (size, 8)) for index in range(60)))
+    text = shown(made.report())
+    assert '<p class="dim">60 entries: shapelog suggest-dynamic prints them with --format shell, env or python</p>' in text
+    assert "export " not in text
 
 
 def test_nothing_in_the_fragment_is_fetched_or_run(recording: Recording) -> None:

@@ -1,5 +1,7 @@
 """What code does with an int, told from the lines that a trace quotes, and whether PyTorch does as they say."""
 
+import math
+
 import pytest
 from lab import Recording, checked, graph, manager, tensor, tree
 
@@ -17,6 +19,14 @@ MEASURED = (
     ("y = x * pow(k, 2) * round(k) * sum([k, 1])", Use.PLAIN),
     ("y = x if isinstance(k, int) else -x", Use.PLAIN),
     ("y = x * (k // 2) + k % 2", Use.PLAIN),
+    ("y = x * math.sqrt(k)", Use.PLAIN),
+    ("y = x * getattr(torch, 'nothing', k)", Use.PLAIN),
+    ("assert k > 2, f'got {k}'; y = x * k", Use.PLAIN),
+    ("y = x * math.log(k)", Use.PINS),
+    ("y = x * k.bit_length()", Use.PINS),
+    ("y = x * len({k: 1})", Use.PINS),
+    ("y = x * (k in {3, 4})", Use.PINS),
+    ("y = x + torch.hann_window(k).sum()", Use.PINS),
     ("y = x * len(range(k))", Use.PINS),
     ("y = x * names[k]", Use.PINS),
     ("y = x * table[k]", Use.PINS),
@@ -27,6 +37,9 @@ MEASURED = (
     ("y = x * len('k=%d' % k)", Use.FORMATS),
     ("y = x * len('{}'.format(k))", Use.FORMATS),
     ("y = x * len(format(k))", Use.FORMATS),
+    ("y = x * divmod(k, 2)[0]", Use.FAILS),
+    ("y = x * ~k", Use.FAILS),
+    ("y = x if k in range(9) else -x", Use.FAILS),
 )
 CONTAINERS = frozenset(("names", "table", "self.layers"))
 
@@ -36,7 +49,7 @@ def test_a_line_is_known_by_what_it_does_with_the_int(code: str, use: Use) -> No
     assert use_in(code, "k", CONTAINERS) is use
 
 
-GRAPHS = {Use.PLAIN: 1, Use.PINS: 3, Use.FORMATS: 0}
+GRAPHS = {Use.PLAIN: 1, Use.PINS: 3, Use.FORMATS: 0, Use.FAILS: 0}
 
 
 @pytest.mark.torch
@@ -50,7 +63,7 @@ def test_pytorch_does_with_a_dynamic_int_what_is_said_of_the_line(code: str, use
         made.append(module)
         return module
 
-    scope = {"torch": torch, "names": list(range(9)), "table": {number: number for number in range(9)}}
+    scope = {"torch": torch, "math": math, "names": list(range(9)), "table": {number: number for number in range(9)}}
     exec(f"def f(x, k):\n    {code}\n    return y + 1\n", scope)
     torch._dynamo.reset()
     with torch.compiler.config.patch(dynamic_sources="L['k']"):
@@ -59,7 +72,7 @@ def test_pytorch_does_with_a_dynamic_int_what_is_said_of_the_line(code: str, use
             try:
                 compiled(torch.ones(9), value)
             except torch._dynamo.exc.InternalTorchDynamoError:  # format() of a symbolic int is not even taken for a graph break
-                assert use is Use.FORMATS
+                assert use >= Use.FORMATS
     assert len(made) == GRAPHS[use]
 
 
@@ -73,11 +86,24 @@ def test_pytorch_does_with_a_dynamic_int_what_is_said_of_the_line(code: str, use
         ("return helper(x, size=k)", "k", Use.HANDS_ON),
         ("x = self.run(k)", "k", Use.HANDS_ON),
         ("x = x.expand(k, -1)", "k", Use.PLAIN),
+        ("while done < k:", "k", Use.PLAIN),
+        ("if k in (2, 3):", "k", Use.PLAIN),
+        ("if k in known:", "k", Use.PINS),
+        ("return {(k, 1): x}", "k", Use.PINS),
+        ("return table.get(k, 0)", "k", Use.PINS),
+        ("parts = x.chunk(k, -1)", "k", Use.PINS),
+        ("parts = x.split(k, -1)", "k", Use.PLAIN),
+        ("order = sorted((k, 2))", "k", Use.FAILS),
+        ("width = x.size(k)", "k", Use.FAILS),
+        ("parts = x.shape[k:]", "k", Use.PINS),
+        ("rows = x.size(0) // math.gcd(k, 4)", "k", Use.FAILS),
         ("self.step += 1", "self.step", Use.PLAIN),
         ("y = self.layers[self.step](x)", "self.step", Use.PINS),
         ("y = other[self.step]", "self.step", Use.PLAIN),
         ("log(f'step {self.step}')", "self.step", Use.FORMATS),
-        ("assert k > 2, f'got {k}'", "k", Use.FORMATS),
+        ("assert k > 2, f'got {k}'", "k", Use.PLAIN),
+        ("assert f'{k}' in names, 'unknown'", "k", Use.FORMATS),
+        ("assert x.numel(), f'{k} rows'", "k", Use.UNSEEN),
         ("print(f'{x}', k)", "k", Use.PLAIN),
         ("y = f'{x}' if k else ''", "k", Use.PLAIN),
         ("return x + kk", "k", Use.UNSEEN),
@@ -104,6 +130,13 @@ def test_a_look_up_pins_only_where_the_container_is_one_of_python() -> None:
     """A tensor is sliced by a symbolic int without harm."""
     assert use_in("y = table[k]", "k", frozenset(("table",))) is Use.PINS
     assert use_in("y = table[k]", "k") is Use.PLAIN
+
+
+def test_a_slice_of_a_list_fails_where_the_int_is_symbolic_before_it_is_used() -> None:
+    assert use_in("for layer in self.layers[:self.k]:", "self.k", CONTAINERS, is_eager=True) is Use.FAILS
+    assert use_in("for layer in self.layers[:self.k]:", "self.k", CONTAINERS) is Use.PINS
+    assert use_in("layer = self.layers[self.k]", "self.k", CONTAINERS, is_eager=True) is Use.PINS
+    assert use_in("x = x.view(x.shape[:self.k])", "self.k", is_eager=True) is Use.FAILS
 
 
 @pytest.mark.parametrize(

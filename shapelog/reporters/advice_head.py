@@ -35,10 +35,10 @@ def what_to_set(page: Page, advice: Advice, indent: int = 2) -> None:
     shell = as_shell(advice)
     if shell and len(shell) <= _LONGEST:
         page.raw(shell, indent=indent, style="cyan")
-    elif shell:
-        page.line(
-            f"{counted(len(advice.entries), 'entry')}: shapelog suggest-dynamic prints them with --format shell, env or python",
-            indent=indent,
-        )
     else:
-        page.line(why_nothing(advice), indent=indent)
+        page.line(where_to_get(advice) if shell else why_nothing(advice), indent=indent)
+
+
+def where_to_get(advice: Advice) -> str:
+    """What stands for a list that is not shown."""
+    return f"{counted(len(advice.entries), 'entry')}: shapelog suggest-dynamic prints them with --format shell, env or python"

@@ -4,8 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from shapelog.advice import Advice
+from shapelog.advising import as_shell, why_nothing
+from shapelog.remains import Remaining
 from shapelog.report import FrameReport, Report
 from shapelog.reporters import Options
+from shapelog.reporters.advice_head import cost_of, where_to_get
 from shapelog.reporters.drawing import clean, counted, seconds, shortened
 from shapelog.reporters.markup import environment
 from shapelog.rules import Verdict
@@ -25,6 +29,7 @@ _COLORS = {
     Verdict.SKIPPED: "#888888",
 }
 _LONGEST = 160
+_LONGEST_LINE = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,33 @@ class _Recompile:
     seconds: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """Recompiles that stay though all is marked, and what helps instead."""
+
+    frame: str
+    axis: str
+    code: str
+    color: str
+    sentence: str
+    remedy: str
+    count: int
+    seconds: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Advice:
+    """What to set: ``line`` is to be copied as it is, and ``note`` stands for it where there is none."""
+
+    headline: str
+    effect: str
+    line: str
+    note: str
+    left_out: tuple[tuple[str, str, str], ...]
+    left: tuple[_Left, ...]
+    more_left: str
+
+
 def render(report: Report, options: Options) -> bytes:
     """``options.limit`` is how many rows a table has, 0 for all."""
     frames, more_frames = _first([item for item in report.frames if item.recompiles], options.limit)
@@ -76,6 +108,7 @@ def render(report: Report, options: Options) -> bytes:
             parts=[_Part(part.count, part.verdict.value, _COLORS[part.verdict], seconds(part.seconds)) for part in report.summary.parts],
             limits=shortened(", ".join(limits), _LONGEST),
             failures=counted(report.summary.failures, "compile") if report.summary.failures else "",
+            advice=_advice(report.advice, options.limit) if report.advice and report.summary.compiles else None,
             frames=[_frame(item) for item in frames],
             more_frames=counted(more_frames, "more frame") if more_frames else "",
             recompiles=[_recompile(item) for item in recompiles],
@@ -127,4 +160,32 @@ def _recompile(item: Recompile) -> _Recompile:
         verdict=item.verdict.value,
         color=_COLORS[item.verdict],
         seconds=seconds(item.compile.seconds),
+    )
+
+
+def _advice(advice: Advice, limit: int) -> _Advice:
+    shell = as_shell(advice)
+    is_shown = bool(shell) and shell.isprintable() and len(shell) <= _LONGEST_LINE
+    left, more = _first(advice.remaining, limit)
+    return _Advice(
+        headline=f"Mark {counted(len(advice.suggestions), 'source')} dynamic" if advice.suggestions else "Nothing to mark dynamic",
+        effect=f"{cost_of(advice.before)} become {cost_of(advice.after)} (predicted)" if advice.suggestions else "",
+        line=shell if is_shown else "",
+        note="" if is_shown else _text(where_to_get(advice) if shell else why_nothing(advice)),
+        left_out=tuple((_text(item.mark.source), _text(item.reason), _text(item.remedy)) for item in advice.left_out),
+        left=tuple(map(_left, left)),
+        more_left=counted(more, "more reason") if more else "",
+    )
+
+
+def _left(item: Remaining) -> _Left:
+    return _Left(
+        frame=_text(item.frame.title),
+        axis=_text(item.axis),
+        code=f"{item.rule.code} {item.rule.name}",
+        color=_COLORS[item.verdict],
+        sentence=_text(item.sentence),
+        remedy=_text(item.remedy),
+        count=len(item.compiles),
+        seconds=seconds(item.seconds),
     )
