@@ -13,6 +13,7 @@ from shapelog.payloads import exprs
 from shapelog.payloads.guards import DYNAMIC, Fact, GuardTree, ShapeGuard, type_name
 from shapelog.payloads.reasons import Reason
 from shapelog.payloads.sources import dict_of_key, is_below, strip, tensor_part, unwrapped
+from shapelog.pinning import Pinned, pinned_numbers
 
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
 UNKNOWN = ""
@@ -84,6 +85,7 @@ class Comparer:
     reasons: dict[int, dict[str, tuple[Reason, ...]]] = field(default_factory=dict)
     focused: dict[int, tuple[tuple[tuple[str, str], Fact], ...]] = field(default_factory=dict)
     dynamic: dict[int, tuple[Compile, ...]] = field(default_factory=dict)
+    pinned: dict[int, Pinned] = field(default_factory=dict)
     strangers: dict[tuple[object, ...], Compile] = field(default_factory=dict)
 
     def dynamic_entries(self, frame: Frame) -> tuple[Compile, ...]:
@@ -91,6 +93,16 @@ class Comparer:
         found = self.dynamic.get(id(frame))
         if found is None:
             found = self.dynamic[id(frame)] = tuple(entry for entry in frame.entries if entry.is_dynamic)
+        return found
+
+    def pinned_numbers(self, compile: Compile) -> Pinned:
+        """The constants in a compile's graph that its operators need as such."""
+        graph = compile.graph
+        if graph is None:
+            return ()
+        found = self.pinned.get(id(graph))
+        if found is None:
+            found = self.pinned[id(graph)] = pinned_numbers(graph.statements)
         return found
 
     def observe(self, compile: Compile) -> Observation:

@@ -97,12 +97,21 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def pinned_by(before: Iterable[str], after: Iterable[str], old: int, new: int) -> str:
-    """The operator that takes a constant ``old`` in the statements of one graph and ``new`` in those of another, "" if there is none."""
-    for (operator, number), (other, changed) in zip(_pinned_numbers(before), _pinned_numbers(after), strict=False):
+Pinned = tuple[tuple[str, int], ...]
+"""(operator, number that it takes as a constant) in the order of a graph."""
+
+
+def pinned_by(before: Pinned, after: Pinned, old: int, new: int) -> str:
+    """The operator that takes a constant ``old`` in one graph and ``new`` in another, "" if there is none."""
+    for (operator, number), (other, changed) in zip(before, after, strict=False):
         if operator == other and (number, changed) == (old, new):
             return operator
     return ""
+
+
+def pinned_numbers(statements: Iterable[str]) -> Pinned:
+    """The constants that a graph's statements hold where PyTorch makes a constant of what it is given."""
+    return tuple(_pinned_numbers(statements))
 
 
 def _pinned_numbers(statements: Iterable[str]) -> Iterator[tuple[str, int]]:

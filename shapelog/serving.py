@@ -127,7 +127,7 @@ def _dynamic_versions(frame: Frame, item: Explanation, compile: Compile, compare
     if not (similar(item.entry, compile) or not (has_operations(item.entry) or has_operations(compile))):
         return None
     dynamic = [entry for entry in comparer.dynamic_entries(frame) if similar(entry, compile)]
-    if not dynamic and pinned(item, compile):
+    if not dynamic and pinned(item, compile, comparer):
         return None
     wide = [entry for entry in dynamic if _is_wide(entry, item)]
     ints = tuple(cause.source for cause in item.causes if cause.codes[0] in _INTS)
@@ -137,15 +137,14 @@ def _dynamic_versions(frame: Frame, item: Explanation, compile: Compile, compare
     return None
 
 
-def pinned(item: Explanation, compile: Compile) -> str:
+def pinned(item: Explanation, compile: Compile, comparer: Comparer) -> str:
     """The operator of two static graphs that takes what varied as a number, which no mark makes symbolic; "" where none does."""
-    before, after = item.entry.graph, compile.graph
+    before, after = comparer.pinned_numbers(item.entry), comparer.pinned_numbers(compile)
     for cause in item.causes if before and after else ():
         old, new = integer(cause.before), integer(cause.after)
-        if old is not None and new is not None and before and after:
-            operator = pinned_by(before.statements, after.statements, old, new)
-            if operator:
-                return operator
+        operator = pinned_by(before, after, old, new) if old is not None and new is not None else ""
+        if operator:
+            return operator
     return ""
 
 

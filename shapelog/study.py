@@ -175,13 +175,13 @@ def _recompile(frame: Frame, compile: Compile, missing: str, explanations: list[
         verdict = _outcome_verdict(compile) or Verdict.UNEXPLAINED
         return Recompile(compile, frame, None, (), (), len(explanations), verdict, missing=missing)
     verdict, served_by = _verdict(frame, compile, best, explanations, comparer)
-    obstacle, note = _obstacle(best, compile) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ("", "")
+    obstacle, note = _obstacle(best, compile, comparer) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ("", "")
     return Recompile(
         compile, frame, best.entry, best.causes, best.consequences, len(explanations), verdict, served_by, note=note, obstacle=obstacle
     )
 
 
-def _obstacle(best: Explanation, compile: Compile) -> tuple[str, str]:
+def _obstacle(best: Explanation, compile: Compile, comparer: Comparer) -> tuple[str, str]:
     """(code, words) of what makes marking not enough although every cause is one that marks act on, ("", "") where one is not."""
     codes = {code for cause in best.causes for code in cause.codes}
     held = held_static(best)
@@ -189,7 +189,7 @@ def _obstacle(best: Explanation, compile: Compile) -> tuple[str, str]:
         return "SL321", f"the program calls mark_static on {held}, which beats every mark: take that call away"
     if not all(cause.codes[0] in MARKABLE for cause in best.causes) or codes & BLOCKED:
         return "", ""
-    operator = pinned(best, compile)
+    operator = pinned(best, compile, comparer)
     if operator:
         return "SL202", f"marking alone does not remove it: {operator} takes it as a number, and has a graph for each"
     if not similar(best.entry, compile):

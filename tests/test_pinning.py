@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from shapelog.pinning import pinned_arguments, pinned_by
+from shapelog.pinning import pinned_arguments, pinned_by, pinned_numbers
 
 # Calls with k, and whether torch makes a constant of it.
 MEASURED = (
@@ -127,9 +127,10 @@ def after(**numbers: int) -> tuple[str, ...]:
 def test_two_graphs_tell_which_operator_took_the_number_that_changed(
     changed: dict[str, int], numbers: tuple[int, int], operator: str
 ) -> None:
-    assert pinned_by(BEFORE, after(**changed), *numbers) == operator
+    assert pinned_by(pinned_numbers(BEFORE), pinned_numbers(after(**changed)), *numbers) == operator
 
 
 def test_what_is_no_statement_of_python_is_passed_over() -> None:
-    assert pinned_by(("= (", "x" * 3 + "\x00", "y = x.chunk(3)"), ("y = x.chunk(4)",), 3, 4) == "chunk"
+    before = pinned_numbers(("= (", "x" * 3 + "\x00", "y = x.chunk(3)"))
+    assert pinned_by(before, pinned_numbers(("y = x.chunk(4)",)), 3, 4) == "chunk"
     assert pinned_by((), (), 3, 4) == ""
