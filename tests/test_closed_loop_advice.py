@@ -284,11 +284,13 @@ def test_what_was_recorded_is_what_the_programs_do(plain: Recorded) -> None:
 
 def test_what_would_do_harm_or_gain_nothing_is_left_out(plain: Recorded) -> None:
     left = {item.mark.source: (item.frame.title, item.reason) for item in plain.advice.left_out}
-    assert set(left) == {"L['k']", "L['self'].length", "L['self'].depth"}
+    assert set(left) == {"L['k']", "L['self'].depth"}
     assert left["L['k']"][0] == "named"
     assert "formats k into a string" in left["L['k']"][1]
-    assert "needs the exact value of self.length" in left["L['self'].length"][1]
     assert "does with self.depth what no symbolic int can" in left["L['self'].depth"][1]
+    stay = {item.axis: (item.rule.code, item.sentence) for item in plain.advice.remaining}
+    assert stay["self.length"][0] == "SL202"
+    assert "hann_window takes it as a number" in stay["self.length"][1]
 
 
 def test_the_shell_line_does_what_was_predicted(recorded: Runner, plain: Recorded) -> None:
