@@ -8,6 +8,7 @@ from shapelog.ids import TorchVersion
 from shapelog.marks import Mark
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.payloads.exprs import integer
+from shapelog.payloads.guards import place_of
 from shapelog.payloads.sources import friendly, unwrapped
 from shapelog.placing import is_registered
 from shapelog.replay import Marks, Replay
@@ -37,9 +38,8 @@ def choose(studied: Study, played: Replay, version: TorchVersion) -> Choice:
     """The minimal list for this version. Before 2.8 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
     wanted = {mark for plan in played.plans for mark in plan.marks}
     left_out: list[LeftOut] = []
-    lines = _spelled_sizes(studied) if wanted else ()
     for mark in sorted(wanted):
-        harm = _harm(mark, studied, played) if mark.is_int else _harm_of_size(mark, lines, played)
+        harm = _harm(mark, studied, played) if mark.is_int else _harm_of_size(mark, studied, played)
         if harm is not None:
             left_out.append(harm)
             wanted.discard(mark)
@@ -105,35 +105,21 @@ def _harm(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Spelled:
-    """A line of a frame that puts sizes into a string."""
-
-    frame: Frame
-    line: int
-    code: str
-
-
-def _spelled_sizes(studied: Study) -> tuple[_Spelled, ...]:
-    found = []
-    for frame in studied.trace.frames:
-        for line, code in sorted(lines_of(frame, (".shape", ".size(")).items()):
-            if use_in(code, "") >= Use.FORMATS:
-                found.append(_Spelled(frame, line, code))
-    return tuple(found)
-
-
-def _harm_of_size(mark: Mark, lines: tuple[_Spelled, ...], played: Replay) -> LeftOut | None:
+def _harm_of_size(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
     """Why a dim had better not be listed: other code that has a tensor of this name puts its sizes into a string."""
+    helped = [plan.frame for plan in played.by_mark.get(mark, ())]
     name = spelled(mark.source)
-    for item in lines:
-        helped = [plan.frame for plan in played.by_mark.get(mark, ())]
-        has_one = any(tensor.source == mark.source for compile in item.frame.compiles[:1] for tensor in compile.inputs)
-        is_named = f"{name}.shape" in item.code or f"{name}.size(" in item.code
-        if has_one and is_named and all(item.frame is not frame for frame in helped):
-            where = f"{item.frame.file.rsplit('/', 1)[-1]}:{item.line} ({item.code.strip()[:60]})"
-            reason = f"{item.frame.title} puts sizes of its own {name} into a string at {where}: its graph would be lost or broken in two"
-            return LeftOut(mark, item.frame, reason, _rename(name, item.frame, helped))
+    for frame in studied.trace.frames:
+        tree = frame.compiles[0].guards
+        guard = tree.by_key.get((mark.source, f"size[{mark.dim}]")) if tree else None
+        place = place_of(guard.comment) if guard and (".shape" in guard.comment or ".size(" in guard.comment) else None
+        if place is None or any(frame is item for item in helped):
+            continue
+        is_named = f"{name}.shape" in place.code or f"{name}.size(" in place.code
+        if is_named and use_in(place.code, "") >= Use.FORMATS:
+            where = f"{frame.file.rsplit('/', 1)[-1]}:{place.line} ({place.code.strip()[:60]})"
+            reason = f"{frame.title} puts sizes of its own {name} into a string at {where}: its graph would be lost or broken in two"
+            return LeftOut(mark, frame, reason, _rename(name, frame, helped))
     return None
 
 

@@ -167,15 +167,14 @@ def spelled(source: str) -> str:
         return text
 
 
-def lines_of(frame: Frame, holding: tuple[str, ...] = ("",)) -> dict[int, str]:
-    """The lines of a frame's own code that its guards and graphs quote; only those that hold one of these texts."""
+def lines_of(frame: Frame) -> dict[int, str]:
+    """The lines of a frame's own code that its guards and graphs quote."""
     graphs = {id(graph): graph for graph in (compile.graph for compile in frame.compiles) if graph}
-    lines = (item for graph in graphs.values() for item in graph.user_lines if any(text in item.code for text in holding))
+    lines = (item for graph in graphs.values() for item in graph.user_lines)
     found = {item.line: item.code for item in lines if item.file == frame.file and item.name == frame.name}
     trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
     file = frame.file.rsplit("/", 1)[-1]
-    comments = dict.fromkeys(guard.comment for tree in trees for guard in tree.guards)
-    for place in (place_of(comment) for comment in comments if any(text in comment for text in holding)):
+    for place in map(place_of, dict.fromkeys(guard.comment for tree in trees for guard in tree.guards)):
         if place and place.code and place.name == frame.name and place.file.rsplit("/", 1)[-1] == file:
             found[place.line] = place.code
     return found
