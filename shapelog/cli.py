@@ -119,7 +119,14 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
         from shapelog.study import study
 
         studied = study(merged(loaded), shared["debug"])
-        advice = advise(studied, version)
+        try:
+            advice = advise(studied, version)
+        except Exception as error:
+            if shared["debug"]:
+                raise
+            raise ShapelogError(
+                f"{studied.trace.name}: the advice failed ({type(error).__name__}: {error}); --debug shows where"
+            ) from error
         options = chosen(shared, limit=0 if verbose else limit, verbose=verbose)
         rendered = advice_reporter(shared["format_name"]).render_advice(advice, options)
         if not rendered:

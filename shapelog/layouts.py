@@ -10,10 +10,10 @@ def described(compile: Compile, source: str) -> Input | None:
 
 
 def layout(compile: Compile, source: str, comparer: Comparer) -> tuple[list[int], list[int]] | None:
-    """(sizes, strides) of a tensor, from its description or from what is static in the guards."""
+    """(sizes, strides) of a tensor, one each for every dim, from its description or from what is static in the guards."""
     tensor = described(compile, source)
     if tensor is not None:
-        return list(tensor.size), list(tensor.stride)
+        return (list(tensor.size), list(tensor.stride)) if len(tensor.size) == len(tensor.stride) else None
     seen = comparer.observe(compile).facts
     rank = seen.get((source, "rank"))
     if not isinstance(rank, int):
@@ -30,6 +30,8 @@ def follows_from_sizes(item: Violation, entry: Compile, compile: Compile, compar
     if before is None or after is None or len(before[0]) != len(after[0]):
         return False
     dim = int(item.prop[7:-1])
+    if dim >= len(before[1]):
+        return False
     sizes_differ = before[0] != after[0]
     return sizes_differ and any(
         inner != dim
@@ -56,6 +58,8 @@ def is_free(entry: Compile, source: str, dim: int, comparer: Comparer) -> bool:
     if found is None:
         return False
     sizes, strides = found
+    if dim >= len(strides):
+        return False
     tied = any(inner != dim and strides[dim] == sizes[inner] * strides[inner] for inner in range(len(sizes)))
     return strides[dim] not in (0, 1) and not tied
 

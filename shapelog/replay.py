@@ -122,7 +122,7 @@ def _plan(frame: Frame, studied: Study, flows: Flows) -> FramePlan:
     entries: list[Compile] = []
     for compile in frame.compiles:
         if compile.outcome in (Outcome.COMPILED, Outcome.LIMIT):
-            ways = _routes(frame, entries, compile, studied, flows) if entries else ()
+            ways = _routes(frame, entries, compile, studied, flows) if entries and id(frame) not in studied.failed else ()
             calls.append(Call(compile, ways))
         if compile.outcome is Outcome.COMPILED:
             entries.append(compile)

@@ -64,13 +64,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A trace and everything that more than one analysis asks about it."""
+    """A trace and everything that more than one analysis asks about it. ``failed`` holds the ids of frames that could not be explained."""
 
     trace: Trace
     comparer: Comparer
     recompiles: tuple[Recompile, ...]
     groups: tuple[Group, ...]
     problems: tuple[Problem, ...] = ()
+    failed: frozenset[int] = frozenset()
     by_frame: dict[int, tuple[Recompile, ...]] = field(default_factory=dict)
 
     def of_frame(self, frame: Frame) -> tuple[Recompile, ...]:
@@ -83,19 +84,21 @@ def study(trace: Trace, debug: bool = False) -> Study:
     has_reasons = any(compile.has_reasons_record for compile in trace.compiles)
     recompiles: list[Recompile] = []
     problems: list[Problem] = []
+    failed: set[int] = set()
     for frame in trace.frames:
         try:
             recompiles.extend(_explained(frame, comparer, has_reasons))
         except Exception as error:
             if debug:
                 raise
+            failed.add(id(frame))
             text = f"frame {frame.label} ({frame.name}) could not be explained ({type(error).__name__}: {error})"
             problems.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
     groups = tuple(group for rank in trace.ranks for group in _groups(frame.compiles for frame in rank.frames))
     by_frame: dict[int, tuple[Recompile, ...]] = {}
     for item in recompiles:
         by_frame[id(item.frame)] = (*by_frame.get(id(item.frame), ()), item)
-    return Study(trace, comparer, tuple(recompiles), groups, tuple(problems), by_frame)
+    return Study(trace, comparer, tuple(recompiles), groups, tuple(problems), frozenset(failed), by_frame)
 
 
 def _explained(frame: Frame, comparer: Comparer, has_reasons: bool) -> list[Recompile]:

@@ -5,6 +5,7 @@ import json
 import pytest
 from lab import FIXTURES, LAB, LINE, PACKED, Recording, analyzed, checked, graph, manager, recompile_of, state, tensor, tree, value
 
+from shapelog.advice import advise
 from shapelog.model import Outcome
 from shapelog.rules import Verdict
 from shapelog.serving import similar
@@ -289,3 +290,11 @@ def test_an_int_on_a_module_is_avoidable_by_marking() -> None:
     trees = [tree(checked(), value("L['self'].step", step), *(manager(part, type="dict") for part in parts)) for step in (2, 3)]
     recompile = Recording().compile("0/0", tensor(), guards=trees[0]).compile("0/1", tensor(), guards=trees[1]).last()
     assert recompile.verdict is Verdict.MARKING
+
+
+@pytest.mark.parametrize("stride", [[], [8], [8, 1, 1]])
+def test_a_tensor_whose_strides_are_fewer_or_more_than_its_sizes_is_no_end(stride: list[int]) -> None:
+    made = Recording().compile("0/0", tensor(size=(10, 8))).compile("0/1", tensor(size=(12, 8), stride=stride))
+    studied = made.compile("0/2", tensor(size=(12, 9), stride=[9, 1])).study()
+    assert studied.problems == ()
+    assert advise(studied).before.total == 3
