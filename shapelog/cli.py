@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shapelog.advice import Advice
+    from shapelog.model import Trace
     from shapelog.report import Report
     from shapelog.source import Selection
     from shapelog.verifying import Verification
@@ -105,13 +106,16 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
     """
     from shapelog.errors import ShapelogError
 
+    refused = 0
+
     def make() -> tuple[bytes, bool]:
+        nonlocal refused
         from shapelog.ids import parse_version
 
         version = parse_version(torch_version) if torch_version else None
         if torch_version and version is None:
             raise ShapelogError(f"--torch-version {torch_version}: not a version such as 2.13")
-        loaded = [read(path, shared) for path in traces]
+        loaded, refused = _readable(traces, shared)
         from shapelog.advice import advise
         from shapelog.advising import why_nothing
         from shapelog.model import merged
@@ -141,6 +145,33 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
         return rendered, bool(problems)
 
     finish(make, shared)
+    if refused:  # the others were reported on
+        sys.exit(2)
+
+
+def _readable(paths: tuple[str, ...], shared: dict[str, Any]) -> "tuple[list[Trace], int]":
+    """The traces that can be read, and how many cannot, of which one line each is said.
+
+    Raises ShapelogError if none can, or if a path does not exist, which is a slip of the pen.
+    """
+    import os
+
+    from shapelog.errors import ShapelogError
+
+    loaded: list[Trace] = []
+    refused: list[ShapelogError] = []
+    for path in paths:
+        try:
+            loaded.append(read(path, shared))
+        except ShapelogError as error:
+            if path != "-" and not os.path.exists(path):
+                raise
+            refused.append(error)
+    for refusal in refused if loaded else refused[:-1]:
+        say(str(refusal))
+    if not loaded:
+        raise refused[-1]
+    return loaded, len(refused)
 
 
 @cli.command()

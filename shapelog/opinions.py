@@ -158,4 +158,4 @@ def _why_missed(source: str, studied: Study) -> str:
         return f"only a stride of {friendly(source)} varied; a symbolic size makes it symbolic"
     if "SL103" in causes:
         return "its size was symbolic already, but shared a symbol with an equal one"
-    return "PGO did not see it vary (dynamic=False, or a frame that it does not recognise)"
+    return "not among what varied in PGO's state: dynamic=False, code that it does not recognise, or a run that kept no state"

@@ -596,3 +596,14 @@ def test_no_temporary_file_is_left_when_the_output_cannot_be_replaced(tmp_path: 
     monkeypatch.setattr(os, "replace", refuse)
     refusal("report", SMALL, "-o", str(tmp_path / "out.txt"))
     assert os.listdir(tmp_path) == []
+
+
+def test_of_several_traces_those_that_can_be_read_give_advice(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.log"
+    empty.touch()
+    done = call("suggest-dynamic", DEMO, str(empty), "--format", "env")
+    assert done.stdout == call("suggest-dynamic", DEMO, "--format", "env").stdout != ""
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("shapelog: empty.log: the file is empty")
+    none = call("suggest-dynamic", str(empty), str(empty))
+    assert (none.exit_code, none.stdout, none.stderr.count("\n")) == (2, "", 2)

@@ -171,5 +171,7 @@ def test_what_pytorch_does_not_see() -> None:
     strides = Recording().compile("0/0", tensor(stride=[20, 1])).compile("0/1", tensor(stride=[30, 1]))
     assert [item.why for item in differences(profiled(strides))] == ["only a stride of x varied; a symbolic size makes it symbolic"]
     static = profiled(sized(10, 12))
-    assert [item.why for item in differences(static)] == ["PGO did not see it vary (dynamic=False, or a frame that it does not recognise)"]
+    assert [item.why for item in differences(static)] == [
+        "not among what varied in PGO's state: dynamic=False, code that it does not recognise, or a run that kept no state"
+    ]
     assert differences(profiled(freed("0/1", 12, made=sized(10)), "L['x']"), V210) == []
