@@ -8,7 +8,8 @@ from typing import BinaryIO
 import orjson
 
 # Start and stop of a record; then, if it looks well-formed and its kind is wanted, where its JSON begins and ends, the number of its
-# label and its process. For a record that has to be looked at more closely the last four are -1.
+# label and its process. For a record that has to be looked at more closely the last four are -1. For a listing there are also places
+# of records that are only counted, with the numbers behind those of the wanted ones.
 Place = tuple[int, int, int, int, int, int]
 # Of each label: records, bytes, and whether they were used.
 Tallies = dict[bytes, list[int]]

@@ -32,6 +32,7 @@ class Draft:
     id: CompileId
     process: int
     order: int
+    offset: int
     rank: int | None = None
     attempt: int = 0
     started: bool = False
@@ -83,6 +84,7 @@ class Draft:
             rank=self.rank,
             process=self.process,
             order=self.order,
+            offset=self.offset,
             attempts=self.attempt + 1,
             stack=self.stack,
             inputs=tuple(self.inputs.values()),
@@ -106,6 +108,11 @@ class Draft:
             guards_are_list=self.guards_are_list,
             code_states=tuple(CodeStateRecord(name, str(self.id), span, payloads) for name, span in self.code_states),
         )
+
+
+def process_key(number: int) -> int:
+    """The process that a prefix names; thread ids of old versions cannot be told apart from processes, so they are one: 0."""
+    return number if number <= _LARGEST_PROCESS_ID else 0
 
 
 @dataclass(slots=True)
@@ -189,8 +196,7 @@ class Builder:
             handler(draft, entry, process)
 
     def _process(self, number: int) -> Process:
-        """The process that a prefix names; thread ids of old versions cannot be told apart from processes, so they are one."""
-        key = number if number <= _LARGEST_PROCESS_ID else 0
+        key = process_key(number)
         process = self.processes.get(key)
         if process is None:
             # A forked child goes on with the string table that its parent had.
@@ -228,7 +234,7 @@ class Builder:
         if draft is None:
             generation = process.generation if frame >= 0 else 1
             made = CompileId(frame, number, key[2] if key[2] >= 0 else None, generation)
-            draft = process.current[key] = Draft(made, process.number, len(process.drafts), attempt=attempt)
+            draft = process.current[key] = Draft(made, process.number, len(process.drafts), entry.offset, attempt=attempt)
             process.drafts.append(draft)
         elif attempt > draft.attempt:
             draft.restart(attempt)

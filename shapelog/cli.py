@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shapelog import __version__
-from shapelog.output import chosen, finish, load, output_options, read, refuse_unwritable, say, status_of
+from shapelog.output import chosen, finish, load, output_options, page_of, page_options, read, refuse_unwritable, say, status_of
 from shapelog.reporters import ADVICE_FORMATS, COMPARE_FORMATS, FORMATS, STORY_FORMATS, VERIFY_FORMATS, Options
 
 if TYPE_CHECKING:
@@ -43,15 +43,19 @@ def cli() -> None:
 @click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, each recompile, records by kind.")
+@page_options
 @output_options(FORMATS)
 def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: Any) -> None:
     """Explain every recompile of TRACE.
 
-    TRACE is a file that TORCH_TRACE wrote (plain or gzip), a directory (its newest run), or - for standard input.
+    TRACE is a file that TORCH_TRACE wrote (plain or gzip), a directory (its newest run), or - for standard input. With --html FILE (or
+    -o FILE.html alone) the report is one self-contained HTML page: for CI artifacts, issues, and to look deeper.
     """
     from shapelog.errors import ShapelogError
 
     def make() -> tuple[bytes, bool]:
+        if shared["format_name"] == "html" and shared["output"] is None and sys.stdout.isatty():
+            raise ShapelogError("the HTML page is for a file: shapelog report TRACE -o report.html")
         loaded = read(trace, shared)
         from shapelog.report import analyze
         from shapelog.reporters import reporter
@@ -61,6 +65,7 @@ def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: A
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in analyzed.frames[:8])
             raise ShapelogError(f"{trace}: no frame {frame!r}; there are: {names or 'none'}")
         options = chosen(shared, frame=frame, limit=0 if verbose else limit, verbose=verbose)
+        page_of(analyzed, options, shared)
         return reporter(shared["format_name"]).render(analyzed, options), analyzed.has_problems
 
     finish(make, shared)
@@ -209,6 +214,7 @@ def compare(before: str, after: str, limit: int, verbose: bool, **shared: Any) -
 @click.option("--trace-dir", metavar="DIR", help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, each recompile, records by kind.")
+@page_options
 @output_options(FORMATS)
 def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bool, **shared: Any) -> None:
     """Run COMMAND, record what it compiles, and explain every recompile.
@@ -228,6 +234,7 @@ def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bo
 
     try:
         refuse_unwritable(shared["output"])
+        refuse_unwritable(shared["html"])
         where, is_temporary = runner.trace_dir_for(trace_dir)
     except ShapelogError as error:
         say(str(error))
@@ -315,6 +322,7 @@ def _reported(selection: "Selection", options: Options, shared: dict[str, Any]) 
     from shapelog.reporters import reporter
 
     analyzed = _analyzed(selection, shared)
+    page_of(analyzed, options, shared)
     return reporter(shared["format_name"]).render(analyzed, options), analyzed.has_problems
 
 

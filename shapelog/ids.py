@@ -155,3 +155,5 @@ OTHER_KINDS = frozenset(
     )
 )
 KNOWN_KINDS = USED_KINDS | OTHER_KINDS
+# Kinds that no listing of a compile's records holds: many, and little in each.
+UNLISTED_KINDS = frozenset(("str", "chromium_event", "describe_storage"))

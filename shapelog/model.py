@@ -142,7 +142,7 @@ class Compile:
 
     ``label`` is the id as text. ``inputs`` are the tensors it was called with, by source; ``symbols`` those of the last attempt;
     ``reasons`` what PyTorch said about each earlier entry, most recently used first. ``stack`` is the call stack, outermost frame
-    first. ``seconds`` includes the backward graphs that were compiled later.
+    first. ``offset`` is that of its first record in the file. ``seconds`` includes the backward graphs that were compiled later.
     """
 
     id: CompileId
@@ -150,6 +150,7 @@ class Compile:
     rank: int | None
     process: int
     order: int
+    offset: int = 0
     attempts: int = 1
     stack: Stack = field(default_factory=Stack)
     inputs: tuple[Input, ...] = ()
@@ -176,6 +177,22 @@ class Compile:
     @property
     def seconds(self) -> float:
         return (self.metrics.seconds or 0.0) + math.fsum(part.seconds or part.backward or 0.0 for part in self.backward)
+
+    @property
+    def phases(self) -> tuple[tuple[str, float], ...]:
+        """(phase, seconds) of each part, without the phases inside it; what is not measured apart stays with the outer one."""
+        own = self.metrics
+        inner = own.aot if own.aot is not None else own.backend or 0.0
+        inductor, codegen = own.inductor or 0.0, own.codegen or 0.0
+        is_eager = own.aot is None and own.inductor is None  # or a backend that does not tell its phases
+        return (
+            ("Dynamo", max(0.0, (own.seconds or 0.0) - inner)),
+            ("AOTAutograd", 0.0 if is_eager else max(0.0, inner - inductor)),
+            ("Inductor", 0.0 if is_eager else max(0.0, inductor - codegen)),
+            ("code generation", 0.0 if is_eager else codegen),
+            ("backend", inner if is_eager else 0.0),
+            ("backward", self.seconds - (own.seconds or 0.0)),
+        )
 
     @property
     def guards(self) -> GuardTree | None:

@@ -1,24 +1,35 @@
 """What every command shares: its output options, reading a trace, and writing what it made. Only here is anything printed."""
 
+import functools
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from shapelog.reporters import Options
+from shapelog.reporters import SUFFIXES, Options
 
 if TYPE_CHECKING:
     from shapelog.model import Trace
+    from shapelog.report import Report
     from shapelog.source import Selection
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def output_options(formats: Iterable[str]) -> Callable[[_F], _F]:
-    """The options that every command which shows something shares."""
+    """The options that every command which shows something shares. Without --format, the suffix of -o says which one is meant."""
+    known = list(formats)
 
     def decorate(command: _F) -> _F:
+        @functools.wraps(command)
+        def resolved(*arguments: Any, **options: Any) -> Any:
+            by_suffix = next((name for end, name in SUFFIXES.items() if (options["output"] or "").lower().endswith(end)), "")
+            options["format_name"] = options["format_name"] or (by_suffix if by_suffix in known else "terminal")
+            return command(*arguments, **options)
+
+        made: Any = resolved
         for option in (
             click.option("--debug", is_flag=True, help="Raise errors with their traceback, also those that the report only mentions."),
             click.option("--strict", is_flag=True, help="Check every record and checksum; exit 2 when something is wrong."),
@@ -31,27 +42,63 @@ def output_options(formats: Iterable[str]) -> Callable[[_F], _F]:
                 "-f",
                 "--format",
                 "format_name",
-                type=click.Choice(list(formats)),
-                default="terminal",
-                help="Form of the output.  [default: terminal]",
+                type=click.Choice(known),
+                help="Form of the output.  [default: by the suffix of -o, else terminal]",
             ),
         ):
-            command = option(command)
-        return command
+            made = option(made)
+        return made  # type: ignore[no-any-return]
 
     return decorate
 
 
+def page_options(command: _F) -> _F:
+    """The options of the commands that can write the report as a page."""
+    made: Any = command
+    for option in (
+        click.option("--no-source", is_flag=True, help="Leave code, payloads and absolute paths out of the HTML page, for sharing."),
+        click.option(
+            "--embed",
+            type=click.Choice(["none", "fit", "recompiled", "all"]),
+            default="fit",
+            help="Which payloads (graphs, guards, generated code) the HTML page carries: none; what fits into a few MB, of frames that "
+            "recompiled first; all of those frames; or all.  [default: fit]",
+        ),
+        click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report as one HTML page, too."),
+    ):
+        made = option(made)
+    return made  # type: ignore[no-any-return]
+
+
 def chosen(shared: dict[str, Any], to: TextIO | None = None, **own: Any) -> Options:
     """What was asked for; ``to`` is where the output goes without -o, standard output by default."""
-    import os
 
     color = {"always": True, "never": False}.get(shared["color"])
     is_terminal = shared["output"] is None and (to or sys.stdout).isatty()
     width = shared["width"]
     if to is not None and is_terminal and "COLUMNS" not in os.environ:
         width = width or os.get_terminal_size(to.fileno()).columns
-    return Options(color=color, width=width, is_terminal=is_terminal, **own)
+    page = {"embed": shared["embed"], "with_source": not shared["no_source"], "may_fork": True} if "html" in shared else {}
+    return Options(color=color, width=width, is_terminal=is_terminal, **page, **own)
+
+
+def page_of(report: "Report", options: Options, shared: dict[str, Any]) -> None:
+    """Write the HTML page that --html asks for, and say where it is. Raises ShapelogError when it cannot be written."""
+    from shapelog.errors import ShapelogError
+    from shapelog.reporters import reporter
+
+    if not shared["html"]:
+        return
+    if shared["output"] and os.path.realpath(shared["output"]) == os.path.realpath(shared["html"]):
+        raise ShapelogError(f"{shared['html']}: named by both --html and -o")
+    page = reporter("html").render(report, options)
+    _write(page, shared["html"], sys.stdout)
+    say(f"wrote {shared['html']}, {len(page) / 1e6:.1f} MB")
+
+
+def lists_records(shared: dict[str, Any]) -> bool:
+    """Whether a page is asked for that holds the records of the trace."""
+    return bool(shared.get("html") or shared["format_name"] == "html") and shared["embed"] != "none" and not shared["no_source"]
 
 
 def read(path: str, shared: dict[str, Any]) -> "Trace":
@@ -65,7 +112,7 @@ def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     from shapelog.scan import Reader
     from shapelog.source import open_trace
 
-    readers = [Reader(open_trace(file), shared["strict"], ahead=True) for file in selection.files]
+    readers = [Reader(open_trace(file), shared["strict"], ahead=True, listing=lists_records(shared)) for file in selection.files]
     from shapelog.build import build
 
     trace = build(selection, readers, shared["debug"])
@@ -108,7 +155,6 @@ def _one_line(text: str) -> str:
 
 
 def _write(content: bytes, output: str | None, to: TextIO) -> None:
-    import os
     import tempfile
 
     from shapelog.errors import ShapelogError
@@ -140,7 +186,6 @@ def _write(content: bytes, output: str | None, to: TextIO) -> None:
 
 
 def _umask() -> int:
-    import os
 
     current = os.umask(0)
     os.umask(current)
@@ -149,7 +194,6 @@ def _umask() -> int:
 
 def refuse_unwritable(output: str | None) -> None:
     """Say so before the command runs, which can take hours."""
-    import os
 
     from shapelog.errors import ShapelogError
 

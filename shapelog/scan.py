@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from shapelog import labels
 from shapelog.ahead import Ahead, Place, Tallies
 from shapelog.errors import DATA_LOSS, INFO, Problem
-from shapelog.ids import ENVELOPE_KEYS, KNOWN_KINDS, USED_ARTIFACTS, USED_KINDS
+from shapelog.ids import ENVELOPE_KEYS, KNOWN_KINDS, UNLISTED_KINDS, USED_ARTIFACTS, USED_KINDS
+from shapelog.noting import Notes
 from shapelog.source import OpenTrace
 
 # A record starts behind a newline that no TAB follows. Groups: process, an empty one where the JSON begins, kind, name of an artifact.
@@ -28,31 +30,11 @@ _AUTOMATIC = b'\t{\n\t"name": "automatic_dynamic"'
 # Names of bytecode artifacts hold the name of the function.
 _PER_FUNCTION = re.compile(r".*_(ORIGINAL|MODIFIED)_BYTECODE$")
 _RELEASE = 8 << 20
+# What is mapped into memory around a place that is looked at.
+_AROUND = 64 << 10
 _NEWLINE, _BRACE = b"\n}"
 _JSON_ENDS = b"}\r"
 _KINDS = {kind.encode(): kind for kind in KNOWN_KINDS}
-# What is decoded: (kind, or name of an artifact, as it stands in the file; the record's kind), by number.
-_LABELS = [(kind.encode(), kind) for kind in sorted(USED_KINDS)]
-_LABELS += [(b"artifact " + name.encode(), "artifact") for name in sorted(USED_ARTIFACTS)]
-_LABEL_NUMBERS: dict[bytes | None, int] = {label: number for number, (label, _) in enumerate(_LABELS)}
-# Kinds, and artifacts by name, that are many and never decoded: the loop counts them on the way.
-_COUNTED = frozenset(
-    (
-        b"chromium_event",
-        b"describe_storage",
-        b"dump_file",
-        b"aot_inference_graph",
-        b"aot_forward_graph",
-        b"aot_backward_graph",
-        b"aot_joint_graph",
-        b"inductor_output_code",
-        b"artifact aot_forward_graph_fw_metadata",
-        b"artifact torch._functorch.config",
-        b"artifact dynamo_side_effects",
-        b"artifact runtime_wrapper_orchestration",
-        b"artifact fx_graph_runnable",
-    )
-)
 _KEEP_PROBLEMS = 200
 
 
@@ -113,12 +95,17 @@ WORTH_A_PROCESS = 24 << 20
 class Reader:
     """One pass over one open trace, and the payloads that were asked for afterwards."""
 
-    def __init__(self, trace: OpenTrace, strict: bool = False, ahead: bool = False) -> None:
-        """``ahead`` lets a child process find the records while this one decodes them; only for programs without threads."""
+    def __init__(self, trace: OpenTrace, strict: bool = False, ahead: bool = False, listing: bool = False) -> None:
+        """``ahead`` lets a child process find the records while this one decodes them; only for programs without threads.
+
+        ``listing`` notes on the way where all the records lie, also those that are only counted.
+        """
         self.trace = trace
         self.data = trace.data
         self.strict = strict
+        self.notes: Notes | None = Notes(trace.data, labels.NAMES, _decode) if listing else None
         self.ledger = Ledger(trace.name, trace.size)
+        self._looked_at = 0
         self._texts_verified: set[str] = set()
         self._mismatched: set[int] = set()
         self._ahead = (
@@ -128,9 +115,12 @@ class Reader:
     def entries(self) -> Iterator[Entry]:
         """Each record of a kind that the model wants, in file order; all other records are counted."""
         tallies: Tallies = {}
-        released, bad_from, bad_stop, bad_lines = 0, -1, -1, 0
+        released, bad_from, bad_stop, bad_lines, first_counted = 0, -1, -1, 0, labels.FIRST_COUNTED
         for place in self._ahead.places(tallies) if self._ahead else self.uncounted(tallies):
             start, stop, label = place[0], place[1], place[4]
+            if label >= first_counted and self.notes is not None:
+                self.notes.add(place)
+                continue
             entry = self._quick(place, tallies) if label >= 0 else None
             head = _FIRST.match(self.data, start, stop) if entry is None else None
             if bad_from >= 0 and (start != bad_stop or head is not None or entry is not None):
@@ -154,8 +144,12 @@ class Reader:
         self.trace.release(released, self.trace.size)
 
     def uncounted(self, tallies: Tallies) -> Iterator[Place]:
-        """The place of each record that has to be decoded or looked at; those that are only counted go into ``tallies``."""
+        """The place of each record that has to be decoded or looked at; those that are only counted go into ``tallies``.
+
+        For a listing the counted ones are given as well.
+        """
         data, size, find = self.data, self.trace.size, self.data.find
+        counted, numbers = labels.COUNTED, labels.NUMBERS
         if not size:
             return
         start, head, released = 0, _FIRST.match(data), 0
@@ -165,7 +159,7 @@ class Reader:
             label = b"artifact " + (head[4] or b"") if kind == b"artifact" and head is not None else kind
             # The last record may be cut off, so it is always looked at.
             is_plain = head is not None and stop < size and not self.strict
-            if is_plain and label in _COUNTED and head is not None:
+            if is_plain and label in counted and head is not None:
                 line_end = find(b"\n", head.end(), stop)
                 announced = find(b'"has_payload": "', line_end - 64, line_end) > start
                 if (
@@ -176,9 +170,11 @@ class Reader:
                     tally = tallies.get(label) or tallies.setdefault(label, [0, 0, 0])
                     tally[0] += 1
                     tally[1] += stop - start
+                    if self.notes is not None and counted[label] >= 0:
+                        yield start, stop, head.start(2), line_end, counted[label], int(head[1])
                     start, head = stop, following
                     continue
-            number = _LABEL_NUMBERS.get(label, -1)
+            number = numbers.get(label, -1)
             if head is None or number < 0 or not is_plain:
                 yield start, stop, -1, -1, -1, -1
             else:
@@ -191,7 +187,7 @@ class Reader:
     def _quick(self, place: Place, tallies: Tallies) -> Entry | None:
         """A record of a wanted kind with nothing wrong about it; None, and nothing counted, for any other."""
         start, stop, json_start, line_end, number, process = place
-        label, kind = _LABELS[number]
+        label, kind = labels.LABELS[number]
         try:
             header = orjson.loads(self.data[json_start:line_end])
             digest = header.get("has_payload")
@@ -208,7 +204,29 @@ class Reader:
         tally = tallies.get(label) or tallies.setdefault(label, [0, 0, 1])
         tally[0] += 1
         tally[1] += stop - start
+        if self.notes is not None and kind not in UNLISTED_KINDS:
+            self.notes.add(place)
         return Entry(kind, header, process, start, payload)
+
+    def noted(self) -> Notes:
+        """All readable records but those of ``UNLISTED_KINDS``, as far as the file was read.
+
+        A reader that was not made for a listing reads the whole file once more.
+        """
+        if self.notes is None:
+            again = Reader(self.trace, self.strict, listing=True)
+            for _ in again.entries():
+                pass
+            self.notes = again.noted()
+        return self.notes
+
+    def _name(self, kind: str, head: re.Match[bytes], line_end: int, header: dict[str, Any] | None) -> str:
+        if head[4] is not None and _text(head[3]) == kind:
+            return _text(head[4])
+        header = header if header is not None else _decode(self.data[head.start(2) : line_end]) or {}
+        body = header.get(kind)
+        name = body.get("name") if isinstance(body, dict) else None
+        return name if isinstance(name, str) else ""
 
     def _settle(self, tallies: Tallies) -> None:
         """Enter into the ledger what the loop counted on the way."""
@@ -257,6 +275,9 @@ class Reader:
             self._bad_json(start, stop, name or "of no known kind")
             return None
         self._tally(name, stop - start)
+        if self.notes is not None and name not in UNLISTED_KINDS:
+            label = self.notes.label_of(name, self._name(name, head, line_end, header))
+            self.notes.add((start, stop, head.start(2), line_end, label, int(head[1])))
         payload = self._payload(start, stop, line_end, name, header)
         if wanted and header is not None:
             return Entry(name, header, int(head[1]), start, payload)
@@ -312,13 +333,25 @@ class Reader:
 
     def header(self, offset: int) -> dict[str, Any]:
         """The JSON object of the record that starts at ``offset``, decoded again; empty if it cannot be."""
+        return _decode(self.header_text(offset)) or {}
+
+    def header_text(self, offset: int) -> bytes:
+        """The JSON text of the record that starts at ``offset``."""
+        self._look(0)
         head = _FIRST.match(self.data, offset)
         line_end = self.data.find(b"\n", offset)
-        text = self.data[head.start(2) : line_end if line_end >= 0 else self.trace.size] if head else b""
-        return _decode(text) or {}
+        return self.data[head.start(2) : line_end if line_end >= 0 else self.trace.size] if head else b""
+
+    def _look(self, size: int) -> None:
+        """Give back the pages that were looked at before, when they are many."""
+        self._looked_at += size + _AROUND
+        if self._looked_at > _RELEASE:
+            self._looked_at = 0
+            self.trace.release(0, self.trace.size)
 
     def raw(self, span: Span) -> bytes:
         """The payload as PyTorch had it: without the TAB of each line and the last newline."""
+        self._look(span.end - span.start)
         block = self.data[span.start : span.end]
         if block.endswith(b"\n"):
             block = block[:-1]

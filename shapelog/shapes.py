@@ -12,6 +12,8 @@ from shapelog.payloads.guards import DYNAMIC
 from shapelog.payloads.sources import friendly, tensor_part, unwrapped
 from shapelog.study import Recompile
 
+_SIZES = tuple(f"size[{dim}]" for dim in range(8))
+
 
 class State(Enum):
     """How a compile treated a dim or int."""
@@ -59,30 +61,39 @@ def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Compa
     compiles = tuple(compile for compile in frame.compiles if compile.outcome is not Outcome.LIMIT)
     violated = {(id(item.compile), cause.axis) for item in recompiles for cause in item.causes}
     rows: dict[tuple[str, str], list[ShapeCell]] = {}
-    for index, compile in enumerate(compiles):
-        for name, source, cell in _cells(compile, comparer):
-            row = rows.setdefault((name, source), [])
-            row.extend([ShapeCell("", State.ABSENT)] * (index - len(row)))
-            row.append(ShapeCell(cell.value, cell.state, cell.symbol, (id(compile), name) in violated))
+    names: dict[str, tuple[str, ...]] = {}
     blank = ShapeCell("", State.ABSENT)
+    for index, compile in enumerate(compiles):
+        for name, source, cell in _cells(compile, comparer, names):
+            row = rows.setdefault((name, source), [])
+            if len(row) < index:
+                row.extend([blank] * (index - len(row)))
+            row.append(ShapeCell(cell.value, cell.state, cell.symbol, True) if (id(compile), name) in violated else cell)
     return ShapeTable(
         compiles,
         tuple(ShapeRow(name, source, (*cells, *[blank] * (len(compiles) - len(cells)))) for (name, source), cells in rows.items()),
     )
 
 
-def _cells(compile: Compile, comparer: Comparer) -> Iterator[tuple[str, str, ShapeCell]]:
+def _cells(compile: Compile, comparer: Comparer, names: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str, ShapeCell]]:
+    """(name, source, cell) of each dim and int; ``names`` holds those of the dims of each tensor that was met before."""
     tree = compile.guards
     guarded = tree.facts if tree else {}
     symbols = {unwrapped(symbol.source): symbol.name for symbol in compile.symbols if symbol.source}
     pinned = {source for item in compile.specializations for source in item.sources}
+    touched = {part[0] for source in (*symbols, *pinned) if (part := tensor_part(source))}
     for tensor in compile.inputs:
-        title = friendly(tensor.source)
+        source = tensor.source
+        titles = names.get(source, ())
+        if len(titles) < len(tensor.size):
+            title = friendly(source)
+            titles = names[source] = tuple(f"{title}.size[{dim}]" for dim in range(len(tensor.size)))
+        is_touched = source in touched
         for dim, size in enumerate(tensor.size):
-            source = f"{tensor.source}.size()[{dim}]"
-            fact = guarded.get((tensor.source, f"size[{dim}]"))
-            state = _state(fact == DYNAMIC if fact is not None else source in symbols, source in symbols or source in pinned)
-            yield f"{title}.size[{dim}]", tensor.source, ShapeCell(str(size), state, symbols.get(source, ""))
+            fact = guarded.get((source, _SIZES[dim] if dim < len(_SIZES) else f"size[{dim}]"))
+            whole = f"{source}.size()[{dim}]" if is_touched else ""
+            state = _state(fact == DYNAMIC if fact is not None else whole in symbols, whole in symbols or whole in pinned)
+            yield titles[dim], source, ShapeCell(str(size), state, symbols.get(whole, ""))
     named = {source for source, prop in guarded if prop == "value"} | set(symbols)
     facts = comparer.observe(compile).facts
     for source in sorted(named):

@@ -10,6 +10,7 @@ from shapelog.causes import Explanation, explain
 from shapelog.errors import ShapelogError
 from shapelog.ids import parse_compile_id
 from shapelog.model import Compile, Frame, Trace
+from shapelog.payloads.graphs import Graph
 from shapelog.payloads.guards import Fact
 from shapelog.report import cause_data, recompile_data
 from shapelog.serving import similar
@@ -55,14 +56,18 @@ class Story:
 def tell(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> Story:
     """The story of the compile that ``label`` names, ``2/3`` or ``2/3#2``. Raises ShapelogError when there is none, or several."""
     frame, compile = _find(trace, label, rank, process)
-    studied = study(trace)
-    recompile = next((item for item in studied.recompiles if item.compile is compile), None)
+    return story_of(study(trace), frame, compile)
+
+
+def story_of(studied: Study, frame: Frame, compile: Compile) -> Story:
+    """The story of a compile of a trace that was studied already."""
+    recompile = next((item for item in studied.of_frame(frame) if item.compile is compile), None)
     nearest = recompile.nearest if recompile else None
     comparer = studied.comparer
     others = _others(frame, compile, nearest, comparer)
     changes, before, after = _guard_changes(nearest, compile) if nearest else ((), 0, 0)
     return Story(
-        trace=trace,
+        trace=studied.trace,
         frame=frame,
         compile=compile,
         recompile=recompile,
@@ -131,10 +136,13 @@ def _graph_diff(entry: Compile, compile: Compile) -> tuple[str, ...]:
     one, other = entry.graph, compile.graph
     if one is None or other is None:
         return ()
-    lines = [[_ADDRESS.sub("0x…", _DELETED.sub("", text)) for text in graph.statements] for graph in (one, other)]
-    heads = [[f"{item.name}: {item.annotation}" for item in graph.placeholders] for graph in (one, other)]
-    diff = difflib.unified_diff(heads[0] + lines[0], heads[1] + lines[1], entry.label, compile.label, lineterm="", n=2)
-    return tuple(diff)
+    return tuple(difflib.unified_diff(graph_lines(one), graph_lines(other), entry.label, compile.label, lineterm="", n=2))
+
+
+def graph_lines(graph: Graph) -> list[str]:
+    """What two graphs are compared by: inputs with their types, then statements, without addresses and what is freed."""
+    heads = [f"{item.name}: {item.annotation}" for item in graph.placeholders]
+    return heads + [_ADDRESS.sub("0x…", _DELETED.sub("", text)) for text in graph.statements]
 
 
 def _group_of(studied: Study, compile: Compile) -> Group | None:

@@ -207,8 +207,8 @@ def records(data: bytes) -> list[bytes]:
     return re.split(rb"(?m)^(?=V\d{4} )", data)[1:]
 
 
-def reader(data: bytes, strict: bool = False, ahead: bool = False) -> Reader:
-    return Reader(OpenTrace(NAME, data, len(data)), strict, ahead)
+def reader(data: bytes, strict: bool = False, ahead: bool = False, listing: bool = False) -> Reader:
+    return Reader(OpenTrace(NAME, data, len(data)), strict, ahead, listing)
 
 
 def built(data: bytes, strict: bool = False) -> Trace:

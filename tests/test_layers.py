@@ -15,18 +15,20 @@ Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 PACKAGE = Path(shapelog.__file__).parent
 # A module imports only from those above its own line. Modules in one line do not know each other.
 LAYERS = (
-    ("errors", "ids"),
+    ("aside", "errors", "ids", "wording"),
     ("source",),
     ("payloads",),
     ("payloads.exprs", "payloads.sources"),
     ("payloads.guards", "payloads.graphs", "payloads.pgo"),
     ("payloads.reasons",),
-    ("ahead",),
+    ("ahead", "labels"),
+    ("noting",),
     ("scan",),
     ("records",),
     ("model",),
     ("profiles",),
     ("build",),
+    ("listing",),
     ("pinning",),
     ("axes",),
     ("layouts", "states"),
@@ -64,16 +66,22 @@ LAYERS = (
     ("compare",),
     ("verifying",),
     ("story",),
+    ("page",),
+    ("page.anchors", "page.charts", "page.diff", "page.records", "page.redact", "page.store"),
+    ("page.frames", "page.health", "page.stacks", "page.time_axis"),
+    ("page.groups", "page.icicle", "page.overview", "page.timeline"),
+    ("page.search",),
     ("reporters",),
     ("recording", "runner"),
     ("proving",),
     ("api",),
     ("reporters.drawing", "reporters.markup"),
-    ("reporters.advice_head",),
+    ("reporters.advice_head", "reporters.html_filters"),
     (
         "reporters.advice_env",
         "reporters.advice_python",
         "reporters.advice_shell",
+        "reporters.html",
         "reporters.json_report",
         "reporters.notebook",
         "reporters.terminal",
@@ -86,7 +94,7 @@ LAYERS = (
     ("cli",),
 )
 # What several reporters draw with.
-SHARED = {"reporters.drawing", "reporters.markup", "reporters.advice_head"}
+SHARED = {"reporters.drawing", "reporters.markup", "reporters.advice_head", "reporters.html_filters"}
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 
 

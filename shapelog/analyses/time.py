@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 
 from shapelog.findings import Column, Finding, Table
 from shapelog.model import Compile
-from shapelog.records import Metrics
 from shapelog.study import Study
 
 _PHASES = ("Dynamo", "AOTAutograd", "Inductor", "code generation", "backend", "backward", "all")
@@ -31,26 +30,13 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
 
 
 def _phases(compiles: Iterable[Compile]) -> dict[str, float]:
-    """Seconds of each phase without the phases inside it; what no version measures apart stays with the outer one."""
+    """Seconds of each phase, and of all."""
     total = dict.fromkeys(_PHASES, 0.0)
     for compile in compiles:
-        own = compile.metrics
-        inner = own.aot if own.aot is not None else own.backend or 0.0
-        total["Dynamo"] += max(0.0, (own.seconds or 0.0) - inner)
-        _add_backend(total, own, inner)
-        total["backward"] += compile.seconds - (own.seconds or 0.0)
+        for name, seconds in compile.phases:
+            total[name] += seconds
         total["all"] += compile.seconds
     return total
-
-
-def _add_backend(total: dict[str, float], metrics: Metrics, inner: float) -> None:
-    inductor, codegen = metrics.inductor or 0.0, metrics.codegen or 0.0
-    if metrics.aot is None and metrics.inductor is None:  # eager, or one that does not tell its phases
-        total["backend"] += inner
-        return
-    total["AOTAutograd"] += max(0.0, inner - inductor)
-    total["Inductor"] += max(0.0, inductor - codegen)
-    total["code generation"] += codegen
 
 
 def _caches(compiles: Iterable[Compile]) -> Iterator[str]:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from shapelog.story import Story
     from shapelog.verifying import Verification
 
-FORMATS = {"terminal": "shapelog.reporters.terminal", "json": "shapelog.reporters.json_report"}
+FORMATS = {"terminal": "shapelog.reporters.terminal", "json": "shapelog.reporters.json_report", "html": "shapelog.reporters.html"}
+# The format that a file name's ending means, where the command has it.
+SUFFIXES = {".html": "html", ".htm": "html", ".json": "json"}
 STORY_FORMATS = {"terminal": "shapelog.reporters.terminal_story", "json": "shapelog.reporters.json_report"}
 COMPARE_FORMATS = {"terminal": "shapelog.reporters.terminal_compare", "json": "shapelog.reporters.json_report"}
 # Those that only advice has hold nothing but what is pasted or evaluated.
@@ -31,7 +33,11 @@ NOTEBOOK = "shapelog.reporters.notebook"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the person asked for. ``limit`` is how many entries a list shows (0: all); ``width`` is in columns, None for the terminal's."""
+    """What the person asked for. ``limit`` is how many entries a list shows (0: all); ``width`` is in columns, None for the terminal's.
+
+    ``embed`` says which payloads an HTML page carries (``none``, ``fit``, ``recompiled`` or ``all``); without ``with_source`` it holds
+    neither code nor payloads nor absolute paths. ``may_fork`` lets a child process make a part of it; only for programs without threads.
+    """
 
     frame: str | None = None
     verbose: bool = False
@@ -39,6 +45,9 @@ class Options:
     color: bool | None = None
     width: int | None = None
     is_terminal: bool = False
+    embed: str = "fit"
+    with_source: bool = True
+    may_fork: bool = False
 
 
 class Reporter(Protocol):

@@ -3,7 +3,8 @@
 from shapelog.advice import Advice
 from shapelog.advising import as_shell, why_nothing
 from shapelog.replay import Cost
-from shapelog.reporters.drawing import Page, counted, seconds
+from shapelog.reporters.drawing import Page
+from shapelog.wording import counted, seconds
 
 # A longer line is not put on the screen: --format shell prints it.
 _LONGEST = 2000

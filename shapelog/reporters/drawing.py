@@ -2,7 +2,6 @@
 
 import io
 import os
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -13,10 +12,8 @@ from rich.text import Text
 
 from shapelog.reporters import Options
 from shapelog.rules import Verdict
+from shapelog.wording import UNSAFE, clean
 
-# Control characters (also the C1 range and those that turn the writing direction) are shown as escapes.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-_SPACES = re.compile(r"[\t\n]+\s*")
 _READABLE = 44
 _NARROWEST = 40
 COLORS = {
@@ -30,19 +27,9 @@ COLORS = {
 }
 
 
-def clean(text: object) -> str:
-    """One line of plain text: names and code from a trace never reach the terminal raw."""
-    return _UNSAFE.sub(_escaped, _SPACES.sub(" ", str(text)))
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-
-
 def _harmless(text: Text) -> Text:
     """The last guard before the terminal: a text that somebody forgot to clean loses its styles, not its reader's terminal."""
-    return Text(clean(text.plain), style=text.style) if _UNSAFE.search(text.plain) or "\n" in text.plain else text
+    return Text(clean(text.plain), style=text.style) if UNSAFE.search(text.plain) or "\n" in text.plain else text
 
 
 def shortened(text: str, width: int) -> str:
@@ -61,23 +48,6 @@ def _cut(text: str, width: int) -> str:
         if used > width:
             return text[:index]
     return text
-
-
-def seconds(value: float) -> str:
-    """Times to two or three figures: ``0.02 s``, ``1.4 s``, ``125 s``."""
-    if value >= 100:
-        return f"{value:.0f} s"
-    return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 entry``, ``2 entries``."""
-    if number == 1:
-        return f"1 {noun}"
-    for ending, plural in (("y", "ies"), ("ss", "sses"), ("is", "es")):
-        if noun.endswith(ending):
-            return f"{number} {noun.removesuffix(ending)}{plural}"
-    return f"{number} {noun}s"
 
 
 class Page:

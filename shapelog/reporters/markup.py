@@ -1,6 +1,8 @@
 """What everything in HTML is made with: templates that escape every value, and fail on a name that is not there."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -13,11 +15,14 @@ def template_dir() -> Path:
     return bundled if bundled.is_dir() else _PACKAGE.parent / "templates"
 
 
-def environment() -> Environment:
+def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
+    """``finalize`` is given every value before it is escaped."""
     return Environment(
         loader=FileSystemLoader(template_dir()),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=finalize,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )

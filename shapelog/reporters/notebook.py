@@ -10,10 +10,11 @@ from shapelog.remains import Remaining
 from shapelog.report import FrameReport, Report
 from shapelog.reporters import Options
 from shapelog.reporters.advice_head import cost_of, where_to_get
-from shapelog.reporters.drawing import clean, counted, seconds, shortened
+from shapelog.reporters.drawing import shortened
 from shapelog.reporters.markup import environment
 from shapelog.rules import Verdict
 from shapelog.study import Recompile
+from shapelog.wording import clean, counted, seconds
 
 SUFFIX = ".html"
 

@@ -11,10 +11,11 @@ from shapelog.findings import Cell, Finding, Table
 from shapelog.report import Axis, FrameReport, Report
 from shapelog.reporters import Options
 from shapelog.reporters.advice_head import headline, what_to_set
-from shapelog.reporters.drawing import COLORS, Page, clean, counted, seconds, shortened
+from shapelog.reporters.drawing import COLORS, Page, shortened
 from shapelog.rules import RULES, Verdict, problem_rule, remedy_for
 from shapelog.shapes import ShapeCell, ShapeTable, State
 from shapelog.study import Group, Recompile, remedy
+from shapelog.wording import clean, counted, seconds
 
 SUFFIX = ".txt"
 

@@ -7,7 +7,8 @@ from shapelog.knobs import Alternative
 from shapelog.remains import Remaining
 from shapelog.reporters import Options
 from shapelog.reporters.advice_head import cost_of, headline, what_to_set
-from shapelog.reporters.drawing import COLORS, Page, clean, counted, seconds
+from shapelog.reporters.drawing import COLORS, Page
+from shapelog.wording import clean, counted, seconds
 
 SUFFIX = ".txt"
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}

@@ -9,8 +9,9 @@ from rich.text import Text
 from shapelog.changes import CauseChange, Counts, DimChange, Effect, Since
 from shapelog.compare import Comparison, FrameChange
 from shapelog.reporters import Options
-from shapelog.reporters.drawing import Page, clean, counted, seconds, shortened
+from shapelog.reporters.drawing import Page, shortened
 from shapelog.rules import RULES, remedy_for
+from shapelog.wording import clean, counted, seconds
 
 SUFFIX = ".txt"
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}

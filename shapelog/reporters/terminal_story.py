@@ -5,10 +5,11 @@ from rich.text import Text
 from shapelog.causes import Cause, Explanation
 from shapelog.payloads.sources import friendly
 from shapelog.reporters import Options
-from shapelog.reporters.drawing import COLORS, Page, clean, counted, seconds, shortened
+from shapelog.reporters.drawing import COLORS, Page, shortened
 from shapelog.rules import remedy_for
 from shapelog.story import Story
 from shapelog.study import remedy
+from shapelog.wording import clean, counted, seconds
 
 SUFFIX = ".txt"
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}

@@ -4,8 +4,9 @@ from rich.text import Text
 
 from shapelog.reporters import Options
 from shapelog.reporters.advice_head import what_to_set
-from shapelog.reporters.drawing import Page, clean, counted, seconds
+from shapelog.reporters.drawing import Page
 from shapelog.verifying import FrameProof, Verification
+from shapelog.wording import clean, counted, seconds
 
 SUFFIX = ".txt"
 

@@ -5,7 +5,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from shapelog.reporters import Options
-from shapelog.reporters.drawing import Page, clean, counted, seconds, shortened
+from shapelog.reporters.drawing import Page, shortened
+from shapelog.wording import clean, counted, seconds
 
 
 def drawn(page: Page) -> list[str]:

@@ -1,0 +1,33 @@
+"""Numbers for what the loop over a trace knows by name: a label is a kind or ``artifact`` with its name, as it stands in the file."""
+
+from shapelog.ids import UNLISTED_KINDS, USED_ARTIFACTS, USED_KINDS
+
+# What is decoded: label and kind by number.
+LABELS = [(kind.encode(), kind) for kind in sorted(USED_KINDS)]
+LABELS += [(b"artifact " + name.encode(), "artifact") for name in sorted(USED_ARTIFACTS)]
+NUMBERS: dict[bytes | None, int] = {label: number for number, (label, _) in enumerate(LABELS)}
+
+# Those that are many and never decoded: the loop counts them on the way.
+_COUNTED_LABELS = (
+    "chromium_event",
+    "describe_storage",
+    "dump_file",
+    "aot_inference_graph",
+    "aot_forward_graph",
+    "aot_backward_graph",
+    "aot_joint_graph",
+    "inductor_output_code",
+    "artifact aot_forward_graph_fw_metadata",
+    "artifact torch._functorch.config",
+    "artifact dynamo_side_effects",
+    "artifact runtime_wrapper_orchestration",
+    "artifact fx_graph_runnable",
+)
+# They have the numbers behind; -1 where no listing holds them.
+FIRST_COUNTED = len(LABELS)
+COUNTED: dict[bytes, int] = {
+    label.encode(): -1 if label in UNLISTED_KINDS else number for number, label in enumerate(_COUNTED_LABELS, FIRST_COUNTED)
+}
+
+# Kind and artifact's name, "" for other kinds, of each number.
+NAMES = tuple((kind, name) for kind, _, name in (label.partition(" ") for label in (*(a.decode() for a, _ in LABELS), *_COUNTED_LABELS)))

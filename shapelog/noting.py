@@ -1,0 +1,112 @@
+"""Where the records of a trace lie and how their headers end, noted as plain numbers while it is read: what a listing is made of later."""
+
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from shapelog.ahead import Place
+from shapelog.source import Buffer
+
+# How a header ends. No brace stands between the one of its body and the last one, so these are keys of the record itself, whatever
+# its strings hold.
+_END = re.compile(
+    rb'(\}(?:, "rank": \d{1,9})?(?:, "compiled_autograd_id": (\d{1,9}))?(?:, "frame_id": (\d{1,9}), "frame_compile_id": (\d{1,9}))?'
+    rb'(?:, "attempt": (\d{1,9}))?(?:, "subgraph_name": "[^"\\]*")?)(?:, "has_payload": "([0-9a-f]{32})")?\}\Z'
+)
+_ANNOUNCEMENT = b', "has_payload": "'
+_CHECKSUM = 32
+_LONGEST = 400
+_WIDTH = 7
+
+
+class Envelope(NamedTuple):
+    """The process that wrote a record, and the compile that it belongs to by its ids; None for one that its header leaves out."""
+
+    process: int
+    frame: int | None
+    number: int | None
+    autograd: int | None
+    attempt: int
+
+
+class Notes:
+    """The records of one file, in file order.
+
+    ``labels`` are kind and name by the number that a place gives; ``decode`` gives the JSON object of a header that ends unusually.
+    """
+
+    def __init__(self, data: Buffer, labels: Iterable[tuple[str, str]], decode: Callable[[bytes], dict[str, Any] | None]) -> None:
+        self.data = data
+        self.labels = list(labels)
+        self.decode = decode
+        self.envelopes: list[Envelope] = []
+        self._numbers = array("q")
+        self._checksums = bytearray()
+        self._known: dict[Envelope, int] = {}
+        self._label_numbers = {label: number for number, label in enumerate(self.labels)}
+        # How the header before this one ended, without a payload and with one; many in a row end alike. None holds a newline.
+        self._process, self._envelope, self._plain, self._announced = -1, -1, b"\n", b"\n"
+
+    def label_of(self, kind: str, name: str) -> int:
+        """The number for records of that kind and name."""
+        number = self._label_numbers.setdefault((kind, name), len(self.labels))
+        if number == len(self.labels):
+            self.labels.append((kind, name))
+        return number
+
+    def add(self, place: Place) -> None:
+        start, stop, json_start, line_end, label, process = place
+        data, at = self.data, line_end - _CHECKSUM - 2
+        if process == self._process:
+            if data[line_end - len(self._plain) : line_end] == self._plain:
+                self._numbers.extend((start, stop, json_start, line_end, label, self._envelope, -1))
+                return
+            is_same = data[at - len(self._announced) : at] == self._announced
+        else:
+            is_same = False
+        envelope, checksum = (self._envelope, data[at : at + _CHECKSUM]) if is_same else self._look(process, json_start, line_end)
+        self._numbers.extend((start, stop, json_start, line_end, label, envelope, len(self._checksums) if checksum else -1))
+        self._checksums += checksum
+
+    def _look(self, process: int, json_start: int, line_end: int) -> tuple[int, bytes]:
+        """The number of an envelope that is not the one before, and the stated checksum."""
+        at = self.data.rfind(b'}, "', max(json_start, line_end - _LONGEST), line_end)
+        found = _END.match(self.data, at, line_end) if at >= 0 else None
+        if found is None:
+            return self._decoded(process, self.decode(self.data[json_start:line_end]) or {})
+        end, checksum = found.group(1, 6)
+        self._process, self._plain, self._announced = process, end + b"}", end + _ANNOUNCEMENT
+        autograd, frame, compile, attempt = (int(digits) if digits else None for digits in found.group(2, 3, 4, 5))
+        self._envelope = self._numbered(Envelope(process, frame, compile, autograd, attempt or 0))
+        return self._envelope, checksum or b""
+
+    def _decoded(self, process: int, header: dict[str, Any]) -> tuple[int, bytes]:
+        keys = ("frame_id", "frame_compile_id", "compiled_autograd_id", "attempt")
+        frame, compile, autograd, attempt = (value if isinstance(value := header.get(key), int) else None for key in keys)
+        stated = str(header.get("has_payload", "")).encode("utf-8", "replace")
+        envelope = self._numbered(Envelope(process, frame, compile, autograd, attempt or 0))
+        return envelope, stated if len(stated) == _CHECKSUM else b""
+
+    def _numbered(self, envelope: Envelope) -> int:
+        number = self._known.setdefault(envelope, len(self.envelopes))
+        if number == len(self.envelopes):
+            self.envelopes.append(envelope)
+        return number
+
+    def numbers(self) -> Iterator[int]:
+        """Of each record, which of ``envelopes`` it has."""
+        return iter(self._numbers[5::_WIDTH])
+
+    def __getitem__(self, index: int) -> "array[int]":
+        """Start and stop of a record, where its JSON begins and ends, which of ``labels`` and of ``envelopes`` it has, and what
+        ``checksum`` takes.
+        """
+        return self._numbers[_WIDTH * index : _WIDTH * (index + 1)]
+
+    def checksum(self, at: int) -> str:
+        """The MD5 that a header states, "" where it states none."""
+        return self._checksums[at : at + _CHECKSUM].decode("utf-8", "replace") if at >= 0 else ""
+
+    def start(self, index: int) -> int:
+        return self._numbers[_WIDTH * index]

@@ -1,0 +1,110 @@
+"""Two texts side by side: which lines are the same, changed, gone or new, and what changed within a line."""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+# Lines that are the same around each difference.
+_CONTEXT = 2
+# Comparing takes time that grows with the square of what differs; so many lines a side are compared.
+_COMPARED = 3000
+_ROWS = 300
+# What a line of a graph is about: the name before its type or value.
+_NAME = re.compile(r"\s*\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A line of one text: its 1-based number, and the part ``text[start:end]`` that the other side does not have."""
+
+    number: int
+    text: str
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """``same``, ``changed``, ``gone`` (left only), ``new`` (right only), or ``skipped``: lines left out between two rows."""
+
+    kind: str
+    left: Side | None
+    right: Side | None
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The rows around each difference. ``left_out`` counts differing lines beyond what is shown, ``is_same`` is True without any."""
+
+    rows: tuple[Row, ...]
+    left_out: int
+    is_same: bool
+    changed: int
+
+
+def side_by_side(before: Sequence[str], after: Sequence[str]) -> Diff:
+    """The differences of two texts, given as lines."""
+    if before == after:
+        return Diff((), 0, True, 0)
+    start = _common(before, after)
+    end = _common(before[start:][::-1], after[start:][::-1])
+    one, other = before[start : len(before) - end], after[start : len(after) - end]
+    uncompared = max(0, len(one) - _COMPARED) + max(0, len(other) - _COMPARED)
+    rows: list[Row] = []
+    differing = 0
+    matcher = difflib.SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED])
+    groups = [(op, a + start, b + start, c + start, d + start) for op, a, b, c, d in matcher.get_opcodes()]
+    whole = [("equal", 0, start, 0, start), *groups]
+    if not uncompared:
+        whole.append(("equal", len(before) - end, len(before), len(after) - end, len(after)))
+    for index, (op, a, b, c, d) in enumerate(whole):
+        if op == "equal":
+            rows.extend(_equal(before, a, b, c, index == 0, index == len(whole) - 1))
+        else:
+            differing += max(b - a, d - c)
+            rows.extend(_unequal(before[a:b], after[c:d], a, c))
+    shown = rows[:_ROWS]
+    hidden = sum(row.kind not in ("same", "skipped") for row in rows[_ROWS:])
+    return Diff(tuple(shown), hidden + uncompared, False, differing + uncompared)
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    return next((index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _equal(lines: Sequence[str], start: int, stop: int, other: int, is_first: bool, is_last: bool) -> Iterator[Row]:
+    """The lines next to a difference, and how many lie between."""
+    head = 0 if is_first else _CONTEXT
+    tail = 0 if is_last else _CONTEXT
+    count = stop - start
+    if count <= head + tail:
+        head, tail = count, 0
+    for index in range(head):
+        yield Row("same", Side(start + index + 1, lines[start + index]), Side(other + index + 1, lines[start + index]))
+    if count > head + tail:
+        yield Row("skipped", None, None, count - head - tail)
+    for index in range(count - tail, count):
+        yield Row("same", Side(start + index + 1, lines[start + index]), Side(other + index + 1, lines[start + index]))
+
+
+def _unequal(one: Sequence[str], other: Sequence[str], start: int, other_start: int) -> Iterator[Row]:
+    """Lines that begin with the same name stand side by side."""
+    names = [_NAME.match(line)[0] for line in one]  # type: ignore[index]  # it matches everything
+    others = [_NAME.match(line)[0] for line in other]  # type: ignore[index]
+    for op, a, b, c, d in difflib.SequenceMatcher(None, names, others).get_opcodes():
+        if op == "equal":
+            for index in range(b - a):
+                yield _changed(one[a + index], other[c + index], start + a + index + 1, other_start + c + index + 1)
+            continue
+        for index in range(a, b):
+            yield Row("gone", Side(start + index + 1, one[index]), None)
+        for index in range(c, d):
+            yield Row("new", None, Side(other_start + index + 1, other[index]))
+
+
+def _changed(left: str, right: str, number: int, other: int) -> Row:
+    head = _common(left, right)
+    tail = _common(left[head:][::-1], right[head:][::-1])
+    return Row("changed", Side(number, left, head, len(left) - tail), Side(other, right, head, len(right) - tail))

@@ -1,0 +1,217 @@
+"""One frame with its compiles: what varied, the shape table, and for each compile why it happened and what differs."""
+
+import math
+from dataclasses import dataclass, field
+
+from shapelog.analyses.failures import message
+from shapelog.model import Compile, Frame, Outcome
+from shapelog.page.anchors import Anchors, kind_of
+from shapelog.page.charts import WORDS
+from shapelog.page.diff import Diff, side_by_side
+from shapelog.payloads.graphs import Graph
+from shapelog.report import FrameReport, Report
+from shapelog.rules import Rule
+from shapelog.shapes import ShapeRow
+from shapelog.story import Story, graph_lines, story_of
+from shapelog.study import Recompile, remedy
+
+# Rows of the shape table that never vary are shown up to so many.
+_CONSTANT_ROWS = 12
+_ROWS = 200
+_VALUES = 40
+# Phases below half a millisecond are not shown.
+_SHORTEST = 0.0005
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of a compile's time, in seconds, and the share of the whole in percent."""
+
+    name: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class CompileView:
+    """One compile. Where it is not ``is_full``, its causes are all that is told of it."""
+
+    compile: Compile
+    anchor: str
+    kind: str
+    recompile: Recompile | None
+    headline: str
+    remedy: str
+    failure: str
+    is_full: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a page tells of a compile beyond its causes: ``story`` of a recompile, ``diff`` of its graph against the nearest entry's."""
+
+    story: Story | None
+    diff: Diff | None
+    phases: tuple[Phase, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AxisView:
+    """A property that varied, its first values, how many more there are, and the rules with what helps in this torch version."""
+
+    name: str
+    values: tuple[str, ...]
+    more: int
+    rules: tuple[Rule, ...]
+    helping: tuple[Rule, ...]
+
+    @property
+    def codes(self) -> str:
+        return " ".join(rule.code for rule in self.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameView:
+    """One frame, as lists of frames show it. ``parts`` holds (kind of compile, how many, seconds)."""
+
+    report: FrameReport
+    anchor: str
+    owner: str
+    parts: tuple[tuple[str, int, float], ...]
+    axes: tuple[AxisView, ...]
+    compiles: tuple[CompileView, ...]
+
+    @property
+    def frame(self) -> Frame:
+        return self.report.frame
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Of all causes of its recompiles."""
+        return tuple(dict.fromkeys(code for item in self.report.recompiles for code in item.codes))
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """The rest of a frame's page. ``constant`` counts the rows of the shape table that are left out; ``told`` goes with the compiles."""
+
+    columns: tuple[tuple[Compile, str], ...]
+    rows: tuple[ShapeRow, ...]
+    constant: int
+    told: tuple[Told, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """What the pages of one report share: graphs that were compared are not compared again for another frame that has the same."""
+
+    report: Report
+    anchors: Anchors
+    diffs: dict[tuple[int, int], Diff] = field(default_factory=dict)
+
+    def details(self, view: FrameView) -> Details:
+        """Of a frame, with the story of each compile that is full: guards, graphs and symbols that differ."""
+        rows, constant, columns = _shape_rows(view.report) if view.compiles[0].is_full else ((), 0, ())
+        return Details(
+            columns=tuple((compile, self.anchors.compile(compile)) for compile in columns),
+            rows=rows,
+            constant=constant,
+            told=tuple(self._told(view.frame, item) if item.is_full else _NOTHING for item in view.compiles),
+        )
+
+    def _told(self, frame: Frame, item: CompileView) -> Told:
+        compile, recompile = item.compile, item.recompile
+        before = recompile.nearest.graph if recompile and recompile.nearest else None
+        after = compile.graph if before else None
+        return Told(
+            story=story_of(self.report.study, frame, compile) if recompile else None,
+            diff=self._diff(before, after) if before and after else None,
+            phases=tuple(Phase(name, value, _share(value, compile.seconds)) for name, value in compile.phases if value > _SHORTEST),
+        )
+
+    def _diff(self, before: Graph, after: Graph) -> Diff:
+        key = id(before), id(after)
+        found = self.diffs.get(key)
+        if found is None:
+            found = self.diffs[key] = side_by_side(graph_lines(before), graph_lines(after))
+        return found
+
+
+_NOTHING = Told(None, None, ())
+
+
+def frame_views(report: Report, anchors: Anchors, frames: int, full: float) -> tuple[FrameView, ...]:
+    """The first frames, those that matter most, of which the first ``full`` compiles can be told in full."""
+    found = []
+    for item in report.frames[:frames]:
+        found.append(_frame_view(report, item, anchors, full))
+        full -= len(item.frame.compiles)
+    return tuple(found)
+
+
+def _frame_view(report: Report, item: FrameReport, anchors: Anchors, full: float) -> FrameView:
+    frame = item.frame
+    recompiles = {id(entry.compile): entry for entry in item.recompiles}
+    compiles = tuple(
+        _compile_view(report, compile, recompiles.get(id(compile)), anchors, number < full) for number, compile in enumerate(frame.compiles)
+    )
+    return FrameView(
+        report=item,
+        anchor=anchors.frame(frame),
+        owner=owner_of(report, frame),
+        parts=parts_of(compiles),
+        axes=tuple(
+            AxisView(axis.name, axis.values[:_VALUES], max(0, len(axis.values) - _VALUES), axis.rules, axis.helping) for axis in item.axes
+        ),
+        compiles=compiles,
+    )
+
+
+def owner_of(report: Report, frame: Frame) -> str:
+    """``rank 1``, or ``process 4242`` outside of a distributed run; "" where the trace holds one process."""
+    if len(report.trace.ranks) < 2:
+        return ""
+    return f"rank {frame.rank}" if frame.rank is not None else f"process {frame.process}"
+
+
+def parts_of(compiles: tuple[CompileView, ...]) -> tuple[tuple[str, int, float], ...]:
+    """(kind, how many, seconds) in the order of ``WORDS``, without kinds that do not occur."""
+    found = {kind: [item for item in compiles if item.kind == kind] for kind in WORDS}
+    return tuple((kind, len(members), math.fsum(item.compile.seconds for item in members)) for kind, members in found.items() if members)
+
+
+def _compile_view(report: Report, compile: Compile, recompile: Recompile | None, anchors: Anchors, is_full: bool) -> CompileView:
+    return CompileView(
+        compile=compile,
+        anchor=anchors.compile(compile),
+        kind=kind_of(compile, recompile),
+        recompile=recompile,
+        headline=_headline(compile, recompile),
+        remedy=remedy(recompile, report.trace.lists_sources) if recompile else "",
+        failure=message(compile.metrics.fail_reason) if compile.metrics.fail_reason else "",
+        is_full=is_full,
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    """In percent; what a damaged record measures need not add up."""
+    return min(100.0, 100.0 * part / whole) if whole > 0 else 0.0
+
+
+def _headline(compile: Compile, recompile: Recompile | None) -> str:
+    """Why it happened, in a line."""
+    if recompile is None:
+        how = {Outcome.FAILED: "failed", Outcome.SKIPPED: "left without code", Outcome.UNFINISHED: "never ended"}.get(compile.outcome, "")
+        return f"first compile of this code{', ' if how else ''}{how}"
+    if not recompile.causes:
+        return recompile.missing
+    more = len(recompile.causes) - 1
+    return recompile.causes[0].sentence + (f" (and {more} more)" if more else "")
+
+
+def _shape_rows(item: FrameReport) -> tuple[tuple[ShapeRow, ...], int, tuple[Compile, ...]]:
+    """(the rows to show, how many are left out, the columns); constant rows only where they are few."""
+    table = item.shapes
+    varying = [row for row in table.rows if not row.is_constant]
+    rows = list(table.rows) if len(table.rows) - len(varying) <= _CONSTANT_ROWS else varying
+    return tuple(rows[:_ROWS]), len(table.rows) - len(rows[:_ROWS]), table.compiles

@@ -1,0 +1,64 @@
+"""Similar graphs, within one frame and across frames."""
+
+import math
+from dataclasses import dataclass
+
+from shapelog.model import Compile, Frame
+from shapelog.page.frames import owner_of
+from shapelog.report import Report
+from shapelog.study import Group
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """Compiles with similar graphs. ``owner`` is the rank or process, "" where there is one; ``operations`` those of the graph."""
+
+    frames: tuple[Frame, ...]
+    owner: str
+    static: tuple[Compile, ...]
+    dynamic: tuple[Compile, ...]
+    converged: Compile | None
+    operations: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Most expensive first; a group that spans frames is told once, and again for each of its frames that has several of its members."""
+
+    within: tuple[GroupRow, ...]
+    across: tuple[GroupRow, ...]
+
+
+def groups_of(report: Report) -> Groups:
+    owners = {id(compile): frame for frame in report.trace.frames for compile in frame.compiles}
+    within: list[GroupRow] = []
+    across: list[GroupRow] = []
+    for group in report.groups:
+        by_frame: dict[int, list[Compile]] = {}
+        for member in group.members:
+            by_frame.setdefault(id(owners[id(member)]), []).append(member)
+        if len(by_frame) > 1:
+            across.append(_row(report, group.members, group, owners))
+        within.extend(_row(report, tuple(members), group, owners) for members in by_frame.values() if len(members) > 1)
+    return Groups(tuple(sorted(within, key=_cost)), tuple(sorted(across, key=_cost)))
+
+
+def _row(report: Report, members: tuple[Compile, ...], group: Group, owners: dict[int, Frame]) -> GroupRow:
+    frames = tuple({id(owners[id(member)]): owners[id(member)] for member in members}.values())
+    last = members[-1]
+    graph = last.graph
+    is_whole = len(members) == len(group.members)
+    return GroupRow(
+        frames=frames,
+        owner=owner_of(report, frames[0]),
+        static=tuple(member for member in members if not member.is_dynamic),
+        dynamic=tuple(member for member in members if member.is_dynamic),
+        converged=group.converged if is_whole else last if last.is_dynamic else None,
+        operations=graph.op_count if graph else 0,
+        seconds=math.fsum(member.seconds for member in members),
+    )
+
+
+def _cost(row: GroupRow) -> tuple[float, int]:
+    return -row.seconds, (*row.static, *row.dynamic)[0].order

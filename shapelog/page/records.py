@@ -1,0 +1,110 @@
+"""The records of each compile as rows, and their payloads packed into the page, those that tell most first."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import orjson
+
+from shapelog.listing import Listed
+
+_TITLES = {
+    "dynamo_output_graph": "graph that Dynamo captured",
+    "dynamo_cpp_guards_str": "guards",
+    "dynamo_guards": "guards (list)",
+    "inductor_output_code": "generated code",
+    "aot_inference_graph": "AOT inference graph",
+    "aot_forward_graph": "AOT forward graph",
+    "aot_backward_graph": "AOT backward graph",
+    "aot_joint_graph": "AOT joint graph",
+    "inductor_pre_grad_graph": "Inductor pre-grad graph",
+    "inductor_post_grad_graph": "Inductor post-grad graph",
+    "compiled_autograd_graph": "graph of compiled autograd",
+    "compilation_metrics": "compilation metrics",
+    "bwd_compilation_metrics": "compilation metrics of the backward",
+}
+# What people open first.
+_FIRST = frozenset(
+    (
+        "dynamo_output_graph",
+        "dynamo_cpp_guards_str",
+        "inductor_output_code",
+        "recompile_reasons",
+        "dynamo_graph_break_reason",
+        "dynamo_error",
+    )
+)
+_TIERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One row: a record with a payload, or all ``count`` records of a kind that have none. ``make`` gives the text to open.
+
+    ``size`` is in bytes, ``key`` the same for equal texts; ``tier`` is 0 for what people open first, then 1, and 2 for records without a
+    payload.
+    """
+
+    title: str
+    count: int
+    size: int
+    key: str
+    tier: int
+    make: Callable[[], bytes]
+
+
+def items_of(records: Iterable[Listed], owner: str) -> tuple[Item, ...]:
+    """The rows of one compile, in the order in which its records begin. ``owner`` is the anchor of the compile."""
+    found: list[Item | str] = []
+    bare: dict[str, list[Listed]] = {}
+    for record in records:
+        if record.span is not None:
+            found.append(Item(_title(record), 1, record.size, record.key, _tier(record), partial(getattr, record, "raw")))
+            continue
+        title = _title(record)
+        if title not in bare:
+            found.append(title)
+        bare.setdefault(title, []).append(record)
+    return tuple(_headers(item, bare[item], owner) if isinstance(item, str) else item for item in found)
+
+
+def _title(record: Listed) -> str:
+    if record.kind == "artifact":
+        return record.name or "artifact"
+    return _TITLES.get(record.kind) or f"{record.kind} {record.name}".strip() or "record"
+
+
+def _tier(record: Listed) -> int:
+    return 0 if record.kind in _FIRST or record.name in _FIRST else 1
+
+
+def _headers(title: str, records: list[Listed], owner: str) -> Item:
+    """Records that say all in their first line: one is laid out, several stand one a line."""
+    return Item(title, len(records), sum(record.header_size for record in records), f"{owner} {title}", 2, partial(_lines, records))
+
+
+def _lines(records: list[Listed]) -> bytes:
+    texts = [record.header for record in records]
+    if len(texts) == 1:
+        try:
+            return orjson.dumps(orjson.loads(texts[0]), option=orjson.OPT_INDENT_2)
+        except ValueError:
+            pass
+    return "\n".join(texts).encode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of records, and the chunk of the page that its text would be in; "" where nothing of it was asked for."""
+
+    item: Item
+    chunk: str
+
+
+def arranged(compiles: Iterable[tuple[Item, ...]]) -> list[Item]:
+    """Each text once, what people open first of all compiles before the rest of any."""
+    members = list(compiles)
+    found: dict[str, Item] = {}
+    for item in (item for tier in range(_TIERS) for items in members for item in items if item.tier == tier):
+        found.setdefault(item.key, item)
+    return list(found.values())

@@ -1,0 +1,222 @@
+"""The report as one HTML file that needs no network: the answer first, then as deep as one wants to go."""
+
+import base64
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+
+import orjson
+from jinja2 import Environment
+from markupsafe import Markup
+
+from shapelog import __version__
+from shapelog.aside import Aside
+from shapelog.listing import listing
+from shapelog.page.anchors import KINDS, Anchors, anchors_of
+from shapelog.page.charts import WORDS
+from shapelog.page.frames import Book, FrameView, frame_views
+from shapelog.page.groups import groups_of
+from shapelog.page.health import health_of
+from shapelog.page.icicle import icicle
+from shapelog.page.overview import Overview, overview
+from shapelog.page.records import Item, Row, arranged, items_of
+from shapelog.page.redact import Redaction, redaction_of
+from shapelog.page.search import entries
+from shapelog.page.stacks import stack_trie
+from shapelog.page.store import Store
+from shapelog.page.timeline import timeline
+from shapelog.report import Report
+from shapelog.reporters import Options
+from shapelog.reporters.html_filters import page_environment
+from shapelog.reporters.markup import template_dir
+
+SUFFIX = ".html"
+# Where the chunks go in the template.
+_CHUNKS = "<!-- chunks -->"
+# So many compiles are told in full, those of the frames that matter most first; of the others the causes alone are told.
+_FULL = 250
+# Frames behind so many compiles, or so many characters of HTML, are kept compressed.
+_AT_ONCE = 120
+_INLINE = 800_000
+# Frames that have a page; the others are counted.
+_FRAMES = 1000
+# How many bytes of packed payloads a page carries, 0 for all that are asked for.
+_BUDGETS = {"none": 0, "fit": 1_300_000, "recompiled": 0, "all": 0}
+# Rows of a table.
+_LIMIT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """A page while it is made. ``records`` are the rows of each compile by its anchor, "" for those outside of any."""
+
+    report: Report
+    options: Options
+    anchors: Anchors
+    redact: Redaction | None
+    environment: Environment
+    views: tuple[FrameView, ...]
+    records: dict[str, list[Row]]
+    texts: list[Item]
+
+    @property
+    def later(self) -> tuple[FrameView, ...]:
+        """The frames that are kept compressed whatever their size."""
+        if self.options.embed == "all":
+            return ()
+        before = accumulate(len(view.compiles) for view in self.views)
+        return tuple(view for view, count in zip(self.views, before, strict=True) if count > _AT_ONCE)[1:]
+
+
+def render(report: Report, options: Options) -> bytes:
+    """The page, in UTF-8. Frames that matter most come first; what would make it too large is kept compressed, or left out and said."""
+    making = _begun(report, options)
+    later = making.later
+    if options.may_fork and later:
+        aside = Aside(lambda: _rest(making, later, _feeding(making)))
+        articles = _articles(making, later)
+        rest = aside.result
+    else:
+        store = _feeding(making)
+        articles = _articles(making, later)
+        rest = partial(_rest, making, later, store)
+    return _whole(making, articles, rest).encode("utf-8", "replace")
+
+
+def _begun(report: Report, options: Options) -> _Making:
+    anchors = anchors_of(report.trace)
+    redact = None if options.with_source else redaction_of(report.trace)
+    views = frame_views(report, anchors, _FRAMES, math.inf if options.embed == "all" else _FULL)
+    records, texts = _records(report, options, views)
+    environment = page_environment(report, redact)
+    environment.globals.update(
+        anchors=anchors,
+        by_label=_by_label(report, anchors),
+        kinds=KINDS,
+        limit=_LIMIT,
+        marks={"static": "", "dynamic": "~", "specialized": "!"},
+        records=records,
+        report=report,
+        with_source=options.with_source,
+        words=WORDS,
+    )
+    return _Making(report, options, anchors, redact, environment, views, records, texts)
+
+
+def _records(report: Report, options: Options, views: tuple[FrameView, ...]) -> tuple[dict[str, list[Row]], list[Item]]:
+    """The rows of records, and the texts that the page is to hold, in the order of what people need; that makes their ids."""
+    if options.embed == "none" or not options.with_source:
+        return {}, []
+    book = listing(report.trace)
+    told = [(view, item) for view in views for item in view.compiles if item.is_full]
+    found = {item.anchor: items_of(book.of(item.compile), item.anchor) for _, item in told}
+    found[""] = items_of(book.outside, "outside")
+    wanted = [item.anchor for view, item in told if len(view.compiles) > 1]
+    if options.embed != "recompiled":
+        wanted += [item.anchor for view, item in told if len(view.compiles) == 1]
+    texts = arranged([found[anchor] for anchor in (*wanted, "")])
+    ids = {item.key: f"z{number}" for number, item in enumerate(texts)}
+    return {anchor: [Row(item, ids.get(item.key, "")) for item in items] for anchor, items in found.items()}, texts
+
+
+def _feeding(making: _Making) -> Store:
+    store = Store(_BUDGETS[making.options.embed], prefix="z")
+    for item in making.texts:
+        store.add(item.key, item.make)
+    return store
+
+
+def _articles(making: _Making, later: tuple[FrameView, ...]) -> "_Articles":
+    """The page of each frame, in place as long as there is room, else compressed behind its headline."""
+    packed = making.environment.get_template("report/packed.html.j2")
+    last = {view.anchor: f"e{number}" for number, view in enumerate(later)}
+    book, details, size = Book(making.report, making.anchors), Store(0, prefix="d"), 0
+    texts: list[Markup] = []
+    for view in making.views:
+        chunk = last.get(view.anchor, "")
+        if not chunk:
+            text = _article(making, book, view)
+            size += len(text)
+            if size > _INLINE and making.options.embed != "all":
+                chunk = details.add(view.anchor, partial(text.encode, "utf-8", "replace"))
+        texts.append(Markup(packed.render(view=view, chunk=chunk) if chunk else text))
+    return _Articles(texts, details)
+
+
+@dataclass(frozen=True, slots=True)
+class _Articles:
+    """The page of each frame as it stands in the file, and the details of those that are packed."""
+
+    texts: list[Markup]
+    details: Store
+
+
+def _article(making: _Making, book: Book, view: FrameView) -> str:
+    return making.environment.get_template("report/frame.html.j2").render(view=view, details=book.details(view))
+
+
+def _rest(making: _Making, later: tuple[FrameView, ...], store: Store) -> bytes:
+    """The chunks that nothing else waits for: details of the later frames, then payloads, as JSON."""
+    book, details = Book(making.report, making.anchors), Store(0, prefix="e")
+    for view in later:
+        details.add(view.anchor, partial(_article(making, book, view).encode, "utf-8", "replace"))
+    return orjson.dumps([*details.chunks(), *store.chunks()])
+
+
+def _whole(making: _Making, articles: _Articles, rest: Callable[[], bytes]) -> str:
+    report, anchors, views = making.report, making.anchors, making.views
+    with_code = making.options.with_source
+    summary = overview(report, views)
+    trie = stack_trie(report, anchors, with_code)
+    css, script = "".join(map(_asset, ("report.css", "charts.css"))), _asset("report.js")
+    head, _, foot = (
+        making.environment.get_template("report.html.j2")
+        .render(
+            articles=articles.texts,
+            css=Markup(css),
+            groups=groups_of(report),
+            health=health_of(report),
+            icicle=icicle(trie),
+            index=_index(making, summary),
+            more_frames=max(0, len(report.frames) - len(views)),
+            outside=making.records.get("", ()),
+            overview=summary,
+            policy=_policy(script, css),
+            script=Markup(script),
+            timeline=timeline(report, anchors, with_code),
+            trie=trie,
+            version=__version__,
+            views=views,
+        )
+        .partition(_CHUNKS)
+    )
+    chunks = (*articles.details.chunks(), *orjson.loads(rest()))
+    return "".join((head, *(f'<script type="text/plain" id="{name}">{text}</script>\n' for name, text in chunks), foot))
+
+
+def _index(making: _Making, summary: Overview) -> dict[str, object]:
+    """For the script: what the search finds, and the frame that each compile is told on."""
+    redact = making.redact or str
+    found = [[where, redact(title), redact(text)] for where, title, text in entries(making.views, summary)]
+    return {"entries": found, "inside": {item.anchor: view.anchor for view in making.views for item in view.compiles}}
+
+
+def _asset(name: str) -> str:
+    return (template_dir() / "assets" / name).read_text(encoding="utf-8")
+
+
+def _policy(script: str, style: str) -> str:
+    """Nothing but the page's own style and script, by their hashes: whatever a trace brings cannot run or fetch."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
+    return f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; base-uri 'none'; form-action 'none'"
+
+
+def _by_label(report: Report, anchors: Anchors) -> dict[str, str]:
+    """Label of a compile → its anchor, for labels that only one compile has."""
+    found: dict[str, str] = {}
+    for compile in report.trace.compiles:
+        found[compile.label] = "" if compile.label in found else anchors.compile(compile)
+    return {label: anchor for label, anchor in found.items() if anchor}

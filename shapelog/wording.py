@@ -1,0 +1,41 @@
+"""Plain text for people: harmless characters, counted nouns, times that can be read."""
+
+import re
+
+# Control characters (also the C1 range), those that turn the writing direction and those that nobody sees are shown as escapes.
+UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_SPACES = re.compile(r"[\t\n]+\s*")
+
+
+def clean(text: object) -> str:
+    """One line of plain text: names and code from a trace never reach the terminal raw."""
+    return harmless(_SPACES.sub(" ", str(text)))
+
+
+def harmless(text: str) -> str:
+    """The same lines, with an escape for each character that could hide or reorder what stands around it."""
+    return UNSAFE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def seconds(value: float) -> str:
+    """Times to two or three figures: ``0.02 s``, ``1.4 s``, ``125 s``."""
+    if value >= 100:
+        return f"{value:.0f} s"
+    return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 entry``, ``2 entries``."""
+    if number == 1:
+        return f"1 {noun}"
+    for ending, plural in (("y", "ies"), ("ss", "sses"), ("is", "es")):
+        if noun.endswith(ending):
+            return f"{number} {noun.removesuffix(ending)}{plural}"
+    return f"{number} {noun}s"

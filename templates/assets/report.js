@@ -1,0 +1,310 @@
+"use strict";
+// Everything is in the HTML already: this only finds, sorts, copies, unpacks and remembers.
+(() => {
+  const $ = (selector, root = document) => root.querySelector(selector);
+  const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const index = JSON.parse($("#index").textContent);
+  const said = $("#said");
+  const title = document.title;
+
+  const make = (name, text, className) => {
+    const element = document.createElement(name);
+    if (text !== undefined) element.textContent = text;
+    if (className) element.className = className;
+    return element;
+  };
+  const say = (text) => { said.textContent = ""; requestAnimationFrame(() => { said.textContent = text; }); };
+  const stored = (value) => {
+    try {
+      if (value === undefined) return localStorage.getItem("shapelog-theme");
+      if (value) localStorage.setItem("shapelog-theme", value); else localStorage.removeItem("shapelog-theme");
+    } catch { /* a page opened from disk may have no storage */ }
+    return null;
+  };
+
+  // Payloads and details that are kept compressed.
+  const unpacked = new Map();
+  const unpack = (name) => {
+    if (!unpacked.has(name)) {
+      const packed = document.getElementById(name);
+      if (!packed) return Promise.reject(new Error("it is not in this page"));
+      if (!window.DecompressionStream) return Promise.reject(new Error("this browser is too old to unpack it"));
+      const bytes = Uint8Array.from(atob(packed.textContent.trim()), (character) => character.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+      unpacked.set(name, new Response(stream).text());
+    }
+    return unpacked.get(name);
+  };
+
+  // Code of an opened payload in colors; what is long stays plain.
+  const PYTHON = /(#[^\n]*)|("""[\s\S]*?"""|'''[\s\S]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\b(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield)\b|\b(\d[\w.]*)/g;
+  const JSON_TEXT = /(\b\B)|("(?:[^"\\\n]|\\.)*")|\b(true|false|null)\b|(-?\b\d[\d.eE+-]*)/g;
+  const CLASSES = ["hc", "hs", "hk", "hn"];
+  const LONGEST = 200000;
+  const colored = (text) => {
+    const code = make("code");
+    const pattern = /^\s*[[{]/.test(text) ? JSON_TEXT : /^\s*(?:class|def|import|from|@|#|async_compile)\b|\n\s*(?:def|import) \w/.test(text) ? PYTHON : null;
+    if (!pattern || text.length > LONGEST) { code.textContent = text; return code; }
+    let at = 0;
+    for (const match of text.matchAll(pattern)) {
+      const kind = match.slice(1).findIndex((part) => part !== undefined);
+      code.append(text.slice(at, match.index), make("span", match[0], CLASSES[kind]));
+      at = match.index + match[0].length;
+    }
+    code.append(text.slice(at));
+    return code;
+  };
+
+  const copy = async (text, button) => {
+    let done = false;
+    try { await navigator.clipboard.writeText(text); done = true; } catch {
+      const area = make("textarea", text, "hidden");
+      document.body.append(area);
+      area.select();
+      done = document.execCommand("copy");
+      area.remove();
+      button.focus();
+    }
+    say(done ? "Copied" : "Could not copy");
+    const before = button.dataset.text ?? (button.dataset.text = button.textContent);
+    button.textContent = done ? "Copied" : "Select it by hand";
+    setTimeout(() => { button.textContent = before; }, 1600);
+  };
+
+  const open = async (button) => {
+    const row = button.closest("tr");
+    if (button.getAttribute("aria-expanded") === "true") {
+      row.nextElementSibling.remove();
+      button.setAttribute("aria-expanded", "false");
+      button.firstChild.textContent = "Open";
+      return;
+    }
+    button.setAttribute("aria-expanded", "true");
+    button.firstChild.textContent = "Close";
+    const opened = make("tr", undefined, "opened");
+    const cell = make("td");
+    cell.colSpan = row.cells.length;
+    opened.append(cell);
+    row.after(opened);
+    try {
+      const text = await unpack(button.dataset.chunk);
+      const box = make("div", undefined, "copy payload");
+      const pre = make("pre");
+      pre.tabIndex = 0;
+      pre.setAttribute("aria-label", row.cells[0].textContent.trim());
+      pre.append(colored(text));
+      const copier = make("button", "Copy", "copier");
+      copier.type = "button";
+      box.append(pre, copier);
+      cell.append(box);
+    } catch (error) {
+      cell.append(make("p", `It could not be unpacked: ${error.message}`, "alert"));
+    }
+  };
+
+  const sortable = (table) => {
+    $$("thead th", table).forEach((head, column) => {
+      const button = make("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") === "descending" || (!head.hasAttribute("aria-sort") && !head.classList.contains("number"));
+        $$("thead th", table).forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const value = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent.trim();
+        const compared = (a, b) => {
+          const [x, y] = [value(a), value(b)];
+          const numbers = x !== "" && y !== "" && !Number.isNaN(Number(x)) && !Number.isNaN(Number(y));
+          return numbers ? Number(x) - Number(y) : x.localeCompare(y, "en", { numeric: true });
+        };
+        const body = table.tBodies[0];
+        $$("tr.opened", body).forEach((row) => row.remove());
+        body.append(...[...body.rows].sort((a, b) => (up ? compared(a, b) : compared(b, a))));
+      });
+    });
+  };
+
+  // What scripts add to a part of the page that is new in the document.
+  const enhance = (root) => {
+    $$("table.sortable", root).forEach(sortable);
+    $$("button.copier[hidden], button.open[hidden]", root).forEach((button) => { button.hidden = false; });
+    $$("button.open", root).forEach((button) => {
+      if (document.getElementById(button.dataset.chunk)) button.setAttribute("aria-expanded", "false");
+      else button.replaceWith(make("span", "left out, the page would grow too large (--embed all has it)", "dim small"));
+    });
+  };
+
+  const pages = () => $$("main > .page");
+  const frames = () => $$("main > .frame");
+  const links = $$("nav a");
+
+  const arrived = async (name) => {
+    let target = document.getElementById(name);
+    const owner = target ? target.closest("main > .page") : document.getElementById(index.inside[name] || "");
+    if (owner && owner.dataset.chunk) {
+      const template = make("template");
+      try {
+        template.innerHTML = await unpack(owner.dataset.chunk);
+        const article = template.content.firstElementChild;
+        article.hidden = owner.hidden;
+        owner.replaceWith(article);
+        enhance(article);
+      } catch (error) {
+        owner.append(make("p", `The details could not be unpacked: ${error.message}`, "alert"));
+        delete owner.dataset.chunk;
+      }
+      target = document.getElementById(name);
+    }
+    return target;
+  };
+
+  const route = async (moves) => {
+    let name = location.hash.slice(1);
+    try { name = decodeURIComponent(name); } catch { /* then it names nothing */ }
+    if (name === "main") return;
+    const asked = location.hash;
+    const target = (name && await arrived(name)) || $("#overview");
+    if (location.hash !== asked) return; // it took a while, and another part was asked for since
+    const page = target.closest("main > .page");
+    pages().forEach((other) => { other.hidden = other !== page; });
+    $$(".target").forEach((other) => other.classList.remove("target"));
+    const part = page.classList.contains("frame") ? "frames" : page.id;
+    links.forEach((link) => { if (link.hash === `#${part}`) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current"); });
+    const heading = $("h1", page);
+    document.title = page.id === "overview" ? title : `${heading.textContent} · ${title}`;
+    for (let around = target; around && around !== page; around = around.parentElement) if (around.tagName === "DETAILS") around.open = true;
+    if (target === page) {
+      window.scrollTo(0, 0);
+    } else {
+      target.classList.add("target");
+      target.scrollIntoView({ block: "start" });
+    }
+    if (moves) {
+      const place = target === page ? page : target.tagName === "DETAILS" ? $("summary", target) : target;
+      if (!place.hasAttribute("tabindex") && place.tagName !== "SUMMARY") place.tabIndex = -1;
+      place.focus({ preventScroll: true });
+    }
+  };
+
+  // The tables of the page Frames, filtered by text, kinds and rules.
+  const filter = $("#filter");
+  const tables = ["all-frames", "all-recompiles"].map((name) => document.getElementById(name)).filter(Boolean);
+  const sift = () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const chosen = (name) => $$(`input[name="${name}"]:checked`).map((box) => box.value);
+    const [kinds, rules] = [chosen("kind"), chosen("rule")];
+    const has = (list, wanted) => !wanted.length || wanted.some((item) => (list || "").split(" ").includes(item));
+    let shown = 0;
+    for (const table of tables) {
+      for (const row of table.tBodies[0].rows) {
+        const text = row.textContent.toLowerCase();
+        row.hidden = !(words.every((word) => text.includes(word)) && has(row.dataset.kinds, kinds) && has(row.dataset.rules, rules));
+        if (!row.hidden && table.id === "all-frames") shown += 1;
+      }
+    }
+    $("#shown").textContent = words.length || kinds.length || rules.length ? `${shown} of ${tables[0].tBodies[0].rows.length} frames` : "";
+  };
+
+  // The search: each entry of the index is [where it leads, title, details]; "rule SL101" leads to the filter.
+  const search = $("#search");
+  const results = $("#results");
+  let found = [];
+  let at = -1;
+  const close = () => { results.hidden = true; search.setAttribute("aria-expanded", "false"); search.removeAttribute("aria-activedescendant"); at = -1; };
+  const select = (position) => {
+    at = found.length ? (position + found.length) % found.length : -1;
+    [...results.children].forEach((item, number) => {
+      item.setAttribute("aria-selected", String(number === at));
+      if (number === at) { search.setAttribute("aria-activedescendant", item.id); item.scrollIntoView({ block: "nearest" }); }
+    });
+  };
+  const follow = (entry) => {
+    close();
+    search.value = "";
+    search.blur();
+    if (entry[0].startsWith("rule ")) {
+      $$("input[name=\"rule\"]").forEach((box) => { box.checked = box.value === entry[0].slice(5); });
+      sift();
+      location.hash = "#frames";
+    } else if (location.hash === `#${entry[0]}`) {
+      route(true);
+    } else {
+      location.hash = `#${entry[0]}`;
+    }
+  };
+  const look = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    if (!words.length) { close(); return; }
+    found = index.entries.filter((entry) => { const text = `${entry[1]} ${entry[2]}`.toLowerCase(); return words.every((word) => text.includes(word)); }).slice(0, 40);
+    results.replaceChildren(...found.map((entry, number) => {
+      const item = make("li", entry[1]);
+      item.id = `result-${number}`;
+      item.setAttribute("role", "option");
+      item.setAttribute("aria-selected", "false");
+      item.append(make("span", entry[2], "dim"));
+      item.addEventListener("mousedown", (event) => { event.preventDefault(); follow(entry); });
+      return item;
+    }));
+    if (!found.length) { const none = make("li", "Nothing found"); none.setAttribute("role", "option"); none.setAttribute("aria-disabled", "true"); results.append(none); }
+    results.hidden = false;
+    search.setAttribute("aria-expanded", "true");
+    select(0);
+  };
+
+  const step = (by) => {
+    const all = frames();
+    if (!all.length) return;
+    const now = all.findIndex((page) => !page.hidden);
+    const next = now < 0 ? 0 : Math.min(all.length - 1, Math.max(0, now + by));
+    location.hash = `#${all[next].id}`;
+  };
+
+  const themes = ["", "light", "dark"];
+  const theme = $("#theme");
+  const paint = (value) => {
+    if (value) document.documentElement.dataset.theme = value; else delete document.documentElement.dataset.theme;
+    theme.textContent = { light: "☀", dark: "☾" }[value] || "◐";
+    theme.setAttribute("aria-label", `Colors: ${value || "as the system has them"}`);
+  };
+
+  document.documentElement.classList.add("js");
+  $$(".tools, .filters, .keys").forEach((element) => { element.hidden = false; });
+  enhance(document);
+  paint(themes.includes(stored()) ? stored() : "");
+  theme.addEventListener("click", () => {
+    const next = themes[(themes.indexOf(document.documentElement.dataset.theme || "") + 1) % themes.length];
+    stored(next);
+    paint(next);
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button.copier, button.open");
+    if (!button) return;
+    if (button.classList.contains("open")) open(button);
+    else copy($("pre", button.parentElement).textContent, button);
+  });
+  if (filter) {
+    filter.addEventListener("input", sift);
+    $$(".filters input[type=\"checkbox\"]").forEach((box) => box.addEventListener("change", sift));
+  }
+  search.addEventListener("input", look);
+  search.addEventListener("blur", close);
+  search.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") { event.preventDefault(); select(at + 1); }
+    else if (event.key === "ArrowUp") { event.preventDefault(); select(at - 1); }
+    else if (event.key === "Enter" && found[at] && !results.hidden) { event.preventDefault(); follow(found[at]); }
+    else if (event.key === "Escape") { search.value = ""; close(); search.blur(); }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+    if (event.key === "/") { event.preventDefault(); search.focus(); }
+    else if (event.key === "j") step(1);
+    else if (event.key === "k") step(-1);
+    else if (event.key === "o") location.hash = "#overview";
+  });
+  let closed = [];
+  window.addEventListener("beforeprint", () => { closed = $$("main > .page:not([hidden]) details:not([open])"); closed.forEach((details) => { details.open = true; }); });
+  window.addEventListener("afterprint", () => { closed.forEach((details) => { details.open = false; }); });
+  window.addEventListener("hashchange", () => route(true));
+  route(false);
+})();
