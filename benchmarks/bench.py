@@ -91,16 +91,23 @@ def cut(source: Path, size: int, target: Path) -> Path:
 
 def against_tlparse(shapelog: list[str], tlparse: str | None, big: Path, scratch: Path, times: int) -> None:
     size = big.stat().st_size
-    print(f"\nTerminal report of {big.name}, {size / 1e6:.0f} MB, best of {times}")
-    commands = {"finding the records alone": [sys.executable, "-c", SCAN, str(big)], "shapelog report": [*shapelog, "report", str(big)]}
+    print(f"\nReport of {big.name}, {size / 1e6:.0f} MB, best of {times}")
+    page = scratch / "report.html"
+    commands = {
+        "finding the records alone": [sys.executable, "-c", SCAN, str(big)],
+        "shapelog report": [*shapelog, "report", str(big)],
+        "shapelog report -o report.html": [*shapelog, "report", str(big), "-o", str(page)],
+    }
     if tlparse:
         commands["tlparse"] = [tlparse, str(big), "-o", str(scratch / "tlparse"), "--overwrite", "--no-browser"]
     runs = best(commands, times)
     for name, run in runs.items():
         line(name, run, size)
+    print(f"  the page has {page.stat().st_size / 1e6:.1f} MB")
     ratio("shapelog / finding the records", runs["shapelog report"], runs["finding the records alone"])
     if tlparse:
-        ratio("tlparse / shapelog", runs["tlparse"], runs["shapelog report"])
+        ratio("tlparse / shapelog, terminal", runs["tlparse"], runs["shapelog report"])
+        ratio("tlparse / shapelog, HTML", runs["tlparse"], runs["shapelog report -o report.html"])
     else:
         print("  tlparse is not on PATH: not compared (pip install tlparse, or --tlparse)")
 

@@ -56,6 +56,7 @@ def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: A
     def make() -> tuple[bytes, bool]:
         if shared["format_name"] == "html" and shared["output"] is None and sys.stdout.isatty():
             raise ShapelogError("the HTML page is for a file: shapelog report TRACE -o report.html")
+        refuse_unwritable(shared["html"])
         loaded = read(trace, shared)
         from shapelog.report import analyze
         from shapelog.reporters import reporter

@@ -54,6 +54,56 @@ def damaged(tmp_path: Path) -> Path:
     return path
 
 
+# The page.
+
+
+def test_the_page_is_written_beside_the_report(made: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = call("report", str(made), "--html", str(page))
+    assert done.exit_code == 0
+    assert "2 compiles" in done.stdout
+    assert done.stderr == f"shapelog: wrote {page}, 0.1 MB\n"
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("name", ["report.html", "REPORT.HTM"])
+def test_the_suffix_of_the_output_asks_for_the_page(made: Path, tmp_path: Path, name: str) -> None:
+    done = call("report", str(made), "-o", str(tmp_path / name))
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / name).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_the_suffix_of_the_output_asks_for_json_where_the_command_has_it(made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    for command in ("report", "suggest-dynamic"):
+        assert call(command, str(made), "-o", str(out)).exit_code == 0
+        assert json.loads(out.read_bytes())["format"].startswith("shapelog ")
+    assert call("report", str(made), "-f", "terminal", "-o", str(out)).exit_code == 0
+    assert "Health of the trace" in out.read_text(encoding="utf-8")
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(made: Path, tmp_path: Path) -> None:
+    assert "cannot write" in refusal("report", str(made), "--html", str(tmp_path / "nowhere" / "report.html"))
+
+
+def test_page_and_output_are_not_one_file(made: Path, tmp_path: Path) -> None:
+    page = str(tmp_path / "report.html")
+    assert "named by both --html and -o" in refusal("report", str(made), "--html", page, "-o", page)
+
+
+def test_a_page_without_source_has_no_code(made: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert call("report", str(made), "-o", str(page), "--no-source").exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "model(batch)" not in text
+    assert "/srv/app" not in text
+    assert "data-chunk=" not in text
+
+
+def test_the_page_goes_down_a_pipe(made: Path) -> None:
+    assert call("report", str(made), "--format", "html").stdout.startswith("<!doctype html>")
+
+
 # What is read.
 
 

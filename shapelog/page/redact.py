@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 
 from shapelog.model import Trace
 from shapelog.payloads.guards import place_of, split_comment
+from shapelog.wording import clean
 
 # A path that starts at a root: /a/b.py, C:\a\b.py, \\host\share\b.py, file:///a/b.py.
 _PATH = re.compile(r"(?:file://)?(?<![\w./\\<])(?:[A-Za-z]:)?[/\\]{1,2}(?:[^\s/\\'\"`<>|:;,(){}\[\]]+[/\\])+")
 _STACK = re.compile(r"\nUser stack trace:.*|^\s*File \"[^\"]*\", line \d+.*$(?:\n    .*)?", re.S | re.M)
 _SHORTEST = 6
+# What stands behind a place and two spaces is its line of code, whatever it looks like.
+_QUOTED = re.compile(r"(:\d+)  \S.*", re.S)
 # What could as well be a name or a list of names is no line of code.
 _NAMES = re.compile(r"[\w\s.,]*")
 
@@ -33,6 +36,7 @@ class Redaction:
         return found
 
     def _redacted(self, text: str) -> str:
+        text = _QUOTED.sub(r"\1", text)
         for line in self.lines:
             if line in text:
                 text = text.replace(line, "[code]")
@@ -66,7 +70,8 @@ def redaction_of(trace: Trace) -> Redaction:
             lines.update(place.code.strip() for place in map(place_of, comments) if place)
     files.update(frame.file for frame in trace.frames)
     folders = {file[: max(file.rfind("/"), file.rfind("\\")) + 1] for file in files}
-    return Redaction(_longest_first(line for line in lines if not _NAMES.fullmatch(line)), _longest_first(folders))
+    told = {line for line in lines if not _NAMES.fullmatch(line)}
+    return Redaction(_longest_first(told | set(map(clean, told))), _longest_first(folders))
 
 
 def _longest_first(texts: Iterable[str]) -> tuple[str, ...]:

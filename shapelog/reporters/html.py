@@ -39,7 +39,7 @@ _CHUNKS = "<!-- chunks -->"
 # So many compiles are told in full, those of the frames that matter most first; of the others the causes alone are told.
 _FULL = 250
 # Frames behind so many compiles, or so many characters of HTML, are kept compressed.
-_AT_ONCE = 120
+_AT_ONCE = 60
 _INLINE = 800_000
 # Frames that have a page; the others are counted.
 _FRAMES = 1000

@@ -36,6 +36,14 @@
     return unpacked.get(name);
   };
 
+  // Characters that hide or reorder what stands around them, as escapes: in payloads as everywhere else in the page.
+  const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\u{e0000}-\u{e007f}]/gu;
+  const escaped = (character) => {
+    const code = character.codePointAt(0);
+    const [mark, width] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+    return `\\${mark}${code.toString(16).padStart(width, "0")}`;
+  };
+
   // Code of an opened payload in colors; what is long stays plain.
   const PYTHON = /(#[^\n]*)|("""[\s\S]*?"""|'''[\s\S]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\b(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield)\b|\b(\d[\w.]*)/g;
   const JSON_TEXT = /(\b\B)|("(?:[^"\\\n]|\\.)*")|\b(true|false|null)\b|(-?\b\d[\d.eE+-]*)/g;
@@ -87,7 +95,7 @@
     opened.append(cell);
     row.after(opened);
     try {
-      const text = await unpack(button.dataset.chunk);
+      const text = (await unpack(button.dataset.chunk)).replace(UNSAFE, escaped);
       const box = make("div", undefined, "copy payload");
       const pre = make("pre");
       pre.tabIndex = 0;

@@ -10,13 +10,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import make
 import pytest
+from lab import FIXTURES, PACKED, analyzed
 
 import shapelog
 from shapelog.model import Trace
 from shapelog.reporters import Options, html, reporter
-from tests import make
-from tests.lab import FIXTURES, PACKED, analyzed
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
