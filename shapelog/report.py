@@ -1,7 +1,7 @@
 """``analyze(trace)`` → Report: the one thing that reporters know, and its versioned JSON shape."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from shapelog.advice import Advice, advise
@@ -77,6 +77,37 @@ class FrameReport:
         """One row a source and dim, one column a compile; made when asked for."""
         return shape_table(self.frame, self.recompiles, self.comparer)
 
+    @property
+    def varying_shapes(self) -> ShapeTable:
+        """The same without most tensors that never vary, which takes less time."""
+        return shape_table(self.frame, self.recompiles, self.comparer, is_whole=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is only known once nothing more is read from the trace."""
+
+    advice: Advice | None
+    problems: tuple[Problem, ...]
+    accounts: tuple[Account, ...]
+
+
+@dataclass(slots=True)
+class Late:
+    """The advice, and with it the end of the accounts: the one part of a report that others can be shown without."""
+
+    study: Study
+    failed: tuple[Problem, ...]
+    debug: bool
+    known: Settled | None = None
+
+    def settled(self) -> Settled:
+        if self.known is None:
+            trace, failed = self.study.trace, list(self.failed)
+            advice = _advice(self.study, failed, self.debug)
+            self.known = Settled(advice, trace.problems + tuple(failed), trace.accounts)
+        return self.known
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -89,9 +120,20 @@ class Report:
     groups: tuple[Group, ...]
     findings: tuple[Finding, ...]
     tables: tuple[Table, ...]
-    advice: Advice | None
-    problems: tuple[Problem, ...]
-    accounts: tuple[Account, ...]
+    late: Late = field(repr=False, compare=False)
+
+    @property
+    def advice(self) -> Advice | None:
+        """What to mark dynamic, made when it is first asked for; None where that failed, which is one of the problems then."""
+        return self.late.settled().advice
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return self.late.settled().problems
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        return self.late.settled().accounts
 
     @property
     def recompiles(self) -> tuple[Recompile, ...]:
@@ -134,9 +176,7 @@ def analyze(trace: Trace, debug: bool = False) -> Report:
         groups=studied.groups,
         findings=tuple(findings),
         tables=tuple(tables),
-        advice=_advice(studied, failed, debug),
-        problems=trace.problems + tuple(failed),
-        accounts=trace.accounts,
+        late=Late(studied, tuple(failed), debug),
     )
 
 

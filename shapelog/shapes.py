@@ -1,12 +1,12 @@
 """The shape table of a frame: one row a source and dim, one column a compile; and the axes, the rows that vary."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from shapelog.axes import STATE_PROPS, Comparer
 from shapelog.causes import Cause
-from shapelog.model import Compile, Frame, Outcome
+from shapelog.model import Compile, Frame, Input, Outcome
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.guards import DYNAMIC
 from shapelog.payloads.sources import friendly, tensor_part, unwrapped
@@ -51,20 +51,23 @@ class ShapeRow:
 
 @dataclass(frozen=True, slots=True)
 class ShapeTable:
-    """Rows in the order in which the sources first appear; columns are ``compiles``."""
+    """Rows in the order in which the sources first appear; columns are ``compiles``. ``left_out`` counts rows that never vary."""
 
     compiles: tuple[Compile, ...]
     rows: tuple[ShapeRow, ...]
+    left_out: int = 0
 
 
-def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Comparer) -> ShapeTable:
+def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Comparer, is_whole: bool = True) -> ShapeTable:
+    """The table of a frame; where it need not be whole, tensors that are the same in all compiles are counted alone."""
     compiles = tuple(compile for compile in frame.compiles if compile.outcome is not Outcome.LIMIT)
     violated = {(id(item.compile), cause.axis) for item in recompiles for cause in item.causes}
     rows: dict[tuple[str, str], list[ShapeCell]] = {}
     names: dict[str, tuple[str, ...]] = {}
     blank = ShapeCell("", State.ABSENT)
+    same = {} if is_whole else _unchanging(compiles, {cause.source for item in recompiles for cause in item.causes})
     for index, compile in enumerate(compiles):
-        for name, source, cell in _cells(compile, comparer, names):
+        for name, source, cell in _cells(compile, comparer, names, same):
             row = rows.setdefault((name, source), [])
             if len(row) < index:
                 row.extend([blank] * (index - len(row)))
@@ -72,18 +75,42 @@ def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Compa
     return ShapeTable(
         compiles,
         tuple(ShapeRow(name, source, (*cells, *[blank] * (len(compiles) - len(cells)))) for (name, source), cells in rows.items()),
+        sum(same.values()),
     )
 
 
-def _cells(compile: Compile, comparer: Comparer, names: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str, ShapeCell]]:
+def _unchanging(compiles: tuple[Compile, ...], named: set[str]) -> dict[str, int]:
+    """Source → dims of each tensor that looks the same in every compile, was never symbolic, and that no cause is about."""
+    found: dict[str, Input] = {item.source: item for item in compiles[0].inputs} if compiles else {}
+    for compile in compiles:
+        inputs = {item.source: item for item in compile.inputs}
+        tree = compile.guards
+        free = {source for (source, _), value in tree.facts.items() if value == DYNAMIC} if tree else set()
+        free |= _touched(compile)
+        found = {source: item for source, item in found.items() if inputs.get(source) is item and source not in free}
+    return {source: len(item.size) for source, item in found.items() if source not in named}
+
+
+def _touched(compile: Compile) -> set[str]:
+    """The tensors of which a size or stride was symbolic at some time."""
+    sources = [unwrapped(symbol.source) for symbol in compile.symbols if symbol.source]
+    sources += [source for item in compile.specializations for source in item.sources]
+    return {part[0] for source in sources if (part := tensor_part(source))}
+
+
+def _cells(
+    compile: Compile, comparer: Comparer, names: dict[str, tuple[str, ...]], left_out: Container[str]
+) -> Iterator[tuple[str, str, ShapeCell]]:
     """(name, source, cell) of each dim and int; ``names`` holds those of the dims of each tensor that was met before."""
     tree = compile.guards
     guarded = tree.facts if tree else {}
     symbols = {unwrapped(symbol.source): symbol.name for symbol in compile.symbols if symbol.source}
     pinned = {source for item in compile.specializations for source in item.sources}
-    touched = {part[0] for source in (*symbols, *pinned) if (part := tensor_part(source))}
+    touched = _touched(compile)
     for tensor in compile.inputs:
         source = tensor.source
+        if source in left_out:
+            continue
         titles = names.get(source, ())
         if len(titles) < len(tensor.size):
             title = friendly(source)

@@ -7,6 +7,7 @@ from shapelog.model import Compile, Frame, Outcome, Trace
 from shapelog.rules import Verdict
 from shapelog.study import Recompile, Study
 
+_OWNER = re.compile(r"^(?:rank|process)-\d+-")
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]+")
 
 # How the page colors a compile; "first" is one that nothing was held against.
@@ -37,6 +38,16 @@ class Anchors:
     def find(self, compile: Compile) -> str:
         """That of a compile which the trace may not hold; "" if it does not."""
         return self.names.get(id(compile), "")
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """``frame-2`` → ``rank-0-frame-2``: names without their rank lead to the first that has them."""
+        found: dict[str, str] = {}
+        for name in self.names.values():
+            plain = _OWNER.sub("", name)
+            if plain != name:
+                found.setdefault(plain, name)
+        return found
 
     def add(self, thing: Frame | Compile, name: str) -> None:
         """Names that would be the same (other generations, graphs of compiled autograd) are numbered."""

@@ -19,6 +19,8 @@ from shapelog.study import Recompile, remedy
 _CONSTANT_ROWS = 12
 _ROWS = 200
 _VALUES = 40
+# What a compile and a row of a diff take in HTML, in characters.
+_COMPILE, _ROW = 15_000, 500
 # Phases below half a millisecond are not shown.
 _SHORTEST = 0.0005
 
@@ -34,7 +36,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class CompileView:
-    """One compile. Where it is not ``is_full``, its causes are all that is told of it."""
+    """One compile, which can be told in full or with its causes alone."""
 
     compile: Compile
     anchor: str
@@ -48,8 +50,12 @@ class CompileView:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a page tells of a compile beyond its causes: ``story`` of a recompile, ``diff`` of its graph against the nearest entry's."""
+    """What a page tells of a compile beyond its causes: ``story`` of a recompile, ``diff`` of its graph against the nearest entry's.
 
+    Where it is not ``is_full``, the causes are all.
+    """
+
+    is_full: bool
     story: Story | None
     diff: Diff | None
     phases: tuple[Phase, ...]
@@ -101,31 +107,38 @@ class Details:
     told: tuple[Told, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Book:
-    """What the pages of one report share: graphs that were compared are not compared again for another frame that has the same."""
+    """What the pages of one report share. ``left`` is about how many characters of HTML may still be told of compiles.
+
+    Graphs that were compared are not compared again for another frame that has the same.
+    """
 
     report: Report
     anchors: Anchors
+    left: float
     diffs: dict[tuple[int, int], Diff] = field(default_factory=dict)
 
     def details(self, view: FrameView) -> Details:
         """Of a frame, with the story of each compile that is full: guards, graphs and symbols that differ."""
-        rows, constant, columns = _shape_rows(view.report) if view.compiles[0].is_full else ((), 0, ())
+        rows, constant, columns = _shape_rows(view.report) if view.compiles[0].is_full and self.left > 0 else ((), 0, ())
         return Details(
             columns=tuple((compile, self.anchors.compile(compile)) for compile in columns),
             rows=rows,
             constant=constant,
-            told=tuple(self._told(view.frame, item) if item.is_full else _NOTHING for item in view.compiles),
+            told=tuple(self._told(view.frame, item) if item.is_full and self.left > 0 else _NOTHING for item in view.compiles),
         )
 
     def _told(self, frame: Frame, item: CompileView) -> Told:
         compile, recompile = item.compile, item.recompile
         before = recompile.nearest.graph if recompile and recompile.nearest else None
         after = compile.graph if before else None
+        diff = self._diff(before, after) if before and after else None
+        self.left -= _COMPILE + _ROW * len(diff.rows if diff else ())
         return Told(
+            is_full=True,
             story=story_of(self.report.study, frame, compile) if recompile else None,
-            diff=self._diff(before, after) if before and after else None,
+            diff=diff,
             phases=tuple(Phase(name, value, _share(value, compile.seconds)) for name, value in compile.phases if value > _SHORTEST),
         )
 
@@ -137,7 +150,7 @@ class Book:
         return found
 
 
-_NOTHING = Told(None, None, ())
+_NOTHING = Told(False, None, None, ())
 
 
 def frame_views(report: Report, anchors: Anchors, frames: int, full: float) -> tuple[FrameView, ...]:
@@ -211,7 +224,9 @@ def _headline(compile: Compile, recompile: Recompile | None) -> str:
 
 def _shape_rows(item: FrameReport) -> tuple[tuple[ShapeRow, ...], int, tuple[Compile, ...]]:
     """(the rows to show, how many are left out, the columns); constant rows only where they are few."""
-    table = item.shapes
+    table = item.varying_shapes
     varying = [row for row in table.rows if not row.is_constant]
-    rows = list(table.rows) if len(table.rows) - len(varying) <= _CONSTANT_ROWS else varying
-    return tuple(rows[:_ROWS]), len(table.rows) - len(rows[:_ROWS]), table.compiles
+    if len(table.rows) - len(varying) + table.left_out <= _CONSTANT_ROWS:
+        table = item.shapes
+        varying = list(table.rows)
+    return tuple(varying[:_ROWS]), len(table.rows) + table.left_out - len(varying[:_ROWS]), table.compiles

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from shapelog.advising import as_python, as_shell, why_nothing
 from shapelog.errors import DATA_LOSS
+from shapelog.findings import Finding
 from shapelog.model import Compile, Frame
 from shapelog.page.charts import WORDS
 from shapelog.page.frames import CompileView, FrameView
@@ -47,6 +48,7 @@ class Overview:
     recompiles: tuple[tuple[FrameView, CompileView], ...]
     more_recompiles: int
     codes: tuple[Rule, ...]
+    failures: tuple[Finding, ...]
 
 
 def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
@@ -71,12 +73,15 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
         recompiles=tuple(recompiles[:_RECOMPILES]),
         more_recompiles=max(0, len(recompiles) - _RECOMPILES),
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
+        failures=tuple(item for item in report.findings if item.rule.code in ("SL203", "SL403")),
     )
 
 
 def _why(report: Report, shell: str) -> str:
     if report.advice is None:
         return "the advice failed; the health of the trace says why"
+    if not report.recompiles:
+        return "nothing was recompiled, so there is nothing to mark"
     return f"{counted(len(report.advice.entries), 'entry')}: shapelog suggest-dynamic prints them" if shell else why_nothing(report.advice)
 
 
@@ -87,8 +92,11 @@ def _verdict(report: Report) -> tuple[str, str]:
     if not summary.compiles and not summary.failures:
         return "Nothing was compiled in this run.", "The trace holds no compile, so there is nothing to explain."
     failed = f" {counted(summary.failures, 'compile')} failed." if summary.failures else ""
+    if not report.recompiles and summary.failures:
+        tried = counted(summary.compiles + summary.failures, "compile")
+        return f"{summary.failures} of {tried} failed.", f"{spent} went well, and nothing was recompiled."
     if not report.recompiles:
-        return "Nothing was recompiled.", f"{spent}: every frame was compiled once.{failed}"
+        return "Nothing was recompiled.", f"{spent}: every frame was compiled once."
     recompiled = f"{spent}, of them {counted(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}."
     if advice is None or not advice.suggestions:
         why = advice.why_empty if advice else "the advice failed"

@@ -34,13 +34,17 @@ from shapelog.reporters.html_filters import page_environment
 from shapelog.reporters.markup import template_dir
 
 SUFFIX = ".html"
-# Where the chunks go in the template.
-_CHUNKS = "<!-- chunks -->"
+# Where these go in the template.
+_FRAMES_HERE, _CHUNKS_HERE = "<!-- frames -->\n", "<!-- chunks -->\n"
 # So many compiles are told in full, those of the frames that matter most first; of the others the causes alone are told.
-_FULL = 250
-# Frames behind so many compiles, or so many characters of HTML, are kept compressed.
-_AT_ONCE = 60
+_FULL = 150
+# Frames behind so many characters of HTML are kept compressed.
 _INLINE = 800_000
+# Compiles behind so many characters are told in short, of the first frames and of the others.
+_SOONER, _LATER = 3_000_000, 6_000_000
+# Frames behind so many compiles can be told by another process; of fewer frames it is not worth one.
+_FIRST = 36
+_WORTH_A_PROCESS = 20
 # Frames that have a page; the others are counted.
 _FRAMES = 1000
 # How many bytes of packed payloads a page carries, 0 for all that are asked for.
@@ -62,28 +66,25 @@ class _Making:
     records: dict[str, list[Row]]
     texts: list[Item]
 
-    @property
-    def later(self) -> tuple[FrameView, ...]:
-        """The frames that are kept compressed whatever their size."""
-        if self.options.embed == "all":
-            return ()
-        before = accumulate(len(view.compiles) for view in self.views)
-        return tuple(view for view, count in zip(self.views, before, strict=True) if count > _AT_ONCE)[1:]
-
 
 def render(report: Report, options: Options) -> bytes:
     """The page, in UTF-8. Frames that matter most come first; what would make it too large is kept compressed, or left out and said."""
     making = _begun(report, options)
-    later = making.later
-    if options.may_fork and later:
-        aside = Aside(lambda: _rest(making, later, _feeding(making)))
-        articles = _articles(making, later)
-        rest = aside.result
-    else:
-        store = _feeding(making)
-        articles = _articles(making, later)
-        rest = partial(_rest, making, later, store)
-    return _whole(making, articles, rest).encode("utf-8", "replace")
+    first, others = _divided(making.views)
+    later: Callable[[], bytes] = partial(_frames, making, others, "e", 0, _LATER)
+    if options.may_fork and len(others) > _WORTH_A_PROCESS:
+        later = Aside(later).result
+    report.late.settled()  # the pages of frames need no advice, and what they read is not to show in the accounts
+    payloads = _feeding(making)
+    sooner = _frames(making, first, "d", _INLINE, _SOONER)
+    return _whole(making, sooner, later, payloads).encode("utf-8", "replace")
+
+
+def _divided(views: tuple[FrameView, ...]) -> tuple[tuple[FrameView, ...], tuple[FrameView, ...]]:
+    """The frames that this process tells, and those that another one can tell meanwhile."""
+    counts = accumulate(len(view.compiles) for view in views)
+    number = sum(count <= _FIRST for count in counts) or 1
+    return views[:number], views[number:]
 
 
 def _begun(report: Report, options: Options) -> _Making:
@@ -129,79 +130,58 @@ def _feeding(making: _Making) -> Store:
     return store
 
 
-def _articles(making: _Making, later: tuple[FrameView, ...]) -> "_Articles":
-    """The page of each frame, in place as long as there is room, else compressed behind its headline."""
-    packed = making.environment.get_template("report/packed.html.j2")
-    last = {view.anchor: f"e{number}" for number, view in enumerate(later)}
-    book, details, size = Book(making.report, making.anchors), Store(0, prefix="d"), 0
-    texts: list[Markup] = []
-    for view in making.views:
-        chunk = last.get(view.anchor, "")
-        if not chunk:
-            text = _article(making, book, view)
-            size += len(text)
-            if size > _INLINE and making.options.embed != "all":
-                chunk = details.add(view.anchor, partial(text.encode, "utf-8", "replace"))
-        texts.append(Markup(packed.render(view=view, chunk=chunk) if chunk else text))
-    return _Articles(texts, details)
+def _frames(making: _Making, views: tuple[FrameView, ...], prefix: str, inline: int, told: float) -> bytes:
+    """The page of each frame, in place up to ``inline`` characters, else compressed behind its headline; and the chunks, as JSON."""
+    is_all = making.options.embed == "all"
+    article, packed = (making.environment.get_template(f"report/{name}.html.j2") for name in ("frame", "packed"))
+    book, details = Book(making.report, making.anchors, math.inf if is_all else told), Store(0, prefix=prefix)
+    articles: list[str] = []
+    size = 0
+    for view in views:
+        text = article.render(view=view, details=book.details(view))
+        size += len(text)
+        if size > inline and not is_all:
+            text = packed.render(view=view, chunk=details.add(view.anchor, partial(text.encode, "utf-8", "replace")))
+        articles.append(text)
+    return orjson.dumps(["".join(articles), [*details.chunks()]])
 
 
-@dataclass(frozen=True, slots=True)
-class _Articles:
-    """The page of each frame as it stands in the file, and the details of those that are packed."""
-
-    texts: list[Markup]
-    details: Store
-
-
-def _article(making: _Making, book: Book, view: FrameView) -> str:
-    return making.environment.get_template("report/frame.html.j2").render(view=view, details=book.details(view))
-
-
-def _rest(making: _Making, later: tuple[FrameView, ...], store: Store) -> bytes:
-    """The chunks that nothing else waits for: details of the later frames, then payloads, as JSON."""
-    book, details = Book(making.report, making.anchors), Store(0, prefix="e")
-    for view in later:
-        details.add(view.anchor, partial(_article(making, book, view).encode, "utf-8", "replace"))
-    return orjson.dumps([*details.chunks(), *store.chunks()])
-
-
-def _whole(making: _Making, articles: _Articles, rest: Callable[[], bytes]) -> str:
+def _whole(making: _Making, sooner: bytes, later: Callable[[], bytes], payloads: Store) -> str:
+    """All of it around the pages of frames."""
     report, anchors, views = making.report, making.anchors, making.views
     with_code = making.options.with_source
     summary = overview(report, views)
     trie = stack_trie(report, anchors, with_code)
     css, script = "".join(map(_asset, ("report.css", "charts.css"))), _asset("report.js")
-    head, _, foot = (
-        making.environment.get_template("report.html.j2")
-        .render(
-            articles=articles.texts,
-            css=Markup(css),
-            groups=groups_of(report),
-            health=health_of(report),
-            icicle=icicle(trie),
-            index=_index(making, summary),
-            more_frames=max(0, len(report.frames) - len(views)),
-            outside=making.records.get("", ()),
-            overview=summary,
-            policy=_policy(script, css),
-            script=Markup(script),
-            timeline=timeline(report, anchors, with_code),
-            trie=trie,
-            version=__version__,
-            views=views,
-        )
-        .partition(_CHUNKS)
+    text = making.environment.get_template("report.html.j2").render(
+        css=Markup(css),
+        groups=groups_of(report),
+        health=health_of(report),
+        icicle=icicle(trie),
+        index=_index(making, summary),
+        more_frames=max(0, len(report.frames) - len(views)),
+        outside=making.records.get("", ()),
+        overview=summary,
+        policy=_policy(script, css),
+        script=Markup(script),
+        timeline=timeline(report, anchors, with_code),
+        trie=trie,
+        version=__version__,
+        views=views,
     )
-    chunks = (*articles.details.chunks(), *orjson.loads(rest()))
-    return "".join((head, *(f'<script type="text/plain" id="{name}">{text}</script>\n' for name, text in chunks), foot))
+    head, rest = text.split(_FRAMES_HERE)
+    middle, foot = rest.split(_CHUNKS_HERE)
+    (articles, details), (others, more) = orjson.loads(sooner), orjson.loads(later())
+    chunks = [f'<script type="text/plain" id="{name}">{packed}</script>\n' for name, packed in (*details, *more, *payloads.chunks())]
+    return "".join((head, articles, others, middle, *chunks, foot))
 
 
 def _index(making: _Making, summary: Overview) -> dict[str, object]:
     """For the script: what the search finds, and the frame that each compile is told on."""
     redact = making.redact or str
     found = [[where, redact(title), redact(text)] for where, title, text in entries(making.views, summary)]
-    return {"entries": found, "inside": {item.anchor: view.anchor for view in making.views for item in view.compiles}}
+    inside = {item.anchor: view.anchor for view in making.views for item in view.compiles}
+    return {"entries": found, "inside": inside, "aliases": making.anchors.aliases}
 
 
 def _asset(name: str) -> str:

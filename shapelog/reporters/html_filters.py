@@ -1,14 +1,12 @@
 """How values become HTML: what the templates of the page are given to show numbers, places, code and differences with."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup
-from pygments.lexers.python import PythonLexer
-from pygments.token import Comment, Keyword, Name, Number, String
 
 from shapelog.page.diff import Diff, Row, Side
 from shapelog.page.overview import size_of
@@ -23,7 +21,6 @@ from shapelog.wording import clean, counted, harmless, seconds
 _LONGEST = 2000
 # Longer lines are shown without colors.
 _LONGEST_LINE = 600
-_CLASSES = ((Comment, "hc"), (String, "hs"), (Number, "hn"), (Keyword, "hk"), (Name.Builtin, "hb"), (Name.Decorator, "hb"))
 
 
 def page_environment(report: Report, redact: Redaction | None) -> Environment:
@@ -108,11 +105,15 @@ def _told_without_code(text: str) -> str:
     return _shortened(without_stack(text))
 
 
+# The parts of a line, each with its class, "" for none.
+Colors = Callable[[str], Iterable[tuple[str, str]]]
+
+
 @dataclass(slots=True)
 class Coder:
     """Python code with its parts in colors; each line is taken apart once."""
 
-    lexer: PythonLexer = field(default_factory=lambda: PythonLexer(stripnl=False, ensurenl=False))
+    colors: Colors | None = None
     shown: dict[tuple[str, int, int], str] = field(default_factory=dict)
     tokens: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     diffs: dict[int, Markup] = field(default_factory=dict)
@@ -163,14 +164,29 @@ class Coder:
         return found
 
     def _split(self, text: str) -> list[tuple[str, str]]:
+        self.colors = self.colors or _colors()
         merged: list[tuple[str, str]] = []
-        for _, kind, value in self.lexer.get_tokens_unprocessed(text):
-            name = next((name for parent, name in _CLASSES if kind in parent), "")
+        for name, value in self.colors(text):
             if merged and merged[-1][0] == name:
                 merged[-1] = name, merged[-1][1] + value
             else:
                 merged.append((name, value))
         return merged
+
+
+def _colors() -> Colors:
+    """Pygments' Python lexer, which takes a while to be made."""
+    from pygments.lexers.python import PythonLexer
+    from pygments.token import Comment, Keyword, Name, Number, String
+
+    lexer = PythonLexer(stripnl=False, ensurenl=False)
+    classes = ((Comment, "hc"), (String, "hs"), (Number, "hn"), (Keyword, "hk"), (Name.Builtin, "hb"), (Name.Decorator, "hb"))
+
+    def colored(text: str) -> Iterator[tuple[str, str]]:
+        for _, kind, value in lexer.get_tokens_unprocessed(text):
+            yield next((name for parent, name in classes if kind in parent), ""), value
+
+    return colored
 
 
 def _cut(value: str, start: int, end: int) -> list[tuple[str, bool]]:

@@ -1,10 +1,14 @@
 """What everything in HTML is made with: templates that escape every value, and fail on a name that is not there."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
+
+from shapelog import __version__
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -15,6 +19,27 @@ def template_dir() -> Path:
     return bundled if bundled.is_dir() else _PACKAGE.parent / "templates"
 
 
+class Compiled(FileSystemBytecodeCache):
+    """Templates that were compiled before, in the user's own directory of temporary files, where jinja2 keeps them.
+
+    It checks that nobody else can write there. The name tells the version of shapelog, since compiled code depends on the settings below.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(pattern=f"__shapelog_{__version__}_%s.cache")
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):  # a full disk keeps no page from being made
+            super().dump_bytecode(bucket)
+
+
+def _compiled() -> Compiled | None:
+    try:
+        return Compiled()
+    except (OSError, RuntimeError):  # no such directory can be had, or another user made it
+        return None
+
+
 def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
     """``finalize`` is given every value before it is escaped."""
     return Environment(
@@ -23,6 +48,7 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
         undefined=StrictUndefined,
         finalize=finalize,
         auto_reload=False,
+        bytecode_cache=_compiled(),
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -170,6 +170,7 @@
   const route = async (moves) => {
     let name = location.hash.slice(1);
     try { name = decodeURIComponent(name); } catch { /* then it names nothing */ }
+    name = index.aliases[name] || name;
     if (name === "main") return;
     const asked = location.hash;
     const target = (name && await arrived(name)) || $("#overview");

@@ -183,7 +183,7 @@ def test_recompiled_embeds_those_of_frames_that_recompiled_and_all_those_of_othe
 
 
 def test_what_has_no_room_is_kept_compressed_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"_FRAMES": 12, "_AT_ONCE": 8, "_FULL": 10, "_INLINE": 40_000}.items():
+    for name, value in {"_FRAMES": 12, "_FULL": 10, "_INLINE": 20_000, "_FIRST": 6, "_WORTH_A_PROCESS": 3}.items():
         monkeypatch.setattr(html, name, value)
     report = shapelog.analyze(made(*[make.compile(f"{number}/0", name=f"f{number}") for number in range(15)]))
     text = page_of(report)
@@ -194,10 +194,21 @@ def test_what_has_no_room_is_kept_compressed_or_counted(monkeypatch: pytest.Monk
     assert len(kept) == 12
     assert "3 more frames" in found.text
     assert {attrs["data-chunk"][0] for attrs in packed} == {"d", "e"}
+    assert len(packed) < len(kept)
     for attrs in packed:
         inside = Outline(found.chunk(attrs["data-chunk"]))
         assert attrs["id"] in inside.ids
         assert inside.unbalanced == []
+
+
+def test_what_is_not_told_of_a_compile_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "_SOONER", 20_000)
+    assert "explain TRACE" not in outline(DEMO).text
+    text = Outline(page_of(analyzed(DEMO))).text
+    assert "shapelog explain TRACE 1/7" in text
+    for item in analyzed(DEMO).recompiles:
+        assert all(cause.sentence in text for cause in item.causes)
+    assert "explain TRACE" not in Outline(page_of(analyzed(DEMO), embed="all")).text
 
 
 def test_nothing_compiled_and_nothing_recompiled_are_said() -> None:

@@ -1,0 +1,123 @@
+"""A headless Chromium and the pages that it opens. Without Playwright or a browser these tests are skipped."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import shapelog
+from browser import traces
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+# Each page that the tests open: the trace, a fixture or what makes one, and the options.
+PAGES: dict[str, tuple[str | Callable[[], bytes], tuple[str, ...]]] = {
+    "demo": ("real/demo.log.gz", ()),
+    "demo, no payloads": ("real/demo.log.gz", ("--embed", "none")),
+    "demo, for sharing": ("real/demo.log.gz", ("--no-source",)),
+    "breaks": ("lab/graph_break_resume.log.gz", ()),
+    "failures": ("real/2.6/l_failures.log.gz", ()),
+    "limits": ("real/2.6/g_limit.log.gz", ()),
+    "ranks": ("real/2.13/n_dist_collpatched", ()),
+    "healthy": ("lab/no_recompiles.log.gz", ()),
+    "empty": (traces.empty, ()),
+    "damaged": (traces.damaged, ()),
+    "large": (traces.large, ()),
+    "hostile": (traces.hostile, ("--embed", "all")),
+    "hostile, for sharing": (traces.hostile, ("--no-source",)),
+}
+PHONE = {"width": 360, "height": 740}
+# Tells of what a policy refused, also where the console says nothing.
+WATCH = (
+    "addEventListener('securitypolicyviolation', (event) => console.error('refused: ' + event.violatedDirective + ' ' + event.blockedURI));"
+)
+
+Report = Callable[[str], Path]
+Visit = Callable[..., "Page"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator["Browser"]:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no chromium on PATH")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The file of a page in ``PAGES``, which the command makes when it is first asked for."""
+    folder = tmp_path_factory.mktemp("pages")
+    made: dict[str, Path] = {}
+
+    def make(name: str) -> Path:
+        if name not in made:
+            source, options = PAGES[name]
+            if callable(source):
+                trace = folder / traces.FILE
+                trace.write_bytes(source())
+            else:
+                trace = FIXTURES / source
+            made[name] = folder / f"page-{len(made)}.html"
+            # Not in this process, which has the threads and the loop of Playwright: the command may fork.
+            command = [sys.executable, "-m", "shapelog.cli", "report", str(trace), "-o", str(made[name]), *options]
+            where = {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1])}
+            subprocess.run(command, check=True, capture_output=True, env=where)
+        return made[name]
+
+    return make
+
+
+@pytest.fixture
+def visit(chromium: "Browser", report: Report) -> Iterator[Visit]:
+    """Opens a page of ``PAGES`` from disk, each time in a browser without a past.
+
+    Whatever a test does: the browser asks for nothing but the file, and the page neither writes to the console, fails, nor opens a dialog.
+    """
+    contexts: list[BrowserContext] = []
+    requests: list[str] = []
+    noise: list[str] = []
+    expected: list[str] = []
+
+    def go(name: str, anchor: str = "", *, url: str = "", before: str = "", **options: Any) -> "Page":
+        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        context.add_init_script(WATCH + before)
+        page = context.new_page()
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda message: noise.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: noise.append(f"error: {error}"))
+
+        def dismissed(dialog: Any) -> None:
+            noise.append(f"dialog: {dialog.message}")
+            dialog.dismiss()
+
+        page.on("dialog", dismissed)
+        address = url or report(name).as_uri()
+        expected.append(address)
+        page.goto(address + (f"#{anchor}" if anchor else ""))
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert noise == []
+    assert {address.partition("#")[0] for address in requests} == set(expected)

@@ -1,0 +1,120 @@
+"""Traces that are made for the page: a hostile one, one that is larger than a page, a damaged and an empty one."""
+
+import make
+from lab import Recording, checked, graph, manager, tensor, tree, value
+
+# What would run, load, lead away or hide if a page took it for more than text. Each names what it came in.
+ELEMENT = "<img src=x onerror=window.__owned='{0}'><b id=owned>{0}</b>"
+SCRIPT = "</script></style></title></textarea><script>window.__owned='{0}'</script>"
+COMMENT = "--><!-- <svg onload=window.__owned='{0}'>"
+ATTRIBUTE = "\"' autofocus tabindex=0 onfocus=window.__owned='{0}' onmouseover=window.__owned='{0}' x=\"'"
+LINK = "javascript:window.__owned='{0}'"
+TEMPLATE = "{{{{ 7 * 191 }}}} {{% raw %}} ${{7*191}}"
+CONTROL = "\x1b]0;owned\x07\x9b2J\x00\x08\u202egnp.exe\u2066\u200b\ufeff\U000e0041"
+# What the page shows of CONTROL.
+SHOWN = r"\x1b]0;owned\x07\x9b2J\x00\x08\u202egnp.exe\u2066\u200b\ufeff\U000e0041"
+# A line of code that could as well be any other text.
+WORDS = "return owned_by_us"
+TABS = f"if\t{WORDS} ==\t1:"
+FOLDER = "/home/somebody/secret/"
+# The name of the file.
+FILE = "trace<img src=x onerror=window.__owned='file'>\u202e.log"
+
+
+def evil(place: str) -> str:
+    """All of it on one line."""
+    return " ".join((ELEMENT, SCRIPT, COMMENT, ATTRIBUTE, LINK, TEMPLATE)).format(place) + CONTROL
+
+
+def name(place: str) -> str:
+    """So much of it as the page shows in a line."""
+    return ELEMENT.format(place) + CONTROL
+
+
+def hostile() -> bytes:
+    """Two frames whose names, files, code, sources, reasons, guards, graphs, metrics and payloads are markup."""
+    made = Recording()
+    for number, text in enumerate((f"{FOLDER}{evil('folder')}/{name('module')}.py", LINK.format("file")), start=1):
+        made.record("str", [text, number])
+    made.record(evil("kind"), {evil("field"): evil("value")}, "0/0")
+    source = f"L['x'].d[{evil('key')!r}]"
+    for number, size in enumerate(((10, 8), (12, 8))):
+        label = f"0/{number}"
+        if number:
+            made.artifact(label, "recompile_reasons", f"0/0: {source} size mismatch at index 0. expected 10, actual 12  # {evil('reason')}")
+        _told(made, label)
+        made.compile(
+            label,
+            tensor(source, size, dtype=f"torch.{name('dtype')}", device=f"device(type={name('device')!r})"),
+            guards=tree(
+                checked(source, size),
+                value(f"L['self'].{name('attribute')}", f"{evil('constant')}{number}", "str"),
+                manager(
+                    f"G[{name('global')!r}]",
+                    f"ID_MATCH: ___check_obj_id({name('id')}{number})",
+                    comment=f"# {evil('comment')}  # a.py:6 in f",
+                ),
+                shapes=(f"2 <= {source}.size()[0]  # {evil('shape')}",),
+            ),
+            code=graph()
+            + f"        # File: {FOLDER}model.py:13 in {name('function')}, code: {evil('code')}\n        y = {evil('graph')} {number}\n",
+            symbols=((name("symbol"), name("hint"), f"{source}.size()[0]"),),
+            specializations=tuple(
+                {
+                    "symbol": name("pinned"),
+                    "sources": [source],
+                    "value": f"{name('value')}{line}",
+                    "reason": evil("why"),
+                    "user_stack": stack,
+                }
+                for line, stack in enumerate((_stack(), _stack(WORDS), _stack(TABS)))
+            ),
+            is_started=False,
+            name=f"forward{name('function')}",
+            co_filename=f"{FOLDER}{name('file')}.py",
+            restart_reasons=[evil("restart"), f"traced again from here: {TABS}"],
+        )
+    _told(made, "1/0")
+    made.artifact(
+        "1/0",
+        "dynamo_graph_break_reason",
+        f"Graph break in user code at {FOLDER}{name('at')}.py:6\nReason: {evil('break')}\nUser code traceback:\n",
+    )
+    made.artifact("1/0", "dynamo_error", f'Traceback:\n  File "{FOLDER}{name("at")}.py", line 3, in f\n    {evil("line")}\n')
+    made.artifact("1/0", evil("artifact"), f"{evil('payload')}\n" * 3)
+    made.compile(
+        "1/0", tensor(), guards="", is_started=False, name=LINK.format("name"), fail_type=name("type"), fail_reason=evil("failure")
+    )
+    return "\n".join([*made.lines, ""]).encode()
+
+
+def _stack(code: str = "") -> list[dict[str, object]]:
+    return [
+        {"line": 30, "name": name("caller"), "filename": 2, "loc": evil("call")},
+        {"line": 12, "name": name("function"), "filename": 1, "loc": code or evil("loc")},
+    ]
+
+
+def _told(made: Recording, label: str) -> None:
+    made.record("dynamo_start", {"stack": _stack()}, label)
+
+
+def large(frames: int = 64, compiles: int = 5) -> bytes:
+    """So much that later frames are kept compressed. Each frame is compiled for several sizes."""
+    parts = []
+    for frame in range(frames):
+        for number in range(compiles):
+            why = [make.mismatch(f"{frame}/{before}", 8 + before, 8 + number) for before in reversed(range(number))]
+            parts.append(make.compile(f"{frame}/{number}", (8 + number, 16), why, name=f"forward_{frame}"))
+    return make.run(*parts)
+
+
+def empty() -> bytes:
+    return make.run()
+
+
+def damaged() -> bytes:
+    """A line that is no record, a payload that is cut off, a checksum that does not fit."""
+    return (
+        make.small_run() + b"this is no record\n" + make.compile("1/0").replace(b"l_x_ + l_x_", b"l_x_ - l_x_") + make.compile("2/0")[:-400]
+    )
