@@ -43,7 +43,7 @@ _INLINE = 800_000
 # Compiles behind so many characters are told in short, of the first frames and of the others.
 _SOONER, _LATER = 3_000_000, 6_000_000
 # Frames behind so many compiles can be told by another process; of fewer frames it is not worth one.
-_FIRST = 36
+_FIRST = 24
 _WORTH_A_PROCESS = 20
 # Frames that have a page; the others are counted.
 _FRAMES = 1000

@@ -22,20 +22,20 @@ def template_dir() -> Path:
 class Compiled(FileSystemBytecodeCache):
     """Templates that were compiled before, in the user's own directory of temporary files, where jinja2 keeps them.
 
-    It checks that nobody else can write there. The name tells the version of shapelog, since compiled code depends on the settings below.
+    It checks that nobody else can write there. Compiled code depends on the settings below, so the names tell which ones it was made with.
     """
 
-    def __init__(self) -> None:
-        super().__init__(pattern=f"__shapelog_{__version__}_%s.cache")
+    def __init__(self, is_finalized: bool) -> None:
+        super().__init__(pattern=f"__shapelog_{__version__}_escaped{'_finalized' if is_finalized else ''}_%s.cache")
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         with suppress(OSError):  # a full disk keeps no page from being made
             super().dump_bytecode(bucket)
 
 
-def _compiled() -> Compiled | None:
+def _compiled(is_finalized: bool) -> Compiled | None:
     try:
-        return Compiled()
+        return Compiled(is_finalized)
     except (OSError, RuntimeError):  # no such directory can be had, or another user made it
         return None
 
@@ -48,7 +48,7 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
         undefined=StrictUndefined,
         finalize=finalize,
         auto_reload=False,
-        bytecode_cache=_compiled(),
+        bytecode_cache=_compiled(finalize is not None),
         trim_blocks=True,
         lstrip_blocks=True,
     )
