@@ -16,7 +16,7 @@ from shapelog.wording import counted, seconds
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _LONGEST = 20_000
 _LIMITS = 6
-_RECOMPILES = 400
+_RECOMPILES = 200
 
 
 @dataclass(frozen=True, slots=True)

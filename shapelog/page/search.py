@@ -1,6 +1,7 @@
 """What the search field of the page finds."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from shapelog.page.frames import FrameView
 from shapelog.page.overview import Overview
@@ -21,9 +22,9 @@ def entries(views: tuple[FrameView, ...], summary: Overview) -> Iterator[tuple[s
         yield view.anchor, _cut(frame.title), _cut(" · ".join(part for part in (f"frame {frame.label}", view.owner, place) if part))
         for axis in view.axes:
             yield view.anchor, _cut(axis.name), _cut(f"{axis.codes} in {frame.title}: {' '.join(axis.values)}")
-    for view, item in summary.recompiles[:_RECOMPILES]:
-        codes = " ".join(item.recompile.codes) if item.recompile else ""
-        yield item.anchor, item.compile.label, _cut(f"{codes} {view.frame.title}: {item.headline}")
+    found = ((view, item, item.recompile) for view in views for item in view.compiles if item.recompile)
+    for view, item, recompile in islice(found, _RECOMPILES):
+        yield item.anchor, item.compile.label, _cut(f"{' '.join(recompile.codes)} {view.frame.title}: {item.headline}")
 
 
 def _cut(text: str) -> str:

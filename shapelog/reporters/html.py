@@ -48,7 +48,7 @@ _WORTH_A_PROCESS = 20
 # Frames that have a page; the others are counted.
 _FRAMES = 1000
 # How many bytes of packed payloads a page carries, 0 for all that are asked for.
-_BUDGETS = {"none": 0, "fit": 1_300_000, "recompiled": 0, "all": 0}
+_BUDGETS = {"none": 0, "fit": 1_000_000, "recompiled": 0, "all": 0}
 # Rows of a table.
 _LIMIT = 60
 
