@@ -61,8 +61,8 @@ def page_options(command: _F) -> _F:
             "--embed",
             type=click.Choice(["none", "fit", "recompiled", "all"]),
             default="fit",
-            help="Which payloads (graphs, guards, generated code) the HTML page carries: none; what fits into a few MB, of frames that "
-            "recompiled first; all of those frames; or all.  [default: fit]",
+            help="Which payloads (graphs, guards, generated code) the HTML page carries: none; what fits into 1.3 MB when packed, those of "
+            "frames that recompiled first; all of those frames; or all.  [default: fit]",
         ),
         click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report as one HTML page, too."),
     ):

@@ -87,6 +87,20 @@ def test_the_output_and_the_exit_code_are_those_of_the_command(python: Process, 
     assert "SL101 size-varies" in report
 
 
+def test_the_page_of_a_run_is_written_beside_its_report(python: Process, trace: str, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = python(MAIN, "run", "--html", str(page), "--", *scribe(NAME.format("aaaaaaaa"), trace))
+    assert done.returncode == 0
+    assert "SL101 size-varies" in done.stderr.decode()
+    assert "SL101" in page.read_text(encoding="utf-8")
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_command_runs(python: Process, tmp_path: Path) -> None:
+    done = python(MAIN, "run", "--html", str(tmp_path / "nowhere" / "report.html"), "--", sys.executable, "-c", "print('ran')")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"cannot write" in done.stderr
+
+
 def test_standard_input_reaches_the_command(python: Process) -> None:
     done = python(MAIN, "run", sys.executable, "-c", "import sys; print(sys.stdin.read()[::-1])", stdin=b"desserts")
     assert done.stdout.split() == [b"stressed"]

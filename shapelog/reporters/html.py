@@ -47,8 +47,10 @@ _FIRST = 24
 _WORTH_A_PROCESS = 20
 # Frames that have a page; the others are counted.
 _FRAMES = 1000
-# How many bytes of packed payloads a page carries, 0 for all that are asked for.
-_BUDGETS = {"none": 0, "fit": 1_000_000, "recompiled": 0, "all": 0}
+# What to embed, where that is told however large the page becomes.
+_WITHOUT_LIMIT = ("recompiled", "all")
+# So many bytes of packed payloads a page carries else.
+_PAYLOADS = 1_300_000
 # Rows of a table.
 _LIMIT = 60
 
@@ -90,7 +92,7 @@ def _divided(views: tuple[FrameView, ...]) -> tuple[tuple[FrameView, ...], tuple
 def _begun(report: Report, options: Options) -> _Making:
     anchors = anchors_of(report.trace)
     redact = None if options.with_source else redaction_of(report.trace)
-    views = frame_views(report, anchors, _FRAMES, math.inf if options.embed == "all" else _FULL)
+    views = frame_views(report, anchors, _FRAMES, math.inf if options.embed in _WITHOUT_LIMIT else _FULL)
     records, texts = _records(report, options, views)
     environment = page_environment(report, redact)
     environment.globals.update(
@@ -124,7 +126,7 @@ def _records(report: Report, options: Options, views: tuple[FrameView, ...]) -> 
 
 
 def _feeding(making: _Making) -> Store:
-    store = Store(_BUDGETS[making.options.embed], prefix="z")
+    store = Store(0 if making.options.embed in _WITHOUT_LIMIT else _PAYLOADS, prefix="z")
     for item in making.texts:
         store.add(item.key, item.make)
     return store
@@ -132,15 +134,15 @@ def _feeding(making: _Making) -> Store:
 
 def _frames(making: _Making, views: tuple[FrameView, ...], prefix: str, inline: int, told: float) -> bytes:
     """The page of each frame, in place up to ``inline`` characters, else compressed behind its headline; and the chunks, as JSON."""
-    is_all = making.options.embed == "all"
+    told = math.inf if making.options.embed in _WITHOUT_LIMIT else told
     article, packed = (making.environment.get_template(f"report/{name}.html.j2") for name in ("frame", "packed"))
-    book, details = Book(making.report, making.anchors, math.inf if is_all else told), Store(0, prefix=prefix)
+    book, details = Book(making.report, making.anchors, told), Store(0, prefix=prefix)
     articles: list[str] = []
     size = 0
     for view in views:
         text = article.render(view=view, details=book.details(view))
         size += len(text)
-        if size > inline and not is_all:
+        if size > inline:
             text = packed.render(view=view, chunk=details.add(view.anchor, partial(text.encode, "utf-8", "replace")))
         articles.append(text)
     return orjson.dumps(["".join(articles), [*details.chunks()]])

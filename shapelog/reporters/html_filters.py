@@ -20,8 +20,10 @@ from shapelog.rules import Rule, remedy_for
 from shapelog.wording import clean, counted, harmless, seconds
 
 _LONGEST = 2000
-# Longer lines are shown without colors.
-_LONGEST_LINE = 600
+# Longer ones are names and texts that nobody reads, or meant to fill the page.
+_LONGEST_VALUE = 30_000
+# Longer lines are shown without colors, and those beyond the second length without their end.
+_LONGEST_LINE, _LONGEST_SHOWN = 600, 4000
 
 
 def page_environment(report: Report, redact: Redaction | None) -> Environment:
@@ -55,6 +57,8 @@ def _shown(redact: Redaction | None) -> Callable[[Any], Any]:
     def shown(value: Any) -> Any:
         if not isinstance(value, str) or isinstance(value, Markup):
             return value
+        if len(value) > _LONGEST_VALUE:
+            value = _shortened(value, _LONGEST_VALUE)
         if redact is not None:
             value = redact(value)
         return value if value.isprintable() else harmless(value)
@@ -141,6 +145,8 @@ class Coder:
 
     def _marked(self, text: str, start: int, end: int) -> str:
         """The line as HTML, with ``text[start:end]`` marked as what changed."""
+        if len(text) > _LONGEST_SHOWN:
+            text = f"{text[:_LONGEST_SHOWN]}… {len(text) - _LONGEST_SHOWN} characters left out"
         key = text, start, end
         found = self.shown.get(key)
         if found is None:

@@ -283,6 +283,24 @@ def test_the_page_of_the_demo_without_source_still_says_what_to_do() -> None:
     assert "logsumexp" not in text
 
 
+def test_names_and_lines_without_end_do_not_fill_the_page() -> None:
+    name = "x" * 500_000
+    long = make.graph((8, 16), id="0/0").replace(b"l_x_ + l_x_", b"l_x_ + " + name.encode())
+    other = make.graph((8, 16), id="0/1").replace(b"l_x_ + l_x_", b"l_x_ - " + name.encode())
+    parts = [
+        make.start(name, id="0/0"),
+        make.tensor("L['x']", (8, 16), id="0/0"),
+        long,
+        make.guards((8, 16), id="0/0"),
+        make.metrics("0/0"),
+    ]
+    parts += [make.reasons(make.mismatch("0/0", 8, 9), id="0/1"), make.start(name, id="0/1"), make.tensor("L['x']", (9, 16), 1, id="0/1")]
+    parts += [other, make.guards((9, 16), id="0/1"), make.metrics("0/1", co_name=name)]
+    text = page_of(shapelog.analyze(made(*parts)), embed="none")
+    assert "characters left out" in text
+    assert len(text) < 1_500_000
+
+
 def test_ranks_have_names_of_their_own() -> None:
     files = sorted(path for path in FIXTURES.rglob("*rank_*.log.gz"))
     assert files
