@@ -7,6 +7,8 @@ from typing import BinaryIO
 
 import orjson
 
+from shapelog.aside import forked
+
 # Start and stop of a record; then, if it looks well-formed and its kind is wanted, where its JSON begins and ends, the number of its
 # label and its process. For a record that has to be looked at more closely the last four are -1. For a listing there are also places
 # of records that are only counted, with the numbers behind those of the wanted ones.
@@ -24,28 +26,7 @@ class Ahead:
 
     def __init__(self, find: Callable[[Tallies], Iterator[Place]]) -> None:
         self.find = find
-        self.pipe: BinaryIO | None = None
-        self.child = 0
-        if not hasattr(os, "fork"):
-            return
-        receive, send = os.pipe()
-        try:
-            self.child = os.fork()
-        except OSError:
-            os.close(receive)
-            os.close(send)
-            return
-        if self.child == 0:
-            status = 1
-            try:
-                os.close(receive)
-                with os.fdopen(send, "wb", 1 << 16) as pipe:
-                    self._send(pipe)
-                status = 0
-            finally:
-                os._exit(status)
-        os.close(send)
-        self.pipe = os.fdopen(receive, "rb", 1 << 16)
+        self.pipe, self.child = forked(self._send)
 
     def _send(self, pipe: BinaryIO) -> None:
         tallies: Tallies = {}

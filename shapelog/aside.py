@@ -5,37 +5,43 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 
-class Aside:
-    """A forked child that makes some bytes. Where none can be made, or it dies, they are made here once they are asked for.
+def forked(write: Callable[[BinaryIO], None]) -> tuple[BinaryIO | None, int]:
+    """What a forked child writes, and its process id; (None, 0) where none can be made. A child that fails ends the stream early.
 
     Only for programs without threads, of which a fork takes none along.
     """
+    if not hasattr(os, "fork"):
+        return None, 0
+    receive, send = os.pipe()
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(receive)
+        os.close(send)
+        return None, 0
+    if child == 0:
+        status = 1
+        try:
+            os.close(receive)
+            with os.fdopen(send, "wb", 1 << 16) as pipe:
+                write(pipe)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(send)
+    return os.fdopen(receive, "rb", 1 << 16), child
+
+
+class Aside:
+    """A forked child that makes some bytes. Where none can be made, or it dies, they are made here once they are asked for."""
 
     def __init__(self, work: Callable[[], bytes]) -> None:
         self.work = work
-        self.pipe: BinaryIO | None = None
-        self.child = 0
-        if not hasattr(os, "fork"):
-            return
-        receive, send = os.pipe()
-        try:
-            self.child = os.fork()
-        except OSError:
-            os.close(receive)
-            os.close(send)
-            return
-        if self.child == 0:
-            status = 1
-            try:
-                os.close(receive)
-                with os.fdopen(send, "wb") as pipe:
-                    made = work()
-                    pipe.write(len(made).to_bytes(8, "little") + made)
-                status = 0
-            finally:
-                os._exit(status)
-        os.close(send)
-        self.pipe = os.fdopen(receive, "rb")
+        self.pipe, self.child = forked(self._write)
+
+    def _write(self, pipe: BinaryIO) -> None:
+        made = self.work()
+        pipe.write(len(made).to_bytes(8, "little") + made)
 
     def result(self) -> bytes:
         """What the work gives; raises what it raises."""

@@ -53,6 +53,8 @@ def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: A
     """
     from shapelog.errors import ShapelogError
 
+    made: list[tuple[Report, Options]] = []
+
     def make() -> tuple[bytes, bool]:
         if shared["format_name"] == "html" and shared["output"] is None and sys.stdout.isatty():
             raise ShapelogError("the HTML page is for a file: shapelog report TRACE -o report.html")
@@ -66,10 +68,10 @@ def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: A
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in analyzed.frames[:8])
             raise ShapelogError(f"{trace}: no frame {frame!r}; there are: {names or 'none'}")
         options = chosen(shared, frame=frame, limit=0 if verbose else limit, verbose=verbose)
-        page_of(analyzed, options, shared)
+        made.append((analyzed, options))
         return reporter(shared["format_name"]).render(analyzed, options), analyzed.has_problems
 
-    finish(make, shared)
+    finish(make, shared, lambda: page_of(*made[0], shared))
 
 
 @cli.command()
@@ -253,7 +255,10 @@ def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bo
     if done.has_trace:
         say(f"the trace is kept in {where}; to see the report again: shapelog report {where}")
         options = chosen(shared, sys.stderr, limit=0 if verbose else limit, verbose=verbose)
-        status = status_of(lambda: _reported(done.selection(), options, shared), shared, sys.stderr)
+        made: list[Report] = []
+        status = status_of(
+            lambda: _reported(done.selection(), options, shared, made), shared, sys.stderr, lambda: page_of(made[0], options, shared)
+        )
     else:
         if is_temporary:
             _drop(where)
@@ -318,12 +323,12 @@ def _analyzed(selection: "Selection", shared: dict[str, Any]) -> "Report":
     return analyze(loaded, shared["debug"])
 
 
-def _reported(selection: "Selection", options: Options, shared: dict[str, Any]) -> tuple[bytes, bool]:
-    """The report on some files, and whether the trace has problems."""
+def _reported(selection: "Selection", options: Options, shared: dict[str, Any], made: "list[Report]") -> tuple[bytes, bool]:
+    """The report on some files, which is put into ``made`` too, and whether the trace has problems."""
     from shapelog.reporters import reporter
 
     analyzed = _analyzed(selection, shared)
-    page_of(analyzed, options, shared)
+    made.append(analyzed)
     return reporter(shared["format_name"]).render(analyzed, options), analyzed.has_problems
 
 

@@ -121,20 +121,26 @@ def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     return trace
 
 
-def finish(make: Callable[[], tuple[bytes, bool]], shared: dict[str, Any]) -> None:
-    """Make the output, write it, and end with 2 on bad input or, under --strict, on problems."""
-    status = status_of(make, shared, sys.stdout)
+Make = Callable[[], tuple[bytes, bool]]
+"""Makes the output, and tells whether the trace has problems."""
+
+
+def finish(make: Make, shared: dict[str, Any], then: Callable[[], None] | None = None) -> None:
+    """Make the output, write it, and end with 2 on bad input or, under --strict, on problems; ``then`` comes after the writing."""
+    status = status_of(make, shared, sys.stdout, then)
     if status:
         sys.exit(status)
 
 
-def status_of(make: Callable[[], tuple[bytes, bool]], shared: dict[str, Any], to: TextIO) -> int:
-    """Make the output and write it to -o, or ``to`` without; 2 on bad input or, under --strict, on problems, else 0."""
+def status_of(make: Make, shared: dict[str, Any], to: TextIO, then: Callable[[], None] | None = None) -> int:
+    """Make the output and write it to -o, or ``to`` without, then the rest; 2 on bad input or, under --strict, on problems, else 0."""
     from shapelog.errors import ShapelogError
 
     try:
         rendered, has_problems = make()
         _write(rendered, shared["output"], to)
+        if then is not None:
+            then()
     except ShapelogError as error:
         if shared["debug"]:
             raise

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 import shapelog
 from shapelog.cli import cli
+from shapelog.errors import ShapelogError
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -84,6 +85,16 @@ def test_the_suffix_of_the_output_asks_for_json_where_the_command_has_it(made: P
 
 def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(made: Path, tmp_path: Path) -> None:
     assert "cannot write" in refusal("report", str(made), "--html", str(tmp_path / "nowhere" / "report.html"))
+
+
+def test_the_report_is_shown_though_the_page_cannot_be_written(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> bytes:
+        raise ShapelogError("report.html: cannot write: No space left on device")
+
+    monkeypatch.setattr("shapelog.reporters.html.render", refuse)
+    done = call("report", str(made), "--html", str(tmp_path / "report.html"))
+    assert (done.exit_code, done.stderr) == (2, "shapelog: report.html: cannot write: No space left on device\n")
+    assert "2 compiles" in done.stdout
 
 
 def test_page_and_output_are_not_one_file(made: Path, tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
     limits = [(view.frame, view.report.limit) for view in views if view.report.limit]
     recompiles = [(view, item) for view in views for item in view.compiles if item.recompile]
     shell = as_shell(report.advice) if report.advice else ""
+    python = as_python(report.advice) if report.advice else ""
     codes = {code for item in report.recompiles for code in item.codes}
     title, lead = _verdict(report)
     return Overview(
@@ -68,7 +69,7 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
         more_limits=max(0, len(limits) - _LIMITS),
         data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
         shell=shell if shell.isprintable() and len(shell) <= _LONGEST else "",
-        python=as_python(report.advice) if report.advice else "",
+        python=python if len(python) <= _LONGEST else "",
         why=_why(report, shell),
         recompiles=tuple(recompiles[:_RECOMPILES]),
         more_recompiles=max(0, len(recompiles) - _RECOMPILES),
@@ -82,7 +83,11 @@ def _why(report: Report, shell: str) -> str:
         return "the advice failed; the health of the trace says why"
     if not report.recompiles:
         return "nothing was recompiled, so there is nothing to mark"
-    return f"{counted(len(report.advice.entries), 'entry')}: shapelog suggest-dynamic prints them" if shell else why_nothing(report.advice)
+    if shell:
+        return f"{counted(len(report.advice.entries), 'entry')}: shapelog suggest-dynamic prints them"
+    if report.advice.suggestions:
+        return f"torch {report.advice.version} reads no list of dynamic sources (2.8 and later do); these lines mark the tensors"
+    return why_nothing(report.advice)
 
 
 def _verdict(report: Report) -> tuple[str, str]:

@@ -154,6 +154,14 @@ def test_the_verdict_and_the_line_to_set_come_first() -> None:
     assert text.index("export TORCH_COMPILE_DYNAMIC_SOURCES=") < text.index("Frames by what could be saved")
 
 
+def test_where_torch_reads_no_list_the_lines_for_the_program_stand_for_it() -> None:
+    text = outline("real/2.4/a_auto.log.gz").text
+    assert "Put this into the program and run again" in text
+    assert "reads no list of dynamic sources (2.8 and later do); these lines mark the tensors." in text
+    assert "torch._dynamo.mark_dynamic(x, 0)" in text
+    assert "export TORCH_COMPILE_DYNAMIC_SOURCES" not in text
+
+
 def test_every_recompile_is_told_with_its_causes() -> None:
     text = outline(DEMO).text
     for item in analyzed(DEMO).recompiles:
