@@ -8,6 +8,8 @@ from shapelog.caveats import Seen
 from shapelog.model import Frame
 from shapelog.opinions import Opinion
 from shapelog.remains import Remaining
+from shapelog.replay import Cost
+from shapelog.wording import counted, seconds
 
 # 1: first shape.
 FORMAT_VERSION = 1
@@ -72,6 +74,12 @@ def why_nothing(advice: Advice) -> str:
     if advice.suggestions:
         return f"torch {advice.version} reads no list of dynamic sources (2.8 and later do); --format python gives the mark_dynamic lines"
     return advice.why_empty
+
+
+def cost_of(cost: Cost) -> str:
+    """``2 compiles and 1 limit hit in 1.4 s``."""
+    hits = f" and {counted(cost.limit_hits, 'limit hit')}" if cost.limit_hits else ""
+    return f"{counted(cost.compiles, 'compile')}{hits} in {seconds(cost.seconds)}"
 
 
 def advice_data(advice: Advice) -> dict[str, Any]:

@@ -24,6 +24,11 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def base(file: str) -> str:
+    """The last part of a path, of either kind: ``demo.py`` of ``/srv/demo.py``."""
+    return file[max(file.rfind("/"), file.rfind("\\")) + 1 :]
+
+
 def seconds(value: float) -> str:
     """Times to two or three figures: ``0.02 s``, ``1.4 s``, ``125 s``."""
     if value >= 100:

@@ -1,6 +1,7 @@
 """What the charts have in common: the words for each kind of compile, and numbers and texts as they stand in SVG."""
 
 from shapelog.rules import Verdict
+from shapelog.wording import base
 
 # How each kind of compile is told, in the order of the legend.
 WORDS = {
@@ -28,6 +29,5 @@ def clipped(text: str, longest: int) -> str:
 
 def place(file: str, line: int) -> str:
     """``model.py:12``; "" where the trace does not tell."""
-    base = file[max(file.rfind("/"), file.rfind("\\")) + 1 :]
-    shown = clipped(base, _LONGEST_FILE)
-    return f"{shown}:{line}" if base and line else shown
+    shown = clipped(base(file), _LONGEST_FILE)
+    return f"{shown}:{line}" if shown and line else shown

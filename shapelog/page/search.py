@@ -5,7 +5,7 @@ from itertools import islice
 
 from shapelog.page.frames import FrameView
 from shapelog.page.overview import Overview
-from shapelog.wording import clean
+from shapelog.wording import base, clean
 
 # Longer texts make the index heavy and no result clearer.
 _LONGEST = 160
@@ -18,7 +18,7 @@ def entries(views: tuple[FrameView, ...], summary: Overview) -> Iterator[tuple[s
         yield f"rule {rule.code}", f"{rule.code} {rule.name}", _cut(rule.remedy)
     for view in views:
         frame = view.frame
-        place = f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}" if frame.file else ""
+        place = f"{base(frame.file)}:{frame.line}" if frame.file else ""
         yield view.anchor, _cut(frame.title), _cut(" · ".join(part for part in (f"frame {frame.label}", view.owner, place) if part))
         for axis in view.axes:
             yield view.anchor, _cut(axis.name), _cut(f"{axis.codes} in {frame.title}: {' '.join(axis.values)}")

@@ -1,10 +1,9 @@
 """The first lines of the advice, as the report and the advice itself show them in a terminal."""
 
 from shapelog.advice import Advice
-from shapelog.advising import as_shell, why_nothing
-from shapelog.replay import Cost
+from shapelog.advising import as_shell, cost_of, why_nothing
 from shapelog.reporters.drawing import Page
-from shapelog.wording import counted, seconds
+from shapelog.wording import counted
 
 # A longer line is not put on the screen: --format shell prints it.
 _LONGEST = 2000
@@ -23,12 +22,6 @@ def headline(page: Page, advice: Advice, indent: int = 0) -> None:
         " (predicted)",
         indent=indent,
     )
-
-
-def cost_of(cost: Cost) -> str:
-    """``2 compiles and 1 limit hit in 1.4 s``."""
-    hits = f" and {counted(cost.limit_hits, 'limit hit')}" if cost.limit_hits else ""
-    return f"{counted(cost.compiles, 'compile')}{hits} in {seconds(cost.seconds)}"
 
 
 def what_to_set(page: Page, advice: Advice, indent: int = 2) -> None:

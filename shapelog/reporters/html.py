@@ -14,12 +14,12 @@ from markupsafe import Markup
 
 from shapelog import __version__
 from shapelog.aside import Aside
+from shapelog.health import health_of
 from shapelog.listing import listing
 from shapelog.page.anchors import KINDS, Anchors, anchors_of
 from shapelog.page.charts import WORDS
 from shapelog.page.frames import Book, FrameView, frame_views
 from shapelog.page.groups import groups_of
-from shapelog.page.health import health_of
 from shapelog.page.icicle import icicle
 from shapelog.page.overview import Overview, overview
 from shapelog.page.records import Item, Row, arranged, items_of
@@ -32,6 +32,7 @@ from shapelog.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html_filters import page_environment
 from shapelog.reporters.markup import template_dir
+from shapelog.rules import RULES
 
 SUFFIX = ".html"
 # Where these go in the template.
@@ -103,6 +104,7 @@ def _begun(report: Report, options: Options) -> _Making:
         marks={"static": "", "dynamic": "~", "specialized": "!"},
         records=records,
         report=report,
+        rules=RULES,
         with_source=options.with_source,
         words=WORDS,
     )

@@ -9,15 +9,15 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
+from shapelog.advising import cost_of
 from shapelog.page.diff import Diff, Row, Side
 from shapelog.page.overview import size_of
 from shapelog.page.redact import Redaction, without_stack
 from shapelog.payloads.sources import friendly, is_library
-from shapelog.replay import Cost
 from shapelog.report import Report
 from shapelog.reporters.markup import environment
-from shapelog.rules import Rule, remedy_for
-from shapelog.wording import clean, counted, harmless, seconds
+from shapelog.rules import Rule, problem_rule, remedy_for
+from shapelog.wording import base, clean, counted, harmless, seconds
 
 _LONGEST = 2000
 # Longer ones are names and texts that nobody reads, or meant to fill the page.
@@ -32,15 +32,16 @@ def page_environment(report: Report, redact: Redaction | None) -> Environment:
     coder = Coder()
     reads_sources = report.trace.lists_sources
     made.filters.update(
-        base=_base,
+        base=base,
         bytes=size_of,
         cell=_cell,
         code=coder.line,
-        cost=_cost,
+        cost=cost_of,
         counted=counted,
         friendly=friendly,
         is_library=is_library,
-        place=lambda place: f"{_base(place.file)}:{place.line}",
+        problem_rule=problem_rule,
+        place=lambda place: f"{base(place.file)}:{place.line}",
         remedy=lambda rule: _remedy(rule, reads_sources),
         seconds=seconds,
         sentence=_sentence,
@@ -66,20 +67,9 @@ def _shown(redact: Redaction | None) -> Callable[[Any], Any]:
     return shown
 
 
-def _base(file: str) -> str:
-    """The last part of a path, of either kind."""
-    return file[max(file.rfind("/"), file.rfind("\\")) + 1 :]
-
-
 def _cell(value: str | int | float | None) -> str:
     """A cell of a table, whose floats are seconds."""
     return "" if value is None else f"{value:.2f}" if isinstance(value, float) else clean(value)
-
-
-def _cost(cost: Cost) -> str:
-    """``2 compiles and 1 limit hit in 1.4 s``."""
-    hits = f" and {counted(cost.limit_hits, 'limit hit')}" if cost.limit_hits else ""
-    return f"{counted(cost.compiles, 'compile')}{hits} in {seconds(cost.seconds)}"
 
 
 def _remedy(rule: Rule, reads_sources: bool) -> str:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from shapelog.advice import Advice
-from shapelog.advising import as_shell, why_nothing
+from shapelog.advising import as_shell, cost_of, why_nothing
 from shapelog.remains import Remaining
 from shapelog.report import FrameReport, Report
 from shapelog.reporters import Options
-from shapelog.reporters.advice_head import cost_of, where_to_get
+from shapelog.reporters.advice_head import where_to_get
 from shapelog.reporters.drawing import shortened
 from shapelog.reporters.markup import environment
 from shapelog.rules import Verdict

@@ -6,8 +6,8 @@ from typing import TypeVar
 from rich.text import Text
 
 from shapelog.causes import Cause
-from shapelog.errors import Problem
 from shapelog.findings import Cell, Finding, Table
+from shapelog.health import health_of
 from shapelog.report import Axis, FrameReport, Report
 from shapelog.reporters import Options
 from shapelog.reporters.advice_head import headline, what_to_set
@@ -345,29 +345,18 @@ def _findings(page: Page, report: Report, title: str, codes: Iterable[str], opti
 
 
 def _health(page: Page, report: Report, options: Options) -> None:
-    records = sum(sum(book.records.values()) for book in report.accounts)
+    health = health_of(report)
     page.heading("Health of the trace")
-    size = sum(book.size for book in report.accounts)
-    unreadable = sum(book.unreadable_bytes for book in report.accounts)
-    verified = sum(book.payloads_verified for book in report.accounts)
-    lost = f", {unreadable} bytes unreadable" if unreadable else ", every byte accounted for"
-    page.line(f"{records} records, {size} bytes{lost}; {counted(verified, 'payload')} read and checked", indent=2)
+    lost = f", {health.unreadable} bytes unreadable" if health.unreadable else ", every byte accounted for"
+    page.line(f"{health.records} records, {health.size} bytes{lost}; {counted(health.verified, 'payload')} read and checked", indent=2)
     for note in report.trace.notes:
         page.line((note, "dim"), indent=2)
-    unknown: dict[str, int] = {}
-    for book in report.accounts:
-        for name, count in book.unknown.items():
-            unknown[name] = unknown.get(name, 0) + count
-    if unknown:
-        listed = ", ".join(f"{count} {name}" for name, count in sorted(unknown.items()))
+    if health.unknown:
         rule = RULES["SL904"]
-        page.line((f"{rule.code} {rule.name}", "yellow"), f": {listed}", indent=2)
+        page.line((f"{rule.code} {rule.name}", "yellow"), f": {health.unknown}", indent=2)
         page.line((rule.remedy, "dim"), indent=4)
     said: set[str] = set()
-    alike: dict[tuple[str, str, str], list[Problem]] = {}
-    for problem in report.problems:
-        alike.setdefault((problem.code, problem.file, problem.message), []).append(problem)
-    first, left = _first(list(alike.values()), options.limit)
+    first, left = _first(health.problems, options.limit)
     for members in first:
         problem, rule = members[0], problem_rule(members[0].code)
         style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")

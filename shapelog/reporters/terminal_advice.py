@@ -3,10 +3,11 @@
 from rich.text import Text
 
 from shapelog.advice import Advice, Suggestion
+from shapelog.advising import cost_of
 from shapelog.knobs import Alternative
 from shapelog.remains import Remaining
 from shapelog.reporters import Options
-from shapelog.reporters.advice_head import cost_of, headline, what_to_set
+from shapelog.reporters.advice_head import headline, what_to_set
 from shapelog.reporters.drawing import COLORS, Page
 from shapelog.wording import clean, counted, seconds
 

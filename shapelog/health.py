@@ -4,14 +4,14 @@ from dataclasses import dataclass, fields
 
 from shapelog.errors import Problem
 from shapelog.report import Report
-from shapelog.rules import RULES, Rule, problem_rule
-
-_LINES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Counts over all files, in records, bytes and payloads. ``problems`` holds (first of its kind, rule, how many, further lines)."""
+    """Counts over all files, in records, bytes and payloads. ``unknown`` lists kinds that no version known so far writes, "" without any.
+
+    ``problems`` are told together where they say the same of one file.
+    """
 
     records: int
     size: int
@@ -19,8 +19,7 @@ class Health:
     verified: int
     config: tuple[tuple[str, str], ...]
     unknown: str
-    unknown_rule: Rule
-    problems: tuple[tuple[Problem, Rule, int, str], ...]
+    problems: tuple[tuple[Problem, ...], ...]
 
 
 def health_of(report: Report) -> Health:
@@ -36,19 +35,12 @@ def health_of(report: Report) -> Health:
         verified=sum(book.payloads_verified for book in report.accounts),
         config=tuple((item.name, str(value)) for item in fields(config) if (value := getattr(config, item.name)) not in (None, "")),
         unknown=", ".join(f"{count} {name}" for name, count in sorted(unknown.items())),
-        unknown_rule=RULES["SL904"],
         problems=_problems(report),
     )
 
 
-def _problems(report: Report) -> tuple[tuple[Problem, Rule, int, str], ...]:
-    """Those that say the same of one file are told once."""
+def _problems(report: Report) -> tuple[tuple[Problem, ...], ...]:
     alike: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in report.problems:
         alike.setdefault((problem.code, problem.file, problem.message), []).append(problem)
-    found = []
-    for members in alike.values():
-        further = [str(problem.line) for problem in members[1:] if problem.line]
-        lines = ", ".join(further[:_LINES]) + (", …" if len(further) > _LINES else "")
-        found.append((members[0], problem_rule(members[0].code), len(members), lines))
-    return tuple(found)
+    return tuple(map(tuple, alike.values()))
