@@ -7,14 +7,40 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shapelog import __version__
-from shapelog.output import chosen, finish, load, output_options, page_of, page_options, read, refuse_unwritable, say, status_of
-from shapelog.reporters import ADVICE_FORMATS, COMPARE_FORMATS, FORMATS, STORY_FORMATS, VERIFY_FORMATS, Options
+from shapelog.output import (
+    Made,
+    Target,
+    chosen,
+    finish,
+    load,
+    output_options,
+    page_options,
+    place_options,
+    read,
+    refuse_twice,
+    refuse_unwritable,
+    say,
+    status_of,
+)
+from shapelog.reporters import (
+    ADVICE_FORMATS,
+    CHECK_FORMATS,
+    CI_FORMATS,
+    COMPARE_FORMATS,
+    FORMATS,
+    RULES_FORMATS,
+    STORY_FORMATS,
+    VERIFY_FORMATS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import TextIO
 
     from shapelog.advice import Advice
+    from shapelog.check import Checked
+    from shapelog.checkout import Checkout
     from shapelog.model import Trace
     from shapelog.report import Report
     from shapelog.source import Selection
@@ -43,35 +69,159 @@ def cli() -> None:
 @click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, each recompile, records by kind.")
+@place_options
 @page_options
-@output_options(FORMATS)
+@output_options((*FORMATS, *CI_FORMATS), several=True)
 def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: Any) -> None:
     """Explain every recompile of TRACE.
 
     TRACE is a file that TORCH_TRACE wrote (plain or gzip), a directory (its newest run), or - for standard input. With --html FILE (or
-    -o FILE.html alone) the report is one self-contained HTML page: for CI artifacts, issues, and to look deeper.
+    -o FILE.html alone) the report is one self-contained HTML page: for CI artifacts, issues, and to look deeper. The formats that CI
+    systems read show the same findings as shapelog check does, without a verdict.
     """
     from shapelog.errors import ShapelogError
 
-    made: list[tuple[Report, Options]] = []
-
-    def make() -> tuple[bytes, bool]:
-        if shared["format_name"] == "html" and shared["output"] is None and sys.stdout.isatty():
-            raise ShapelogError("the HTML page is for a file: shapelog report TRACE -o report.html")
-        refuse_unwritable(shared["html"])
+    def make() -> Made:
+        _refuse_page_on_terminal(shared)
+        refuse_unwritable(shared["targets"])
         loaded = read(trace, shared)
         from shapelog.report import analyze
-        from shapelog.reporters import reporter
 
         analyzed = analyze(loaded, shared["debug"])
         if frame is not None and not any(_matches(item.frame.label, item.frame.title, item.frame.name, frame) for item in analyzed.frames):
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in analyzed.frames[:8])
             raise ShapelogError(f"{trace}: no frame {frame!r}; there are: {names or 'none'}")
-        options = chosen(shared, frame=frame, limit=0 if verbose else limit, verbose=verbose)
-        made.append((analyzed, options))
-        return reporter(shared["format_name"]).render(analyzed, options), analyzed.has_problems
+        return _shown(analyzed, shared, frame=frame, limit=0 if verbose else limit, verbose=verbose)
 
-    finish(make, shared, lambda: page_of(*made[0], shared))
+    finish(make, shared)
+
+
+def _refuse_page_on_terminal(shared: dict[str, Any]) -> None:
+    from shapelog.errors import ShapelogError
+
+    if sys.stdout.isatty() and any(target.format == "html" and target.file is None for target in shared["targets"]):
+        raise ShapelogError("the HTML page is for a file: -o report.html")
+
+
+def _shown(analyzed: "Report", shared: dict[str, Any], to: "TextIO | None" = None, **own: Any) -> Made:
+    """A report in each of its formats; those for CI systems show what it holds for a check, without one."""
+    from functools import cache
+
+    @cache
+    def overviewed() -> "Checked":
+        from shapelog.alerts import survey
+        from shapelog.check import overview
+
+        return overview(survey(analyzed, _checkout(shared)))
+
+    def render(target: Target) -> bytes:
+        from shapelog.reporters import check_reporter, reporter
+
+        options = chosen(shared, target, to, **own)
+        if target.format in FORMATS:
+            return reporter(target.format).render(analyzed, options)
+        return check_reporter(target.format).render_check(overviewed(), options)
+
+    return Made(render, lambda: analyzed.has_problems)
+
+
+def _checkout(shared: dict[str, Any]) -> "Checkout":
+    from shapelog.checkout import Checkout
+
+    return Checkout(shared["source_root"], tuple(shared["strip_prefix"]))
+
+
+@cli.command()
+@click.argument("traces", metavar="TRACE...", nargs=-1)
+@click.option("--max-compiles", type=click.IntRange(0), metavar="N", help="Fail when the run compiles more often.")
+@click.option("--max-recompiles", type=click.IntRange(0), metavar="N", help="Fail when the run recompiles more often.")
+@click.option("--max-avoidable-seconds", type=click.FloatRange(0), metavar="S", help="Fail when avoidable recompiles take longer.")
+@click.option("--max-compiles-per-frame", multiple=True, metavar="[FRAME=]N", help="The same for each frame, or those that FRAME fits.")
+@click.option("--max-recompiles-per-frame", multiple=True, metavar="[FRAME=]N", help="FRAME is a glob for a title, function or file;")
+@click.option("--max-avoidable-seconds-per-frame", multiple=True, metavar="[FRAME=]S", help="of several that fit, the longest decides.")
+@click.option("--select", multiple=True, metavar="CODES", help="Only these rules count: codes or their beginnings, such as SL3,SL401.")
+@click.option("--ignore", multiple=True, metavar="CODES", help="These rules do not count. The longer of two beginnings decides.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="KINDS",
+    help="What to fail on: avoidable, marking, size, non-size, recompile, unexplained, limit, limit-near, failure, break, restart, none. "
+    "[default: avoidable,limit,failure; with a budget limit,failure; with --select all that is selected]",
+)
+@click.option("--baseline", metavar="FILE", help="Fail only on what this recorded state does not have.")
+@click.option(
+    "--write-baseline",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Record the state of this run.  [default: to --baseline, else shapelog-baseline.json]",
+)
+@click.option("--exit-zero/--no-exit-zero", help="End with 0 whatever is found.")
+@click.option("-n", "--limit", type=click.IntRange(0), default=10, help="How many alerts are shown, 0 for all.  [default: 10]")
+@click.option("-v", "--verbose", is_flag=True, help="Show everything: also the alerts that do not fail.")
+@place_options
+@page_options
+@output_options(CHECK_FORMATS, several=True)
+def check(traces: tuple[str, ...], write_baseline: str | None, exit_zero: bool, limit: int, verbose: bool, **shared: Any) -> None:
+    """Fail when a run compiles more than it should.
+
+    TRACE is a file, a directory (its newest run), or - for standard input; several count as one run. Without options, the check fails on
+    recompiles that marking or a code change avoids, on a recompile limit that was hit, and on failed compiles. With a budget, the budget
+    decides about recompiles. With a baseline, only what is new counts, also towards budgets; frames are matched by their code, so lines
+    may have shifted.
+
+    Ends with 0 when the check passed, 1 when it failed, 2 on bad usage, unreadable input, or a damaged trace under --strict.
+    """
+    from shapelog.errors import ShapelogError
+
+    outcome: list[Checked] = []
+    refused = 0
+
+    def make() -> Made:
+        nonlocal refused
+        _refuse_page_on_terminal(shared)
+        from shapelog.checking import baseline_to_write, policy_of, read_baseline, record_baseline
+
+        policy = policy_of(shared)
+        paths, written = baseline_to_write(traces, write_baseline, shared["baseline"])
+        refuse_twice(shared["targets"], written)
+        if not paths:
+            raise ShapelogError("check: which trace? shapelog check TRACE")
+        known = None if written else shared["baseline"]
+        baseline = read_baseline(known) if known else None
+        loaded, refused = _readable(paths, shared)
+        from shapelog.alerts import survey
+        from shapelog.check import check
+        from shapelog.model import merged
+        from shapelog.report import analyze
+
+        found = survey(analyze(merged(loaded), shared["debug"]), _checkout(shared))
+        if written and refused:
+            say(f"{written} is not written, because not every trace could be read")
+        elif written:
+            baseline = record_baseline(found, written)
+        outcome.append(check(found, policy, baseline))
+        return _checked(outcome[0], shared, limit=0 if verbose else limit, verbose=verbose)
+
+    status = status_of(make, shared, sys.stdout)
+    if outcome and all(target.file for target in shared["targets"]):
+        say(outcome[0].headline)
+    if status or refused:
+        sys.exit(2)
+    sys.exit(1 if outcome[0].has_failed and not exit_zero else 0)
+
+
+def _checked(checked: "Checked", shared: dict[str, Any], **own: Any) -> Made:
+    """The outcome of a check in each of its formats."""
+    report = checked.survey.report
+
+    def render(target: Target) -> bytes:
+        from shapelog.reporters import check_reporter
+
+        options = chosen(shared, target, **own)
+        return check_reporter(target.format).render_check(checked, options)
+
+    return Made(render, lambda: report.has_problems)
 
 
 @cli.command()
@@ -87,14 +237,18 @@ def explain(trace: str, compile_id: str, rank: int | None, process: int | None, 
     COMPILE_ID is an id such as 2/3, as the report shows it: what it was held against, what differed, what PyTorch said.
     """
 
-    def make() -> tuple[bytes, bool]:
+    def make() -> Made:
         loaded = read(trace, shared)
         from shapelog.reporters import story_reporter
         from shapelog.story import tell
 
         story = tell(loaded, compile_id, rank, process)
-        options = chosen(shared, verbose=verbose, limit=0 if verbose else 20)
-        return story_reporter(shared["format_name"]).render_story(story, options), any(item.severity != "info" for item in loaded.problems)
+
+        def render(target: Target) -> bytes:
+            options = chosen(shared, target, verbose=verbose, limit=0 if verbose else 20)
+            return story_reporter(target.format).render_story(story, options)
+
+        return Made(render, lambda: any(item.severity != "info" for item in loaded.problems))
 
     finish(make, shared)
 
@@ -116,7 +270,7 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
 
     refused = 0
 
-    def make() -> tuple[bytes, bool]:
+    def make() -> Made:
         nonlocal refused
         from shapelog.ids import parse_version
 
@@ -139,10 +293,14 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
             raise ShapelogError(
                 f"{studied.trace.name}: the advice failed ({type(error).__name__}: {error}); --debug shows where"
             ) from error
-        options = chosen(shared, limit=0 if verbose else limit, verbose=verbose)
-        rendered = advice_reporter(shared["format_name"]).render_advice(advice, options)
-        if not rendered:
-            say(f"nothing to set: {why_nothing(advice)}")
+
+        def render(target: Target) -> bytes:
+            options = chosen(shared, target, limit=0 if verbose else limit, verbose=verbose)
+            rendered = advice_reporter(target.format).render_advice(advice, options)
+            if not rendered:
+                say(f"nothing to set: {why_nothing(advice)}")
+            return rendered
+
         problems = [problem for problem in (*studied.trace.problems, *studied.problems) if problem.severity != "info"]
         told: dict[str, list[str]] = {}
         for problem in problems:
@@ -150,7 +308,7 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
                 told.setdefault(problem.file, []).append(problem.message)
         for file, messages in told.items():
             say(f"{file}: {messages[0]}" + (f"; and {len(messages) - 1} more (shapelog report lists them)" if messages[1:] else ""))
-        return rendered, bool(problems)
+        return Made(render, lambda: bool(problems))
 
     finish(make, shared)
     if refused:  # the others were reported on
@@ -196,7 +354,7 @@ def compare(before: str, after: str, limit: int, verbose: bool, **shared: Any) -
     """
     from shapelog.errors import ShapelogError
 
-    def make() -> tuple[bytes, bool]:
+    def make() -> Made:
         if before == after == "-":
             raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
         loaded = [read(path, shared) for path in (before, after)]
@@ -205,9 +363,13 @@ def compare(before: str, after: str, limit: int, verbose: bool, **shared: Any) -
         from shapelog.reporters import comparison_reporter
 
         one, other = (analyze(trace, shared["debug"]) for trace in loaded)
-        options = chosen(shared, limit=0 if verbose else limit, verbose=verbose)
-        rendered = comparison_reporter(shared["format_name"]).render_comparison(compare(one, other), options)
-        return rendered, one.has_problems or other.has_problems
+        found = compare(one, other)
+
+        def render(target: Target) -> bytes:
+            options = chosen(shared, target, limit=0 if verbose else limit, verbose=verbose)
+            return comparison_reporter(target.format).render_comparison(found, options)
+
+        return Made(render, lambda: one.has_problems or other.has_problems)
 
     finish(make, shared)
 
@@ -217,8 +379,9 @@ def compare(before: str, after: str, limit: int, verbose: bool, **shared: Any) -
 @click.option("--trace-dir", metavar="DIR", help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, each recompile, records by kind.")
+@place_options
 @page_options
-@output_options(FORMATS)
+@output_options((*FORMATS, *CI_FORMATS), several=True)
 def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bool, **shared: Any) -> None:
     """Run COMMAND, record what it compiles, and explain every recompile.
 
@@ -236,8 +399,7 @@ def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bo
     from shapelog.errors import ShapelogError
 
     try:
-        refuse_unwritable(shared["output"])
-        refuse_unwritable(shared["html"])
+        refuse_unwritable(shared["targets"])
         where, is_temporary = runner.trace_dir_for(trace_dir)
     except ShapelogError as error:
         say(str(error))
@@ -254,11 +416,8 @@ def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bo
     status = 0
     if done.has_trace:
         say(f"the trace is kept in {where}; to see the report again: shapelog report {where}")
-        options = chosen(shared, sys.stderr, limit=0 if verbose else limit, verbose=verbose)
-        made: list[Report] = []
-        status = status_of(
-            lambda: _reported(done.selection(), options, shared, made), shared, sys.stderr, lambda: page_of(made[0], options, shared)
-        )
+        own = {"limit": 0 if verbose else limit, "verbose": verbose}
+        status = status_of(lambda: _shown(_analyzed(done.selection(), shared), shared, sys.stderr, **own), shared, sys.stderr)
     else:
         if is_temporary:
             _drop(where)
@@ -292,12 +451,49 @@ def verify(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose:
         return runs[-1]
 
     try:
-        refuse_unwritable(shared["output"])
+        refuse_unwritable(shared["targets"])
         status = prove(command, trace_dir, analyzed, _showing(limit, verbose, shared, runs), say)
     except ShapelogError as error:
         say(str(error))
         status = error.exit_code
     sys.exit(status)
+
+
+@cli.command()
+@output_options(RULES_FORMATS)
+def rules(**shared: Any) -> None:
+    """List the rules: what shapelog can tell, and what helps.
+
+    Each has a code that never changes its meaning. shapelog rule SL307 tells more about one.
+    """
+
+    def make() -> Made:
+        from shapelog.handbook import entries
+        from shapelog.reporters import rules_reporter
+
+        found = entries()
+        return Made(lambda target: rules_reporter(target.format).render_rules(found, chosen(shared, target)), lambda: False)
+
+    finish(make, shared)
+
+
+@cli.command()
+@click.argument("code", metavar="CODE")
+@output_options(RULES_FORMATS)
+def rule(code: str, **shared: Any) -> None:
+    """Tell what a rule means, with an example and its cure.
+
+    CODE is a code such as SL307, or a name such as global-state-varies.
+    """
+
+    def make() -> Made:
+        from shapelog.handbook import entry
+        from shapelog.reporters import rules_reporter
+
+        found = entry(code)
+        return Made(lambda target: rules_reporter(target.format).render_rule(found, chosen(shared, target)), lambda: False)
+
+    finish(make, shared)
 
 
 def _showing(limit: int, verbose: bool, shared: dict[str, Any], runs: "list[Report]") -> "Callable[[Verification | Advice], int]":
@@ -307,11 +503,13 @@ def _showing(limit: int, verbose: bool, shared: dict[str, Any], runs: "list[Repo
         from shapelog.advice import Advice
         from shapelog.reporters import advice_reporter, verification_reporter
 
-        options = chosen(shared, sys.stderr, limit=0 if verbose else limit, verbose=verbose)
-        form, has_problems = shared["format_name"], any(run.has_problems for run in runs)
-        if isinstance(found, Advice):
-            return status_of(lambda: (advice_reporter(form).render_advice(found, options), has_problems), shared, sys.stderr)
-        return status_of(lambda: (verification_reporter(form).render_verification(found, options), has_problems), shared, sys.stderr)
+        def render(target: Target) -> bytes:
+            options = chosen(shared, target, sys.stderr, limit=0 if verbose else limit, verbose=verbose)
+            if isinstance(found, Advice):
+                return advice_reporter(target.format).render_advice(found, options)
+            return verification_reporter(target.format).render_verification(found, options)
+
+        return status_of(lambda: Made(render, lambda: any(run.has_problems for run in runs)), shared, sys.stderr)
 
     return show
 
@@ -321,15 +519,6 @@ def _analyzed(selection: "Selection", shared: dict[str, Any]) -> "Report":
     from shapelog.report import analyze
 
     return analyze(loaded, shared["debug"])
-
-
-def _reported(selection: "Selection", options: Options, shared: dict[str, Any], made: "list[Report]") -> tuple[bytes, bool]:
-    """The report on some files, which is put into ``made`` too, and whether the trace has problems."""
-    from shapelog.reporters import reporter
-
-    analyzed = _analyzed(selection, shared)
-    made.append(analyzed)
-    return reporter(shared["format_name"]).render(analyzed, options), analyzed.has_problems
 
 
 def _drop(where: "Path") -> None:
@@ -350,8 +539,12 @@ def main() -> None:
     """
     import gc
     import os
+    import warnings
 
     gc.disable()
+    warnings.simplefilter("ignore", SyntaxWarning)  # of code that a trace quotes, which nobody here can mend
+    # A standard stream that the caller closed is None.
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     status = 0
     try:
         cli(prog_name="shapelog")

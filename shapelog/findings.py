@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 
+from shapelog.model import Frame
 from shapelog.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that fired: one sentence, the compile and place it is about, and named details. Plain text, to be escaped by reporters."""
+    """A rule that fired: one sentence, the frame, compile and place it is about, and named details. All plain text."""
 
     rule: Rule
     sentence: str
     compile: str = ""
     place: str = ""
     details: tuple[tuple[str, str], ...] = ()
+    frame: Frame | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from shapelog.model import Frame, Rank, Trace, resumed_by
+from shapelog.payloads.sources import is_cell
 
-# A notebook gives each cell a file of its own, and each process another directory; generated code is counted through.
-_CELL = re.compile(r"[\\/]ipykernel_\d+[\\/]|^<ipython-input-")
+# Generated code is counted through.
 _GENERATED = re.compile(r"^<eval_with_key>")
 
 
@@ -55,8 +55,13 @@ class Pair:
 def match(before: Trace, after: Trace) -> tuple[Pair, ...]:
     """Every code of both traces, once: those of AFTER in their order, then those that are gone."""
     same = _same_files({frame.file for frame in before.frames}, {frame.file for frame in after.frames})
-    pairs = [pair for one, other in _processes(before, after) for pair in _matched(_codes(one), _codes(other), same)]
+    pairs = [pair for one, other in _processes(before, after) for pair in _matched(_of(one), _of(other), same)]
     return tuple(sorted(pairs, key=lambda pair: pair.after is None))
+
+
+def match_codes(before: list[Code], after: list[Code]) -> list[Pair]:
+    """Every code of two lists, once, whatever process they were in."""
+    return _matched(before, after, _same_files({code.first.file for code in before}, {code.first.file for code in after}))
 
 
 def _processes(before: Trace, after: Trace) -> Iterator[tuple[Rank | None, Rank | None]]:
@@ -81,29 +86,35 @@ def _numbered(trace: Trace) -> dict[tuple[int | None, int], Rank]:
     return found
 
 
-def _codes(rank: Rank | None) -> list[Code]:
+def _of(rank: Rank | None) -> list[Code]:
+    return codes_of((rank,) if rank else ())
+
+
+def codes_of(ranks: Iterable[Rank]) -> list[Code]:
+    """The codes of some processes, each with its frames in all of them, in order of first compile."""
     grouped: dict[tuple[str, int, str, str], list[Frame]] = {}
     titles: dict[tuple[str, int, str, str], str] = {}
-    for frame in rank.frames if rank else ():
+    for frame in (frame for rank in ranks for frame in rank.frames):
         title, called = frame.title, frame.called_at if frame.is_library else None
         told = title if title != frame.name else f"{called.file}:{called.line}" if called else ""
-        key = (_file(frame.file), frame.line, frame.name, told if frame.is_library else "")
+        key = (file_of(frame.file), frame.line, frame.name, told if frame.is_library else "")
         grouped.setdefault(key, []).append(frame)
         if titles.get(key, frame.name) == frame.name:
             titles[key] = title
     return [Code(tuple(frames), titles[key]) for key, frames in grouped.items()]
 
 
-def _file(path: str) -> str:
-    if _CELL.search(path):
+def file_of(path: str) -> str:
+    """A path without what differs in each process. A notebook gives each cell a file of its own."""
+    if is_cell(path):
         return "<notebook>"
     return "<eval_with_key>" if _GENERATED.match(path) else path
 
 
 def _same_files(before: set[str], after: set[str]) -> dict[str, str]:
     """Each file of AFTER that is not in BEFORE → the one there of the same name whose path has the longest common end."""
-    left = {_file(path) for path in before} - {_file(path) for path in after}
-    moved = {_file(path) for path in after} - {_file(path) for path in before}
+    left = {file_of(path) for path in before} - {file_of(path) for path in after}
+    moved = {file_of(path) for path in after} - {file_of(path) for path in before}
     common = [(-_common_end(one, other), one, other) for one in left for other in moved if _common_end(one, other)]
     found: dict[str, str] = {}
     for _, one, other in sorted(common):
@@ -126,7 +137,7 @@ def _matched(before: list[Code], after: list[Code], same: dict[str, str]) -> lis
     for side, codes in enumerate((before, after)):
         for code in codes:
             if not code.resumes:
-                file = _file(code.first.file)
+                file = file_of(code.first.file)
                 buckets.setdefault((same.get(file, file), code.first.name), ([], []))[side].append(code)
     for ones, others in buckets.values():
         pairs.extend(_by_title(ones, others))
@@ -196,7 +207,7 @@ def _resumed(before: list[Code], after: list[Code], functions: list[Pair], same:
         for code in codes:
             resumed = code.resumes
             if resumed:
-                file = _file(code.first.file)
+                file = file_of(code.first.file)
                 owner = _enclosing(known, code.first.file, *resumed)
                 starts[id(code)] = owner[1].first.line if owner else 0
                 key = (id(owner[0]),) if owner else (same.get(file, file), resumed[0])

@@ -135,6 +135,11 @@ class GraphBreak:
     place: StackFrame | None
     text: str
 
+    @property
+    def words(self) -> str:
+        """What it met, with the explanation where there is one."""
+        return f"{self.reason.rstrip(' :')}: {self.explanation}" if self.explanation else self.reason
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compile:
@@ -174,6 +179,9 @@ class Compile:
     guards_are_list: bool = False
     code_states: tuple[CodeStateRecord, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Compile {self.label}: {self.outcome.value}>"
+
     @property
     def seconds(self) -> float:
         return (self.metrics.seconds or 0.0) + math.fsum(part.seconds or part.backward or 0.0 for part in self.backward)
@@ -210,6 +218,13 @@ class Compile:
     @property
     def guards_text(self) -> str:
         return self.payloads.text(self.guards_span) if self.payloads and self.guards_span else ""
+
+    @property
+    def restarts(self) -> tuple[str, ...]:
+        """Why the analysis was started again, for reasons that are no graph breaks; the first line of each."""
+        known = {item.reason for item in self.breaks}
+        lines = (reason.strip().split("\n", 1)[0].strip("'\"") for reason in self.metrics.restart_reasons)
+        return tuple(line for line in lines if not any(line in text or text in line for text in known))
 
     @property
     def is_dynamic(self) -> bool:

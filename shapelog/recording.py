@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -18,13 +18,16 @@ from shapelog import build
 from shapelog import report as reports
 from shapelog.advice import Advice
 from shapelog.errors import ShapelogError
-from shapelog.model import Trace
+from shapelog.model import Compile, Outcome, Trace
 from shapelog.report import Report
 from shapelog.source import select_files
+from shapelog.study import Recompile
 
 # Records of older versions name the thread and not the process, and lack what reports rest on.
 _OLDEST_TORCH = (2, 6)
 _PREFIX = "dedicated_log_torch_trace_"
+# What decides in a logger whether a record reaches its handlers.
+_SWITCHES = ("isEnabledFor", "handle")
 
 
 class Recording:
@@ -63,6 +66,16 @@ class Recording:
             raise ShapelogError(f"{self.path}: the advice failed; shapelog suggest-dynamic {self.path} --debug shows why")
         return report.advice
 
+    @property
+    def compiles(self) -> tuple[Compile, ...]:
+        """The compiles that produced code."""
+        return tuple(compile for compile in self.trace.compiles if compile.outcome is Outcome.COMPILED)
+
+    @property
+    def recompiles(self) -> tuple[Recompile, ...]:
+        """Each compile of code that had an entry already, explained; also those that failed or were refused at the recompile limit."""
+        return tuple(item for item in self.report.recompiles if not item.is_after_failure)
+
     def __repr__(self) -> str:
         return f"<shapelog.Recording {str(self.path)!r}>"
 
@@ -86,26 +99,49 @@ def record(trace_dir: str | os.PathLike[str] | None = None) -> Iterator[Recordin
     block is not in the trace: its entries are known only from the reasons that PyTorch gives for later recompiles.
     """
     torch = _torch()
-    internal: Any = import_module("torch._logging._internal")
-    table: dict[str, int] = import_module("torch._logging.structured").INTERN_TABLE
-    logger: logging.Logger = internal.trace_log
     path = _new_file(trace_dir, _rank(torch))
     recording = Recording(path)
     if trace_dir is None:
         weakref.finalize(recording, _remove, path.parent, os.getpid())
+    with _written(path, torch):
+        yield recording
+
+
+@contextmanager
+def record_to(path: Path) -> Iterator[Recording]:
+    """The same into this file, which is written anew."""
+    torch = _torch()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+    except OSError as error:
+        raise ShapelogError(f"{path}: cannot record there: {error.strerror or error}") from error
+    with _written(path, torch):
+        yield Recording(path)
+
+
+@contextmanager
+def _written(path: Path, torch: Any) -> Iterator[None]:
+    internal: Any = import_module("torch._logging._internal")
+    table: dict[str, int] = import_module("torch._logging.structured").INTERN_TABLE
+    logger: logging.Logger = internal.trace_log
     with path.open("ab") as file:
         handler = _Handler(file)
         handler.setFormatter(internal.TorchLogsFormatter(trace=True))
         with _attached(handler, logger, table, torch):
-            yield recording
+            yield
 
 
 class _Handler(logging.Handler):
-    """Writes records as UTF-8, whatever the locale. A forked child appends to the same file, each record as a whole."""
+    """Writes records as UTF-8, whatever the locale. A forked child appends to the same file, each record as a whole.
+
+    ``before`` holds what the logger had of its own of ``_SWITCHES`` when no recording was going on.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(logging.DEBUG)
         self.file = file
+        self.before: dict[str, Any] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -117,15 +153,18 @@ class _Handler(logging.Handler):
 
 @contextmanager
 def _attached(handler: _Handler, logger: logging.Logger, table: Mapping[str, int], torch: Any) -> Iterator[None]:
-    """Add the handler to PyTorch's trace logger for the block, and leave the logger as it was."""
+    """Add the handler to PyTorch's trace logger for the block, and leave the logger as it was.
+
+    Recordings may end in another order than that in which they began (one in a fixture, the other in its test): the first remembers how
+    the logger was, and whichever is the last puts that back.
+    """
     state = vars(logger)
-    before: dict[str, Any] = {name: state[name] for name in ("disabled", "isEnabledFor") if name in state}
+    other = next((known for known in logger.handlers if isinstance(known, _Handler)), None)
+    handler.before = other.before if other else {name: state[name] for name in _SWITCHES if name in state}
     handler.acquire()  # other threads may compile: their records come after the beginning
     try:
-        # In front, because PyTorch's own handler removes itself from the list at the first record, and the next one is then passed over.
-        logger.handlers.insert(0, handler)
-        # Whatever the level: logging.disable() and logging.config speak of messages to people, and this is none.
-        state.update(disabled=False, isEnabledFor=lambda level: True)
+        logger.addHandler(handler)
+        state.update(isEnabledFor=lambda level: True, handle=_delivery(logger))
         _begin(handler, logger, table, torch)
     finally:
         handler.release()
@@ -133,9 +172,27 @@ def _attached(handler: _Handler, logger: logging.Logger, table: Mapping[str, int
         yield
     finally:
         logger.removeHandler(handler)
-        del state["isEnabledFor"]
-        state.update(before)
+        if not any(isinstance(known, _Handler) for known in logger.handlers):
+            for name in _SWITCHES:
+                state.pop(name, None)
+            state.update(handler.before)
         handler.close()
+
+
+def _delivery(logger: logging.Logger) -> Callable[[logging.LogRecord], None]:
+    """How a record reaches the handlers of the trace logger: whatever the level, and though it is disabled.
+
+    logging.disable(), logging.config and handlers of the root logger are about messages to people, and this is none. (The logger does not
+    propagate, yet pytest 9.2 adds its own handlers of the root logger to each such logger.)
+    """
+
+    def handle(record: logging.LogRecord) -> None:
+        for_people = logging.getLogger().handlers
+        for handler in tuple(logger.handlers):  # PyTorch's own handler removes itself at the first record if it has nowhere to write
+            if handler not in for_people and record.levelno >= handler.level:
+                handler.handle(record)
+
+    return handle
 
 
 def _begin(handler: _Handler, logger: logging.Logger, table: Mapping[str, int], torch: Any) -> None:

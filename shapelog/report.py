@@ -414,18 +414,7 @@ def _group_data(group: Group) -> dict[str, Any]:
 
 def _health_data(report: Report) -> dict[str, Any]:
     return {
-        "problems": [
-            {
-                "code": item.code,
-                "rule": problem_rule(item.code).code,
-                "severity": item.severity,
-                "file": item.file,
-                "line": item.line or None,
-                "count": item.count,
-                "message": item.message,
-            }
-            for item in report.problems
-        ],
+        "problems": [problem_data(item) for item in report.problems],
         "files": [
             {
                 "name": book.name,
@@ -441,4 +430,16 @@ def _health_data(report: Report) -> dict[str, Any]:
             }
             for book in report.accounts
         ],
+    }
+
+
+def problem_data(item: Problem) -> dict[str, Any]:
+    return {
+        "code": item.code,
+        "rule": problem_rule(item.code).code,
+        "severity": item.severity,
+        "file": item.file,
+        "line": item.line or None,
+        "count": item.count,
+        "message": item.message,
     }

@@ -15,6 +15,7 @@ class Verdict(Enum):
     LIMIT = "over the limit"
     SKIPPED = "left without code"
     TRACE = "a fault of the trace"
+    BUDGET = "over a budget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,9 @@ _ALL = (
         _CODE,
         "the tensor is of another kind (inference mode, subclass, view of one): warm up under the same mode as you serve",
     ),
-    _rule("SL304", "device-varies", _CODE, "compile one function for each device, and move inputs before the call"),
+    _rule(
+        "SL304", "device-varies", _CODE, "move inputs to one device before the call; where several are used, each needs a graph of its own"
+    ),
     _rule(
         "SL305",
         "grad-mode-varies",
@@ -131,6 +134,9 @@ _ALL = (
         "remove the causes above, or raise torch._dynamo.config.recompile_limit, before this code runs eagerly",
     ),
     _rule("SL403", "compile-failed", Verdict.FAILED, "see the error; until then this code runs eagerly or raises"),
+    _rule("SL501", "graph-break", _CODE, "move the line that breaks the graph out of the compiled code, or write it with tensors"),
+    _rule("SL502", "analysis-restart", _FINE, "one restart is normal; where it costs much, its reason tells what to pass in another way"),
+    _rule("SL801", "budget-exceeded", Verdict.BUDGET, "remove the causes that are listed with it, or raise the budget if it is too tight"),
     _rule("SL901", "trace-cut-off", Verdict.TRACE, "the last compile may lack its graph, guards or times"),
     _rule("SL902", "payload-damaged", Verdict.TRACE, "what this payload says (a graph, guards, reasons) is used with care, or missing"),
     _rule("SL903", "record-unreadable", Verdict.TRACE, "the compile it belongs to may lack a fact, so its cause may be incomplete"),

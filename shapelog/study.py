@@ -10,6 +10,7 @@ from shapelog.ids import parse_compile_id
 from shapelog.model import Compile, Frame, Outcome, Trace
 from shapelog.rules import RULES, Verdict, remedy_for
 from shapelog.serving import BLOCKED, MARKABLE, can_serve, held_static, pinned, similar
+from shapelog.wording import clean
 
 # From here on it pays to look for the facts that differ at all before comparing each compile with each earlier one.
 _MANY = 12
@@ -39,6 +40,19 @@ class Recompile:
     @property
     def size_related(self) -> bool:
         return any(cause.size_related for cause in self.causes)
+
+    def __repr__(self) -> str:
+        return f"<Recompile {self.compile.label} of {clean(self.frame.title)}: {' '.join(self.codes)}, {self.verdict.value}>"
+
+    @property
+    def is_against_unknown(self) -> bool:
+        """Whether it is known from PyTorch's own words alone, because the entries they name are not in the trace."""
+        return self.nearest is None and bool(self.note)
+
+    @property
+    def is_after_failure(self) -> bool:
+        """Whether no earlier compile of the code left an entry, so that it was tried again rather than compiled again."""
+        return not self.entries_checked and not self.is_against_unknown
 
     @property
     def codes(self) -> tuple[str, ...]:

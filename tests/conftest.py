@@ -10,6 +10,8 @@ import pytest
 
 import shapelog
 
+pytest_plugins = ["pytester"]
+
 GOLDEN = Path(__file__).parent / "golden"
 Golden = Callable[[str, bytes], None]
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]

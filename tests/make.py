@@ -6,8 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from shapelog.alerts import Survey, survey
 from shapelog.build import build
+from shapelog.checkout import Checkout
 from shapelog.model import Compile, Frame, Trace
+from shapelog.report import analyze
 from shapelog.scan import Reader
 from shapelog.source import OpenTrace, Selection, TraceFile
 
@@ -70,10 +73,10 @@ def strings(*texts: str, first: int = 0, process: int = PROCESS) -> bytes:
     return b"".join(record("str", [text, first + number], process=process) for number, text in enumerate(texts))
 
 
-def start(name: str = "forward", line: int = 12, file: int = 0, caller: int = 1, **where: Any) -> bytes:
-    """``dynamo_start``: called from line 30 of ``main``; files are numbers in the string table."""
+def start(name: str = "forward", line: int = 12, file: int | str = 0, caller: int = 1, call: int = 30, **where: Any) -> bytes:
+    """``dynamo_start``: called from line ``call`` of ``main``; files are numbers in the string table, or names."""
     frames = [
-        {"line": 30, "name": "main", "filename": caller, "loc": "model(batch)"},
+        {"line": call, "name": "main", "filename": caller, "loc": "model(batch)"},
         {"line": line, "name": name, "filename": file},
     ]
     return record("dynamo_start", {"stack": frames}, **where)
@@ -169,20 +172,27 @@ def compile(
     name: str = "forward",
     free: Sequence[int] = (),
     process: int = PROCESS,
+    line: int = 12,
+    file: str = MODEL,
+    call: int = 30,
+    more: str = "",
     **fields: Any,
 ) -> bytes:
-    """A whole compile of a function of one tensor ``x``; dims in ``free`` are symbolic, ``fields`` are those of its metrics."""
+    """A whole compile of a function of one tensor ``x``; dims in ``free`` are symbolic, ``fields`` are those of its metrics.
+
+    The function begins at ``line`` of ``file`` and is called from line ``call``; ``more`` are guards besides those of ``x``.
+    """
     describer = sum(int(part) for part in id.split("/"))
     where: dict[str, Any] = {"id": id, "process": process}
     return b"".join(
         (
             reasons(*why, **where) if why else b"",
-            start(name, **where),
+            start(name, line, file, call=call, **where),
             tensor("L['x']", size, describer=describer, **where),
             *(symbol(f"s{70 + dim}", size[dim], f"L['x'].size()[{dim}]", **where) for dim in free),
             graph([f"s{70 + dim}" if dim in free else length for dim, length in enumerate(size)], **where),
-            guards([None if dim in free else length for dim, length in enumerate(size)], **where),
-            metrics(process=process, **{"id": id, "co_name": name, **fields}),
+            guards([None if dim in free else length for dim, length in enumerate(size)], more, **where),
+            metrics(process=process, **{"id": id, "co_name": name, "co_filename": file, "co_firstlineno": line, **fields}),
         )
     )
 
@@ -213,6 +223,12 @@ def reader(data: bytes, strict: bool = False, ahead: bool = False, listing: bool
 
 def built(data: bytes, strict: bool = False) -> Trace:
     return build(Selection((TraceFile(None, NAME),)), [reader(data, strict)])
+
+
+def surveyed(*traces: bytes, root: str = "nowhere", prefixes: tuple[str, ...] = ()) -> Survey:
+    """Several traces as the ranks of one run, one as a run without ranks."""
+    files = tuple(TraceFile(None, NAME, number if len(traces) > 1 else None) for number in range(len(traces)))
+    return survey(analyze(build(Selection(files), [reader(data) for data in traces])), Checkout(root, prefixes))
 
 
 def only(trace: Trace, label: str) -> Compile:

@@ -668,3 +668,150 @@ def test_of_several_traces_those_that_can_be_read_give_advice(tmp_path: Path) ->
     assert done.stderr.startswith("shapelog: empty.log: the file is empty")
     none = call("suggest-dynamic", str(empty), str(empty))
     assert (none.exit_code, none.stdout, none.stderr.count("\n")) == (2, "", 2)
+
+
+# Checks. What counts as a failure is tested with the policy, what goes where with the outputs.
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, with a trace that recompiles, one that does not, and what is none."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "made.log").write_bytes(make.small_run())
+    (tmp_path / "fine.log").write_bytes(make.run(make.compile("0/0")))
+    (tmp_path / "none.log").write_text("nothing")
+    return tmp_path
+
+
+def test_a_check_ends_with_0_or_1(here: Path) -> None:
+    assert call("check", "fine.log").exit_code == 0
+    assert call("check", "made.log").exit_code == 1
+    assert call("check", "made.log", "--exit-zero").exit_code == 0
+    assert call("check", "made.log", "--max-compiles", "2").exit_code == 0
+    assert call("check", "made.log", "--max-compiles", "1").exit_code == 1
+    assert call("check", "made.log", "--max-avoidable-seconds", "0").exit_code == 1
+    assert call("check", "made.log", "--max-recompiles-per-frame", "forw*=1,*=0").exit_code == 0
+    assert call("check", "made.log", "--fail-on", "limit,failure").exit_code == 0
+    assert call("check", "made.log", "--fail-on", "none", "--max-recompiles", "0").exit_code == 1
+    assert call("check", "made.log", "--ignore", "SL3,size-varies").exit_code == 0
+    assert call("check", "-", stdin=make.small_run()).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("none.log",),
+        ("nowhere.log",),
+        ("made.log", "--fail-on", "avoidible"),
+        ("made.log", "--select", "SL9999"),
+        ("made.log", "--max-recompiles-per-frame", "x"),
+        ("made.log", "--max-avoidable-seconds", "nan"),
+        ("made.log", "--baseline", "nowhere.json"),
+        ("made.log", "--baseline", "made.log"),
+        ("made.log", "--baseline", "."),
+    ],
+)
+def test_a_check_that_cannot_be_made_ends_with_2(here: Path, arguments: tuple[str, ...]) -> None:
+    assert refusal("check", *arguments) == refusal("check", *arguments, "--exit-zero")
+
+
+def test_a_check_takes_only_numbers_that_can_be_budgets(here: Path) -> None:
+    for option, value in (
+        ("--max-compiles", "-1"),
+        ("--max-avoidable-seconds", "-0.1"),
+        ("--max-recompiles", "x"),
+        ("--max-avoidable-seconds", "x"),
+    ):
+        assert call("check", "made.log", option, value).exit_code == 2
+
+
+def test_a_damaged_trace_is_checked_and_ends_with_2_under_strict(damaged: Path) -> None:
+    assert call("check", str(damaged), "--fail-on", "limit").exit_code == 0
+    done = call("check", str(damaged), "--fail-on", "limit", "--strict", "--exit-zero")
+    assert done.exit_code == 2
+    assert "Check passed" in done.stdout
+
+
+def test_of_several_traces_those_that_can_be_read_are_checked(here: Path) -> None:
+    done = call("check", "made.log", "none.log", "fine.log", "--exit-zero")
+    assert "Check failed: 1 avoidable recompile" in done.stdout
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("shapelog: none.log: no trace record in it")
+    assert call("check", "made.log", "none.log", "--write-baseline").exit_code == 2
+    assert not (here / "shapelog-baseline.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "written"),
+    [
+        (("made.log", "--write-baseline"), "shapelog-baseline.json"),
+        (("--write-baseline", "made.log"), "shapelog-baseline.json"),
+        (("--write-baseline", "--", "made.log"), "shapelog-baseline.json"),
+        (("made.log", "--write-baseline", "--strict"), "shapelog-baseline.json"),
+        (("made.log", "--write-baseline", "known.json"), "known.json"),
+        (("--write-baseline=known.json", "made.log"), "known.json"),
+        (("--write-baseline", "known.json", "made.log"), "known.json"),
+        (("made.log", "--baseline", "known.json", "--write-baseline"), "known.json"),
+        (("--baseline", "known.json", "--write-baseline", "made.log"), "known.json"),
+    ],
+)
+def test_a_baseline_is_written_and_the_next_check_passes(here: Path, arguments: tuple[str, ...], written: str) -> None:
+    done = call("check", *arguments)
+    assert done.exit_code == 0
+    assert done.stderr == f"shapelog: wrote {written}: 1 code, 1 alert that will not fail a check against it\n"
+    content = (here / written).read_bytes()
+    assert call("check", *arguments).exit_code == 0
+    assert (here / written).read_bytes() == content
+    assert call("check", "made.log", "--baseline", written).exit_code == 0
+    assert (here / "made.log").read_bytes() == make.small_run()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--write-baseline", "made.log", "fine.log"),
+        ("fine.log", "--write-baseline", "made.log"),
+        ("made.log", "--write-baseline", "none.log"),
+        ("made.log", "--baseline", "fine.log", "--write-baseline"),
+        ("made.log", "--write-baseline", "."),
+        ("made.log", "--write-baseline", "-"),
+        ("made.log", "--write-baseline", "nowhere/known.json"),
+        ("--write-baseline", "nowhere.json"),
+    ],
+)
+def test_a_baseline_takes_the_place_of_no_other_file(here: Path, arguments: tuple[str, ...]) -> None:
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    refusal("check", *arguments)
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_a_baseline_of_another_version_or_a_damaged_one_may_be_written_anew(here: Path) -> None:
+    call("check", "made.log", "--write-baseline")
+    path = here / "shapelog-baseline.json"
+    whole = path.read_bytes()
+    for content in (whole.replace(b'"format_version": 1', b'"format_version": 2'), whole[:100]):
+        path.write_bytes(content)
+        refusal("check", "made.log", "--baseline", path.name)
+        assert call("check", "made.log", "--write-baseline").exit_code == 0
+        assert path.read_bytes() == whole
+
+
+def test_a_pipe_after_write_baseline_is_read_as_a_trace(here: Path) -> None:
+    pipe = here / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(make.small_run()))
+    writer.start()
+    assert call("check", "--write-baseline", "pipe").exit_code == 0
+    writer.join()
+    assert (here / "shapelog-baseline.json").exists()
+
+
+def test_a_check_into_a_pipe_that_nobody_reads_ends_with_its_answer(here: Path, python: Process) -> None:
+    done = python(f"import os, sys\nread, write = os.pipe(); os.close(read); os.dup2(write, 1)\n{MAIN}", "check", "made.log")
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_check_without_standard_output_ends_with_its_answer(here: Path, python: Process) -> None:
+    done = python(f"import sys\nsys.stdout = None\n{MAIN}", "check", "made.log")
+    assert (done.returncode, done.stderr) == (1, b"")

@@ -15,8 +15,8 @@ Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 PACKAGE = Path(shapelog.__file__).parent
 # A module imports only from those above its own line. Modules in one line do not know each other.
 LAYERS = (
-    ("aside", "errors", "ids", "wording"),
-    ("source",),
+    ("aside", "bundled", "errors", "ids", "wording"),
+    ("config", "source"),
     ("payloads",),
     ("payloads.exprs", "payloads.sources"),
     ("payloads.guards", "payloads.graphs", "payloads.pgo"),
@@ -34,6 +34,7 @@ LAYERS = (
     ("layouts", "states"),
     ("judging",),
     ("rules",),
+    ("handbook",),
     ("causes",),
     ("marks",),
     ("flows",),
@@ -61,7 +62,10 @@ LAYERS = (
     ),
     ("analyses",),
     ("report",),
-    ("health", "matching"),
+    ("checkout", "health", "matching"),
+    ("alerts",),
+    ("baseline", "policy"),
+    ("check",),
     ("changes",),
     ("compare",),
     ("verifying",),
@@ -75,26 +79,45 @@ LAYERS = (
     ("recording", "runner"),
     ("proving",),
     ("api",),
-    ("reporters.drawing", "reporters.markup"),
+    ("reporters.alert_text", "reporters.drawing", "reporters.json_text", "reporters.markdown_text", "reporters.markup"),
     ("reporters.advice_head", "reporters.html_filters"),
     (
         "reporters.advice_env",
         "reporters.advice_python",
         "reporters.advice_shell",
+        "reporters.github",
+        "reporters.gitlab",
         "reporters.html",
         "reporters.json_report",
+        "reporters.jsonl",
+        "reporters.junit",
+        "reporters.markdown",
+        "reporters.markdown_rules",
         "reporters.notebook",
+        "reporters.pytest_report",
+        "reporters.sarif",
         "reporters.terminal",
         "reporters.terminal_advice",
+        "reporters.terminal_check",
         "reporters.terminal_compare",
+        "reporters.terminal_rules",
         "reporters.terminal_story",
         "reporters.terminal_verify",
     ),
-    ("output",),
+    ("output", "pytest_plugin"),
+    ("checking",),
     ("cli",),
 )
 # What several reporters draw with.
-SHARED = {"reporters.drawing", "reporters.markup", "reporters.advice_head", "reporters.html_filters"}
+SHARED = {
+    "reporters.advice_head",
+    "reporters.alert_text",
+    "reporters.drawing",
+    "reporters.html_filters",
+    "reporters.json_text",
+    "reporters.markdown_text",
+    "reporters.markup",
+}
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 
 
@@ -160,8 +183,16 @@ def test_every_analysis_is_listed() -> None:
 
 
 def test_every_reporter_is_listed() -> None:
-    formats = (reporters.FORMATS, reporters.STORY_FORMATS, reporters.COMPARE_FORMATS, reporters.ADVICE_FORMATS, reporters.VERIFY_FORMATS)
-    listed = {reporters.NOTEBOOK, *(name for part in formats for name in part.values())}
+    formats = (
+        reporters.FORMATS,
+        reporters.STORY_FORMATS,
+        reporters.COMPARE_FORMATS,
+        reporters.ADVICE_FORMATS,
+        reporters.VERIFY_FORMATS,
+        reporters.RULES_FORMATS,
+        reporters.CHECK_FORMATS,
+    )
+    listed = {reporters.NOTEBOOK, reporters.PYTEST, *(name for part in formats for name in part.values())}
     assert sorted({name.removeprefix("shapelog.") for name in listed} | SHARED) == parts("reporters")
 
 
@@ -183,6 +214,13 @@ def test_a_comparison_reporter_renders_a_comparison_and_names_its_suffix(name: s
 def test_an_advice_reporter_renders_advice_and_names_its_suffix(name: str) -> None:
     found = reporters.advice_reporter(name)
     assert callable(found.render_advice)
+    assert found.SUFFIX.startswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(reporters.CHECK_FORMATS))
+def test_a_check_reporter_renders_a_check_and_names_its_suffix(name: str) -> None:
+    found = reporters.check_reporter(name)
+    assert callable(found.render_check)
     assert found.SUFFIX.startswith(".")
 
 
@@ -224,11 +262,12 @@ except SystemExit as end:
 """
 
 
-@pytest.mark.parametrize("command", ["", "report", "explain", "suggest-dynamic", "compare", "run", "verify"])
+@pytest.mark.parametrize("command", ["", "report", "explain", "suggest-dynamic", "compare", "run", "verify", "check", "rules", "rule"])
 def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, command: str) -> None:
     modules = loaded(python, HELP.format(command, command))
     assert "shapelog.cli" in modules
     assert not modules & {"rich", "orjson", "jinja2", "shapelog.build", "shapelog.scan", "shapelog.report", "shapelog.api"}
+    assert not modules & {"tomllib", "tomli", "shapelog.config", "shapelog.alerts", "shapelog.handbook"}
 
 
 def test_importing_shapelog_loads_no_part_of_it(python: Process) -> None:

@@ -68,6 +68,17 @@ def test_a_recording_is_loaded_and_analyzed_as_its_file_is(recording: Recording)
     assert recording.trace.notes == ()
 
 
+def test_its_compiles_and_recompiles_are_at_hand_and_short_when_printed(recording: Recording) -> None:
+    assert repr(recording.compiles) == "(<Compile 0/0: compiled>, <Compile 0/1: compiled>)"
+    assert repr(recording.recompiles) == "(<Recompile 0/1 of forward: SL101, avoidable by marking>,)"
+
+
+def test_a_compile_after_one_that_failed_is_no_recompile(tmp_path: Path) -> None:
+    failed = {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
+    recording = written(tmp_path / "failed.log", make.run(make.compile("0/0", **failed), make.compile("0/1", **failed)))
+    assert (recording.compiles, recording.recompiles, len(recording.report.recompiles)) == ((), (), 1)
+
+
 def test_what_is_recorded_later_is_read_when_asked_again(recording: Recording) -> None:
     assert recording.report.summary.compiles == 2
     with recording.path.open("ab") as file:
@@ -351,6 +362,51 @@ def test_the_logger_is_left_as_it_was_and_recorded_from_though_switched_off(comp
         logger.disabled = False
         logging.disable(logging.NOTSET)
     assert [compile.label for compile in trace.trace.compiles] == ["0/1"]
+
+
+@pytest.mark.torch
+def test_recordings_may_end_in_the_order_in_which_they_began(compiled: Callable[..., Any]) -> None:
+    logger = logging.getLogger("torch.__trace")
+    compiled(4)
+    before = (dict(vars(logger)), list(logger.handlers))
+    first, second = shapelog.record(), shapelog.record()
+    earlier, later = first.__enter__(), second.__enter__()
+    compiled(7)
+    first.__exit__(None, None, None)
+    compiled(1)
+    second.__exit__(None, None, None)
+    assert (dict(vars(logger)), list(logger.handlers)) == before
+    assert [[compile.label for compile in trace.compiles] for trace in (earlier, later)] == [["0/1"], ["0/1", "0/2"]]
+
+
+@pytest.mark.torch
+def test_handlers_of_the_root_logger_get_nothing_and_one_of_the_trace_logger_gets_all(compiled: Callable[..., Any]) -> None:
+    for_people, for_traces = _Kept(), _Kept()
+    logger, root = logging.getLogger("torch.__trace"), logging.getLogger()
+    root.addHandler(for_people)
+    logger.addHandler(for_people)
+    logger.addHandler(for_traces)
+    try:
+        with shapelog.record() as trace:
+            logger.disabled = True  # as logging.config.dictConfig leaves it
+            compiled(4)
+    finally:
+        logger.disabled = False
+        logger.removeHandler(for_people)
+        logger.removeHandler(for_traces)
+        root.removeHandler(for_people)
+    assert len(trace.compiles) == 1
+    assert for_people.records == []
+    assert len(for_traces.records) > 10
+
+
+class _Kept(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
 
 
 @pytest.mark.torch

@@ -12,13 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shapelog import analyze
+from shapelog.alerts import Kind, survey
+from shapelog.baseline import as_bytes, parse
+from shapelog.check import check, overview
+from shapelog.checkout import Checkout
 from shapelog.errors import ShapelogError
 from shapelog.model import Trace
-from shapelog.reporters import STORY_FORMATS, Options, reporter, story_reporter
+from shapelog.policy import Budget, Metric, Policy
+from shapelog.report import Report
+from shapelog.reporters import CI_FORMATS, STORY_FORMATS, Options, check_reporter, reporter, story_reporter
 from shapelog.story import tell
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-FEW = settings(max_examples=30, deadline=None, derandomize=True)
+FEW = settings(max_examples=20, deadline=None, derandomize=True)
 
 
 def no_json(constant: str) -> None:
@@ -34,12 +40,31 @@ def survives(data: bytes, strict: bool = False) -> Trace | None:
     report = analyze(trace)
     assert reporter("terminal").render(report, Options(width=80)).decode()
     json.loads(reporter("json").render(report, Options()), parse_constant=no_json)
+    is_checked(report)
     (account,) = report.accounts
     assert account.balances
     assert account.size == len(data)
     assert account.unreadable_bytes == 0 or report.problems
     assert not [problem for problem in report.problems if problem.code == "analysis-failed"]
     return trace
+
+
+def is_checked(report: Report) -> None:
+    """Hold a report against every policy and against itself, which shows nothing new, and show what came out."""
+    found = survey(report, Checkout("nowhere"))
+    assert len({alert.fingerprint for alert in found.alerts}) == len(found.alerts)
+    known = parse(as_bytes(found), "known.json")
+    same = check(found, Policy(fail_on=tuple(Kind)), known)
+    assert not same.failing
+    assert same.fixed == ()
+    budgets = tuple(Budget(metric, 0, pattern) for metric in Metric for pattern in ("", "*"))
+    assert overview(found).headline
+    check(found, Policy(budgets=budgets), known)
+    checked = check(found, Policy(budgets=budgets))
+    for form in ("json", *CI_FORMATS):
+        shown = check_reporter(form).render_check(checked, Options())
+        if form in ("json", "sarif", "gitlab"):
+            json.loads(shown, parse_constant=no_json)
 
 
 @cache
@@ -172,7 +197,7 @@ def _places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str |
     return [path, *(place for key, item in inner for place in _places(item, (*path, key)))]
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(st.data())
 def test_a_field_of_any_other_value_is_no_end(data: st.DataObject) -> None:
     records = make.records(_rich_run())

@@ -12,15 +12,11 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
     breaks: dict[tuple[str, str], list[Compile]] = {}
     restarts: dict[str, list[Compile]] = {}
     for compile in study.trace.compiles:
-        known = {item.reason for item in compile.breaks}
         for item in compile.breaks:
             where = f"{item.place.file.rsplit('/', 1)[-1]}:{item.place.line}" if item.place else ""
-            words = f"{item.reason.rstrip(' :')}: {item.explanation}" if item.explanation else item.reason
-            breaks.setdefault((where, words), []).append(compile)
-        for reason in compile.metrics.restart_reasons:
-            first = _first_line(reason)
-            if not any(first in text or text in first for text in known):
-                restarts.setdefault(first, []).append(compile)
+            breaks.setdefault((where, item.words), []).append(compile)
+        for reason in compile.restarts:
+            restarts.setdefault(reason, []).append(compile)
     if breaks:
         rows = tuple(
             (where, words, len(members), math.fsum(compile.metrics.before_restart or 0.0 for compile in members), _labels(members))
@@ -39,7 +35,3 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
 
 def _labels(members: list[Compile]) -> str:
     return " ".join(dict.fromkeys(compile.label for compile in members))
-
-
-def _first_line(reason: str) -> str:
-    return reason.strip().split("\n", 1)[0].strip("'\"")

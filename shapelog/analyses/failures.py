@@ -38,7 +38,7 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
                 sentence = f"{frame.title} failed in {stage(compile)}: {why}"
                 own = f"{frame.file}:{frame.line}" if frame.file else ""
                 place = f"{metrics.fail_file}:{metrics.fail_line}" if metrics.fail_file else own
-                yield Finding(rule, sentence, compile.label, place, (("type", metrics.fail_type),))
+                yield Finding(rule, sentence, compile.label, place, (("type", metrics.fail_type),), frame)
             elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                 ended = compile.order == last[frame.process]
                 how = (
@@ -47,7 +47,7 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
                     else "never ended: it was given up"
                 )
                 place = f"{frame.file}:{frame.line}" if frame.file else ""
-                yield Finding(RULES["SL403"], f"{frame.title} {how}", compile.label, place)
+                yield Finding(RULES["SL403"], f"{frame.title} {how}", compile.label, place, frame=frame)
 
 
 def stage(compile: Compile) -> str:

@@ -10,12 +10,19 @@ _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d+)\]$", re.S)
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
 _LIBRARY = re.compile(r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>")
+# In each process they lie in another directory.
+_CELL = re.compile(r"[\\/]ipykernel_\d+[\\/]|^<ipython-input-")
 _SHORTENED = ("nn/", "optim/", "_library/", "_dynamo/", "_functorch/", "_higher_order_ops/", "torch/", "transformers/", "diffusers/")
 
 
 def is_library(file: str) -> bool:
     """Whether a file belongs to torch, another installed package or Python itself; guard comments shorten its path."""
     return bool(_LIBRARY.search(file)) or file.startswith(_SHORTENED)
+
+
+def is_cell(file: str) -> bool:
+    """Whether this is what a notebook compiles a cell as."""
+    return bool(_CELL.search(file))
 
 
 def strip(text: str) -> str:

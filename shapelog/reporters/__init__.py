@@ -7,15 +7,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shapelog.advice import Advice
+    from shapelog.check import Checked
     from shapelog.compare import Comparison
+    from shapelog.handbook import Entry
     from shapelog.report import Report
     from shapelog.story import Story
     from shapelog.verifying import Verification
 
 FORMATS = {"terminal": "shapelog.reporters.terminal", "json": "shapelog.reporters.json_report", "html": "shapelog.reporters.html"}
 # The format that a file name's ending means, where the command has it.
-SUFFIXES = {".html": "html", ".htm": "html", ".json": "json"}
+SUFFIXES = {
+    "gl-code-quality-report.json": "gitlab",  # the name that GitLab's manual gives it
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".md": "markdown",
+    ".sarif": "sarif",
+    ".xml": "junit",
+}
 STORY_FORMATS = {"terminal": "shapelog.reporters.terminal_story", "json": "shapelog.reporters.json_report"}
 COMPARE_FORMATS = {"terminal": "shapelog.reporters.terminal_compare", "json": "shapelog.reporters.json_report"}
 # Those that only advice has hold nothing but what is pasted or evaluated.
@@ -26,9 +39,26 @@ ADVICE_FORMATS = {
     "shell": "shapelog.reporters.advice_shell",
     "python": "shapelog.reporters.advice_python",
 }
+# What CI systems read: the outcome of a check, or of a report that nobody asked anything of.
+CI_FORMATS = {
+    "markdown": "shapelog.reporters.markdown",
+    "sarif": "shapelog.reporters.sarif",
+    "junit": "shapelog.reporters.junit",
+    "github": "shapelog.reporters.github",
+    "gitlab": "shapelog.reporters.gitlab",
+    "jsonl": "shapelog.reporters.jsonl",
+}
+CHECK_FORMATS = {**FORMATS, "terminal": "shapelog.reporters.terminal_check", **CI_FORMATS}
 VERIFY_FORMATS = {"terminal": "shapelog.reporters.terminal_verify", "json": "shapelog.reporters.json_report"}
+RULES_FORMATS = {
+    "terminal": "shapelog.reporters.terminal_rules",
+    "json": "shapelog.reporters.json_report",
+    "markdown": "shapelog.reporters.markdown_rules",
+}
 # What a recording shows of itself; a part of somebody's page, and so no format of its own.
 NOTEBOOK = "shapelog.reporters.notebook"
+# What a failing test shows of its recording; the pytest plugin imports it.
+PYTEST = "shapelog.reporters.pytest_report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +67,7 @@ class Options:
 
     ``embed`` says which payloads an HTML page carries (``none``, ``fit``, ``recompiled`` or ``all``); without ``with_source`` it holds
     neither code nor payloads nor absolute paths. ``may_fork`` lets a child process make a part of it; only for programs without threads.
+    ``room`` is how many bytes Markdown may take, None for any number.
     """
 
     frame: str | None = None
@@ -48,6 +79,7 @@ class Options:
     embed: str = "fit"
     with_source: bool = True
     may_fork: bool = False
+    room: int | None = None
 
 
 class Reporter(Protocol):
@@ -56,6 +88,14 @@ class Reporter(Protocol):
     SUFFIX: str
 
     def render(self, report: "Report", options: Options) -> bytes: ...
+
+
+class CheckReporter(Protocol):
+    """What a module in ``CHECK_FORMATS`` provides."""
+
+    SUFFIX: str
+
+    def render_check(self, checked: "Checked", options: Options) -> bytes: ...
 
 
 class StoryReporter(Protocol):
@@ -82,6 +122,16 @@ class VerificationReporter(Protocol):
     def render_verification(self, verification: "Verification", options: Options) -> bytes: ...
 
 
+class RulesReporter(Protocol):
+    """What a module in ``RULES_FORMATS`` provides."""
+
+    SUFFIX: str
+
+    def render_rules(self, entries: "Iterable[Entry]", options: Options) -> bytes: ...
+
+    def render_rule(self, entry: "Entry", options: Options) -> bytes: ...
+
+
 class AdviceReporter(Protocol):
     """What a module in ``ADVICE_FORMATS`` provides."""
 
@@ -92,6 +142,10 @@ class AdviceReporter(Protocol):
 
 def reporter(name: str) -> Reporter:
     return cast(Reporter, import_module(FORMATS[name]))
+
+
+def check_reporter(name: str) -> CheckReporter:
+    return cast(CheckReporter, import_module(CHECK_FORMATS[name]))
 
 
 def notebook_reporter() -> Reporter:
@@ -112,3 +166,7 @@ def advice_reporter(name: str) -> AdviceReporter:
 
 def comparison_reporter(name: str) -> ComparisonReporter:
     return cast(ComparisonReporter, import_module(COMPARE_FORMATS[name]))
+
+
+def rules_reporter(name: str) -> RulesReporter:
+    return cast(RulesReporter, import_module(RULES_FORMATS[name]))

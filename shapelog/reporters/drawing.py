@@ -91,9 +91,9 @@ class Page:
             line.rstrip()
             self._put(line, indent + hanging)
 
-    def raw(self, line: str, indent: int = 0, style: str = "") -> None:
+    def raw(self, line: str | Text, indent: int = 0, style: str = "") -> None:
         """A line to be copied: never folded, however long."""
-        self._put(Text(clean(line), style=style), indent)
+        self._put(_harmless(line) if isinstance(line, Text) else Text(clean(line), style=style), indent)
 
     def _put(self, text: Text, indent: int) -> None:
         self.console.print(Text(" " * indent) + text, soft_wrap=True, overflow="ignore", no_wrap=True)

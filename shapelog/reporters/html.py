@@ -14,6 +14,8 @@ from markupsafe import Markup
 
 from shapelog import __version__
 from shapelog.aside import Aside
+from shapelog.bundled import template_dir
+from shapelog.check import Checked
 from shapelog.health import health_of
 from shapelog.listing import listing
 from shapelog.page.anchors import KINDS, Anchors, anchors_of
@@ -31,7 +33,6 @@ from shapelog.page.timeline import timeline
 from shapelog.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html_filters import page_environment
-from shapelog.reporters.markup import template_dir
 from shapelog.rules import RULES
 
 SUFFIX = ".html"
@@ -72,7 +73,17 @@ class _Making:
 
 def render(report: Report, options: Options) -> bytes:
     """The page, in UTF-8. Frames that matter most come first; what would make it too large is kept compressed, or left out and said."""
+    return _rendered(report, options, None)
+
+
+def render_check(checked: Checked, options: Options) -> bytes:
+    """The page, which begins with the outcome of the check."""
+    return _rendered(checked.survey.report, options, checked)
+
+
+def _rendered(report: Report, options: Options, checked: Checked | None) -> bytes:
     making = _begun(report, options)
+    making.environment.globals["checked"] = checked
     first, others = _divided(making.views)
     later: Callable[[], bytes] = partial(_frames, making, others, "e", 0, _LATER)
     if options.may_fork and len(others) > _WORTH_A_PROCESS:

@@ -2,21 +2,13 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 
 from shapelog import __version__
-
-_PACKAGE = Path(__file__).parents[1]
-
-
-def template_dir() -> Path:
-    """The wheel carries the templates inside the package; a checkout has them beside it."""
-    bundled = _PACKAGE / "templates"
-    return bundled if bundled.is_dir() else _PACKAGE.parent / "templates"
+from shapelog.bundled import template_dir
 
 
 class Compiled(FileSystemBytecodeCache):

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import ci
 import make
 import pytest
 from lab import FIXTURES, PACKED, analyzed
@@ -317,3 +318,39 @@ def test_ranks_have_names_of_their_own() -> None:
     assert len(found.ids) == len(set(found.ids))
     assert len(report.trace.ranks) < 2 or any(name.startswith("rank-0-frame-") for name in found.ids)
     assert Path(files[0]).exists()
+
+
+# The page of a check.
+
+
+@pytest.mark.parametrize("with_source", [True, False])
+def test_the_page_of_a_check_begins_with_its_outcome(with_source: bool) -> None:
+    found = Outline(html.render_check(ci.demo(), Options(with_source=with_source)).decode())
+    assert found.unbalanced == []
+    assert {attrs["href"][1:] for tag, attrs in found.tags if tag == "a"} <= set(found.ids) | set(found.index["inside"])  # type: ignore[call-overload]
+    whole = found.text
+    assert whole.index("Check failed") < whole.index("What to do first")
+    for item in ci.demo().failing:
+        assert item.alert.rule.code in whole
+    assert "recompiles in the whole run 15 3 exceeded" in whole
+    assert "compiles in Classifier.forward 5 9 kept" in whole
+    assert ("/srv/ml/" in whole) == with_source
+
+
+def test_the_page_of_a_report_says_nothing_of_a_check() -> None:
+    assert "Check" not in outline(DEMO).text
+
+
+def test_the_page_of_a_check_that_passed_says_so_and_what_a_baseline_has_too_much() -> None:
+    trace = make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], free=[0]))
+    passed = ci.checked(make.run(make.compile("0/0")), baseline=trace)
+    text = Outline(html.render_check(passed, Options()).decode()).text
+    assert "Check passed" in text
+    assert "Better than baseline.json" in text
+
+
+def test_names_of_a_hostile_trace_stay_text_in_the_page_of_a_check() -> None:
+    found = Outline(html.render_check(ci.hostile(), Options()).decode())
+    assert [attrs.get("type") for tag, attrs in found.tags if tag == "script"].count(None) == 1
+    assert found.unbalanced == []
+    assert all(attrs["href"].startswith("#") for tag, attrs in found.tags if tag == "a")

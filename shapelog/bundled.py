@@ -1,0 +1,11 @@
+"""What is shipped beside the code: the templates, and the texts of the rules."""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+
+def template_dir() -> Path:
+    """The wheel carries the templates inside the package; a checkout has them beside it."""
+    bundled = _PACKAGE / "templates"
+    return bundled if bundled.is_dir() else _PACKAGE.parent / "templates"

@@ -1,0 +1,334 @@
+"""``pytest --shapelog``: holds tests to the number of recompiles that their marks allow, and explains those that happen.
+
+Off unless asked for, and then it imports nothing. On, it records what each test compiles, from the start of its setup to the end of its
+call.
+"""
+
+import hashlib
+import os
+import re
+import shlex
+import sys
+from collections.abc import Generator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import pytest
+
+if TYPE_CHECKING:
+    from pluggy import Result
+
+    from shapelog.recording import Recording
+
+_RECORDER = "shapelog-recorder"
+_FIXTURE = "compile_trace"
+# The attribute of a test's report that the summary is made of; pytest-xdist carries it between processes.
+_COUNTS = "shapelog"
+_MARKS = {
+    "no_recompiles(*, reset=False)": "torch.compile may not recompile in this test",
+    "max_recompiles(n, *, reset=False)": "torch.compile may recompile n times in this test",
+    "max_compiles(n, *, reset=False)": "torch.compile may compile n times in this test, first compiles and recompiles",
+}
+_OFF = "compile_trace records under pytest --shapelog alone, or with shapelog = true in the configuration of pytest"
+_LONGEST_NAME = 120
+# What a torch that is missing, too old, or a stand-in raises when it is asked to be recorded.
+_NOT_RECORDABLE = (ImportError, AttributeError, OSError)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("shapelog", "recompiles of torch.compile")
+    group.addoption("--shapelog", action="store_true", help="record what tests compile, enforce the marks, explain recompiles")
+    group.addoption("--shapelog-dir", metavar="DIR", help="keep the trace of each test that compiles in DIR; turns --shapelog on")
+    parser.addini("shapelog", "record what tests compile, as --shapelog does", type="bool", default=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for usage, meaning in _MARKS.items():
+        config.addinivalue_line("markers", f"{usage}: {meaning}; reset: torch._dynamo.reset() before it (pytest --shapelog)")
+    kept = config.getoption("--shapelog-dir")
+    if kept or config.getoption("--shapelog") or config.getini("shapelog"):
+        config.pluginmanager.register(_Recorder(config, _folder(config.invocation_params.dir / kept) if kept else None), _RECORDER)
+
+
+def _folder(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise pytest.UsageError(f"--shapelog-dir {path}: cannot keep traces there: {error.strerror or error}") from error
+    return path
+
+
+@pytest.fixture
+def compile_trace(request: pytest.FixtureRequest) -> "Recording":
+    """What this test compiles, from the start of its setup to the end of its call: a shapelog.recording.Recording.
+
+    ``compile_trace.recompiles``, ``.compiles``, ``.report``, ``.advice`` and ``.trace`` tell what was compiled so far.
+    """
+    recorder = cast("_Recorder | None", request.config.pluginmanager.get_plugin(_RECORDER))
+    if recorder is None:
+        pytest.skip(_OFF)
+    return recorder.recording(request.node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """What one mark allows: ``allowed`` recompiles, or compiles of any kind; ``mark`` is its name."""
+
+    mark: str
+    allowed: int
+    is_reset: bool
+
+    @property
+    def noun(self) -> str:
+        return "compile" if self.mark == "max_compiles" else "recompile"
+
+    @property
+    def with_reset(self) -> str:
+        return f"{self.mark}({'' if self.mark == 'no_recompiles' else f'{self.allowed}, '}reset=True)"
+
+
+def _limits(item: pytest.Item) -> tuple[_Limit, ...]:
+    """The nearest mark about recompiles and the nearest about compiles. A mark that makes no sense fails the test."""
+    found = []
+    for names in (("no_recompiles", "max_recompiles"), ("max_compiles",)):
+        mark = next((mark for mark in item.iter_markers() if mark.name in names), None)
+        if mark is not None:
+            found.append(_limit(mark))
+    return tuple(found)
+
+
+def _limit(mark: pytest.Mark) -> _Limit:
+    given = {**dict(zip(("n",), mark.args, strict=False)), **mark.kwargs}
+    counts = mark.name != "no_recompiles"
+    is_reset, allowed = given.pop("reset", False), given.pop("n", None) if counts else 0
+    if given or len(mark.args) > 1 or not isinstance(is_reset, bool):
+        _refuse(mark)
+    if not isinstance(allowed, int) or isinstance(allowed, bool) or allowed < 0:
+        _refuse(mark)
+    return _Limit(mark.name, allowed, is_reset)
+
+
+def _refuse(mark: pytest.Mark) -> NoReturn:
+    written = ", ".join([*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())])
+    if mark.name == "no_recompiles":
+        rule = "takes no argument but reset=True (max_recompiles(n) takes a number)"
+    else:
+        rule = f"takes a whole number of 0 or more and reset=True, as in {mark.name}(2)"
+    pytest.fail(f"the mark {mark.name} {rule}; this is {mark.name}({written})", pytrace=False)
+
+
+class _Watch:
+    """The recording of one test, which goes on until ``stop``."""
+
+    def __init__(self, recording: "AbstractContextManager[Recording]", limits: tuple[_Limit, ...], is_kept: bool) -> None:
+        self.limits = limits
+        self.is_kept = is_kept
+        self.is_open = True
+        self.violation: BaseException | None = None
+        self._context = recording
+        self.recording = recording.__enter__()
+        self._empty = self.recording.path.stat().st_size
+
+    def stop(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            self._context.__exit__(None, None, None)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.recording.path.stat().st_size == self._empty
+
+    @cached_property
+    def counts(self) -> tuple[int, int]:
+        """(compiles, recompiles), without a look at the trace where nothing was added to it."""
+        if self.is_empty:
+            return 0, 0
+        return len(self.recording.compiles), len(self.recording.recompiles)
+
+    def exceeded(self) -> tuple[tuple[_Limit, int], ...]:
+        """The marks that the test went beyond, each with what was counted."""
+        compiles, recompiles = self.counts
+        counted = [(limit, compiles if limit.noun == "compile" else recompiles) for limit in self.limits]
+        return tuple((limit, found) for limit, found in counted if found > limit.allowed)
+
+
+class _Recorder:
+    """The hooks, registered only where the plugin is on. ``watch`` is the test that runs now."""
+
+    def __init__(self, config: pytest.Config, folder: Path | None) -> None:
+        self.config = config
+        self.folder = folder
+        self.watch: _Watch | None = None
+        self.told: dict[str, tuple[int, int]] = {}
+
+    def recording(self, item: pytest.Item) -> "Recording":
+        """The recording of the running test, begun now where nothing of the test said that it would be wanted."""
+        if self.watch is None:
+            self._begin(item, ())
+        assert self.watch is not None
+        return self.watch.recording
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        # No wrapper: it comes after the skip marks were looked at, and before the fixtures are made.
+        limits = _limits(item)
+        if limits or _FIXTURE in getattr(item, "fixturenames", ()):
+            self._begin(item, limits)
+        elif sys.modules.get("torch") is not None:
+            self._begin(item, limits, is_wanted=False)
+
+    def _begin(self, item: pytest.Item, limits: tuple[_Limit, ...], is_wanted: bool = True) -> None:
+        from shapelog.errors import ShapelogError
+        from shapelog.recording import record, record_to
+
+        self._end()
+        failure = ""
+        try:
+            recording = record_to(self.folder / _file_name(item.nodeid)) if self.folder else record()
+            self.watch = _Watch(recording, limits, self.folder is not None)
+        except (ShapelogError, *_NOT_RECORDABLE) as error:
+            failure = str(error)
+        if failure and is_wanted:  # out here, where no other exception is told with it
+            pytest.fail(failure, pytrace=False)
+        if any(limit.is_reset for limit in limits):
+            import_module("torch._dynamo").reset()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, "Result[None]", None]:
+        outcome = yield
+        watch = self.watch
+        if watch is None:
+            return
+        watch.stop()
+        # A unittest.TestCase does not raise what went wrong in it.
+        if watch.limits and outcome.excinfo is None and not getattr(item, "_excinfo", None):
+            text = self._violation(watch)
+            if text:
+                watch.violation = pytest.fail.Exception(text, pytrace=False)
+                outcome.force_exception(watch.violation)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: "pytest.CallInfo[None]"
+    ) -> Generator[None, "Result[pytest.TestReport]", None]:
+        watch = self.watch
+        if watch is not None and call.when == "setup" and call.excinfo is not None:
+            watch.stop()
+        # While the recording goes on, it is the report of a subtest or of a setup that went well.
+        if watch is None or watch.is_open or call.when == "teardown":
+            yield
+            return
+        counts = self._counts(watch)
+        if any(counts):
+            new = [pair for pair in zip(("compiles", "recompiles"), counts, strict=True) if pair not in item.user_properties]
+            item.user_properties.extend(new)
+        outcome = yield
+        report = outcome.get_result()
+        vars(report)[_COUNTS] = list(counts)
+        if not report.failed or call.excinfo is None:
+            return
+        if call.excinfo.value is watch.violation:
+            _point_to_test(report, item)
+        elif counts[1]:
+            report.sections.append(("shapelog", self._explained(watch)))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> Generator[None, None, None]:
+        if self.watch is not None:
+            self.watch.stop()
+        yield
+        self._end()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        counts = getattr(report, _COUNTS, None)
+        if counts is not None:
+            self.told[report.nodeid] = (counts[0], counts[1])
+
+    def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
+        from shapelog.reporters.pytest_report import summary
+
+        if not self.told:
+            return
+        terminalreporter.section("shapelog")
+        for line in summary(self.told):
+            terminalreporter.write_line(line)
+        if self.folder and any(any(counts) for counts in self.told.values()):
+            terminalreporter.write_line(f"traces: {self._shown(self.folder)}")
+
+    def pytest_unconfigure(self) -> None:
+        """Where a session was broken off in the middle of a test."""
+        self._end()
+
+    def _end(self) -> None:
+        watch, self.watch = self.watch, None
+        if watch is None:
+            return
+        watch.stop()
+        if watch.is_kept and watch.recording.path.exists() and watch.is_empty:
+            watch.recording.path.unlink()
+
+    def _counts(self, watch: _Watch) -> tuple[int, int]:
+        """What the summary is told: nothing, where the test took the trace away."""
+        from shapelog.errors import ShapelogError
+
+        try:
+            return watch.counts
+        except (ShapelogError, OSError):
+            return 0, 0
+
+    def _violation(self, watch: _Watch) -> str:
+        """What is wrong in the eyes of the marks, with the explanation; "" where they are kept to."""
+        from shapelog.errors import ShapelogError
+
+        try:
+            exceeded = watch.exceeded()
+            problems = watch.recording.report.study.problems if any(watch.counts) else ()
+        except (ShapelogError, OSError) as error:
+            return f"shapelog cannot read what this test compiled: {error}"
+        if not exceeded:
+            return "\n".join(f"shapelog cannot tell whether this test recompiled: {problem.message}" for problem in problems)
+        from shapelog.reporters.pytest_report import headline
+
+        heads = [headline(found, limit.noun, limit.allowed, limit.mark) for limit, found in exceeded]
+        with_frames = any(limit.noun == "compile" for limit, _ in exceeded)
+        return "\n".join([*heads, "", self._explained(watch, with_frames)])
+
+    def _explained(self, watch: _Watch, with_frames: bool = False) -> str:
+        from shapelog.reporters import Options
+        from shapelog.reporters.pytest_report import LIMIT, explanation
+
+        is_reset = any(limit.is_reset for limit in watch.limits)
+        mark = watch.limits[0].with_reset if watch.limits else "no_recompiles(reset=True)"
+        return explanation(
+            watch.recording.report,
+            Options(limit=0 if self.config.option.verbose >= 2 else LIMIT, color=False, width=100),
+            root=str(self.config.invocation_params.dir),
+            kept=shlex.quote(self._shown(watch.recording.path)) if watch.is_kept else "",
+            with_reset="" if is_reset else mark,
+            with_frames=with_frames,
+        )
+
+    def _shown(self, path: Path) -> str:
+        """A path as it is typed where pytest was started."""
+        here = self.config.invocation_params.dir
+        return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _file_name(nodeid: str) -> str:
+    """``tests/test_a.py::test_b[x]`` → ``tests.test_a.py.test_b-x.log``; with a digest where that does not tell the whole id."""
+    plain = re.sub(r"::|/", ".", re.sub(r"\[(.*)\]$", r"-\1", nodeid))
+    name = re.sub(r"[^\w.-]+", "_", plain, flags=re.ASCII)[:_LONGEST_NAME]
+    if name != plain:
+        name = f"{name}-{hashlib.md5(nodeid.encode('utf-8', 'surrogatepass'), usedforsecurity=False).hexdigest()[:8]}"
+    return f"{name}.log"
+
+
+def _point_to_test(report: pytest.TestReport, item: pytest.Item) -> None:
+    """The place of the failure is the test: the exception itself was made in here."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        file, line, _ = item.reportinfo()
+        crash.path, crash.lineno = os.fspath(file), (line or 0) + 1

@@ -1,0 +1,127 @@
+"""Checks of small traces for the tests of what CI systems read, a trace of names that try to be something else, and both schemas."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import make
+
+import shapelog
+from shapelog.alerts import Survey, survey
+from shapelog.baseline import Baseline, as_bytes, parse
+from shapelog.check import Checked, check, overview
+from shapelog.checkout import Checkout
+from shapelog.model import Trace
+from shapelog.policy import Budget, Metric, Policy
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+SCHEMAS = Path(__file__).parent / "schemas"
+SCHEMA = Path(shapelog.__file__).parent / "schema"
+# Cheap ones that differ: library code, ints, a graph break, two sites, a limit in an old version, nothing at all.
+NAMES = (
+    "lab/hf_vit_batch",
+    "lab/int_and_tensor",
+    "lab/graph_break_resume",
+    "lab/two_call_sites",
+    "real/2.6/g_limit",
+    "lab/no_recompiles",
+)
+BUDGETS = Policy(budgets=(Budget(Metric.RECOMPILES, 3), Budget(Metric.COMPILES, 9, "*.forward"), Budget(Metric.AVOIDABLE, 1.5)))
+# No root that exists, so that no file of the machine decides.
+_CHECKOUT = Checkout("/nowhere/at/all", prefixes=("/srv/ml", "/srv/app"))
+
+EVIL = (
+    "f\n::error file=x::y\r\n##[error]z ]]> </script><script>alert(1)</script> <!-- a|b|c `code` ``` **bold** ~~x~~ @octocat #12 GH-7 "
+    "https://evil.example www.evil.example me@evil.example [a](https://evil.example) ![b](https://evil.example/c.png) &lt; $x$ :smile: "
+    "\x00\x1b[31m\x07\u202e\ud800\ufffe %0A 1. \\| {0} </details>"
+)
+EVIL_FILE = "/srv/app/d:e,f %41\n::warning::g|`h` @octocat <b>#?[i](j) ]]>.py"
+
+
+def trace_of(name: str) -> Trace:
+    return shapelog.load(FIXTURES / f"{name}.log.gz")
+
+
+def surveyed(trace: Trace) -> Survey:
+    return survey(shapelog.analyze(trace), _CHECKOUT)
+
+
+@cache
+def fixture(name: str) -> Survey:
+    return surveyed(trace_of(name))
+
+
+def checked(trace: bytes, policy: Policy | None = None, baseline: bytes | None = None) -> Checked:
+    """A check of a made trace; ``baseline`` is the trace that one is written of."""
+    known = baseline_of(baseline) if baseline is not None else None
+    return check(surveyed(make.built(trace)), policy or Policy(), known)
+
+
+def baseline_of(trace: bytes) -> Baseline:
+    return parse(as_bytes(surveyed(make.built(trace))), "baseline.json")
+
+
+@cache
+def demo() -> Checked:
+    return check(fixture("real/demo"), BUDGETS)
+
+
+@cache
+def shown() -> Checked:
+    return overview(fixture("real/demo"))
+
+
+@cache
+def hostile() -> Checked:
+    """Every text that a trace can name: the function, its file, what it fails with, why it was started again, and its trace."""
+    parts = (
+        make.torch_version(),
+        make.strings(EVIL_FILE, make.MAIN),
+        make.compile("0/0", name=EVIL, restart_reasons=[EVIL], co_filename=EVIL_FILE),
+        make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], name=EVIL, free=[0], co_filename=EVIL_FILE),
+        make.compile(
+            "0/2", (3, 32), ["0/0: " + EVIL.replace("\ud800", "")], name=EVIL, fail_type=EVIL, fail_reason=EVIL, has_guarded_code=False
+        ),
+        b"V1120 broken \xff\xfe\n",
+    )
+    return check(surveyed(make.built(b"".join(parts))), BUDGETS)
+
+
+def varying(functions: int, line: int = 12) -> bytes:
+    """Functions that recompile once each, because a size varies; the first begins in ``line``."""
+    parts = [make.torch_version(), make.strings(make.MODEL, make.MAIN)]
+    for number in range(functions):
+        for again, size in enumerate((8, 3)):
+            label = f"{number}/{again}"
+            why = [make.mismatch(f"{number}/0", 8, 3)] if again else []
+            begins = line + number
+            compiled = make.compile(label, (size, 16), why, name=f"f{number}", free=[0] * again, co_firstlineno=begins)
+            parts.append(compiled.replace(b'"line": 12', b'"line": %d' % begins))
+    return b"".join(parts)
+
+
+def namesakes() -> bytes:
+    """Two functions of one name in one file, each compiled once."""
+    other = make.compile("1/0", co_firstlineno=20).replace(b'"line": 12', b'"line": 20')
+    return make.run(make.compile("0/0"), other)
+
+
+def fields(data: object) -> Iterator[str]:
+    """Every text in JSON data."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield key
+            yield from fields(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from fields(value)
+    elif isinstance(data, str):
+        yield data
+
+
+def sarif_schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress((SCHEMAS / "sarif-2.1.0.json.gz").read_bytes()))
+    return found
