@@ -8,7 +8,7 @@ from shapelog.caveats import Seen, of_list, of_source, rationale, seen_values
 from shapelog.choosing import Choice, LeftOut, choose
 from shapelog.ids import TorchVersion
 from shapelog.knobs import Alternative, alternatives
-from shapelog.marks import Mark, entries, split_list
+from shapelog.marks import Mark, entries, printable, split_list
 from shapelog.model import Compile, Frame, Outcome, resumed_by
 from shapelog.opinions import Opinion, opinion
 from shapelog.payloads.sources import friendly, tensor_part
@@ -141,7 +141,7 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
         pgo=opinion(studied, played, choice, used),
         before=before,
         after=after,
-        set_already=split_list(studied.trace.config.dynamic_sources) if used.reads_sources else (),
+        set_already=tuple(map(printable, split_list(studied.trace.config.dynamic_sources))) if used.reads_sources else (),
         failures=sum(compile.outcome is Outcome.FAILED for compile in studied.trace.compiles),
         forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), plan.cost(choice.marks)) for plan in played.plans),
     )

@@ -39,7 +39,20 @@ class Kind(Enum):
     FAILURE = "failure"
     BREAK = "break"
     RESTART = "restart"
+    RANK = "rank"
     BUDGET = "budget"
+
+
+# The kind of a finding by its rule.
+_OF_FINDING = {
+    "SL203": Kind.FAILURE,
+    "SL401": Kind.LIMIT,
+    "SL402": Kind.LIMIT_NEAR,
+    "SL403": Kind.FAILURE,
+    "SL701": Kind.RANK,
+    "SL702": Kind.RANK,
+    "SL703": Kind.RANK,
+}
 
 
 class Level(Enum):
@@ -207,7 +220,7 @@ def _kinds(item: Recompile, cause: Cause | None) -> frozenset[Kind]:
 def _level(kinds: frozenset[Kind]) -> Level:
     if kinds & {Kind.LIMIT, Kind.FAILURE, Kind.BUDGET}:
         return Level.ERROR
-    return Level.WARNING if kinds & {Kind.AVOIDABLE, Kind.LIMIT_NEAR} else Level.NOTE
+    return Level.WARNING if kinds & {Kind.AVOIDABLE, Kind.LIMIT_NEAR, Kind.RANK} else Level.NOTE
 
 
 def _marks(suggestions: Sequence[Suggestion]) -> dict[str, Suggestion]:
@@ -322,11 +335,10 @@ class _Maker:
         by_rule: dict[str, list[Finding]] = {}
         for item in items:
             by_rule.setdefault(item.rule.code, []).append(item)
-        kinds = {"SL401": Kind.LIMIT, "SL402": Kind.LIMIT_NEAR, "SL403": Kind.FAILURE, "SL203": Kind.FAILURE}
         for code, members in by_rule.items():
             first = members[0]
             file, _, line = first.place.rpartition(":")
-            kind = frozenset((kinds[code],))
+            kind = frozenset((_OF_FINDING[code],))
             found = ((item, item.frame, compile) for item in members if item.frame for compile in item.frame.compiles)
             events = tuple(self._event(frame, compile, 0.0, kind) for item, frame, compile in found if compile.label == item.compile)
             details = (f"{name}: {value}" for item in members for name, value in item.details if value)

@@ -10,19 +10,21 @@ from shapelog.ids import parse_version
 from shapelog.model import Trace
 from shapelog.recording import record
 from shapelog.report import Report
-from shapelog.source import select
+from shapelog.source import Choice, select
 from shapelog.study import study
 
 __all__ = ["advise", "analyze", "load", "record"]
 
 
-def load(path: str | os.PathLike[str], *, strict: bool = False) -> Trace:
-    """Read a trace: a file (plain or gzip), a directory (its newest run) or ``-`` for standard input.
+def load(path: str | os.PathLike[str], *, strict: bool = False, run: str | int = "", max_unpacked: int | None = None) -> Trace:
+    """Read a trace: a file, a directory or an archive (its newest run), a URL, or ``-`` for standard input.
 
-    ``strict`` decodes every record and verifies every checksum, not only those that the model uses. Records that cannot be used are
-    listed in ``Trace.problems``. Raises ShapelogError when there is nothing to read, or not one trace record in it.
+    ``strict`` decodes every record and verifies every checksum, not only those that the model uses. ``run`` is another run of a
+    directory or an archive: 2 for the one before the newest, a part of the name of one of its files, or ``"all"``. What unpacks to more
+    than ``max_unpacked`` bytes is refused; None allows what is usual for its size. Records that cannot be used are listed in
+    ``Trace.problems``. Raises ShapelogError when there is nothing to read, or not one trace record in it.
     """
-    return build.load(select(os.fspath(path)), strict)
+    return build.load(select(os.fspath(path), Choice(str(run), max_unpacked)), strict)
 
 
 def analyze(trace: Trace) -> Report:

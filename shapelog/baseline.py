@@ -13,6 +13,7 @@ from shapelog.ids import CompileId
 from shapelog.matching import Code, match_codes
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.records import Stack
+from shapelog.wording import base
 
 # 1: first shape.
 FORMAT_VERSION = 1
@@ -98,11 +99,12 @@ def _frame_data(survey: Survey, code: Code, alerts: Iterable[Alert]) -> dict[str
     spot = survey.checkout.spot(code.first.file, code.first.line)
     called = code.first.called_at
     place = survey.checkout.spot(called.file, called.line) if called else None
+    file = spot.file if spot and base(spot.file) == base(code.first.file) else code.first.file  # a name may end in a backslash
     counts = {key: count_of(alert) for alert in alerts for key in alert.keys}
     return {
         "title": code.title,
         "name": code.first.name,
-        "file": _INSTALL.sub("", spot.file if spot else code.first.file),
+        "file": _INSTALL.sub("", file),
         "line": code.first.line,
         "called_at": {"file": place.file, "line": place.line, "name": called.name} if called and place else None,
         "compiles": worst(compiles_of(survey, code)),

@@ -7,13 +7,16 @@ from typing import Any
 
 from shapelog import records
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
+from shapelog.foreign import foreign
 from shapelog.ids import CompileId
+from shapelog.looking import last_time
 from shapelog.model import CodeStateRecord, Compile, Frame, GraphBreak, Outcome, Payloads, Rank, Trace
 from shapelog.payloads import reasons as reason_text
+from shapelog.payloads.distributed import EXECUTION, SCHEDULE, TENSORS
 from shapelog.payloads.exprs import integer
 from shapelog.records import Config, Input, Metrics, Stack, StackFrame
 from shapelog.scan import Entry, Reader, Span
-from shapelog.source import OpenTrace, Selection, foreign, open_trace
+from shapelog.source import OpenTrace, Selection, open_all
 
 # Before torch 2.6 the prefix holds a thread id of 15 digits; a process id has seven at most.
 _LARGEST_PROCESS_ID = 1 << 22
@@ -22,6 +25,10 @@ _MAY_BEGIN = frozenset(("dynamo_start", "artifact", "describe_source", "create_s
 _BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
 _BREAK_REASON = re.compile(r"^(?:Graph Break )?Reason: (.*)$", re.M)
 _BREAK_EXPLANATION = re.compile(r"^\s+Explanation: (.*)$", re.M)
+# So many files of one run are named.
+_NAMES = 4
+# Artifacts that are about a whole process.
+_OF_PROCESS = frozenset(("torch_version", EXECUTION))
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
 
 
@@ -56,6 +63,7 @@ class Draft:
     guards_span: Span | None = None
     guards_are_list: bool = False
     code_states: list[tuple[str, Span]] = field(default_factory=list)
+    inductor: list[tuple[str, int, Span]] = field(default_factory=list)
 
     def restart(self, attempt: int) -> None:
         """A new attempt repeats the records of the one before, so those are forgotten."""
@@ -66,6 +74,7 @@ class Draft:
         self.guards_added.clear()
         self.graph_is_symbolic = False
         self.graph_span = None
+        self.inductor.clear()
 
     def outcome(self) -> Outcome:
         if self.metrics is None:
@@ -107,6 +116,7 @@ class Draft:
             guards_span=self.guards_span,
             guards_are_list=self.guards_are_list,
             code_states=tuple(CodeStateRecord(name, str(self.id), span, payloads) for name, span in self.code_states),
+            inductor=tuple(self.inductor),
         )
 
 
@@ -126,6 +136,7 @@ class Process:
     current: dict[tuple[int, int, int], Draft] = field(default_factory=dict)
     drafts: list[Draft] = field(default_factory=list)
     generation: int = 1
+    executed: list[Span] = field(default_factory=list)
 
 
 class Builder:
@@ -183,10 +194,13 @@ class Builder:
             text, number = header["str"]
             process.strings[int(number)] = str(text)
             return
-        if "rank" in header and process.rank is None and isinstance(header["rank"], int):
+        if "rank" in header and process.rank is None and type(header["rank"]) is int:
             process.rank = header["rank"]
-        if kind == "artifact" and header["artifact"]["name"] == "torch_version" and entry.payload:
-            self._torch_version(entry.payload)
+        if kind == "artifact" and entry.payload and header["artifact"]["name"] in _OF_PROCESS:
+            if header["artifact"]["name"] == EXECUTION:
+                process.executed.append(entry.payload)
+            else:
+                self._torch_version(entry.payload)
             return
         draft = self._draft_of(entry, process)
         handler = self._handlers.get(kind)
@@ -238,7 +252,7 @@ class Builder:
             process.drafts.append(draft)
         elif attempt > draft.attempt:
             draft.restart(attempt)
-        if draft.rank is None and isinstance(header.get("rank"), int):
+        if draft.rank is None and type(header.get("rank")) is int:
             draft.rank = header["rank"]
         return draft
 
@@ -340,6 +354,9 @@ class Builder:
                 draft.code_states.append((name.removesuffix("_code_state"), entry.payload))
         elif name.endswith(("_hit", "_miss", "_bypass")):
             draft.caches[name] = draft.caches.get(name, 0) + 1
+        elif name in (SCHEDULE, TENSORS):
+            if entry.payload is not None:
+                draft.inductor.append((name, entry.offset, entry.payload))
         elif entry.payload is not None:
             self._text_artifact(draft, name, self.reader.text(entry.payload, entry.offset))
 
@@ -369,7 +386,8 @@ class Builder:
             for draft in process.drafts:
                 draft.rank = rank if draft.rank is None else draft.rank
             compiles = [draft.compile(self.payloads) for draft in process.drafts]
-            found.append(Rank(rank, process.number, tuple(_frames(compiles, rank))))
+            frames, last = tuple(_frames(compiles, rank)), last_time(self.reader)
+            found.append(Rank(rank, process.number, frames, self.payloads, tuple(process.executed), last))
         return found
 
 
@@ -432,7 +450,7 @@ def _code_of(compiles: list[Compile]) -> tuple[str, int, str]:
 
 def load(selection: Selection, strict: bool = False) -> Trace:
     """Read every file of a run. Raises ShapelogError when not one of them holds a trace record."""
-    return build(selection, [Reader(open_trace(file), strict) for file in selection.files])
+    return build(selection, [Reader(opened, strict) for opened in open_all(selection.files)])
 
 
 def build(selection: Selection, readers: list[Reader], debug: bool = False) -> Trace:
@@ -442,24 +460,30 @@ def build(selection: Selection, readers: list[Reader], debug: bool = False) -> T
     """
     ranks: list[Rank] = []
     builders: list[Builder] = []
-    problems: list[Problem] = []
+    problems = [*selection.problems]
+    refusals: list[str] = []
     for file, reader in zip(selection.files, readers, strict=True):
         builder = Builder(reader, file.rank, debug)
         for entry in reader.entries():
             builder.take(entry)
-        if not reader.ledger.readable_records:
-            problem = foreign(file.name, bytes(reader.data[:4096]))
-            if len(selection.files) == 1:
-                raise ShapelogError(problem)
-            problems.append(Problem("foreign-file", problem, file.name, severity=DATA_LOSS))
+        if not reader.ledger.readable_records and not reader.trace.is_lost:
+            damage = next((item.message for item in reader.trace.problems), "")
+            is_gone = damage and not reader.trace.size
+            problem = f"{file.name}: nothing of it can be read" if is_gone else foreign(file.name, bytes(reader.data[:4096]))
+            problem += f"; {damage}" if damage else ""
+            refusals.append(problem)
+            if not is_gone:
+                problems.append(Problem("foreign-file", problem, file.name, severity=DATA_LOSS))
         builders.append(builder)
         ranks.extend(builder.ranks())
         problems.extend(_file_problems(builder, reader.trace))
+    if not any(reader.ledger.readable_records for reader in readers):
+        raise ShapelogError(refusals[0])
     version = next((builder.torch_version for builder in builders if builder.torch_version), "")
     config = next((builder.config for builder in builders if builder.config), Config())
     seen = {kind for reader in readers for kind in reader.ledger.records}
     return Trace(
-        name=", ".join(file.name for file in selection.files),
+        name=_name([file.name for file in selection.files]),
         ranks=tuple(ranks),
         torch_version=version,
         version_guess="" if version else _guess(seen, ranks),
@@ -468,6 +492,12 @@ def build(selection: Selection, readers: list[Reader], debug: bool = False) -> T
         readers=tuple(readers),
         build_problems=tuple(problems),
     )
+
+
+def _name(files: list[str]) -> str:
+    """The names of the files, of many the first and how many more there are."""
+    shown = files if len(files) <= _NAMES else files[:1]
+    return ", ".join(shown) + (f" and {len(files) - len(shown)} more files" if shown is not files else "")
 
 
 def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:

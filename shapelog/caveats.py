@@ -9,6 +9,7 @@ from shapelog.marks import Mark
 from shapelog.model import Frame, Outcome
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.sources import friendly
+from shapelog.ranks import named
 from shapelog.replay import Marks, Replay
 from shapelog.study import Study
 
@@ -51,7 +52,7 @@ def rationale(seen: tuple[Seen, ...], codes: tuple[str, ...]) -> str:
     for item in seen:
         values = list(dict.fromkeys(value for _, value in item.values))
         if len(values) > 1:
-            parts.append(f"{item.name} was {', '.join(values[:_SHOWN])}{', …' if len(values) > _SHOWN else ''}")
+            parts.append(f"{item.name} was {_listed(tuple(values))}")
         elif "SL105" in codes:
             parts.append(
                 f"{item.name} was always {values[0] if values else '?'}, but with a symbolic size the stride that varied is symbolic too"
@@ -68,10 +69,15 @@ def of_source(
 ) -> Iterator[str]:
     """What to beware of with one source that is marked for the sake of ``frames``."""
     source, name = marks[0].source, friendly(marks[0].source)
+    yield from _across_ranks(seen, frames, studied)
+    codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
     others = [
         frame.title
         for frame in studied.trace.frames
-        if all(frame is not helped for helped in frames) and _looks_at(frame, source) and not _varied(frame, source, studied)
+        if all(frame is not helped for helped in frames)
+        and (frame.file, frame.line, frame.name) not in codes_helped
+        and _looks_at(frame, source)
+        and not _varied(frame, source, studied)
     ]
     if others and version.reads_sources:
         named = ", ".join(list(dict.fromkeys(others))[:4])
@@ -89,6 +95,23 @@ def of_source(
         yield f"calls with {' or '.join(small)} of 0 or 1 still get a graph of their own"
     if any(_rank_varied(frame, source, studied) for frame in frames):
         yield f"the number of dims of {name} varied, so PyTorch made all its dims dynamic: others than these may vary too"
+
+
+def _across_ranks(seen: tuple[Seen, ...], frames: tuple[Frame, ...], studied: Study) -> Iterator[str]:
+    """Values that differ from rank to rank, each with its ranks."""
+    ranks = sorted({frame.rank for frame in frames if frame.rank is not None})
+    for item in seen if len(ranks) > 1 else ():
+        told: dict[tuple[str, ...], list[int]] = {}
+        for rank in ranks:
+            own = seen_values(item.mark, tuple(frame for frame in frames if frame.rank == rank), studied)
+            told.setdefault(tuple(dict.fromkeys(value for _, value in own.values)), []).append(rank)
+        if len(told) > 1:
+            words = [f"{_listed(values)} on {named(numbers)}" for values, numbers in list(told.items())[:_SHOWN] if values]
+            yield f"{item.name} differs across ranks: {'; '.join(words)}{'; …' if len(told) > _SHOWN else ''}"
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    return ", ".join(values[:_SHOWN]) + (", …" if len(values) > _SHOWN else "")
 
 
 def _stays_static(frame: Frame, source: str) -> bool:

@@ -143,6 +143,7 @@ _WORDS = {
     Kind.RECOMPILE: "justified recompile",
     Kind.BREAK: "graph break",
     Kind.RESTART: "restart of the analysis",
+    Kind.RANK: "rank divergence",
 }
 _OF_CODE = {Kind.LIMIT: "recompile limit hit in {}", Kind.LIMIT_NEAR: "recompile limit near in {}"}
 

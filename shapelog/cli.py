@@ -12,16 +12,15 @@ from shapelog.output import (
     Target,
     chosen,
     finish,
-    load,
     output_options,
     page_options,
     place_options,
-    read,
     refuse_twice,
     refuse_unwritable,
     say,
     status_of,
 )
+from shapelog.reading import load, read, read_several, source_options
 from shapelog.reporters import (
     ADVICE_FORMATS,
     CHECK_FORMATS,
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from shapelog.advice import Advice
     from shapelog.check import Checked
     from shapelog.checkout import Checkout
-    from shapelog.model import Trace
     from shapelog.report import Report
     from shapelog.source import Selection
     from shapelog.verifying import Verification
@@ -65,35 +63,43 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("trace", metavar="TRACE")
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
 @click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, each recompile, records by kind.")
 @place_options
 @page_options
+@source_options(which_run=True)
 @output_options((*FORMATS, *CI_FORMATS), several=True)
-def report(trace: str, frame: str | None, limit: int, verbose: bool, **shared: Any) -> None:
+def report(traces: tuple[str, ...], frame: str | None, limit: int, verbose: bool, **shared: Any) -> None:
     """Explain every recompile of TRACE.
 
-    TRACE is a file that TORCH_TRACE wrote (plain or gzip), a directory (its newest run), or - for standard input. With --html FILE (or
-    -o FILE.html alone) the report is one self-contained HTML page: for CI artifacts, issues, and to look deeper. The formats that CI
-    systems read show the same findings as shapelog check does, without a verdict.
+    TRACE is a file that TORCH_TRACE wrote, a directory (its newest run), an archive or the output of tlparse, a URL, or - for standard
+    input; several count as one job. With --html FILE (or -o FILE.html alone) the report is one self-contained HTML page: for CI
+    artifacts, issues, and to look deeper. The formats that CI systems read show the same findings as shapelog check does, without a
+    verdict.
     """
     from shapelog.errors import ShapelogError
 
+    refused = 0
+
     def make() -> Made:
+        nonlocal refused
         _refuse_page_on_terminal(shared)
         refuse_unwritable(shared["targets"])
-        loaded = read(trace, shared)
+        loaded, refused = read_several(traces, shared)
+        from shapelog.model import merged
         from shapelog.report import analyze
 
-        analyzed = analyze(loaded, shared["debug"])
+        analyzed = analyze(merged(loaded), shared["debug"])
         if frame is not None and not any(_matches(item.frame.label, item.frame.title, item.frame.name, frame) for item in analyzed.frames):
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in analyzed.frames[:8])
-            raise ShapelogError(f"{trace}: no frame {frame!r}; there are: {names or 'none'}")
+            raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
         return _shown(analyzed, shared, frame=frame, limit=0 if verbose else limit, verbose=verbose)
 
     finish(make, shared)
+    if refused:  # the others were reported on
+        sys.exit(2)
 
 
 def _refuse_page_on_terminal(shared: dict[str, Any]) -> None:
@@ -145,8 +151,8 @@ def _checkout(shared: dict[str, Any]) -> "Checkout":
     "--fail-on",
     multiple=True,
     metavar="KINDS",
-    help="What to fail on: avoidable, marking, size, non-size, recompile, unexplained, limit, limit-near, failure, break, restart, none. "
-    "[default: avoidable,limit,failure; with a budget limit,failure; with --select all that is selected]",
+    help="What to fail on: avoidable, marking, size, non-size, recompile, unexplained, limit, limit-near, failure, break, restart, "
+    "rank, none. [default: avoidable,limit,failure; with a budget limit,failure; with --select all that is selected]",
 )
 @click.option("--baseline", metavar="FILE", help="Fail only on what this recorded state does not have.")
 @click.option(
@@ -161,14 +167,15 @@ def _checkout(shared: dict[str, Any]) -> "Checkout":
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: also the alerts that do not fail.")
 @place_options
 @page_options
+@source_options(which_run=True)
 @output_options(CHECK_FORMATS, several=True)
 def check(traces: tuple[str, ...], write_baseline: str | None, exit_zero: bool, limit: int, verbose: bool, **shared: Any) -> None:
     """Fail when a run compiles more than it should.
 
-    TRACE is a file, a directory (its newest run), or - for standard input; several count as one run. Without options, the check fails on
-    recompiles that marking or a code change avoids, on a recompile limit that was hit, and on failed compiles. With a budget, the budget
-    decides about recompiles. With a baseline, only what is new counts, also towards budgets; frames are matched by their code, so lines
-    may have shifted.
+    TRACE is a file, a directory (its newest run), an archive, a URL, or - for standard input; several count as one run. Without options,
+    the check fails on recompiles that marking or a code change avoids, on a recompile limit that was hit, and on failed compiles. With a
+    budget, the budget decides about recompiles. With a baseline, only what is new counts, also towards budgets; frames are matched by
+    their code, so lines may have shifted.
 
     Ends with 0 when the check passed, 1 when it failed, 2 on bad usage, unreadable input, or a damaged trace under --strict.
     """
@@ -189,7 +196,7 @@ def check(traces: tuple[str, ...], write_baseline: str | None, exit_zero: bool, 
             raise ShapelogError("check: which trace? shapelog check TRACE")
         known = None if written else shared["baseline"]
         baseline = read_baseline(known) if known else None
-        loaded, refused = _readable(paths, shared)
+        loaded, refused = read_several(paths, shared)
         from shapelog.alerts import survey
         from shapelog.check import check
         from shapelog.model import merged
@@ -225,23 +232,29 @@ def _checked(checked: "Checked", shared: dict[str, Any], **own: Any) -> Made:
 
 
 @cli.command()
-@click.argument("trace", metavar="TRACE")
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
 @click.argument("compile_id", metavar="COMPILE_ID")
 @click.option("--rank", type=int, help="Which rank, where several have that compile.")
 @click.option("--process", type=int, help="Which process, where forked ones wrote one file.")
 @click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
+@source_options(which_run=True)
 @output_options(STORY_FORMATS)
-def explain(trace: str, compile_id: str, rank: int | None, process: int | None, verbose: bool, **shared: Any) -> None:
+def explain(traces: tuple[str, ...], compile_id: str, rank: int | None, process: int | None, verbose: bool, **shared: Any) -> None:
     """Tell the whole story of one compile.
 
     COMPILE_ID is an id such as 2/3, as the report shows it: what it was held against, what differed, what PyTorch said.
     """
 
+    refused = 0
+
     def make() -> Made:
-        loaded = read(trace, shared)
+        nonlocal refused
+        several, refused = read_several(traces, shared)
+        from shapelog.model import merged
         from shapelog.reporters import story_reporter
         from shapelog.story import tell
 
+        loaded = merged(several)
         story = tell(loaded, compile_id, rank, process)
 
         def render(target: Target) -> bytes:
@@ -251,6 +264,8 @@ def explain(trace: str, compile_id: str, rank: int | None, process: int | None, 
         return Made(render, lambda: any(item.severity != "info" for item in loaded.problems))
 
     finish(make, shared)
+    if refused:  # the others were read
+        sys.exit(2)
 
 
 @cli.command("suggest-dynamic")
@@ -258,6 +273,7 @@ def explain(trace: str, compile_id: str, rank: int | None, process: int | None, 
 @click.option("--torch-version", metavar="X.Y", help="Advise for this version of torch.  [default: the trace's]")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, which compiles go, mark_dynamic lines.")
+@source_options(which_run=True)
 @output_options(ADVICE_FORMATS)
 def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: int, verbose: bool, **shared: Any) -> None:
     """Say exactly what to mark dynamic, what it saves, and what it will not fix.
@@ -277,7 +293,7 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
         version = parse_version(torch_version) if torch_version else None
         if torch_version and version is None:
             raise ShapelogError(f"--torch-version {torch_version}: not a version such as 2.13")
-        loaded, refused = _readable(traces, shared)
+        loaded, refused = read_several(traces, shared)
         from shapelog.advice import advise
         from shapelog.advising import why_nothing
         from shapelog.model import merged
@@ -315,42 +331,19 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
         sys.exit(2)
 
 
-def _readable(paths: tuple[str, ...], shared: dict[str, Any]) -> "tuple[list[Trace], int]":
-    """The traces that can be read, and how many cannot, of which one line each is said.
-
-    Raises ShapelogError if none can, or if a path does not exist, which is a slip of the pen.
-    """
-    import os
-
-    from shapelog.errors import ShapelogError
-
-    loaded: list[Trace] = []
-    refused: list[ShapelogError] = []
-    for path in paths:
-        try:
-            loaded.append(read(path, shared))
-        except ShapelogError as error:
-            if path != "-" and not os.path.exists(path):
-                raise
-            refused.append(error)
-    for refusal in refused if loaded else refused[:-1]:
-        say(str(refusal))
-    if not loaded:
-        raise refused[-1]
-    return loaded, len(refused)
-
-
 @cli.command()
 @click.argument("before", metavar="BEFORE")
 @click.argument("after", metavar="AFTER")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, also the frames and causes that did not change.")
+@source_options(which_run=False)
 @output_options(COMPARE_FORMATS)
 def compare(before: str, after: str, limit: int, verbose: bool, **shared: Any) -> None:
     """Tell what changed from trace BEFORE to trace AFTER.
 
     For two runs of one program: with and without a change, cold and warm, under two versions of torch. Frames are matched by their
-    code, so lines may have shifted and directories may be others. Each is a file, a directory (its newest run), or - for standard input.
+    code, so lines may have shifted and directories may be others. Each is a file, a directory (its newest
+    run), an archive, a URL, or - for standard input.
     """
     from shapelog.errors import ShapelogError
 
@@ -372,6 +365,51 @@ def compare(before: str, after: str, limit: int, verbose: bool, **shared: Any) -
         return Made(render, lambda: one.has_problems or other.has_problems)
 
     finish(make, shared)
+
+
+@cli.command()
+@click.argument("where", metavar="DIR")
+@click.option(
+    "--idle",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="End when nothing new came for so long.  [default: 600 where the processes of the job cannot be seen, else never]",
+)
+@click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
+@click.option("-v", "--verbose", is_flag=True, help="Show everything in the report: all entries, each recompile, records by kind.")
+@place_options
+@page_options
+@source_options(which_run=False)
+@output_options((*FORMATS, *CI_FORMATS), several=True)
+def watch(where: str, idle: float | None, limit: int, verbose: bool, **shared: Any) -> None:
+    """Follow a job that runs, and report on it when it ends.
+
+    DIR is what TORCH_TRACE was set to, or one trace in it; it need not exist yet. Its newest run is shown on one screen, which changes as
+    the job compiles; where the output is no terminal, each compile is told in a line. When the processes that write have ended, or on
+    Ctrl-C, the report follows, as shapelog report shows it. A second Ctrl-C ends at once.
+    """
+    from shapelog.errors import ShapelogError
+
+    def make() -> Made:
+        loaded = read(where, shared)
+        from shapelog.report import analyze
+
+        return _shown(analyze(loaded, shared["debug"]), shared, limit=0 if verbose else limit, verbose=verbose)
+
+    try:
+        _refuse_page_on_terminal(shared)
+        refuse_unwritable(shared["targets"])
+        from shapelog.following import follow
+
+        follow(where, idle, shared)
+        finish(make, shared)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except ShapelogError as error:
+        if shared["debug"]:
+            raise
+        say(str(error))
+        sys.exit(error.exit_code)
 
 
 @cli.command(context_settings={"allow_interspersed_args": False})
@@ -537,6 +575,7 @@ def main() -> None:
     A trace makes many small objects that live to the end: collecting garbage, and taking them apart one by one at exit, would only
     cost time.
     """
+    import errno
     import gc
     import os
     import warnings
@@ -545,14 +584,33 @@ def main() -> None:
     warnings.simplefilter("ignore", SyntaxWarning)  # of code that a trace quotes, which nobody here can mend
     # A standard stream that the caller closed is None.
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    _end_on_interrupt()
     status = 0
     try:
         cli(prog_name="shapelog")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1 if end.code else 0
-    sys.stdout.flush()
-    sys.stderr.flush()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE):
+            raise
+        status = 2  # a standard stream takes nothing more, so there is nobody to tell
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            status = status or 2
     os._exit(status)
+
+
+def _end_on_interrupt() -> None:
+    """Let Ctrl-C end the program as it ends others: at once, with 130, without a traceback. Where it is ignored, it stays so."""
+    import signal
+
+    def end(*_: object) -> None:
+        raise SystemExit(130)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end)
 
 
 if __name__ == "__main__":

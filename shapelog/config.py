@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shapelog.errors import ShapelogError
+from shapelog.unpacking import parse_size
 
 PREFIX = "SHAPELOG_"
 _FILES = ("shapelog.toml", "pyproject.toml")
@@ -87,6 +88,10 @@ def _paths(value: Any) -> tuple[str, ...]:
     return tuple(map(_text, value))
 
 
+def _size(value: Any) -> int:
+    return parse_size(value) if isinstance(value, str) else _whole(value)
+
+
 def _columns(value: Any) -> int:
     if _whole(value) < 40:
         raise ValueError(value)
@@ -136,6 +141,7 @@ KEYS: Mapping[str, Key] = {
     "max-compiles-per-frame": _COUNTS,
     "max-recompiles": _COUNT,
     "max-recompiles-per-frame": _COUNTS,
+    "max-unpacked": Key(_size, parse_size, "a number of bytes, or a size such as 500M or 100G"),
     "no-source": _FLAG,
     "select": _LIST,
     "source-root": Key(_path, _text, "the path of a directory", is_path=True),

@@ -23,6 +23,7 @@ _FAMILIES = {
     "SL3": "What varies and is no size",
     "SL4": "Limits and failures",
     "SL5": "Graph breaks and restarts",
+    "SL7": "Ranks of a job",
     "SL8": "Budgets of a check",
     "SL9": "Faults of a trace",
 }

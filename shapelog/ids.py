@@ -116,6 +116,9 @@ USED_ARTIFACTS = frozenset(
         "dynamo_cache_bypass",
         "precompile_cache_bypass",
         "eager_compile_backwards_failure",
+        "inductor_collective_schedule",
+        "inductor_runtime_and_tensor_meta",
+        "graph_execution",
     )
 )
 # Kinds that PyTorch writes and shapelog has no use for yet.
@@ -135,11 +138,9 @@ OTHER_KINDS = frozenset(
         "expression_created",
         "fake_kernel",
         "graph_dump",
-        "inductor_collective_schedule",
         "inductor_output_code",
         "inductor_post_grad_graph",
         "inductor_pre_grad_graph",
-        "inductor_runtime_and_tensor_meta",
         "inductor_tlparse_runtime",
         "inductor_triton_kernel",
         "link",

@@ -13,6 +13,9 @@ from shapelog.ids import TorchVersion
 from shapelog.payloads.sources import tensor_part
 
 _WITH_DIM = re.compile(r"^(.+):(\d+)$")
+# Escapes, and what repeats: the list may come from a trace, and re knows no limit of time.
+_REPEAT = re.compile(r"\\.|\)?[*+?{]", re.S)
+_MOST_REPEATS, _LONGEST_MATCHED = 2, 2000
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()\-&~#]")
 
 
@@ -49,15 +52,35 @@ def pattern(source: str, others: Iterable[str] = ()) -> str:
 
 def _stands(source: str) -> bool:
     """Whether a source may stand in the list as it is: it survives the splitting, and is a valid regular expression."""
-    if not source or "," in source or " " in source or not source.isprintable() or _WITH_DIM.match(source):
+    if not source or "," in source or " " in source or not source.isprintable() or _WITH_DIM.match(source) or not _is_quick(source):
         return False
+    return is_expression(source, may_warn=False)
+
+
+def is_expression(entry: str, may_warn: bool = True) -> bool:
+    """Whether an entry is a valid regular expression; without ``may_warn`` also one of which Python says nothing in every compile."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # it would warn in every compile, as "[a--b]" does
-            re.compile(source)
-    except (re.error, OverflowError, RecursionError, Warning):
+            warnings.simplefilter("error")  # "[!--a]"; what was compiled before would not warn again, so this one never is
+            re.compile(entry)
+    except Warning:
+        return may_warn
+    except (re.error, OverflowError, RecursionError):
         return False
     return True
+
+
+def _is_quick(entry: str) -> bool:
+    """Whether matching takes no longer than the square of a name's length: few repeats, and none of a group."""
+    repeats = [found for found in _REPEAT.findall(entry) if found[0] != "\\"]
+    return len(repeats) <= _MOST_REPEATS and not any(found[0] == ")" for found in repeats)
+
+
+def _finds(entry: str, source: str) -> bool:
+    """Whether an entry matches a source as an expression. One that could take for ever, or that Python warns of, is taken to match none."""
+    if len(source) > _LONGEST_MATCHED or not _is_quick(entry) or not is_expression(entry, may_warn=False):
+        return False
+    return re.match(entry, source) is not None
 
 
 def _escaped(character: str, dot: bool) -> str:
@@ -86,13 +109,14 @@ def matches(entry: str, mark: Mark, version: TorchVersion) -> bool:
         return False
     split = _WITH_DIM.match(entry) if version.reads_dims else None
     name, dim = (split[1], int(split[2])) if split else (entry, None)
-    try:
-        found = name == mark.source or re.match(name, mark.source) is not None
-    except re.error:
-        return False
-    return found and (dim is None or mark.is_int or dim == mark.dim)
+    return (name == mark.source or _finds(name, mark.source)) and (dim is None or mark.is_int or dim == mark.dim)
 
 
 def split_list(value: str) -> tuple[str, ...]:
     """The entries of a list as PyTorch reads it."""
     return tuple(entry for entry in value.replace(" ", "").split(",") if entry)
+
+
+def printable(entry: str) -> str:
+    """An entry that a trace brought, in characters that may be shown: as an expression it matches what it matched before."""
+    return "".join(character if character.isprintable() else _escaped(character, dot=False) for character in entry)

@@ -148,6 +148,7 @@ class Compile:
     ``label`` is the id as text. ``inputs`` are the tensors it was called with, by source; ``symbols`` those of the last attempt;
     ``reasons`` what PyTorch said about each earlier entry, most recently used first. ``stack`` is the call stack, outermost frame
     first. ``offset`` is that of its first record in the file. ``seconds`` includes the backward graphs that were compiled later.
+    ``inductor`` are name, offset and payload of what Inductor wrote about its distributed graphs (see ``payloads.distributed``).
     """
 
     id: CompileId
@@ -178,6 +179,7 @@ class Compile:
     guards_span: Span | None = None
     guards_are_list: bool = False
     code_states: tuple[CodeStateRecord, ...] = ()
+    inductor: tuple[tuple[str, int, Span], ...] = ()
 
     def __repr__(self) -> str:
         return f"<Compile {self.label}: {self.outcome.value}>"
@@ -309,11 +311,18 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rank:
-    """One process: its rank in a distributed run (None outside of one), its process id, its frames in order of first compile."""
+    """One process: its rank in a distributed run (None outside of one), its process id, its frames in order of first compile.
+
+    ``executed`` are the payloads that tell in which order graphs ran. ``last_time`` is that of the last record of its file, as it stands
+    there (``1120 08:27:33.313000``), "" where it cannot be read.
+    """
 
     number: int | None
     process: int
     frames: tuple[Frame, ...]
+    payloads: Payloads | None = field(default=None, repr=False)
+    executed: tuple[Span, ...] = ()
+    last_time: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,12 +1,11 @@
 """PyTorch's own suggestion (PGO) held against shapelog's: what it knew, where they differ, and why."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapelog.choosing import Choice
 from shapelog.ids import TorchVersion
-from shapelog.marks import Mark, entries, matches, pattern, split_list
+from shapelog.marks import Mark, entries, is_expression, matches, pattern, split_list
 from shapelog.model import Input
 from shapelog.payloads.sources import friendly, tensor_part
 from shapelog.profiles import would_suggest
@@ -69,9 +68,7 @@ def opinion(studied: Study, played: Replay, choice: Choice, version: TorchVersio
 
 def _flaw(value: str) -> str:
     for entry in split_list(value):
-        try:
-            re.compile(entry)
-        except (re.error, OverflowError, RecursionError):
+        if not is_expression(entry):
             return f"{entry} is no valid regular expression once PyTorch has split the list, and fails every compile"
     return ""
 

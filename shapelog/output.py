@@ -1,19 +1,15 @@
-"""What every command shares: its output options, reading a trace, and writing what it made. Only here is anything printed."""
+"""What every command shares: its output options, and writing what it made. Only here is anything printed."""
 
 import functools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
 from shapelog.reporters import SUFFIXES, Options
-
-if TYPE_CHECKING:
-    from shapelog.model import Trace
-    from shapelog.source import Selection
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 # What GitHub shows of one step's summary, in bytes.
@@ -226,26 +222,6 @@ def lists_records(shared: dict[str, Any]) -> bool:
     return is_page and shared["embed"] != "none" and not shared["no_source"]
 
 
-def read(path: str, shared: dict[str, Any]) -> "Trace":
-    from shapelog.source import select
-
-    return load(select(path), shared)
-
-
-def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
-    """Load a trace. A large file is searched by a child process from here on, before the rest of shapelog is even imported."""
-    from shapelog.scan import Reader
-    from shapelog.source import open_trace
-
-    readers = [Reader(open_trace(file), shared["strict"], ahead=True, listing=lists_records(shared)) for file in selection.files]
-    from shapelog.build import build
-
-    trace = build(selection, readers, shared["debug"])
-    for note in trace.notes:
-        say(note)
-    return trace
-
-
 Make = Callable[[], Made]
 
 
@@ -344,9 +320,10 @@ def write(content: bytes, target: Target, to: TextIO) -> None:
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except OSError as error:
+        raise ShapelogError(f"{output}: cannot write: {error.strerror}") from error
+    finally:  # also when it is interrupted
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
-        raise ShapelogError(f"{output}: cannot write: {error.strerror}") from error
 
 
 def _umask() -> int:

@@ -8,6 +8,8 @@ SymInt or Scalar (sizes, offsets, counts of top elements, what convolutions take
 import ast
 from collections.abc import Iterable, Iterator
 
+from shapelog.payloads.exprs import syntax
+
 # Parameters in the order of a method, whose tensor comes first; those that are pinned end in "!".
 _SIGNATURES = """
 sum mean prod amax amin max min argmax argmin var std nansum median all any count_nonzero: self dim!
@@ -116,11 +118,8 @@ def pinned_numbers(statements: Iterable[str]) -> Pinned:
 
 def _pinned_numbers(statements: Iterable[str]) -> Iterator[tuple[str, int]]:
     for statement in statements:
-        try:
-            tree = ast.parse(statement.strip())
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        tree = syntax(statement.strip(), "exec")
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree is not None else ():
             for argument in pinned_arguments(call):
                 numbers = argument.elts if isinstance(argument, (ast.Tuple, ast.List)) else [argument]
                 for item in numbers:

@@ -4,7 +4,7 @@ import ast
 import re
 
 from shapelog.marks import Mark
-from shapelog.payloads.exprs import integer
+from shapelog.payloads.exprs import integer, syntax
 from shapelog.payloads.sources import friendly
 
 _LOCAL = re.compile(r"\b[LG]\['(\w+)'\]")
@@ -26,11 +26,10 @@ def expression(source: str) -> str:
 
 def is_plain(text: str) -> bool:
     """Whether a text is nothing but a name with attributes, items and constants, so that it may stand in code that is pasted."""
-    try:
-        tree = ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    if not text.isprintable() or "#" in text:  # what follows on the line would be a comment
         return False
-    return all(isinstance(node, _PLAIN) for node in ast.walk(tree))
+    tree = syntax(text)
+    return tree is not None and all(isinstance(node, _PLAIN) for node in ast.walk(tree))
 
 
 def is_registered(source: str) -> bool:

@@ -11,13 +11,14 @@ from shapelog.axes import Comparer
 from shapelog.causes import Cause
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.findings import Finding, Table
+from shapelog.job import RankReport, ranks_data
 from shapelog.model import Account, Compile, Frame, Outcome, Trace
 from shapelog.rules import RULES, Rule, Verdict, problem_rule, remedy_for
 from shapelog.shapes import ShapeTable, axes_of, shape_table
 from shapelog.study import Group, Recompile, Study, remedy, study
 
-# 1: first shape. 2: advice.
-FORMAT_VERSION = 2
+# 1: first shape. 2: advice. 3: ranks, held against each other.
+FORMAT_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Late:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that a reporter may show, most important first."""
+    """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two."""
 
     trace: Trace
     study: Study
@@ -121,6 +122,7 @@ class Report:
     findings: tuple[Finding, ...]
     tables: tuple[Table, ...]
     late: Late = field(repr=False, compare=False)
+    ranks: RankReport | None = None
 
     @property
     def advice(self) -> Advice | None:
@@ -153,12 +155,15 @@ def analyze(trace: Trace, debug: bool = False) -> Report:
     studied = study(trace, debug)
     findings: list[Finding] = []
     tables: list[Table] = []
+    ranks: RankReport | None = None
     failed: list[Problem] = list(studied.problems)
     for analysis in ANALYSES:
         try:
             for result in analysis.analyze(studied):
                 if isinstance(result, Table):
                     tables.append(result)
+                elif isinstance(result, RankReport):
+                    ranks = result
                 else:
                     findings.append(result)
         except Exception as error:
@@ -177,6 +182,7 @@ def analyze(trace: Trace, debug: bool = False) -> Report:
         findings=tuple(findings),
         tables=tuple(tables),
         late=Late(studied, tuple(failed), debug),
+        ranks=ranks,
     )
 
 
@@ -287,6 +293,7 @@ def as_data(report: Report) -> dict[str, Any]:
             }
             for item in report.findings
         ],
+        "ranks": ranks_data(report.ranks) if report.ranks else None,
         "tables": [
             {
                 "name": table.name,

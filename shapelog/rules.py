@@ -136,6 +136,22 @@ _ALL = (
     _rule("SL403", "compile-failed", Verdict.FAILED, "see the error; until then this code runs eagerly or raises"),
     _rule("SL501", "graph-break", _CODE, "move the line that breaks the graph out of the compiled code, or write it with tensors"),
     _rule("SL502", "analysis-restart", _FINE, "one restart is normal; where it costs much, its reason tells what to pass in another way"),
+    _rule(
+        "SL701",
+        "rank-divergence",
+        _CODE,
+        "give every rank the same sizes and branches, or mark what varies dynamic on all of them: a rank that waits can hang the job",
+    ),
+    _rule(
+        "SL702",
+        "cross-rank-size",
+        _MARK,
+        "mark it dynamic on every rank, or set torch._dynamo.config.enable_compiler_collectives = True (torch 2.6 and later)",
+        True,
+    ),
+    _rule(
+        "SL703", "collective-mismatch", _CODE, "let every rank run the same collectives in the same order: this hangs or corrupts the job"
+    ),
     _rule("SL801", "budget-exceeded", Verdict.BUDGET, "remove the causes that are listed with it, or raise the budget if it is too tight"),
     _rule("SL901", "trace-cut-off", Verdict.TRACE, "the last compile may lack its graph, guards or times"),
     _rule("SL902", "payload-damaged", Verdict.TRACE, "what this payload says (a graph, guards, reasons) is used with care, or missing"),
@@ -174,6 +190,11 @@ _OF_PROBLEM = {
     "overlapping-compiles": "SL905",
     "outside-compiles": "SL906",
     "foreign-file": "SL907",
+    "unreadable-file": "SL907",
+    "left-out": "SL907",
+    "many-members": "SL907",
+    "named-twice": "SL907",
+    "nested-archive": "SL907",
     "analysis-failed": "SL908",
 }
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import FrameType, MappingProxyType
 
 from shapelog.errors import ShapelogError
-from shapelog.source import TRACE_NAME, Selection, select_files
+from shapelog.folders import TRACE_NAME
+from shapelog.source import Selection, select_files
 
 # What shells end with when a command cannot be run, or was ended by a signal.
 NOT_EXECUTABLE, NOT_FOUND, SIGNALED = 126, 127, 128

@@ -1,58 +1,84 @@
-"""A file, directory, compressed file or standard input → bytes that can be searched, with a name for messages."""
+"""A file, directory, archive, URL or standard input → bytes that can be searched, with a name for messages."""
 
-import gzip
 import mmap
 import os
-import re
-import shutil
+import shlex
 import stat
 import sys
-import tempfile
-import time
-import zlib
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import unquote, urlsplit
 
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
+from shapelog.folders import TLPARSE_LOG, Item, Tell, is_archive_name, is_url, rank_of, shown, traces_of
+from shapelog.foreign import HOW_TO_RECORD
+from shapelog.unpacking import CHUNK, HEAD, DamagedError, Room, archive_kind, chunks_of, is_packed, part_of, room_for, spool, unpacked
 
-# One file a process; the eight characters are random, the rank is there if torch.distributed was initialised at the first record.
-TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d+)_?)?([a-z0-9_]{8})?\.log(\.gz)?$")
-_TIME = re.compile(rb"[A-Z](\d{4} \d\d:\d\d:\d\d)\.")
-_CLOCK_SLACK = 60
-_LONG_AGO = 12 * 3600
-HOW_TO_RECORD = "record one with: TORCH_TRACE=/tmp/trace python your_script.py"
+if TYPE_CHECKING:
+    from shapelog.archives import Archive
+    from shapelog.runs import Run
+
+# How many files a note names, and how many directories are looked into for what to name instead.
+_NAMED, _SEARCHED = 3, 1000
 
 Buffer = mmap.mmap | bytes
 
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """One trace on disk (or standard input) before it is read. ``rank`` is the one in its name, None without."""
+    """One trace before it is read: a file, or ``item`` of an archive, a remote directory or standard input, which has no path.
+
+    ``rank`` is the one in its name, None without. ``room`` is what it may take of the disk when it is packed.
+    """
 
     path: Path | None
     name: str
     rank: int | None = None
+    item: Item | None = None
+    room: Room | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The files of the run that was asked for, and what people should know about the choice."""
+    """The files of the run that was asked for, what people should know about the choice, and what cannot be read beside them."""
 
     files: tuple[TraceFile, ...]
     notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is wanted of a place that holds several traces, and what it may cost.
+
+    ``run`` is as in ``runs.chosen``. ``most`` is how many bytes may come out of an archive, None for what is usual for its size.
+    ``tell`` hears of the progress of downloads. ``in_full`` keeps the path in the names of files.
+    """
+
+    run: str = ""
+    most: int | None = None
+    tell: Tell | None = None
+    in_full: bool = False
+
+
+_DEFAULT = Choice()
 
 
 @dataclass(slots=True)
 class OpenTrace:
-    """The bytes of one trace, mapped into memory, and what went wrong while they were brought there."""
+    """The bytes of one trace, mapped into memory, and what went wrong while they were brought there.
+
+    ``is_lost`` says that it is one of several and could not be read at all.
+    """
 
     name: str
     data: Buffer
     size: int
     problems: list[Problem] = field(default_factory=list)
+    is_lost: bool = False
 
     def release(self, start: int, end: int) -> None:
         """Give mapped pages back: they count as resident memory, and one pass needs them once."""
@@ -61,30 +87,38 @@ class OpenTrace:
             self.data.madvise(mmap.MADV_DONTNEED, start, end - start)
 
 
-def rank_of(name: str) -> int | None:
-    match = TRACE_NAME.match(name)
-    return int(match[1]) if match and match[1] is not None else None
-
-
-def select(path: str) -> Selection:
-    """The trace files that ``path`` stands for: a file, ``-`` for standard input, or a directory (its newest run).
+def select(path: str, choice: Choice = _DEFAULT) -> Selection:
+    """The trace files that ``path`` stands for: a file, ``-`` for standard input, a URL, or the newest run of a directory or an archive.
 
     Raises ShapelogError when there is nothing to read.
     """
-    if path == "-":
-        return Selection((TraceFile(None, "standard input"),))
-    where = Path(path)
     try:
-        kind = where.stat().st_mode
+        return _selected(path, choice)
     except FileNotFoundError as error:
         raise ShapelogError(f"{path}: no such file or directory; {HOW_TO_RECORD}") from error
     except (OSError, ValueError) as error:
-        raise ShapelogError(f"{path}: cannot read: {getattr(error, 'strerror', None) or error}") from error
-    if stat.S_ISDIR(kind):
-        return _newest_run(where)
-    if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
+        name = "standard input" if path == "-" else shown(path)
+        raise ShapelogError(f"{name}: cannot read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _selected(path: str, choice: Choice) -> Selection:
+    if path == "-":
+        return _of_stream("standard input", chunks_of(sys.stdin.buffer), choice)
+    if is_url(path):
+        if not path.lower().startswith("file://"):
+            return _of_url(path, choice)
+        path = unquote(urlsplit(path).path)
+    where = Path(path)
+    state = where.stat()
+    if stat.S_ISDIR(state.st_mode):
+        return _of_directory(where, choice)
+    name = path if choice.in_full else where.name
+    if stat.S_ISFIFO(state.st_mode):
+        with where.open("rb") as pipe:
+            return _of_stream(name, chunks_of(pipe), choice)
+    if not stat.S_ISREG(state.st_mode):
         raise ShapelogError(f"{path}: neither a file nor a directory")
-    return Selection((TraceFile(where, where.name, rank_of(where.name)),))
+    return _of_file(_local(where, name, state), name, choice)
 
 
 def select_files(paths: Sequence[Path], notes: Sequence[str] = ()) -> Selection:
@@ -105,123 +139,247 @@ def _by_rank(file: TraceFile) -> tuple[bool, int, str]:
     return file.rank is None, file.rank or 0, file.name
 
 
-def _newest_run(where: Path) -> Selection:
+def _local(path: Path, name: str, state: os.stat_result) -> Item:
+    def part(start: int, end: int) -> bytes:
+        with path.open("rb") as file:
+            file.seek(start)
+            return file.read(max(0, end - start))
+
+    return Item(name, state.st_size, state.st_mtime, lambda: chunks_of(path.open("rb"), close=True), part, path)
+
+
+def _of_stream(name: str, chunks: Iterable[bytes], choice: Choice) -> Selection:
+    """What can be read only once, by way of a temporary file."""
+    handle, damage = spool(chunks, Room(name))
+    size = handle.seek(0, os.SEEK_END)
+
+    def part(start: int, end: int) -> bytes:
+        return part_of(handle, start, end)
+
+    def again() -> Iterator[bytes]:
+        for start in range(0, size, CHUNK):
+            yield part(start, start + CHUNK)
+        if damage:
+            raise DamagedError(damage)
+
+    return _of_file(Item(name, size, None, again, part), name, choice, handle)
+
+
+def _of_file(item: Item, name: str, choice: Choice, handle: BinaryIO | None = None) -> Selection:
+    """One trace, or the archive that the content shows it to be, packed once more or not."""
+    room = room_for(name, item.size, choice.most)
+    head = item.part(0, HEAD) if item.part else b""
+    kind = archive_kind(head)
+    is_packed_tar = is_packed(head) and archive_kind(_unpacked_start(item)) == "tar"
+    if not (kind or is_packed_tar):
+        return Selection((TraceFile(item.path, name, _rank(item), None if item.path else item, room),))
+    from shapelog import archives  # most traces are in none
+
+    if kind:
+        if handle is None:
+            assert item.path
+            handle = item.path.open("rb")
+        return _of_archive(archives.opened(name, handle, kind, room), choice)
+    plain, damage = spool(unpacked(item.chunks(), name), room)
+    archive = archives.opened(name, plain, "tar", room)
+    if damage:
+        archive.add("damaged-archive", f"{damage}, so members behind that are missing")
+    return _of_archive(archive, choice)
+
+
+def _unpacked_start(item: Item) -> bytes:
+    head = b""
+    with suppress(DamagedError, ShapelogError):
+        for chunk in unpacked(item.chunks(), item.name):
+            head += chunk
+            if len(head) >= HEAD:
+                break
+    return head
+
+
+def _rank(item: Item) -> int | None:
+    """The name of its directory tells the rank of a log in the output of tlparse."""
+    return rank_of("/".join(item.path.absolute().parts[-2:]) if item.path else item.name)
+
+
+def _of_url(url: str, choice: Choice) -> Selection:
+    from shapelog import remote
+
+    item, entries = remote.look(url, choice.tell)
+    name = shown(url)
+    if item is not None:
+        return _of_stream(name if choice.in_full else item.base or name, item.chunks(), choice)
+    return _of_folder(entries, name, choice)
+
+
+def _of_archive(archive: "Archive", choice: Choice) -> Selection:
+    """Its newest run, wherever in it; the only file of an archive is taken for a trace whatever its name."""
     try:
-        entries = [entry for entry in where.iterdir() if entry.is_file()]
+        found = _of_folder(archive.items, archive.name, choice, archive.room)
+    except ShapelogError as error:
+        loss = next((problem.message for problem in archive.problems if problem.severity == DATA_LOSS), "")
+        if traces_of(archive.items) or not loss:
+            raise
+        said = error if archive.items else f"{archive.name}: nothing in this archive can be read"
+        raise ShapelogError(f"{said}; {loss}") from error
+    return replace(found, problems=tuple(archive.problems))
+
+
+def _of_directory(where: Path, choice: Choice) -> Selection:
+    """Its newest run. Directories in it are not searched, but for those in which tlparse tells of one rank each."""
+    items, inner = [], []
+    try:
+        with os.scandir(where) as entries:
+            for entry in entries:
+                with suppress(OSError):  # it is gone, or a loop of links
+                    if entry.is_file():
+                        items.append(_local(Path(entry.path), entry.name, entry.stat()))
+                    elif entry.is_dir():
+                        inner.append(entry.name)
     except OSError as error:
         raise ShapelogError(f"{where}: cannot list the directory: {error.strerror}") from error
-    traces = [entry for entry in entries if TRACE_NAME.match(entry.name)] or [
-        entry for entry in entries if entry.name.endswith((".log", ".log.gz"))
-    ]
-    filled = [entry for entry in traces if entry.stat().st_size]
+    if not traces_of(items):
+        ranks = [(name, where / name / TLPARSE_LOG) for name in inner if rank_of(f"{name}/{TLPARSE_LOG}") is not None]
+        with suppress(OSError):
+            items.extend(_local(path, f"{name}/{TLPARSE_LOG}", path.stat()) for name, path in ranks if path.is_file())
+    if not traces_of(items) and inner:
+        _refuse_parent(where, sorted(inner))
+    return _of_folder(items, str(where), choice)
+
+
+def _refuse_parent(where: Path, inner: Sequence[str]) -> None:
+    """Raises ShapelogError when a directory without a trace has directories with some."""
+    found = []
+    for name in inner[:_SEARCHED]:
+        with suppress(OSError), os.scandir(where / name) as entries:
+            if traces_of([_named(entry.name) for entry in entries]):
+                found.append(name)
+    if found:
+        some = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if found[_NAMED:] else "")
+        one, these = ("directory", "it") if len(found) == 1 else ("directories", "one of them")
+        raise ShapelogError(
+            f"{where}: no trace in this directory itself, but in {len(found)} {one} in it: {some}; name {these}, "
+            f"or all as one job: shapelog report {shlex.quote(str(where))}/*/"
+        )
+
+
+def _named(name: str) -> Item:
+    return Item(name, 0, None, lambda: iter(()))
+
+
+def _of_folder(items: Sequence[Item], where: str, choice: Choice, room: Room | None = None) -> Selection:
+    """The run that is wanted of those in a directory or an archive, which has one ``room`` for all that comes out of it."""
+    traces = traces_of(items) or (list(items) if room and len(items) == 1 else [])
+    filled = [item for item in traces if item.size]
     if not filled:
-        raise ShapelogError(_why_no_trace(where, entries, traces))
-    newest_first = sorted(filled, key=lambda entry: (-entry.stat().st_mtime_ns, entry.name))
-    chosen = [newest_first[0]]
-    if rank_of(chosen[0].name) is not None:
-        begun = _begun(chosen[0]) or chosen[0].stat().st_mtime - _LONG_AGO
-        by_rank: dict[int, Path] = {}
-        for entry in newest_first:
-            rank = rank_of(entry.name)
-            # What was last written before the newest run began belongs to an older one.
-            if rank is not None and entry.stat().st_mtime >= begun - _CLOCK_SLACK:
-                by_rank.setdefault(rank, entry)
-        chosen = [by_rank[rank] for rank in sorted(by_rank)]
-    names = ", ".join(entry.name for entry in chosen)
-    notes = [f"read {names}, the newest run in {where}"]
-    left = len(filled) - len(chosen)
-    if left:
-        notes.append(f"{left} older or other trace {'file' if left == 1 else 'files'} in that directory not read; name a file to read it")
+        raise ShapelogError(_why_no_trace(where, items, traces, "archive" if room else "directory"))
+    from shapelog import runs  # a file by its name needs no choice
+
+    every = runs.runs_of(filled)
+    picked = runs.chosen(every, choice.run, where)
+    members = [member.item for run in reversed(picked) for member in run.members]
+    bases = [item.base for item in members]
+    files = []
+    for item in members:
+        name = item.name if bases.count(item.base) > 1 or len(bases) > _NAMED else item.base
+        shown = f"{where.rstrip('/')}/{item.name}" if choice.in_full else name
+        files.append(TraceFile(item.path, shown, _rank(item), None if item.path else item, room or room_for(shown, item.size, choice.most)))
+    files.sort(key=lambda file: (file.rank is None, file.rank or 0))
+    notes = _notes_on(files, every, picked, where, "archive" if room else "directory")
     empty = len(traces) - len(filled)
     if empty:
         notes.append(f"{empty} empty {'file' if empty == 1 else 'files'} in that directory: a process that compiled nothing")
-    return Selection(tuple(TraceFile(entry, entry.name, rank_of(entry.name)) for entry in chosen), tuple(notes))
+    return Selection(tuple(files), tuple(notes))
 
 
-def _begun(path: Path) -> float | None:
-    """When the first record of a trace was written, in seconds since the epoch; None where that cannot be told. Records hold no year."""
-    written = path.stat().st_mtime
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            match = _TIME.match(file.read(64))
-        if match is None:
-            return None
-        year = time.localtime(written).tm_year
-        begun = time.mktime(time.strptime(f"{year} {match[1].decode()}", "%Y %m%d %H:%M:%S"))
-    except (OSError, EOFError, ValueError, OverflowError):
-        return None
-    return begun if begun <= written + _CLOCK_SLACK else None
+def _notes_on(files: Sequence[TraceFile], every: "Sequence[Run]", picked: "Sequence[Run]", where: str, kind: str) -> list[str]:
+    """What is read, and how to read the rest."""
+    names = ", ".join(file.name for file in files[:_NAMED])
+    if files[_NAMED:]:
+        names = f"{len(files)} files ({names}, ...)"
+    if len(picked) > 1 or len(every) == len(picked) > 1:
+        which = f"all {len(picked)} runs in {where} as one"
+    elif picked[0] is every[0]:
+        which = f"the newest run in {where}"
+    else:
+        which = f"the run that began {picked[0].when} in {where}"
+    notes = [f"read {names}, {which}"]
+    left = sum(len(run.members) for run in every) - len(files)
+    if left:
+        other = next((number, run) for number, run in enumerate(every, 1) if run is not picked[0])
+        notes.append(
+            f"{left} older or other trace {'file' if left == 1 else 'files'} in that {kind} not read; "
+            f"--run {other[0]} reads the run that began {other[1].when}, --all-runs all {len(every)} runs"
+        )
+    return notes
 
 
-def _why_no_trace(where: Path, entries: list[Path], traces: list[Path]) -> str:
+def _why_no_trace(where: str, items: Sequence[Item], traces: Sequence[Item], kind: str) -> str:
     if traces:
         return f"{where}: the {len(traces)} trace file(s) in it are empty: the process ended before it compiled anything"
-    if entries:
-        return f"{where}: no trace in this directory (files are named dedicated_log_torch_trace_*.log); {HOW_TO_RECORD}"
-    return f"{where}: the directory is empty; a trace appears there once a compiled function is called; {HOW_TO_RECORD}"
+    if any(item.base == "raw.jsonl" for item in items):
+        return f"{where}: output of tlparse without its raw.log, which alone holds the payloads; give the log that tlparse was given"
+    packed = [item.base for item in items if is_archive_name(item.base)]
+    if packed:
+        how = f"give it by its name: shapelog report {shlex.quote(where + '/' + packed[0])}" if kind == "directory" else "unpack it first"
+        return f"{where}: no trace in this {kind}, but an archive ({packed[0]}); {how}"
+    if items:
+        return f"{where}: no trace in this {kind} (files are named dedicated_log_torch_trace_*.log); {HOW_TO_RECORD}"
+    return f"{where}: the {kind} is empty; a trace appears there once a compiled function is called; {HOW_TO_RECORD}"
+
+
+def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
+    """Each of them opened. One of several that cannot be read is a problem, and the others are read.
+
+    Raises ShapelogError when none can be.
+    """
+    if len(files) == 1:
+        return [open_trace(files[0])]
+    opened: list[OpenTrace] = []
+    refusals: list[ShapelogError] = []
+    for file in files:
+        try:
+            opened.append(open_trace(file))
+        except ShapelogError as error:
+            refusals.append(error)
+            problem = Problem("unreadable-file", str(error).removeprefix(f"{file.name}: "), file.name, severity=DATA_LOSS)
+            opened.append(OpenTrace(file.name, b"", 0, [problem], is_lost=True))
+    if len(refusals) == len(files):
+        raise refusals[0]
+    return opened
 
 
 def open_trace(file: TraceFile) -> OpenTrace:
-    """Map a trace into memory; compressed and piped ones go through a temporary file, so that memory does not follow their size.
+    """Map a trace into memory; packed and piped ones go through a temporary file, so that memory does not follow their size.
 
     Raises ShapelogError when the file cannot be read.
     """
     problems: list[Problem] = []
     try:
-        with ExitStack() as files:
-            handle = _plain(file, files, problems)
+        with _plain(file, problems) as handle:
             size = os.fstat(handle.fileno()).st_size
-            if not size:
-                return OpenTrace(file.name, b"", 0, problems)
-            mapped = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise ShapelogError(f"{file.name}: cannot read: {error.strerror or error}") from error
-    return OpenTrace(file.name, mapped, size, problems)
+            mapped: Buffer = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+    except FileNotFoundError as error:
+        raise ShapelogError(f"{file.name}: it was there and is gone now") from error
+    except (OSError, ValueError) as error:
+        raise ShapelogError(f"{file.name}: cannot read: {getattr(error, 'strerror', None) or error}") from error
+    return OpenTrace(file.name, mapped, len(mapped), problems)
 
 
-def _plain(file: TraceFile, files: ExitStack, problems: list[Problem]) -> BinaryIO:
-    """An uncompressed regular file with the bytes of ``file``; ``files`` closes it."""
-    handle: BinaryIO = sys.stdin.buffer if file.path is None else files.enter_context(file.path.open("rb"))
-    if not handle.seekable() or file.path is None or not file.path.is_file():
-        spooled = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        shutil.copyfileobj(handle, spooled, 1 << 20)
-        spooled.flush()
-        spooled.seek(0)
-        handle = spooled
-    packed = handle.read(2) == b"\x1f\x8b"
-    handle.seek(0)
-    if packed:
-        plain = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        _unpack(handle, plain, file.name, problems)
-        return plain
-    return handle
-
-
-def _unpack(packed: BinaryIO, plain: BinaryIO, name: str, problems: list[Problem]) -> None:
-    """Everything that can be unpacked; a cut-off or damaged archive becomes a problem, not an end."""
-    with gzip.GzipFile(fileobj=packed) as unpacked:
-        try:
-            while chunk := unpacked.read1(1 << 20):
-                plain.write(chunk)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            problems.append(Problem("damaged-archive", f"the gzip data ends early or is damaged ({error})", name, severity=DATA_LOSS))
-    plain.flush()
-
-
-_LOOKS = (
-    (rb"(?i)\A\s*<(?:!doctype|html)", "an HTML page; shapelog reads the log that tlparse was given, not its output"),
-    (rb"\A(?:\x7fELF|PK\x03\x04|\x89PNG|%PDF)", "a binary file"),
-    (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", "TORCH_LOGS text, meant for people"),
-    (rb'\A\s*[\[{]\s*"?(?:traceEvents|schemaVersion|ph|name)"', "JSON, such as a profiler trace"),
-    (rb"(?m)\ATraceback |^(?:INFO|WARNING|ERROR)\b", "an ordinary program log"),
-)
-
-
-def foreign(name: str, head: bytes) -> str:
-    """One line for a file without a single trace record: what it looks like, and what to do."""
-    if not head:
-        return f"{name}: the file is empty: the process compiled nothing, or TORCH_TRACE was set after torch was imported; {HOW_TO_RECORD}"
-    looks = next((words for pattern, words in _LOOKS if re.search(pattern, head)), None)
-    if looks is None:
-        looks = "a binary file" if b"\0" in head else "text without trace records"
-    return f"{name}: no trace record in it; it looks like {looks}. {HOW_TO_RECORD[0].upper()}{HOW_TO_RECORD[1:]}"
+def _plain(file: TraceFile, problems: list[Problem]) -> BinaryIO:
+    """An uncompressed regular file with the bytes of ``file``."""
+    size = 0
+    if file.item is not None:
+        chunks, size = file.item.chunks(), file.item.size
+    else:
+        assert file.path is not None
+        handle = file.path.open("rb")
+        head = handle.read(HEAD)
+        handle.seek(0)
+        if not is_packed(head) and handle.seekable():
+            return handle
+        chunks, size = chunks_of(handle, close=True), os.fstat(handle.fileno()).st_size
+    plain, damage = spool(unpacked(chunks, file.name), file.room or room_for(file.name, size, None))
+    if damage:
+        problems.append(Problem("damaged-archive", damage, file.name, severity=DATA_LOSS))
+    return plain

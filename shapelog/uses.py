@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 
 from shapelog.model import Frame
+from shapelog.payloads.exprs import canonical, syntax
 from shapelog.payloads.guards import place_of
 from shapelog.payloads.sources import friendly
 from shapelog.pinning import pinned_arguments
@@ -151,20 +152,15 @@ def _parsed(code: str) -> ast.AST | None:
     for start in ("elif ", "except ", "case "):
         text = text.replace(start, "if ", 1) if text.startswith(start) else text
     for whole in (text, f"{text} pass", f"{text.removeprefix('return ')}", f"{text})", f"({text}", f"f({text}", f"with a: pass\n{text}"):
-        try:
-            return ast.parse(whole)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
+        tree = syntax(whole, "exec")
+        if tree is not None:
+            return tree
     return None
 
 
 def spelled(source: str) -> str:
     """The int as the code at its source names it: ``L['k']`` is ``k``."""
-    text = friendly(source)
-    try:
-        return ast.unparse(ast.parse(text, mode="eval"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text
+    return canonical(friendly(source))
 
 
 def lines_of(frame: Frame) -> dict[int, str]:

@@ -225,6 +225,21 @@ def built(data: bytes, strict: bool = False) -> Trace:
     return build(Selection((TraceFile(None, NAME),)), [reader(data, strict)])
 
 
+def lowered(data: bytes, operators: Sequence[str], code: str | None = None, id: str = "0/0") -> bytes:
+    """A compile whose graph Inductor compiled, with the collectives that it scheduled, and the code where it is given."""
+    *head, last = records(data)
+    names = [f"torch.ops._c10d_functional.{name}.default" for name in operators]
+    more = [artifact("fx_graph_cache_miss", "{}", id=id)]
+    more += [record("inductor_output_code", {"filename": "/tmp/a.py"}, code, id=id)] if code is not None else []
+    return b"".join((*head, *more, artifact("inductor_collective_schedule", json.dumps(names, indent=0), id=id), last))
+
+
+def distributed(*traces: bytes, numbers: Sequence[int] = ()) -> Trace:
+    """Several traces as the ranks of one job, numbered from 0 on unless told."""
+    files = tuple(TraceFile(None, NAME, number) for number in numbers or range(len(traces)))
+    return build(Selection(files), [reader(data) for data in traces])
+
+
 def surveyed(*traces: bytes, root: str = "nowhere", prefixes: tuple[str, ...] = ()) -> Survey:
     """Several traces as the ranks of one run, one as a run without ranks."""
     files = tuple(TraceFile(None, NAME, number if len(traces) > 1 else None) for number in range(len(traces)))

@@ -143,6 +143,71 @@ def test_a_directory_is_reported_on_and_stderr_says_which_file_was_read(made: Pa
     assert "read made.log, the newest run in" in " ".join(done.stdout.split())
 
 
+@pytest.fixture
+def twice(tmp_path: Path) -> Path:
+    """A directory with two runs, of which the older one has a compile more."""
+    where = tmp_path / "twice"
+    where.mkdir()
+    older = make.small_run().replace(b"V1120", b"V1119") + make.compile("1/0").replace(b"V1120", b"V1119")
+    for name, data in (("dedicated_log_torch_trace_oldoldol.log", older), ("dedicated_log_torch_trace_newnewne.log", make.small_run())):
+        (where / name).write_bytes(data)
+    return where
+
+
+def test_another_run_of_a_directory_can_be_asked_for(twice: Path) -> None:
+    assert "2 compiles" in call("report", str(twice)).stdout
+    for run in ("2", "oldold"):
+        done = call("report", str(twice), "--run", run)
+        assert "3 compiles" in done.stdout
+        assert "read dedicated_log_torch_trace_oldoldol.log, the run that began 11-19 " in done.stderr
+    assert "5 compiles" in call("report", str(twice), "--all-runs").stdout
+    for command in ("check", "suggest-dynamic"):
+        assert "the run that began 11-19 " in call(command, str(twice), "--run", "2").stderr
+    assert call("explain", str(twice), "1/0").exit_code == 2
+    assert call("explain", str(twice), "1/0", "--run", "2").exit_code == 0
+    assert "--run 3: no such run in " in refusal("report", str(twice), "--run", "3")
+    assert "--run 2 and --all-runs: only one of them can be meant" in refusal("report", str(twice), "--run", "2", "--all-runs")
+
+
+def test_several_traces_are_reported_on_as_one_job(made: Path, twice: Path) -> None:
+    done = call("report", str(made), str(twice / "dedicated_log_torch_trace_oldoldol.log"))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "5 compiles" in done.stdout
+    assert "made.log, dedicated_log_torch_trace_oldoldol.log" in " ".join(done.stdout.split())
+    told = call("explain", str(made), str(twice), "0/1")
+    assert "several processes have a compile 0/1" in told.stderr
+
+
+def test_of_several_traces_those_that_can_be_read_are_reported_on(made: Path) -> None:
+    foreign = made.with_name("foreign.log")
+    foreign.write_bytes(b"hello\n")
+    for arguments in (("report", str(made), str(foreign)), ("explain", str(foreign), str(made), "0/1")):
+        done = call(*arguments)
+        assert done.exit_code == 2
+        assert "0/1" in done.stdout or "2 compiles" in done.stdout
+        assert done.stderr.startswith("shapelog: foreign.log: no trace record in it; it looks like text without trace records.")
+    assert "gone.log: no such file or directory" in refusal("report", str(made), str(made.with_name("gone.log")))
+
+
+def test_files_of_one_name_are_told_apart_by_their_paths(made: Path) -> None:
+    other = made.with_name("other")
+    other.mkdir()
+    (other / made.name).write_bytes(make.small_run())
+    done = call("report", str(made), str(other / made.name), "--format", "json")
+    assert json.loads(done.stdout)["trace"]["name"] == f"{made}, {other / made.name}"
+
+
+def test_what_unpacks_to_more_than_allowed_is_refused(made: Path) -> None:
+    bomb = made.with_name("bomb.gz")
+    bomb.write_bytes(gzip.compress(bytes(10_000_000)))
+    words = "bomb.gz: not read, because it unpacks to more than 2 MB, the limit of --max-unpacked"
+    for command in (("report",), ("check",), ("suggest-dynamic",), ("compare", str(made))):
+        assert words in refusal(*command, str(bomb), "--max-unpacked", "2M")
+    assert words in call("report", str(bomb), SHAPELOG_MAX_UNPACKED="2 MB").stderr
+    assert call("report", str(made), "--max-unpacked", "1 B").exit_code == 0
+    assert "'much' is no size such as 500M or 100G" in call("report", str(made), "--max-unpacked", "much").stderr
+
+
 def test_standard_input_is_reported_on() -> None:
     done = call("report", "-", stdin=gzip.compress(make.small_run()))
     assert done.exit_code == 0

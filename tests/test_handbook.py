@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import lab
+import make
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
@@ -25,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "rules.md"
 ENTRIES = entries()
 TEXT = "## What it means\n\nA.\n\n## Example\n\n```python\nB\n```\n\n## Why it costs\n\nC.\n\n## How to fix it\n\nD.\n"
-# A budget and the faults of a trace are nothing that a program shows.
-WITHOUT_PROGRAM = ("SL8", "SL9")
+# Several ranks, a budget and the faults of a trace are nothing that a program shows.
+WITHOUT_PROGRAM = ("SL7", "SL8", "SL9")
 # What is left of 80 columns behind the indent.
 COLUMNS = 76
 
@@ -190,6 +191,26 @@ def test_the_example_of_an_analysis_that_failed_is_what_the_report_says(monkeypa
 
     monkeypatch.setattr(time, "analyze", broken)
     assert told_in("SL908", lab.FIXTURES / "lab" / "batch_varies.log.gz")
+
+
+VARIED = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
+GATHERS = make.lowered(make.compile(), ["all_reduce_", "wait_tensor", "all_gather_into_tensor"])
+SCATTERS = make.lowered(make.compile(), ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"])
+RANKS = {
+    "SL701": [(make.compile(), VARIED)] * 3 + [(make.compile(),)],
+    "SL702": [
+        (make.compile("0/0", (size, 16)), make.compile("0/1", (size + 4, 16), [make.mismatch("0/0", size, size + 4)], free=[0]))
+        for size in (12, 10)
+    ],
+    "SL703": [(GATHERS,)] * 3 + [(SCATTERS,)],
+}
+
+
+@pytest.mark.parametrize("code", sorted(RANKS))
+def test_the_example_of_a_job_is_what_the_report_says(code: str, tmp_path: Path) -> None:
+    for number, parts in enumerate(RANKS[code]):
+        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_aaaaaaaa.log").write_bytes(make.run(*parts))
+    assert told_in(code, tmp_path)
 
 
 def test_the_example_of_a_budget_is_what_the_check_says() -> None:

@@ -15,16 +15,18 @@ Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 PACKAGE = Path(shapelog.__file__).parent
 # A module imports only from those above its own line. Modules in one line do not know each other.
 LAYERS = (
-    ("aside", "bundled", "errors", "ids", "wording"),
-    ("config", "source"),
+    ("aside", "bundled", "errors", "ids", "wording", "writers"),
+    ("folders", "foreign", "unpacking"),
+    ("archives", "config", "remote", "runs"),
+    ("source",),
     ("payloads",),
     ("payloads.exprs", "payloads.sources"),
-    ("payloads.guards", "payloads.graphs", "payloads.pgo"),
+    ("payloads.distributed", "payloads.guards", "payloads.graphs", "payloads.pgo"),
     ("payloads.reasons",),
     ("ahead", "labels"),
     ("noting",),
     ("scan",),
-    ("records",),
+    ("looking", "records"),
     ("model",),
     ("profiles",),
     ("build",),
@@ -40,6 +42,12 @@ LAYERS = (
     ("flows",),
     ("serving",),
     ("study",),
+    ("matching",),
+    ("ranks",),
+    ("schedules",),
+    ("agreeing",),
+    ("diverging",),
+    ("job",),
     ("replay",),
     ("placing",),
     ("uses",),
@@ -56,13 +64,14 @@ LAYERS = (
         "analyses.kernels",
         "analyses.limits",
         "analyses.pgo",
+        "analyses.ranks",
         "analyses.specializations",
         "analyses.time",
         "analyses.top_causes",
     ),
     ("analyses",),
     ("report",),
-    ("checkout", "health", "matching"),
+    ("checkout", "health", "joint"),
     ("alerts",),
     ("baseline", "policy"),
     ("check",),
@@ -73,14 +82,14 @@ LAYERS = (
     ("page",),
     ("page.anchors", "page.charts", "page.diff", "page.records", "page.redact", "page.store"),
     ("page.frames", "page.stacks", "page.time_axis"),
-    ("page.groups", "page.icicle", "page.overview", "page.timeline"),
+    ("page.groups", "page.icicle", "page.overview", "page.ranks", "page.timeline"),
     ("page.search",),
     ("reporters",),
-    ("recording", "runner"),
+    ("recording", "runner", "watching"),
     ("proving",),
     ("api",),
     ("reporters.alert_text", "reporters.drawing", "reporters.json_text", "reporters.markdown_text", "reporters.markup"),
-    ("reporters.advice_head", "reporters.html_filters"),
+    ("reporters.advice_head", "reporters.html_filters", "reporters.terminal_ranks"),
     (
         "reporters.advice_env",
         "reporters.advice_python",
@@ -103,9 +112,10 @@ LAYERS = (
         "reporters.terminal_rules",
         "reporters.terminal_story",
         "reporters.terminal_verify",
+        "reporters.terminal_watch",
     ),
     ("output", "pytest_plugin"),
-    ("checking",),
+    ("checking", "following", "reading"),
     ("cli",),
 )
 # What several reporters draw with.
@@ -117,6 +127,7 @@ SHARED = {
     "reporters.json_text",
     "reporters.markdown_text",
     "reporters.markup",
+    "reporters.terminal_ranks",
 }
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 
@@ -192,7 +203,7 @@ def test_every_reporter_is_listed() -> None:
         reporters.RULES_FORMATS,
         reporters.CHECK_FORMATS,
     )
-    listed = {reporters.NOTEBOOK, reporters.PYTEST, *(name for part in formats for name in part.values())}
+    listed = {reporters.NOTEBOOK, reporters.PYTEST, reporters.WATCH, *(name for part in formats for name in part.values())}
     assert sorted({name.removeprefix("shapelog.") for name in listed} | SHARED) == parts("reporters")
 
 
@@ -262,16 +273,25 @@ except SystemExit as end:
 """
 
 
-@pytest.mark.parametrize("command", ["", "report", "explain", "suggest-dynamic", "compare", "run", "verify", "check", "rules", "rule"])
+@pytest.mark.parametrize(
+    "command", ["", "report", "explain", "suggest-dynamic", "compare", "run", "watch", "verify", "check", "rules", "rule"]
+)
 def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, command: str) -> None:
     modules = loaded(python, HELP.format(command, command))
     assert "shapelog.cli" in modules
     assert not modules & {"rich", "orjson", "jinja2", "shapelog.build", "shapelog.scan", "shapelog.report", "shapelog.api"}
+    assert not modules & {"fsspec", "zstandard", "zipfile", "tarfile", "shapelog.source"}
     assert not modules & {"tomllib", "tomli", "shapelog.config", "shapelog.alerts", "shapelog.handbook"}
 
 
 def test_importing_shapelog_loads_no_part_of_it(python: Process) -> None:
     assert [name for name in loaded(python, "import shapelog") if name.startswith("shapelog.")] == []
+
+
+def test_a_plain_file_is_opened_without_what_reads_archives_runs_and_urls(python: Process, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(b"V1120 08:27:33.313000 1 x] {}\n")
+    modules = loaded(python, "from shapelog.source import open_trace, select\nassert open_trace(select('a.log').files[0]).size")
+    assert not modules & {"fsspec", "zstandard", "zipfile", "tarfile", "shapelog.archives", "shapelog.remote", "shapelog.runs"}
 
 
 def test_reading_a_trace_loads_no_reporter(python: Process) -> None:

@@ -1,10 +1,12 @@
 """Which files are read for a path, how their bytes are brought here, and what is said of files that are no traces."""
 
+import errno
 import gzip
 import io
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 
 import make
@@ -15,14 +17,15 @@ from shapelog.errors import DATA_LOSS, ShapelogError
 from shapelog.source import TraceFile, open_trace, rank_of, select
 
 TRACE = make.small_run()
+MADE = time.mktime((2025, 11, 20, 8, 27, 33, 0, 0, -1))  # as its records say
 RANK = "dedicated_log_torch_trace_rank_{}_{}.log"
 
 
 def put(where: Path, name: str, data: bytes = TRACE, age: int = 0) -> Path:
-    """A file that was last written ``age`` seconds before some fixed moment."""
-    path = where / name
-    path.write_bytes(data)
-    os.utime(path, (1_700_000_000 - age, 1_700_000_000 - age))
+    """A file that was last written ``age`` seconds before some fixed moment, as its records say."""
+    path, when = where / name, MADE - age
+    path.write_bytes(data.replace(b"V1120 08:27:33", time.strftime("V%m%d %H:%M:%S", time.localtime(when)).encode()))
+    os.utime(path, (when, when))
     return path
 
 
@@ -164,6 +167,16 @@ def test_a_packed_trace_can_be_piped_in(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(load("-").compiles) == 2
 
 
+def test_a_disk_that_is_full_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TRACE)))
+    with pytest.raises(ShapelogError, match=r"^standard input: cannot read: No space left on device$"):
+        load("-")
+
+
 def test_empty_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(ShapelogError, match=r"^standard input: the file is empty"):
@@ -190,7 +203,7 @@ def test_a_named_pipe_is_read_to_its_end(tmp_path: Path) -> None:
         (b"V1120 08:27:33.313000 1 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] Recompiling function f\n", "TORCH_LOGS text"),
         (b"V1120 08:27:33.313000 1 torch/_dynamo/convert_frame.py:99 [0/1] torchdynamo start\n", "TORCH_LOGS text"),
         (b"\x7fELF\x02\x01\x01" + bytes(99), "a binary file"),
-        (b"PK\x03\x04" + bytes(20), "a binary file"),
+        (b"BZh91AY&SY" + bytes(20), "packed in a way that shapelog does not read; unpack it first"),
         (b"\x93NUMPY\x01\0v\0", "a binary file"),
         (b"epoch 1\nWARNING: no GPU\n", "an ordinary program log"),
         (b"Traceback (most recent call last):\n  ...\n", "an ordinary program log"),

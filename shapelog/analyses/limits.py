@@ -34,7 +34,7 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
 
 def _eaters(study: Study, frame: Frame) -> tuple[tuple[str, str], ...]:
     """The axes whose change made the entries, by how many recompiles each took part in."""
-    count = Counter(axis for item in study.of_frame(frame) for axis in {cause.axis for cause in item.causes})
+    count = Counter(axis for item in study.of_frame(frame) for axis in dict.fromkeys(cause.axis for cause in item.causes))
     total = len(study.of_frame(frame))
     return tuple((axis, f"in {number} of {total} recompiles") for axis, number in count.most_common(4))
 

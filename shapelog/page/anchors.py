@@ -35,6 +35,12 @@ class Anchors:
     def compile(self, compile: Compile) -> str:
         return self.names[id(compile)]
 
+    def share(self, first: Frame, other: Frame) -> None:
+        """Give another rank's frame that was the same the names of the first, where it is told."""
+        self.names[id(other)] = self.names[id(first)]
+        for own, alike in zip(first.compiles, other.compiles, strict=True):
+            self.names[id(alike)] = self.names[id(own)]
+
     def find(self, compile: Compile) -> str:
         """That of a compile which the trace may not hold; "" if it does not."""
         return self.names.get(id(compile), "")

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from shapelog.analyses.failures import message
+from shapelog.joint import Joint, joint_frames
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.page.anchors import Anchors, kind_of
 from shapelog.page.charts import WORDS
@@ -78,12 +79,16 @@ class AxisView:
 
 @dataclass(frozen=True, slots=True)
 class FrameView:
-    """One frame, as lists of frames show it. ``parts`` holds (kind of compile, how many, seconds)."""
+    """One frame, as lists of frames show it; one that several ranks had alike is shown once, as the first of them had it.
+
+    ``parts`` holds (kind of compile, how many, seconds) over all of them, and ``seconds`` is their sum.
+    """
 
     report: FrameReport
     anchor: str
     owner: str
     parts: tuple[tuple[str, int, float], ...]
+    seconds: float
     axes: tuple[AxisView, ...]
     compiles: tuple[CompileView, ...]
 
@@ -156,13 +161,14 @@ _NOTHING = Told(False, None, None, ())
 def frame_views(report: Report, anchors: Anchors, frames: int, full: float) -> tuple[FrameView, ...]:
     """The first frames, those that matter most, of which the first ``full`` compiles can be told in full."""
     found = []
-    for item in report.frames[:frames]:
-        found.append(_frame_view(report, item, anchors, full))
-        full -= len(item.frame.compiles)
+    for joint in joint_frames(report, with_values=True)[:frames]:
+        found.append(_frame_view(report, joint, anchors, full))
+        full -= len(joint.first.frame.compiles)
     return tuple(found)
 
 
-def _frame_view(report: Report, item: FrameReport, anchors: Anchors, full: float) -> FrameView:
+def _frame_view(report: Report, joint: Joint, anchors: Anchors, full: float) -> FrameView:
+    item = joint.first
     frame = item.frame
     recompiles = {id(entry.compile): entry for entry in item.recompiles}
     compiles = tuple(
@@ -171,8 +177,9 @@ def _frame_view(report: Report, item: FrameReport, anchors: Anchors, full: float
     return FrameView(
         report=item,
         anchor=anchors.frame(frame),
-        owner=owner_of(report, frame),
-        parts=parts_of(compiles),
+        owner=joint.owner if len(report.trace.ranks) > 1 else "",
+        parts=_parts(joint, compiles),
+        seconds=joint.seconds,
         axes=tuple(
             AxisView(axis.name, axis.values[:_VALUES], max(0, len(axis.values) - _VALUES), axis.rules, axis.helping) for axis in item.axes
         ),
@@ -180,17 +187,13 @@ def _frame_view(report: Report, item: FrameReport, anchors: Anchors, full: float
     )
 
 
-def owner_of(report: Report, frame: Frame) -> str:
-    """``rank 1``, or ``process 4242`` outside of a distributed run; "" where the trace holds one process."""
-    if len(report.trace.ranks) < 2:
-        return ""
-    return f"rank {frame.rank}" if frame.rank is not None else f"process {frame.process}"
-
-
-def parts_of(compiles: tuple[CompileView, ...]) -> tuple[tuple[str, int, float], ...]:
-    """(kind, how many, seconds) in the order of ``WORDS``, without kinds that do not occur."""
-    found = {kind: [item for item in compiles if item.kind == kind] for kind in WORDS}
-    return tuple((kind, len(members), math.fsum(item.compile.seconds for item in members)) for kind, members in found.items() if members)
+def _parts(joint: Joint, compiles: tuple[CompileView, ...]) -> tuple[tuple[str, int, float], ...]:
+    """(kind, how many, seconds) in the order of ``WORDS``, without kinds that do not occur; members have the same kinds of compiles."""
+    found: dict[str, list[float]] = {kind: [] for kind in WORDS}
+    for member in joint.members:
+        for view, compile in zip(compiles, member.frame.compiles, strict=True):
+            found[view.kind].append(compile.seconds)
+    return tuple((kind, len(spent), math.fsum(spent)) for kind, spent in found.items() if spent)
 
 
 def _compile_view(report: Report, compile: Compile, recompile: Recompile | None, anchors: Anchors, is_full: bool) -> CompileView:

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from shapelog.joint import joint_groups, owner_of
 from shapelog.model import Compile, Frame
-from shapelog.page.frames import owner_of
 from shapelog.report import Report
 from shapelog.study import Group
 
@@ -34,24 +34,26 @@ def groups_of(report: Report) -> Groups:
     owners = {id(compile): frame for frame in report.trace.frames for compile in frame.compiles}
     within: list[GroupRow] = []
     across: list[GroupRow] = []
-    for group in report.groups:
+    for alike in joint_groups(report.groups):
+        group = alike[0]
+        told = owner_of(item.members[0] for item in alike) if len(report.trace.ranks) > 1 else ""
         by_frame: dict[int, list[Compile]] = {}
         for member in group.members:
             by_frame.setdefault(id(owners[id(member)]), []).append(member)
         if len(by_frame) > 1:
-            across.append(_row(report, group.members, group, owners))
-        within.extend(_row(report, tuple(members), group, owners) for members in by_frame.values() if len(members) > 1)
+            across.append(_row(group.members, group, owners, told))
+        within.extend(_row(tuple(members), group, owners, told) for members in by_frame.values() if len(members) > 1)
     return Groups(tuple(sorted(within, key=_cost)), tuple(sorted(across, key=_cost)))
 
 
-def _row(report: Report, members: tuple[Compile, ...], group: Group, owners: dict[int, Frame]) -> GroupRow:
+def _row(members: tuple[Compile, ...], group: Group, owners: dict[int, Frame], told: str) -> GroupRow:
     frames = tuple({id(owners[id(member)]): owners[id(member)] for member in members}.values())
     last = members[-1]
     graph = last.graph
     is_whole = len(members) == len(group.members)
     return GroupRow(
         frames=frames,
-        owner=owner_of(report, frames[0]),
+        owner=told,
         static=tuple(member for member in members if not member.is_dynamic),
         dynamic=tuple(member for member in members if member.is_dynamic),
         converged=group.converged if is_whole else last if last.is_dynamic else None,

@@ -55,6 +55,8 @@ _CALL: dict[str, Callable[..., Value]] = {
     "ceil": math.ceil,
 }
 _LARGEST_POWER = 64
+# Real guards and lines have some hundred characters and some ten levels. In the depth that a megabyte can have, Python 3.10 crashes.
+_LONGEST, _DEEPEST = 10_000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,28 @@ class _Constants(ast.NodeTransformer):
 def parse(text: str) -> Expression:
     """Never raises: what cannot be parsed has no tree, and holds for nobody knows what."""
     names: list[str] = []
-    try:
-        tree = _named(ast.parse(text.strip(), mode="eval").body, names)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = syntax(text.strip())
+    if not isinstance(tree, ast.Expression):
         return Expression(text, None, ())
-    return Expression(text, tree, tuple(dict.fromkeys(names)))
+    return Expression(text, _named(tree.body, names), tuple(dict.fromkeys(names)))
+
+
+def syntax(text: str, mode: str = "eval") -> ast.AST | None:
+    """The tree of code that a trace quotes, flat enough for recursion; None for what is no Python, or is too long or too deep."""
+    if len(text) > _LONGEST:
+        return None
+    try:
+        tree = ast.parse(text, mode=mode)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return tree if len(text) <= _DEEPEST or not _is_deep(tree) else None
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return bool(level)
 
 
 def integer(text: str) -> int | None:
@@ -114,10 +133,8 @@ def integer(text: str) -> int | None:
 
 def canonical(source: str) -> str:
     """A source spelled as in ``Expression.names``."""
-    try:
-        return ast.unparse(ast.parse(source, mode="eval"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return source
+    tree = syntax(source)
+    return ast.unparse(tree) if tree is not None else source
 
 
 def _is_function(node: ast.expr) -> bool:

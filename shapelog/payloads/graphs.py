@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_FORWARD = re.compile(r"^(\s*)def (\w+)\(self(?:, )?(.*?)\)(?: -> .*)?:\s*$", re.S)
-_PARAMETER = re.compile(r'(\w+)(?:: "([^"]*)")?(?: = [^,]*)?(?:, |$)')
+_FORWARD = re.compile(r"^(\s*)def (\w+)\(self(?:, )?(.*?)\)(?: -> [^)]*)?:\s*$", re.S)
+_PARAMETER = re.compile(r'\b(\w+)\b(?:: "([^"]*)")?(?: = [^,=]*)?(?:, |$)')
 _ASSIGN = re.compile(r'^(\w+)(?:: "([^"]*)")? = (.*)$', re.S)
-_FILE = re.compile(r"^# File: (.*?):(\d+) in (.*?), code: (.*)$")
+_FILE = re.compile(r"^# File: (.*?):(\d{1,18}) in (.*?), code: (.*)$")
 _TOKEN = re.compile(r"""[A-Za-z_][\w.]*|"[^"]*"|'[^']*'|(?<![\w)\]] )-?\d+(?:\.\d*)?(?:e[+-]?\d+)?|\d+(?:\.\d*)?(?:e[+-]?\d+)?|\S""")
 _TENSOR = re.compile(r"^(\w+)\[([^\]]*)\]")
 _SIZE_CALL = re.compile(
@@ -23,9 +23,11 @@ _NEUTRAL = frozenset(("slice", "None", "True", "False", "operator", "int", "floa
 _ASSERTS = ("torch._check", "_assert_scalar", "sym_constrain_range", "torch.sym_", "_operator.")
 _NUMBERS = re.compile(r"[(\[]#(?:,#)*,?[)\]]")
 _NUMBER_ARGUMENT = re.compile(r",#(?=[,)])|(?<=\()#,")
-_KERNEL_INDEX = re.compile(r"\b(kernel_idx) = (\d+)")
+_KERNEL_INDEX = re.compile(r"\b(kernel_idx) = (\d{1,18})")
 _KERNEL_NUMBER = re.compile(r",?'\w+':#")
-_KERNEL = re.compile(r"triton_kernel_wrapper_(?:mutation|functional)\(kernel_idx = (\d+)")
+_KERNEL = re.compile(r"triton_kernel_wrapper_(?:mutation|functional)\(kernel_idx = (\d{1,18})")
+# A comment that names a line of code is no longer; and so deep are numbers nested in a size.
+_LONGEST_COMMENT, _DEEPEST = 4000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Graph:
     @property
     def is_dynamic(self) -> bool:
         """Whether any input is symbolic or has a symbolic size."""
-        return any(re.search(r"\b[suz]\w*\d+\b", item.annotation.split("]")[0]) for item in self.placeholders)
+        return any(re.search(r"\b[suz]\w*\d\b", item.annotation.split("]")[0]) for item in self.placeholders)
 
 
 class _Normalizer:
@@ -74,16 +76,21 @@ class _Normalizer:
         self.lines: list[str] = []
         self.names: dict[str, str] = {}
         self.inputs: dict[str, str] = {}
+        self.alike: dict[tuple[str, int], list[str]] = {}
         self.made = 0
 
     def add_inputs(self, placeholders: tuple[Placeholder, ...]) -> None:
         for item in placeholders:
-            self.inputs[item.name] = "#" if item.is_number else _kind_of(item.annotation)
+            self._add_input(item.name, "#" if item.is_number else _kind_of(item.annotation))
+
+    def _add_input(self, name: str, kind: str) -> None:
+        self.inputs[name] = kind
+        self.alike.setdefault((name.lower(), id(kind)), []).append(name)
 
     def statement(self, target: str, annotation: str, expression: str) -> bool:
         """Take one assignment in; False if it is no torch operation."""
         if expression in self.inputs:
-            self.inputs[target] = self.inputs[expression]
+            self._add_input(target, self.inputs[expression])
             return False
         if expression in self.names:
             self.names[target] = self.names[expression]
@@ -125,8 +132,8 @@ class _Normalizer:
         name = f"v{self.made}<{kind}>"
         self.names[token] = name
         self.made += 1
-        for other, same in self.inputs.items():  # the alias that fx makes of each placeholder
-            if other != token and same is kind and other.lower() == token.lower():
+        for other in self.alike[token.lower(), id(kind)]:  # the alias that fx makes of each placeholder
+            if self.inputs[other] is kind:
                 self.names[other] = name
         return name
 
@@ -145,8 +152,10 @@ class _Normalizer:
                 parts.append(token)
         text = "".join(f" {part} " if part[0].isalpha() else part for part in parts)
         text = text.replace(" ", "").replace("torch.Size", "").replace(".size()", "#").replace(".shape", "#")
-        while (shorter := _NUMBERS.sub("#", text)) != text:
-            text = shorter
+        for _ in range(_DEEPEST):
+            text, changes = _NUMBERS.subn("#", text)
+            if not changes:
+                break
         if "higher_order." in text:  # symbolic numbers are inputs of the inner graph too
             text = _NUMBER_ARGUMENT.sub("", text)
         if "triton_kernel_wrapper" in text:  # an int is an argument while symbolic, and no argument once it is a constant
@@ -171,7 +180,7 @@ def parse(text: str) -> Graph:
     operations = 0
     for line in _logical_lines(text):
         if line.startswith("#"):
-            match = _FILE.match(line)
+            match = _FILE.match(line) if len(line) <= _LONGEST_COMMENT else None
             if match:
                 user_lines.setdefault(UserLine(match[1], int(match[2]), match[3], match[4]))
             continue

@@ -11,20 +11,20 @@ import orjson
 
 from shapelog.payloads.exprs import integer
 
-_COMMENT = re.compile(r"\s+# ")
-_WHERE = re.compile(r"^(?P<file>[^\s()]+\.py|<[^>]*>):(?P<line>\d+) in (?P<name>\S+)")
+_COMMENT = re.compile(r"(?<!\s)\s+# ")
+_WHERE = re.compile(r"^(?P<file>[^\s()]+\.py|<[^>]*>):(?P<line>\d{1,18}) in (?P<name>\S+)")
 _TENSOR = re.compile(
     r", (?P<type>[\w.]+), (?P<keys>DispatchKeySet\(.*?\)|\w+), (?P<dtype>torch\.\w+), device=(?P<device>[^,]+), "
     r"requires_grad=(?P<grad>True|False), size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
 )
 _OBJECT = re.compile(r"^___check_(obj|type)_id\((.*), (\d+)\)(?:, type=(.*?))?$", re.S)
-_LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)\) (==|!=) (\d+)$", re.S)
+_LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)\) (==|!=) (\d{1,18})$", re.S)
 _CONTAINS = re.compile(
     r"^(not )?(?:___dict_contains\((?P<key>.*), (?P<dict>.*?)\)|(?:set|frozenset)\.__contains__\((?P<set>.*?), (?P<item>.*)\))$", re.S
 )
 _HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$", re.S)
-# Some versions put the hint behind the comment, some behind the guard itself.
-HINT = re.compile(r"\s*\(HINT: .*\)\s*$", re.S)
+# What these patterns are tried on: with several places to cut a text at, some take the square of its length.
+LONGEST = 4000
 _AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", "CURRENT_DEVICE")
 _MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks")
 _NEVER_THE_USER = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
@@ -116,12 +116,20 @@ def split_comment(text: str) -> tuple[str, str]:
         return text.rstrip(), ""
     if not text.count("'", 0, first) % 2 and not text.count('"', 0, first) % 2:
         return text[:first].rstrip(), text[first + 3 :].strip()
+    single = double = done = 0
     for match in _COMMENT.finditer(text):
-        code = text[: match.start()]
-        single, double = code.count("'"), code.count('"')
+        single += text.count("'", done, match.start())
+        double += text.count('"', done, match.start())
+        done = match.start()
         if not (single % 2 or double % 2) or (single % 2 and double and not double % 2):
-            return code.rstrip(), text[match.end() :].strip()
+            return text[:done].rstrip(), text[match.end() :].strip()
     return text.rstrip(), ""
+
+
+def without_hint(code: str) -> str:
+    """A guard without its ``(HINT: ...)``, which some versions put behind the comment, some behind the guard itself."""
+    at = code.find("(HINT: ")
+    return code[:at].rstrip() if at >= 0 and code.rstrip().endswith(")") else code
 
 
 # Nodes that were parsed before, by the source above them and their text: trees of one frame share nearly all of them.
@@ -166,7 +174,7 @@ def _node(above: str, body: str) -> "Guard | ShapeGuard | tuple[str, str] | None
     kind, colon, leaf = body.partition(": ")
     if colon and kind.isupper():
         code, comment = split_comment(leaf)
-        code = HINT.sub("", code) if "(HINT" in code else code
+        code = without_hint(code)
         if kind in SHAPE_KINDS and not above and " is " not in code and not any(word in code for word in _AMBIENT):
             return ShapeGuard(code, comment)
         return Guard(kind, above, code, tuple(facts_of(kind, code, above)), comment)
@@ -189,17 +197,17 @@ def _manager(body: str) -> tuple[str, str]:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """(depth, content) of each node; a leaf whose constant holds a newline goes on without a ``+-`` of its own."""
-    depth, body = -1, ""
+    depth, body = -1, [""]
     for line in text.split("\n"):
         at = line.find("+- ")
         if at >= 0 and not line[:at].strip("| "):
             if depth >= 0:
-                yield depth, body
-            depth, body = at // 2, line[at + 3 :]
+                yield depth, "\n".join(body)
+            depth, body = at // 2, [line[at + 3 :]]
         elif depth >= 0 and line and not line.startswith("Guard latency"):
-            body = f"{body}\n{line}"
+            body.append(line)
     if depth >= 0:
-        yield depth, body
+        yield depth, "\n".join(body)
 
 
 def parse_list(text: str) -> GuardTree:
@@ -229,7 +237,7 @@ _LIST_KINDS = (
 
 
 def _kind_and_source(guard: str) -> tuple[str, str]:
-    for pattern, kind in _LIST_KINDS:
+    for pattern, kind in _LIST_KINDS if len(guard) <= LONGEST else ():
         match = pattern.match(guard)
         if match and not (kind == "EQUALS_MATCH" and "size()" in guard):
             return kind, match[1] if match.groups() else ""
@@ -264,7 +272,9 @@ def type_name(text: str) -> str:
 
 def facts_of(kind: str, code: str, source: str) -> Iterator[tuple[str, Fact]]:
     """The properties of ``source`` that one leaf fixes; none for a form that says nothing comparable."""
-    if kind == "TENSOR_MATCH":
+    if len(code) > LONGEST:
+        yield from _equality(code, source)
+    elif kind == "TENSOR_MATCH":
         yield from _tensor_facts(code)
     elif kind == "GLOBAL_STATE":
         yield from _global_facts(code)

@@ -7,13 +7,13 @@ import json
 import re
 from dataclasses import dataclass
 
-from shapelog.payloads.guards import HINT, Place, place_of, split_comment
+from shapelog.payloads.guards import LONGEST, Place, place_of, split_comment, without_hint
 from shapelog.payloads.sources import is_library
 
 _ENTRY = re.compile(r"^((?:!\d+/)?\d+/\d+): ?", re.S)
 _STACK = "\nUser stack trace:"
 _PARAMETER = ". Guard failed on a parameter"
-_FRAME = re.compile(r'File "([^"]*)", line (\d+), in (\S+)(?:\n\s*(.*))?')
+_FRAME = re.compile(r'File "([^"]*)", line (\d{1,18}), in (\S+)(?:\n\s*(.*))?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def split(payload: str) -> list[str]:
     if payload.startswith("["):
         try:
             items = json.loads(payload)
-        except ValueError:
+        except (ValueError, RecursionError):
             items = None
         if isinstance(items, list):
             return [str(item) for item in items]
@@ -51,10 +51,18 @@ def split(payload: str) -> list[str]:
 
 _T = r"tensor '(?P<source>.*?)' "
 _TEMPLATES: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
-    (family, prop, re.compile(pattern, re.S))
+    (family, prop, re.compile(pattern.replace(r"\d+", r"\d{1,18}"), re.S))  # int() refuses what has thousands of digits
     for family, prop, pattern in (
-        ("size", "size", _T + r"size mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)"),
-        ("stride", "stride", _T + r"stride mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)"),
+        (
+            "size",
+            "size",
+            _T + r"size mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
+        ),
+        (
+            "stride",
+            "stride",
+            _T + r"stride mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
+        ),
         ("rank", "rank", _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),
         ("dtype", "dtype", _T + r"dtype mismatch\. expected (?P<expected>\S+), actual (?P<actual>\w+)"),
         ("requires_grad", "requires_grad", _T + r"requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"),
@@ -97,7 +105,7 @@ _TEMPLATES: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("nan", "nan", r"(?:\(type\(.*\) is float and )?__math_isnan\((?P<source>.*?)\)\)?|not math\.isnan\((?P<source2>.*)\)"),
     )
 )
-_SHAPE_WORDS = re.compile(r"\.(?:size|stride)\(\)\[|\.storage_offset\(\)| (?:<=|>=|<|>|!=) |^\(*.+ % \d+\)* ==")
+_SHAPE_WORDS = re.compile(r"\.(?:size|stride)\(\)\[|\.storage_offset\(\)| (?:<=|>=|<|>|!=) |^.+ % \d+\)* ==")
 _EMPTY = re.compile(r"^not (?P<source>[^\s()]\S*)$")
 _VALUE = re.compile(r"^(?P<source>.+?) (?P<operator>==|is) (?P<expected>.*)$", re.S)
 
@@ -113,7 +121,7 @@ def parse(text: str) -> Reason:
     entry, body = split_entry(text)
     body, _, trace = body.partition(_STACK)
     code, comment = split_comment(body)
-    code = HINT.sub("", code).strip()
+    code = without_hint(code).strip()
     is_parameter = _PARAMETER in code
     code = code.split(_PARAMETER, 1)[0]
     family, source, prop, expected, actual = _classify(code)
@@ -124,7 +132,7 @@ def parse(text: str) -> Reason:
 def _classify(code: str) -> tuple[str, str, str, str, str]:
     if not code:
         return "backend", "", "backend", "", ""  # torch 2.6 and 2.8 have no text for a changed backend
-    for family, prop, pattern in _TEMPLATES:
+    for family, prop, pattern in _TEMPLATES if len(code) <= LONGEST else ():
         match = pattern.fullmatch(code)
         if match:
             part = match.groupdict()

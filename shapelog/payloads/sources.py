@@ -2,12 +2,13 @@
 
 import re
 
-_LOCAL = re.compile(r"L\[\s*['\"](.*?)['\"]\s*\]")
+# Bounded, as all that has to be looked for from many starts: a hostile name would take the square of its length.
+_LOCAL = re.compile(r"L\[\s{0,9}['\"](.{0,100}?)['\"]\s{0,9}\]")
 _MODULE_DICT = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]+)'\]")
 _WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*)\)$")
 _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
-_TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d+)\]$", re.S)
+_TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
 _LIBRARY = re.compile(r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>")
 # In each process they lie in another directory.

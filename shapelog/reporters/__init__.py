@@ -59,6 +59,8 @@ RULES_FORMATS = {
 NOTEBOOK = "shapelog.reporters.notebook"
 # What a failing test shows of its recording; the pytest plugin imports it.
 PYTEST = "shapelog.reporters.pytest_report"
+# What is shown of a job that still runs.
+WATCH = "shapelog.reporters.terminal_watch"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from shapelog.aside import Aside
 from shapelog.bundled import template_dir
 from shapelog.check import Checked
 from shapelog.health import health_of
+from shapelog.joint import joint_findings, joint_frames
 from shapelog.listing import listing
 from shapelog.page.anchors import KINDS, Anchors, anchors_of
 from shapelog.page.charts import WORDS
@@ -24,6 +25,7 @@ from shapelog.page.frames import Book, FrameView, frame_views
 from shapelog.page.groups import groups_of
 from shapelog.page.icicle import icicle
 from shapelog.page.overview import Overview, overview
+from shapelog.page.ranks import TABLES, ranks_view
 from shapelog.page.records import Item, Row, arranged, items_of
 from shapelog.page.redact import Redaction, redaction_of
 from shapelog.page.search import entries
@@ -53,6 +55,8 @@ _FRAMES = 1000
 _WITHOUT_LIMIT = ("recompiled", "all")
 # So many bytes of packed payloads a page carries else.
 _PAYLOADS = 1_300_000
+# Files whose records are told by kind.
+_FILES = 8
 # Rows of a table.
 _LIMIT = 60
 
@@ -103,6 +107,9 @@ def _divided(views: tuple[FrameView, ...]) -> tuple[tuple[FrameView, ...], tuple
 
 def _begun(report: Report, options: Options) -> _Making:
     anchors = anchors_of(report.trace)
+    alike = joint_frames(report, with_values=True)
+    for first, other in ((joint.first.frame, member.frame) for joint in alike for member in joint.members[1:]):
+        anchors.share(first, other)
     redact = None if options.with_source else redaction_of(report.trace)
     views = frame_views(report, anchors, _FRAMES, math.inf if options.embed in _WITHOUT_LIMIT else _FULL)
     records, texts = _records(report, options, views)
@@ -170,12 +177,16 @@ def _whole(making: _Making, sooner: bytes, later: Callable[[], bytes], payloads:
     css, script = "".join(map(_asset, ("report.css", "charts.css"))), _asset("report.js")
     text = making.environment.get_template("report.html.j2").render(
         css=Markup(css),
+        findings=joint_findings(item for item in report.findings if not item.rule.code.startswith("SL7")),
         groups=groups_of(report),
         health=health_of(report),
+        files=_FILES,
+        elsewhere=("top_causes", "rank_agreement", *TABLES),
         icicle=icicle(trie),
         index=_index(making, summary),
-        more_frames=max(0, len(report.frames) - len(views)),
+        more_frames=max(0, len({making.anchors.frame(item.frame) for item in report.frames}) - len(views)),
         outside=making.records.get("", ()),
+        ranks=ranks_view(report),
         overview=summary,
         policy=_policy(script, css),
         script=Markup(script),
@@ -213,5 +224,6 @@ def _by_label(report: Report, anchors: Anchors) -> dict[str, str]:
     """Label of a compile → its anchor, for labels that only one compile has."""
     found: dict[str, str] = {}
     for compile in report.trace.compiles:
-        found[compile.label] = "" if compile.label in found else anchors.compile(compile)
+        name = anchors.compile(compile)
+        found[compile.label] = name if found.get(compile.label, name) == name else ""
     return {label: anchor for label, anchor in found.items() if anchor}

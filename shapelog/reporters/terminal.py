@@ -8,10 +8,12 @@ from rich.text import Text
 from shapelog.causes import Cause
 from shapelog.findings import Cell, Finding, Table
 from shapelog.health import health_of
+from shapelog.joint import Joint, joint_findings, joint_frames, joint_groups, owner_of
 from shapelog.report import Axis, FrameReport, Report
 from shapelog.reporters import Options
 from shapelog.reporters.advice_head import headline, what_to_set
 from shapelog.reporters.drawing import COLORS, Page, shortened
+from shapelog.reporters.terminal_ranks import ranks_heading, what_ranks_share
 from shapelog.rules import RULES, Verdict, problem_rule, remedy_for
 from shapelog.shapes import ShapeCell, ShapeTable, State
 from shapelog.study import Group, Recompile, remedy
@@ -36,6 +38,7 @@ def render(report: Report, options: Options) -> bytes:
         return page.bytes()
     _verdict(page, report)
     _advice(page, report)
+    _ranks(page, report, options)
     _frames(page, report, options)
     _not_sizes(page, report, options)
     _tables(page, report, options, ("top_causes",))
@@ -47,6 +50,15 @@ def render(report: Report, options: Options) -> bytes:
     _tables(page, report, options, ("time", "kernels", "pgo"))
     _health(page, report, options)
     return page.bytes()
+
+
+def _ranks(page: Page, report: Report, options: Options) -> None:
+    if report.ranks is None:
+        return
+    ranks_heading(page, report.ranks)
+    _findings(page, report, "", ("SL703", "SL701", "SL702"), options)
+    what_ranks_share(page, report.ranks, options.limit, options.verbose)
+    _tables(page, report, options, ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes"))
 
 
 def _first(items: Sequence[_T], limit: int) -> tuple[Sequence[_T], int]:
@@ -76,7 +88,8 @@ def _verdict(page: Page, report: Report) -> None:
         page.line((f"{counted(summary.compiles, 'compile')}, none of them a recompile", "bold"), f"  {seconds(summary.seconds)}")
     else:
         of_them = f"{counted(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
-        page.line((f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}", "bold"))
+        over = f"  over {counted(len(trace.ranks), 'rank')}" if report.ranks else ""
+        page.line((f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}", "bold"), (over, "dim"))
     total = max(1, sum(part.count for part in summary.parts))
     rows = []
     for part in summary.parts:
@@ -123,39 +136,39 @@ def _place(file: str, line: int) -> str:
     return f"{file.rsplit('/', 1)[-1]}:{line}" if file else "code unknown"
 
 
-def _process(rank: int | None, process: int) -> str:
-    return f"rank {rank}" if rank is not None else f"process {process}"
-
-
-def _frame_head(page: Page, item: FrameReport, multi: bool) -> None:
+def _frame_head(page: Page, joint: Joint, multi: bool) -> None:
+    item = joint.first
     frame = item.frame
     called = frame.called_at
     where = _place(frame.file, frame.line)
     if called and frame.is_library:
         where += f", called at {_place(called.file, called.line)}"
-    rank = f"{_process(frame.rank, frame.process)}  " if multi else ""
+    rank = f"{joint.owner}  " if multi else ""
     head = Text.assemble((rank, "dim"), (clean(frame.title), "bold"), f"  {clean(where)}", (f"  frame {frame.label}", "dim"))
     page.text(head, 2)
-    parts: list[str | tuple[str, str]] = [f"{counted(len(frame.entries), 'compile')} {seconds(frame.seconds)}"]
+    each = " on each" if len(joint.members) > 1 else ""
+    parts: list[str | tuple[str, str]] = [f"{counted(len(frame.entries), 'compile')}{each} {seconds(joint.seconds)}"]
+    recompiles = [entry for member in joint.members for entry in member.recompiles]
     for verdict in Verdict:
         members = [entry for entry in item.recompiles if entry.verdict is verdict]
         if members:
-            spent = sum(entry.compile.seconds for entry in members)
+            spent = sum(entry.compile.seconds for entry in recompiles if entry.verdict is verdict)
             parts.extend((" · ", (f"{len(members)} {verdict.value}", COLORS[verdict]), f" {seconds(spent)}" if spent >= 0.005 else ""))
     page.line(*parts, indent=4)
 
 
 def _frames(page: Page, report: Report, options: Options) -> None:
-    shown = [item for item in report.frames if item.recompiles or (options.verbose and item.frame.compiles)]
+    shown = [item for item in joint_frames(report) if item.first.recompiles or (options.verbose and item.first.frame.compiles)]
     if not shown:
         return
     page.heading("Frames that recompiled", "by the seconds that could be saved")
     multi = len(report.trace.ranks) > 1
     first, left = _first(shown, options.limit)
     said: set[str] = set()
-    for item in first:
-        _frame_head(page, item, multi)
-        _axes(page, item.axes, options, report.trace.lists_sources, said)
+    for joint in first:
+        item = joint.first
+        _frame_head(page, joint, multi)
+        _axes(page, joint.axes, options, report.trace.lists_sources, said)
         if not options.verbose:
             _notes(page, item)
         if options.verbose:
@@ -230,12 +243,14 @@ def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
 def _not_sizes(page: Page, report: Report, options: Options) -> None:
     """Recompiles that have a cause marking cannot remove, those with the same causes in one frame together."""
     grouped: dict[tuple[int, tuple[tuple[str, str], ...]], list[Recompile]] = {}
+    numbers = {id(member.frame): number for number, joint in enumerate(joint_frames(report)) for member in joint.members}
     for item in report.recompiles:
         others = tuple((cause.rule.code, cause.axis) for cause in item.causes if not cause.size_related)
         if others or not item.causes:
-            grouped.setdefault((id(item.frame), others), []).append(item)
+            grouped.setdefault((numbers[id(item.frame)], others), []).append(item)
     if not grouped:
         return
+    multi = len(report.trace.ranks) > 1
     page.heading("Recompiles that are not about sizes", "marking something dynamic will not remove these")
     ordered = sorted(grouped.values(), key=lambda members: (-sum(entry.compile.seconds for entry in members), members[0].compile.order))
     first, left = _first(ordered, options.limit)
@@ -243,8 +258,9 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
     for members in first:
         sample = members[0]
         spent = sum(entry.compile.seconds for entry in members)
-        ids = shortened(" ".join(entry.compile.label for entry in members), max(20, page.width // 3))
-        page.text(Text.assemble((clean(sample.frame.title), "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
+        ids = shortened(" ".join(dict.fromkeys(entry.compile.label for entry in members)), max(20, page.width // 3))
+        owner = (f"{owner_of(entry.frame for entry in members)}  " if multi else "", "dim")
+        page.text(Text.assemble(owner, (clean(sample.frame.title), "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
         for code in dict.fromkeys(cause.codes[0] for cause in sample.causes if not cause.size_related):
             cause, *alike = [cause for cause in sample.causes if cause.codes[0] == code]
             page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 4)
@@ -297,16 +313,18 @@ def _table(page: Page, table: Table, options: Options) -> None:
 
 def _groups(page: Page, report: Report, options: Options) -> None:
     """Groups of two or more: the graph was compiled again although it hardly differs."""
-    groups = sorted((group for group in report.groups if len(group.members) > 1), key=_group_cost)
+    several = [group for group in report.groups if len(group.members) > 1]
+    groups = sorted(joint_groups(several), key=lambda alike: _group_cost(alike[0]))
     if not groups:
         return
     page.heading("Similar graphs", "the same operations on the same tensors; numbers and sizes do not count")
     first, left = _first(groups, options.limit)
     room = max(20, page.width - 30)
-    for group in first:
+    for alike in first:
+        group = alike[0]
         static, dynamic = (" ".join(member.label for member in part) for part in (group.static, group.dynamic))
-        owner = group.members[0]
-        text = Text(f"{_process(owner.rank, owner.process)}  " if len(report.trace.ranks) > 1 else "", style="")
+        owners = [item.members[0] for item in alike]
+        text = Text(f"{owner_of(owners)}  " if len(report.trace.ranks) > 1 else "", style="")
         if static:
             text.append("static ", style="dim").append(shortened(static, room))
         if dynamic:
@@ -328,18 +346,20 @@ def _findings(page: Page, report: Report, title: str, codes: Iterable[str], opti
     found: list[Finding] = [item for item in report.findings if item.rule.code in wanted]
     if not found:
         return
-    page.heading(title)
-    first, left = _first(found, options.limit)
-    for item in first:
+    if title:
+        page.heading(title)
+    first, left = _first(joint_findings(found), options.limit)
+    for item, owner in first:
         page.text(
             Text.assemble(
-                (f"{item.rule.code} {item.rule.name}", "red" if item.rule.code != "SL402" else "yellow"), f": {clean(item.sentence)}"
+                (f"{item.rule.code} {item.rule.name}", "yellow" if item.rule.code in ("SL402", "SL701", "SL702") else "red"),
+                f": {clean(item.sentence)}",
             ),
             2,
         )
         details = "; ".join(f"{name} {value}" for name, value in item.details if value)
         place = item.place.rsplit("/", 1)[-1] if item.place else ""
-        page.line((" · ".join(part for part in (item.compile, place, details) if part), "dim"), indent=4)
+        page.line((" · ".join(part for part in (owner, item.compile, place, details) if part), "dim"), indent=4)
         page.line(f"→ {item.rule.remedy}", indent=4)
     _more(page, left, "finding")
 
@@ -384,7 +404,7 @@ def _used(name: str, unused: object) -> str:
 
 
 def _one_frame(page: Page, report: Report, item: FrameReport, options: Options) -> None:
-    _frame_head(page, item, len(report.trace.ranks) > 1)
+    _frame_head(page, Joint((item,)), len(report.trace.ranks) > 1)
     frame = item.frame
     if frame.called_at:
         page.line((f"called at {frame.called_at.file}:{frame.called_at.line}  {frame.called_at.code}", "dim"), indent=4)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 # Each page that the tests open: the trace, a fixture or what makes one, and the options.
-PAGES: dict[str, tuple[str | Callable[[], bytes], tuple[str, ...]]] = {
+PAGES: dict[str, tuple[str | Callable[[], bytes | tuple[bytes, ...]], tuple[str, ...]]] = {
     "demo": ("real/demo.log.gz", ()),
     "demo, no payloads": ("real/demo.log.gz", ("--embed", "none")),
     "demo, for sharing": ("real/demo.log.gz", ("--no-source",)),
@@ -26,6 +26,7 @@ PAGES: dict[str, tuple[str | Callable[[], bytes], tuple[str, ...]]] = {
     "failures": ("real/2.6/l_failures.log.gz", ()),
     "limits": ("real/2.6/g_limit.log.gz", ()),
     "ranks": ("real/2.13/n_dist_collpatched", ()),
+    "ranks that parted": (traces.parted, ()),
     "healthy": ("lab/no_recompiles.log.gz", ()),
     "empty": (traces.empty, ()),
     "damaged": (traces.damaged, ()),
@@ -72,7 +73,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
             source, options = PAGES[name]
             if callable(source):
                 trace = folder / traces.FILE
-                trace.write_bytes(source())
+                found = source()
+                if isinstance(found, bytes):
+                    trace.write_bytes(found)
+                else:
+                    trace = folder / f"job-{len(made)}"
+                    trace.mkdir()
+                    for number, data in enumerate(found):
+                        (trace / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(data)
             else:
                 trace = FIXTURES / source
             made[name] = folder / f"page-{len(made)}.html"

@@ -20,7 +20,8 @@ AXE = {
     "demo": ("overview", "advice", "trace"),
     "failures": ("overview", "trace", "frame-0"),
     "limits": ("graphs", "frame-1"),
-    "ranks": ("frames", "rank-0-frame-0"),
+    "ranks": ("ranks", "frames", "rank-0-frame-0"),
+    "ranks that parted": ("ranks", "trace"),
     "damaged": ("overview", "trace"),
     "empty": ("overview", "advice"),
 }
@@ -44,13 +45,14 @@ def go(page: "Page", part: str) -> None:
 def parts(page: "Page", frames: int) -> Iterator[str]:
     """Shows one part after the other, with all its details open."""
     articles = page.locator("main > article").evaluate_all("articles => articles.map((article) => article.id)")
-    for part in (*PARTS, *articles[:frames]):
+    more = ("ranks",) if page.locator("#ranks").count() else ()
+    for part in (*PARTS, *more, *articles[:frames]):
         go(page, part)
         page.evaluate(OPEN)
         yield part
 
 
-@pytest.mark.parametrize("name", ["demo", "large", "limits", "failures", "ranks", "hostile"])
+@pytest.mark.parametrize("name", ["demo", "large", "limits", "failures", "ranks", "ranks that parted", "hostile"])
 def test_on_a_phone_no_part_scrolls_sideways(name: str, visit: Visit) -> None:
     page = visit(name, viewport=PHONE)
     for part in parts(page, 3):

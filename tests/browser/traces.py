@@ -113,6 +113,15 @@ def empty() -> bytes:
     return make.run()
 
 
+def parted() -> tuple[bytes, ...]:
+    """Four ranks: one that recompiled, two that saw another size, one with other collectives."""
+    collectives = ["all_reduce_", "wait_tensor", "all_gather_into_tensor"]
+    first = make.lowered(make.compile(), collectives)
+    again = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
+    other = make.lowered(make.compile("0/0", (9, 16)), collectives)
+    return make.run(first, again), make.run(other), make.run(other), make.run(make.lowered(make.compile(), collectives[:1]))
+
+
 def damaged() -> bytes:
     """A line that is no record, a payload that is cut off, a checksum that does not fit."""
     return (

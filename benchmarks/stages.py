@@ -1,0 +1,264 @@
+"""What the fuzzer does with an input: everything a user can do with a trace, and what must hold of the outcome."""
+
+import json
+import re
+import shlex
+import xml.etree.ElementTree as ElementTree
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+import mutations  # makes the modules of the tests known  # noqa: F401
+from make import NAME, built, small_run
+
+from shapelog.advice import advise
+from shapelog.advising import as_env, as_python, as_shell
+from shapelog.alerts import Kind, Survey, survey
+from shapelog.baseline import as_bytes, parse
+from shapelog.check import check, overview
+from shapelog.checkout import Checkout
+from shapelog.compare import compare
+from shapelog.errors import ShapelogError
+from shapelog.ids import TorchVersion
+from shapelog.model import Trace
+from shapelog.policy import Budget, Metric, Policy
+from shapelog.report import Report, analyze
+from shapelog.reporters import (
+    CI_FORMATS,
+    Options,
+    advice_reporter,
+    check_reporter,
+    comparison_reporter,
+    reporter,
+    story_reporter,
+)
+from shapelog.story import tell
+
+# Nothing but line ends, styles and text that stands where it is written: an own list, not the one of the package.
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_COMMAND = re.compile(r"^\s*::(?!(?:error|warning|notice) |group::|endgroup::$)", re.MULTILINE)
+_ESCAPE = re.compile(r'\\([\\"$`])')
+_BUDGETS = Policy(budgets=tuple(Budget(metric, 0, pattern) for metric in Metric for pattern in ("", "*")))
+_VERSIONS = (None, TorchVersion(2, 6), TorchVersion(2, 10), TorchVersion(2, 15))
+# Bytes of output that any input may make, and for each byte of input.
+_FREE, _EACH = 120_000, 60
+_PAGE = 400_000
+_FOREIGN_TAGS = frozenset(("img", "iframe", "object", "embed", "base", "form", "link", "video", "audio", "frame", "applet"))
+
+
+class Flaw(Exception):
+    """The outcome is not as promised."""
+
+
+class Slow(BaseException):
+    """It took too long. Not an Exception, so that nothing takes it for a failing analysis."""
+
+
+@dataclass
+class Subject:
+    """One input with what was made of it so far."""
+
+    data: bytes
+    trace: Trace
+    made: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def report(self) -> Report:
+        found = self.made.get("report")
+        if not isinstance(found, Report):
+            found = self.made["report"] = analyze(self.trace)
+        return found
+
+    @property
+    def survey(self) -> Survey:
+        found = self.made.get("survey")
+        if not isinstance(found, Survey):
+            found = self.made["survey"] = survey(self.report, Checkout("nowhere", ("/srv",)))
+        return found
+
+
+def _demand(claim: bool, words: str) -> None:
+    if not claim:
+        raise Flaw(words)
+
+
+def _no_json(constant: str) -> None:
+    raise Flaw(f"{constant} is no JSON")
+
+
+def _bounded(subject: Subject, output: bytes, free: int = _FREE) -> str:
+    _demand(len(output) <= free + _EACH * len(subject.data), "the output is much larger than the input")
+    return output.decode()
+
+
+def _plain(text: str) -> None:
+    found = _CONTROL.search(text)
+    _demand(found is None, f"a control character in the output: {found[0]!r}" if found else "")
+
+
+def balanced(subject: Subject) -> None:
+    (account,) = subject.trace.accounts
+    _demand(account.balances and account.size == len(subject.data), "the account does not balance")
+    _demand(not account.unreadable_bytes or bool(subject.trace.problems), "bytes were unreadable, and no problem says so")
+
+
+def strict(subject: Subject) -> None:
+    with suppress(ShapelogError):  # the only record may be one that is merely counted, and damaged
+        balanced(Subject(subject.data, built(subject.data, strict=True)))
+
+
+def analyzed(subject: Subject) -> None:
+    failed = [problem.message for problem in subject.report.problems if problem.code == "analysis-failed"]
+    _demand(not failed, failed[0] if failed else "")
+
+
+def advised(subject: Subject) -> None:
+    advice = advise(subject.report.study, _VERSIONS[len(subject.data) % len(_VERSIONS)])
+    if advice.suggestions:
+        compile(as_python(advice), "advice.py", "exec")
+        _demand(_shell_value(as_shell(advice)) == as_env(advice), "the shell line is not the value")
+    for form in ("env", "shell", "python", "terminal"):
+        _plain(_bounded(subject, advice_reporter(form).render_advice(advice, Options(width=80, verbose=True))))
+
+
+def _shell_value(line: str) -> str:
+    """What a POSIX shell takes an export line for."""
+    value = line.partition("=")[2]
+    return _ESCAPE.sub(r"\1", value[1:-1]) if value[:1] == '"' else "".join(shlex.split(value))
+
+
+def as_json(subject: Subject) -> None:
+    json.loads(_bounded(subject, reporter("json").render(subject.report, Options())), parse_constant=_no_json)
+
+
+def narrow(subject: Subject) -> None:
+    _plain(_bounded(subject, reporter("terminal").render(subject.report, Options(width=40))))
+
+
+def wide(subject: Subject) -> None:
+    output = _bounded(subject, reporter("terminal").render(subject.report, Options(width=400, verbose=True, limit=0, color=True)))
+    _plain(_STYLE.sub("", output))
+
+
+def for_ci(subject: Subject) -> None:
+    checked = overview(subject.survey)
+    for form in CI_FORMATS:
+        output = _bounded(subject, check_reporter(form).render_check(checked, Options()))
+        if form in ("sarif", "gitlab"):
+            json.loads(output, parse_constant=_no_json)
+        elif form == "jsonl":
+            for line in output.splitlines():
+                json.loads(line, parse_constant=_no_json)
+        elif form == "junit":
+            ElementTree.fromstring(output)
+        else:
+            _plain(output)
+        if form == "github":
+            _demand(not _COMMAND.search(output) and "##[" not in output, "a trace gives commands to GitHub")
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: Counter[str] = Counter()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen[tag] += 1
+        for name, value in attrs:
+            _demand(not name.startswith("on") and name != "style", f"an attribute {name} in the page")
+            _demand(name not in ("href", "src", "action") or (value or "").startswith("#"), f"{name} leads out of the page")
+
+
+def _is_page(subject: Subject, output: bytes) -> None:
+    tags = _Tags()
+    tags.feed(_bounded(subject, output, _PAGE))
+    tags.close()
+    _demand(not _FOREIGN_TAGS & tags.seen.keys(), "a foreign element in the page")
+    _demand(output.count(b"<script>") == 1, "another script in the page")
+
+
+def page(subject: Subject) -> None:
+    _is_page(subject, reporter("html").render(subject.report, Options(embed="all")))
+
+
+def page_without_source(subject: Subject) -> None:
+    output = reporter("html").render(subject.report, Options(with_source=False))
+    _is_page(subject, output)
+    _demand(b"/srv/app/" not in output, "a directory in a page without source")
+
+
+def page_of_a_check(subject: Subject) -> None:
+    _is_page(subject, check_reporter("html").render_check(check(subject.survey, _BUDGETS), Options(embed="none")))
+
+
+def stories(subject: Subject) -> None:
+    for item in subject.trace.compiles[:6]:
+        try:
+            story = tell(subject.trace, item.label)
+        except ShapelogError:
+            continue  # several processes have it
+        json.loads(_bounded(subject, story_reporter("json").render_story(story, Options())), parse_constant=_no_json)
+        _plain(_bounded(subject, story_reporter("terminal").render_story(story, Options(width=80, verbose=True))))
+
+
+def checked(subject: Subject) -> None:
+    found = subject.survey
+    _demand(len({alert.fingerprint for alert in found.alerts}) == len(found.alerts), "two alerts with one fingerprint")
+    known = parse(as_bytes(found), "known.json")
+    same = check(found, Policy(fail_on=tuple(Kind)), known)
+    _demand(not same.failing and not same.fixed, "a run is not like itself")
+    check(found, _BUDGETS, known)
+    outcome = check(found, _BUDGETS)
+    _plain(_bounded(subject, check_reporter("terminal").render_check(outcome, Options(width=80, verbose=True))))
+    json.loads(_bounded(subject, check_reporter("json").render_check(outcome, Options())), parse_constant=_no_json)
+
+
+def compared(subject: Subject) -> None:
+    usual = analyze(built(small_run()))
+    for one, other in ((usual, subject.report), (subject.report, usual), (subject.report, subject.report)):
+        found = compare(one, other)
+        json.loads(_bounded(subject, comparison_reporter("json").render_comparison(found, Options())), parse_constant=_no_json)
+        _plain(_bounded(subject, comparison_reporter("terminal").render_comparison(found, Options(width=80, verbose=True))))
+
+
+# Each stage, and of how many inputs one goes through it: what is cheap is done with every input.
+STAGES: tuple[tuple[Callable[[Subject], None], int], ...] = (
+    (balanced, 1),
+    (analyzed, 1),
+    (strict, 12),
+    (as_json, 12),
+    (advised, 20),
+    (for_ci, 40),
+    (checked, 60),
+    (stories, 60),
+    (narrow, 100),
+    (wide, 100),
+    (compared, 120),
+    (page, 500),
+    (page_without_source, 1000),
+    (page_of_a_check, 1000),
+)
+
+
+def examine(data: bytes, counts: Counter[str], everything: bool = False) -> None:
+    """Put one input through its stages, those that its checksum chooses unless it is ``everything``, and count them.
+
+    Raises whatever goes wrong.
+    """
+    chosen = zlib.crc32(data)
+    try:
+        trace = built(data)
+    except ShapelogError as error:
+        counts["refused"] += 1
+        _demand(NAME in str(error) and "\n" not in str(error), "the refusal does not name the file in one line")
+        return
+    counts["read"] += 1
+    subject = Subject(data, trace)
+    for number, (stage, rate) in enumerate(STAGES):
+        if everything or (chosen >> number) % rate == 0:
+            counts[stage.__name__] += 1
+            stage(subject)

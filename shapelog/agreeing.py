@@ -1,0 +1,187 @@
+"""In what respects all ranks of a job are alike, and which of them differ."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from shapelog.ranks import RankSummary, Step
+from shapelog.schedules import OrderChange
+from shapelog.wording import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Ranks that are alike in some respect, and what they have in common in a few words."""
+
+    ranks: tuple[int, ...]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Respect:
+    """One thing that ranks are compared in. ``unknown`` are those that do not tell, ``note`` says what to record or where they differ."""
+
+    name: str
+    title: str
+    groups: tuple[Group, ...]
+    unknown: tuple[int, ...]
+    note: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.groups)
+
+    @property
+    def differs(self) -> bool:
+        return len(self.groups) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class RankClass:
+    """Ranks whose steps are all the same."""
+
+    ranks: tuple[RankSummary, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(rank.number for rank in self.ranks)
+
+
+def classes_of(ranks: Iterable[RankSummary]) -> list[RankClass]:
+    """Ranks with the same steps together, the largest class first."""
+    shared: dict[Step, Step] = {}
+    alike: dict[tuple[int, ...], list[RankSummary]] = {}
+    for rank in ranks:
+        key = tuple(id(shared.setdefault(step, step)) for step in rank.steps)
+        alike.setdefault(key, []).append(rank)
+    found = [RankClass(tuple(members), members[0].steps) for members in alike.values()]
+    return sorted(found, key=lambda item: (-len(item.ranks), item.ranks[0].number))
+
+
+def respects_of(ranks: Sequence[RankSummary], classes: list[RankClass], order: OrderChange | None) -> Iterator[Respect]:
+    versions = [((rank.number,), rank.torch_version or None, f"torch {rank.torch_version}") for rank in ranks]
+    yield _respect("versions", "torch version", versions, "not recorded")
+    for name, title, key, words in _KEYS:
+        keys = [(item.numbers, key(item.steps), words(item.steps)) for item in classes]
+        yield _respect(name, title, keys, _WITHOUT_CACHES if all(key is None for _, key, _ in keys) else "")
+    yield _told_of_graphs(
+        "collectives", "collectives in graphs", classes, lambda step: step.collectives, _collective_words, _WITHOUT_COLLECTIVES
+    )
+    yield _told_of_graphs("tensors", "tensor metadata", classes, lambda step: step.tensors or None, _tensor_words, _WITHOUT_TENSORS)
+    ran = [
+        ((rank.number,), rank.executed.digest if rank.executed else None, counted(rank.executed.count, "run") if rank.executed else "")
+        for rank in ranks
+    ]
+    yield _respect("order", "order of execution", ran, _WITHOUT_ORDER, order.sentence if order else "")
+
+
+def _respect(name: str, title: str, told: Iterable[tuple[tuple[int, ...], Hashable | None, str]], missing: str, note: str = "") -> Respect:
+    """Ranks with equal keys in a group each, the largest first; a key of None is one that is not known."""
+    found: dict[Hashable, tuple[list[int], str]] = {}
+    unknown: list[int] = []
+    for numbers, key, words in told:
+        if key is None:
+            unknown += numbers
+        else:
+            found.setdefault(key, ([], words))[0].extend(numbers)
+    ordered = sorted(found.items(), key=lambda pair: (-len(pair[1][0]), min(pair[1][0])))
+    groups: list[Group] = []
+    for key, (members, words) in ordered:
+        same_words = any(group.words == words for group in groups)
+        groups.append(Group(tuple(sorted(members)), words + (_from(ordered[0][0], key) if same_words else "")))
+    return Respect(name, title, tuple(groups), tuple(sorted(unknown)), note or (missing if unknown else ""))
+
+
+def _from(first: Hashable, other: Hashable) -> str:
+    """From which item on two sequences differ, in words; "" for what is none."""
+    if not isinstance(first, tuple) or not isinstance(other, tuple):
+        return ""
+    same = [one == two for one, two in zip(first, other, strict=False)]
+    return f", others from number {(same.index(False) if False in same else len(same)) + 1} on"
+
+
+def _told_of_graphs(
+    name: str,
+    title: str,
+    classes: list[RankClass],
+    part: Callable[[Step], Hashable | None],
+    words: Callable[["_Steps"], str],
+    missing: str,
+) -> Respect:
+    """Something that a compile tells only where its graph did not come out of a cache: compared where no rank is silent."""
+    silent: set[Hashable] = set()
+    told: set[Hashable] = set()
+    for step in (step for item in classes for step in item.steps):
+        (silent if part(step) is None else told).add(step.key)
+    if not told - silent:
+        return Respect(name, title, (), tuple(sorted(number for item in classes for number in item.numbers)), missing)
+    compared = [tuple((step.key, part(step)) for step in item.steps if step.key not in silent) for item in classes]
+    known = [(item.numbers, key, words(item.steps)) for item, key in zip(classes, compared, strict=True)]
+    return _respect(name, title, known, "", missing if told & silent else "")
+
+
+_Steps = tuple[Step, ...]
+_WITHOUT_CACHES = "no hit or miss of a cache was recorded"
+_WITHOUT_COLLECTIVES = (
+    "not recorded for every graph: torch 2.9 and later tell the collectives of graphs that Inductor compiles, not of those out of its cache"
+)
+_WITHOUT_TENSORS = "not recorded: needs torch._inductor.config.log_tlparse = True, and tells nothing of graphs out of the cache"
+_WITHOUT_ORDER = "not recorded: needs torch._inductor.debug.record_and_log_graph_execution_order() around the training loop"
+
+
+def _collective_words(steps: _Steps) -> str:
+    holders = [step.collectives for step in steps if step.collectives]
+    return (
+        f"{counted(sum(map(len, holders)), 'collective')} in {counted(len(holders), 'compile')}" if holders else "no collective in a graph"
+    )
+
+
+def _cause_words(steps: _Steps) -> str:
+    count = Counter((change.code, change.axis) for step in steps for change in step.changes)
+    told = ", ".join(f"{number} × {code} {axis}" for (code, axis), number in count.most_common(3))
+    return f"{told}{' and more' if len(count) > 3 else ''}" if count else "no recompile"
+
+
+def _cache_words(steps: _Steps) -> str:
+    count: Counter[str] = Counter()
+    for step in steps:
+        count.update(dict(step.caches))
+    return ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in sorted(count.items()))
+
+
+def _compile_words(steps: _Steps) -> str:
+    return f"{counted(len(steps), 'compile')}, the last {steps[-1].label}" if steps else "nothing compiled"
+
+
+def _graph_words(steps: _Steps) -> str:
+    dynamic = sum(step.is_dynamic for step in steps)
+    graphs = counted(len({step.graph for step in steps if step.graph}), "distinct graph")
+    return f"{graphs}, {dynamic} of {counted(len(steps), 'compile')} dynamic"
+
+
+def _tensor_words(steps: _Steps) -> str:
+    return counted(sum(bool(step.tensors) for step in steps), "compile")
+
+
+def _outcome_words(steps: _Steps) -> str:
+    return ", ".join(f"{number} {name}" for name, number in Counter(step.outcome for step in steps).most_common()) or "nothing compiled"
+
+
+_KEYS: tuple[tuple[str, str, Callable[[_Steps], Hashable | None], Callable[[_Steps], str]], ...] = (
+    ("compiles", "compile ids", lambda steps: tuple((step.label, step.code) for step in steps), _compile_words),
+    ("graphs", "graphs", lambda steps: tuple((step.key, step.graph, step.is_dynamic) for step in steps), _graph_words),
+    (
+        "causes",
+        "causes of recompiles",
+        lambda steps: tuple((step.key, tuple((item.code, item.axis) for item in step.changes)) for step in steps if step.is_recompile),
+        _cause_words,
+    ),
+    ("outcomes", "outcomes", lambda steps: tuple((step.key, step.outcome) for step in steps), _outcome_words),
+    (
+        "caches",
+        "cache hits and misses",
+        lambda steps: tuple((step.label, step.caches) for step in steps if step.caches) or None,
+        _cache_words,
+    ),
+)

@@ -1,0 +1,60 @@
+"""The ranks of a job on the page: what all did alike, what differs and where first, and tables of sizes and times."""
+
+from dataclasses import dataclass
+
+from shapelog.agreeing import Respect
+from shapelog.findings import Finding, Table
+from shapelog.ranks import named
+from shapelog.report import Report
+
+TABLES = ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
+# So many groups of ranks are told of each respect.
+_GROUPS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class RankRow:
+    """One respect: the ranks of each group with what they have in common; ``more`` counts groups that are left out."""
+
+    respect: Respect
+    groups: tuple[tuple[str, str], ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class RanksView:
+    """``lead`` says which ranks were read, ``same`` what all of them did alike; ``unknown`` are respects that nothing is known of."""
+
+    number: int
+    lead: str
+    missing: str
+    findings: tuple[Finding, ...]
+    same: tuple[tuple[str, str], ...]
+    differing: tuple[RankRow, ...]
+    unknown: tuple[Respect, ...]
+    tables: tuple[Table, ...]
+
+
+def ranks_view(report: Report) -> RanksView | None:
+    """None where the trace holds fewer than two ranks."""
+    ranks = report.ranks
+    if ranks is None:
+        return None
+    same = [item for item in ranks.respects if item.is_known and not item.differs]
+    return RanksView(
+        number=len(ranks.ranks),
+        lead=named(ranks.numbers),
+        missing=named(ranks.missing) if ranks.missing else "",
+        findings=tuple(item for item in report.findings if item.rule.code.startswith("SL7")),
+        same=tuple((f"{item.title}{f' ({named(item.groups[0].ranks)})' if item.unknown else ''}", item.groups[0].words) for item in same),
+        differing=tuple(_row(item) for item in ranks.respects if item.differs),
+        unknown=tuple(item for item in ranks.respects if not item.is_known),
+        tables=tuple(table for name in TABLES if (table := report.table(name))),
+    )
+
+
+def _row(item: Respect) -> RankRow:
+    groups = [(named(group.ranks), group.words) for group in item.groups[:_GROUPS]]
+    if item.unknown:
+        groups.append((named(item.unknown), "not recorded"))
+    return RankRow(item, tuple(groups), max(0, len(item.groups) - _GROUPS))

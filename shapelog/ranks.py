@@ -1,0 +1,304 @@
+"""What is kept of one rank of a distributed job: small and plain, so that it can be sent from process to process and compared."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from shapelog.looking import code_before
+from shapelog.matching import Code, codes_of, file_of
+from shapelog.model import Compile, Rank, Trace
+from shapelog.payloads import distributed
+from shapelog.payloads.distributed import SCHEDULE, TENSORS, Parity
+from shapelog.payloads.sources import tensor_part
+from shapelog.study import Recompile, Study
+
+# So many executions of graphs are kept one by one; all of them are in the digest.
+_EXECUTIONS = 1000
+# So many schedules of a rank are held against the generated code, and so many collectives of a compile are kept.
+_CHECKED, _COLLECTIVES = 256, 10_000
+# So many runs of numbers are told of many ranks.
+_RUNS = 8
+# Addresses and ids differ in every process.
+_OWN = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeName:
+    """A piece of code, the same on every rank. ``told`` tells apart what works for other classes or callers in a library."""
+
+    file: str
+    line: int
+    name: str
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A cause of a recompile, in the words of the report; addresses are left out, since they differ in every process."""
+
+    code: str
+    axis: str
+    before: str
+    after: str
+    size_related: bool
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor that a compile was called with, and which of its dims were symbolic."""
+
+    source: str
+    size: tuple[int, ...]
+    dynamic: tuple[int, ...] = ()
+    is_parameter: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One compile of a rank, without times: equal on two ranks that did the same.
+
+    ``number`` counts the compiles of its code from 0 on. ``graph`` is the key of its graph, numbers not counted. ``collectives`` are those
+    that Inductor scheduled, None where the trace does not tell; ``tensors`` is a digest of what its operations return, "" where that was
+    not recorded; ``agreed`` says how often the ranks told each other their sizes.
+    """
+
+    label: str
+    code: CodeName
+    number: int
+    outcome: str
+    is_dynamic: bool
+    graph: str
+    inputs: tuple[Tensor, ...]
+    changes: tuple[Change, ...]
+    caches: tuple[tuple[str, int], ...]
+    collectives: tuple[str, ...] | None
+    tensors: str
+    agreed: int
+    title: str = field(compare=False)
+
+    @property
+    def is_recompile(self) -> bool:
+        return bool(self.changes) or self.number > 0
+
+    @property
+    def key(self) -> tuple[CodeName, int]:
+        """What the same step has on every rank, though ids and order may differ."""
+        return self.code, self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The times of one step in seconds: of the compile, and as Inductor estimates one run of its graphs (None where not recorded)."""
+
+    compile: float
+    runtime: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """In which order graphs ran, by the labels of their compiles: the first ones, how many there were, and a digest of all."""
+
+    first: tuple[str, ...]
+    count: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class RankSummary:
+    """One rank: every compile in order, its times beside it. ``ended`` is the time of the last record, as it stands in the file.
+
+    ``executed`` is None where the order of graphs was not recorded. ``parity`` holds (label, difference of the code from the schedule) of
+    the graphs whose generated code does not call what was scheduled. ``processes`` counts those that wrote under this rank.
+    """
+
+    number: int
+    process: int
+    torch_version: str
+    steps: tuple[Step, ...]
+    spent: tuple[Spent, ...]
+    executed: Executed | None = None
+    parity: tuple[tuple[str, Parity], ...] = ()
+    ended: str = ""
+    processes: int = 1
+    has_collectives_on: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return sum(item.compile for item in self.spent)
+
+
+def summaries(study: Study) -> tuple[RankSummary, ...]:
+    """One for each rank, in order of their numbers; none for processes without a rank.
+
+    Of several processes under one rank (forked children write so) the one that compiled most is taken, and the number is told.
+    """
+    grouped: dict[int, list[Rank]] = {}
+    for rank in study.trace.ranks:
+        if rank.number is not None and rank.number >= 0:
+            grouped.setdefault(rank.number, []).append(rank)
+    why = {id(item.compile): item for item in study.recompiles} if len(grouped) > 1 else {}
+    shared: dict[Step, Step] = {}
+    return tuple(
+        _summary(max(processes, key=_compiles), len(processes), study.trace, why, shared)
+        for _, processes in sorted(grouped.items())
+        if len(grouped) > 1
+    )
+
+
+def _compiles(rank: Rank) -> int:
+    return sum(len(frame.compiles) for frame in rank.frames)
+
+
+def summarize(rank: Rank, study: Study) -> RankSummary:
+    """What is kept of one process that has a rank."""
+    return _summary(rank, 1, study.trace, {id(item.compile): item for item in study.recompiles}, {})
+
+
+def _summary(rank: Rank, processes: int, trace: Trace, why: dict[int, Recompile], shared: dict[Step, Step]) -> RankSummary:
+    codes = {id(compile): code for code in codes_of((rank,)) for frame in code.frames for compile in frame.compiles}
+    compiles = sorted((compile for frame in rank.frames for compile in frame.compiles), key=lambda compile: compile.order)
+    numbers: dict[int, int] = {}
+    steps: list[Step] = []
+    spent: list[Spent] = []
+    parities: list[tuple[str, Parity]] = []
+    checked = 0
+    for compile in compiles:
+        code = codes[id(compile)]
+        number = numbers[id(code)] = numbers.get(id(code), -1) + 1
+        scheduled, found = _inductor(compile, _CHECKED - checked, trace.version.has(9))
+        checked += len(compile.inductor)
+        parities += [(compile.label, item) for item in found[0]]
+        step = _step(compile, code, number, why.get(id(compile)), scheduled, found[1])
+        steps.append(shared.setdefault(step, step))
+        spent.append(Spent(compile.seconds, found[2]))
+    return RankSummary(
+        number=rank.number or 0,
+        process=rank.process,
+        torch_version=trace.torch_version or next((item.metrics.torch_version for item in compiles if item.metrics.torch_version), ""),
+        steps=tuple(steps),
+        spent=tuple(spent),
+        executed=_executed(rank),
+        parity=tuple((label, item) for label, item in parities if item.difference or item.missing_waits),
+        ended=rank.last_time,
+        processes=processes,
+        has_collectives_on=trace.config.enable_compiler_collectives is True,
+    )
+
+
+def _step(compile: Compile, code: Code, number: int, why: Recompile | None, scheduled: tuple[str, ...] | None, tensors: str) -> Step:
+    graph, first = compile.graph, code.first
+    return Step(
+        label=compile.label,
+        code=CodeName(file_of(first.file), first.line, first.name, _told(code) if first.is_library else ""),
+        number=number,
+        outcome=compile.outcome.value,
+        is_dynamic=compile.is_dynamic,
+        graph=graph.key if graph else "",
+        inputs=tuple(_tensors(compile)),
+        changes=tuple(_changes(why)) if why else (),
+        caches=compile.caches,
+        collectives=scheduled,
+        tensors=tensors,
+        agreed=len(compile.collectives),
+        title=code.title or first.name or "unknown code",
+    )
+
+
+def _told(code: Code) -> str:
+    """What tells a library's code apart from the same for another class or caller."""
+    called = code.first.called_at
+    return f"{called.file}:{called.line}" if code.has_bare_title and called else code.title
+
+
+def _tensors(compile: Compile) -> Iterator[Tensor]:
+    dynamic: dict[str, list[int]] = {}
+    pinned = {source for item in compile.specializations for source in item.sources}
+    for symbol in compile.symbols:
+        part = tensor_part(symbol.source)
+        if part and part[1] == "size" and symbol.source not in pinned:
+            dynamic.setdefault(part[0], []).append(int(part[2]))
+    for item in compile.inputs:
+        yield Tensor(item.source, item.size, tuple(sorted(dynamic.get(item.source, ()))), item.is_parameter)
+
+
+def _changes(why: Recompile) -> Iterator[Change]:
+    for cause in why.causes:
+        axis, before, after, sentence = map(steady, (cause.axis, cause.before, cause.after, cause.sentence))
+        yield Change(cause.rule.code, axis, before, after, cause.size_related, sentence)
+
+
+def steady(text: str) -> str:
+    """A text without the addresses and ids in it."""
+    return _OWN.sub("$", text)
+
+
+_Inductor = tuple[tuple[Parity, ...], str, float | None]
+
+
+def _inductor(compile: Compile, room: int, is_told: bool) -> tuple[tuple[str, ...] | None, _Inductor]:
+    """The collectives of all graphs of a compile (None where not known); parity with their code, digest of tensors, estimated runtime.
+
+    ``is_told`` says whether this torch writes schedules (2.9 and later do); of the first ``room`` records the code is looked at.
+    """
+    scheduled: list[str] = []
+    parities: list[Parity] = []
+    digests: list[str] = []
+    runtime: float | None = None
+    is_known = any(name == SCHEDULE for name, *_ in compile.inductor) or (is_told and _was_lowered(compile))
+    payloads = compile.payloads
+    for index, (name, offset, span) in enumerate(compile.inductor if payloads else ()):
+        assert payloads is not None
+        text = payloads.text(span)
+        try:
+            if name == TENSORS:
+                found = distributed.tensors(text)
+                digests.append(found.digest)
+                runtime = (runtime or 0.0) + found.runtime
+                continue
+            names = distributed.schedule(text)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            payloads.reader.ledger.add(offset, "bad-json", f"the JSON of this {name} is not as expected")
+            continue
+        scheduled += names
+        code = code_before(payloads.reader, offset, compile.offset) if index < room else ""
+        parities += [distributed.parity(names, code)] if code else []
+    digest = hashlib.md5("".join(digests).encode(), usedforsecurity=False).hexdigest() if digests else ""
+    return tuple(scheduled[:_COLLECTIVES]) if is_known else None, (tuple(parities), digest, runtime)
+
+
+def _was_lowered(compile: Compile) -> bool:
+    """Whether Inductor made code for every graph, so that a graph with collectives would have told them; a cached one does not."""
+    names = [name for name, _ in compile.caches]
+    return "fx_graph_cache_miss" in names and not any(name.endswith("_hit") for name in names)
+
+
+def _executed(rank: Rank) -> Executed | None:
+    labels: list[str] = []
+    for span in rank.executed if rank.payloads else ():
+        assert rank.payloads is not None
+        try:
+            labels += distributed.execution(rank.payloads.text(span))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            rank.payloads.reader.ledger.add(span.start, "bad-json", "the JSON of this graph_execution is not as expected")
+    if not labels:
+        return None
+    return Executed(tuple(labels[:_EXECUTIONS]), len(labels), hashlib.md5("\n".join(labels).encode("utf-8", "replace")).hexdigest())
+
+
+def named(numbers: Iterable[int]) -> str:
+    """``rank 3``, ``ranks 0-2 and 5``, ``ranks 0, 2, 4, 6, 8 and 27 more``."""
+    runs: list[list[int]] = []
+    ordered = sorted(set(numbers))
+    for number in ordered:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    shown = runs if len(runs) <= _RUNS else runs[: _RUNS - 1]
+    words = [text for low, high in shown for text in ([f"{low}-{high}"] if high > low + 1 else [str(low), str(high)][: high - low + 1])]
+    if shown is not runs:
+        words.append(f"{sum(high - low + 1 for low, high in runs[len(shown) :])} more")
+    listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+    return f"rank{'' if len(ordered) == 1 else 's'} {listed or 'none'}"

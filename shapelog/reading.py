@@ -1,0 +1,133 @@
+"""What the commands that read traces share: which of them are meant, and bringing them into memory."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from shapelog.output import lists_records, say
+
+if TYPE_CHECKING:
+    from shapelog.model import Trace
+    from shapelog.source import Choice, Selection
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+# Seconds between two states of a progress bar, and its columns.
+_TICK, _BAR = 0.1, 24
+
+
+def source_options(which_run: bool) -> Callable[[_F], _F]:
+    """The options of a command that is given traces; ``which_run`` where it can be told which run of a directory."""
+
+    def decorate(command: _F) -> _F:
+        made: Any = click.option(
+            "--max-unpacked",
+            type=_Size(),
+            metavar="SIZE",
+            help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
+        )(command)
+        if which_run:
+            made = click.option("--all-runs", is_flag=True, help="Read every run of a directory or an archive, as one.")(made)
+            made = click.option(
+                "--run",
+                metavar="RUN",
+                help="Which run of a directory or an archive: 2 for the one before the newest, 3 for the one before that, or a part of the "
+                "name of one of its files.  [default: the newest]",
+            )(made)
+        return made  # type: ignore[no-any-return]
+
+    return decorate
+
+
+class _Size(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from shapelog.unpacking import parse_size
+
+        try:
+            return value if isinstance(value, int) else parse_size(value)
+        except ValueError:
+            self.fail(f"{value!r} is no size such as 500M or 100G", param, ctx)
+
+
+def read(path: str, shared: dict[str, Any], in_full: bool = False) -> "Trace":
+    """The trace that a path stands for, by the options of ``source_options``; ``in_full`` where another path may have files so named.
+
+    Raises ShapelogError when it cannot be read.
+    """
+    from shapelog.source import select
+
+    return load(select(path, _choice(shared, in_full)), shared)
+
+
+def _choice(shared: dict[str, Any], in_full: bool) -> "Choice":
+    from shapelog.errors import ShapelogError
+    from shapelog.source import Choice
+
+    run, is_all = shared.get("run"), shared.get("all_runs")
+    if run and is_all:
+        raise ShapelogError(f"--run {run} and --all-runs: only one of them can be meant")
+    tell = Progress().tell if sys.stderr.isatty() else None
+    return Choice("all" if is_all else run or "", shared["max_unpacked"], tell, in_full)
+
+
+def read_several(paths: Sequence[str], shared: dict[str, Any]) -> "tuple[list[Trace], int]":
+    """The traces that can be read, and how many cannot, of which one line each is said.
+
+    Raises ShapelogError if none can, or if a path does not exist, which is a slip of the pen.
+    """
+    from shapelog.errors import ShapelogError
+    from shapelog.folders import is_url
+
+    loaded: list[Trace] = []
+    refused: list[ShapelogError] = []
+    bases = [os.path.basename(path) for path in paths]
+    in_full = len(paths) > 1 and (len({*bases}) < len(bases) or any(map(os.path.isdir, paths)))
+    for path in paths:
+        try:
+            loaded.append(read(path, shared, in_full))
+        except ShapelogError as error:
+            if path != "-" and not is_url(path) and not os.path.exists(path):
+                raise
+            refused.append(error)
+    for refusal in refused if loaded else refused[:-1]:
+        say(str(refusal))
+    if not loaded:
+        raise refused[-1]
+    return loaded, len(refused)
+
+
+def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
+    """Load a trace. A large file is searched by a child process from here on, before the rest of shapelog is even imported."""
+    from shapelog.scan import Reader
+    from shapelog.source import open_all
+
+    readers = [Reader(opened, shared["strict"], ahead=True, listing=lists_records(shared)) for opened in open_all(selection.files)]
+    from shapelog.build import build
+
+    trace = build(selection, readers, shared["debug"])
+    for note in trace.notes:
+        say(note)
+    return trace
+
+
+class Progress:
+    """A line on a terminal that tells how much of a file has come, and is gone once all of it has."""
+
+    def __init__(self) -> None:
+        self.shown = 0.0
+
+    def tell(self, name: str, done: int, size: int) -> None:
+        now = time.monotonic()
+        if size < 0:
+            click.echo("\r\x1b[K", err=True, nl=False)
+        elif now - self.shown >= _TICK:
+            self.shown = now
+            filled = _BAR * min(done, size) // size if size else 0
+            bar = f"[{'#' * filled}{'.' * (_BAR - filled)}] " if size else ""
+            of = f" of {size / 1e6:.0f}" if size else ""
+            click.echo(f"\r\x1b[K{bar}{done / 1e6:.0f}{of} MB  {''.join(filter(str.isprintable, name))[-40:]}", err=True, nl=False)

@@ -1,0 +1,457 @@
+"""What a trace may try: each kind of damage with its exit code, its words and what is still reported, and that nothing gets out of it.
+
+test_robustness.py has arbitrary bytes, changed fields and every truncation of a small trace; benchmarks/fuzz.py has many more.
+"""
+
+import ast
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import make
+import pytest
+from click.testing import CliRunner, Result
+
+import shapelog
+from shapelog.advice import Advice
+from shapelog.advising import as_env, as_python, as_shell
+from shapelog.cli import cli
+from shapelog.errors import ShapelogError
+from shapelog.ids import TorchVersion
+from shapelog.marks import Mark, entries, is_expression, matches
+from shapelog.payloads import graphs, guards, reasons, sources
+from shapelog.payloads.exprs import canonical, parse, syntax
+from shapelog.placing import mark_line
+from shapelog.source import open_trace, select
+
+Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+MAIN = "from shapelog.cli import main; main()"
+V213, V26 = TorchVersion(2, 13), TorchVersion(2, 6)
+LONG = 50_000
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+
+
+def reported(tmp_path: Path, data: bytes, *options: str) -> Result:
+    path = tmp_path / "made.log"
+    path.write_bytes(data)
+    return call("report", str(path), *options)
+
+
+@cache
+def recorded(name: str) -> tuple[bytes, ...]:
+    """The records of a fixture, without those that are only counted."""
+    found = make.records(gzip.decompress((FIXTURES / name).read_bytes()))
+    return tuple(record for record in found if b'{"chromium_event"' not in record[:120])
+
+
+# Cut off, changed, mixed.
+
+
+def test_a_real_trace_cut_off_behind_any_record_has_the_compiles_before_it() -> None:
+    records = recorded("real/2.13/a_dynamic.log.gz")
+    labels: list[str] = []
+    for end in range(1, len(records) + 1):
+        trace = make.built(b"".join(records[:end]))
+        assert trace.accounts[0].balances
+        assert not [problem for problem in trace.problems if problem.severity == "data loss"]
+        assert [compile.label for compile in trace.compiles][: len(labels)] == labels
+        labels = [compile.label for compile in trace.compiles]
+    assert labels
+
+
+def test_a_header_with_any_byte_changed_loses_no_other_record() -> None:
+    before, header, after = make.torch_version(), make.symbol("s70", 8, "L['x'].size()[0]", id="0/0"), make.metrics("1/0")
+    whole = len(make.records(before + header + after))
+    for at in range(len(header) - 1):
+        for value in {*b'\0\n\t\r {}[]",:\\\x7f\xff9', *(header[at] ^ 1 << bit for bit in (0, 5))}:
+            trace = make.built(before + header[:at] + bytes([value]) + header[at + 1 :] + after)
+            (account,) = trace.accounts
+            assert account.balances
+            assert sum(account.records.values()) >= whole - 1
+            assert "1/0" in [compile.label for compile in trace.compiles]
+
+
+def test_two_processes_that_write_one_file_by_turns_are_kept_apart() -> None:
+    one, other = make.records(make.small_run()), make.records(make.run(make.compile("0/0", (5, 16), process=77), process=77))
+    turns = [part for pair in zip(one, other, strict=False) for part in pair] + one[len(other) :] + other[len(one) :]
+    trace = make.built(b"".join(turns))
+    assert {rank.process: [frame.name for frame in rank.frames] for rank in trace.ranks} == {make.PROCESS: ["forward"], 77: ["forward"]}
+    assert [compile.label for compile in trace.compiles] == ["0/0", "0/1", "0/0"]
+
+
+def test_string_ids_that_nothing_defines_cost_the_file_names_alone() -> None:
+    without = b"".join(record for record in make.records(make.small_run()) if b'{"str"' not in record)
+    trace = make.built(without)
+    assert [compile.label for compile in trace.compiles] == ["0/0", "0/1"]
+    assert len(shapelog.analyze(trace).recompiles) == 1
+
+
+def test_ids_that_restart_are_compiles_of_their_own() -> None:
+    trace = make.built(make.small_run() + make.compile("0/0") + make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)]))
+    assert [compile.label for compile in trace.compiles] == ["0/0", "0/1", "0/0#2", "0/1#2"]
+
+
+def test_a_wrong_checksum_is_told_and_the_payload_used(tmp_path: Path) -> None:
+    wrong = make.small_run().replace(make.digest(make.mismatch("0/0", 8, 3)).encode(), b"0" * 32)
+    loose, strict = reported(tmp_path, wrong), reported(tmp_path, wrong, "--strict")
+    assert (loose.exit_code, strict.exit_code) == (0, 2)
+    assert "1 recompile" in loose.stdout
+    assert "checksum" in strict.stdout
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "cp037"])
+def test_a_trace_in_another_encoding_is_refused_in_one_line(encoding: str, tmp_path: Path) -> None:
+    done = reported(tmp_path, make.small_run().decode().encode(encoding))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("shapelog: made.log: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_nul_bytes_between_records_are_told_and_cost_nothing_else(tmp_path: Path) -> None:
+    first, *rest = make.records(make.small_run())
+    done = reported(tmp_path, first + b"\0" * 4096 + b"\n" + b"".join(rest), "--format", "json")
+    data = json.loads(done.stdout)
+    assert (done.exit_code, data["summary"]["recompiles"]) == (0, 1)
+    assert [problem["code"] for problem in data["health"]["problems"]] == ["bad-prefix"]
+
+
+# Large.
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        make.small_run() + b"x" * 10_000_000,
+        make.small_run() + make.line(json.dumps({"str": ["x" * 10_000_000, 0]})),
+        make.small_run() + make.record("artifact", {"name": "x"}, "y" * 10_000_000, id="0/1"),
+        make.small_run() + make.line("{}") * 30_000,
+        make.small_run() + b"\xff\n" * 50_000,
+        make.small_run() + make.line('{"str": ' + "[" * 500_000 + "]" * 500_000 + "}"),
+    ],
+    ids=["a line", "a header", "a payload", "tiny records", "lines that are none", "nested JSON"],
+)
+def test_what_is_large_and_useless_is_passed_over(data: bytes, tmp_path: Path) -> None:
+    done = reported(tmp_path, data)
+    assert done.exit_code == 0
+    assert "1 recompile" in done.stdout
+    assert len(done.stdout) < 20_000
+
+
+DEEP = [f"{'| ' * depth}+- GuardManager: source=L['k']" for depth in (0, 100_000)]
+
+
+def test_a_hundred_thousand_levels_of_guards_are_read(tmp_path: Path) -> None:
+    leaf = f"{'| ' * 100_001}+- EQUALS_MATCH: L['k'] == 1"
+    tree = guards.parse_tree("\n".join([*DEEP, leaf]))
+    assert [guard.text for guard in tree.guards] == ["L['k'] == 1"]
+    done = reported(tmp_path, make.run(make.compile("0/0"), make.compile("0/1", (3, 16), more="\n".join([*DEEP, leaf]) + "\n")))
+    assert (done.exit_code, "1 recompile" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "step", ["({})", "-{}", "1+{}", "{}+1", "not {}", "2**{}", "{}[0]", "{}()", "{}.a", "Max({}, 1)", "1 if 1 else {}"]
+)
+def test_a_hundred_thousand_levels_of_an_expression_are_nothing(step: str) -> None:
+    head, tail = step.split("{}")
+    for depth in (90, 1000, 100_000):
+        text = head * depth + "1" + tail * depth
+        expression = parse(text)
+        assert expression.value({}) is None or depth < 1000
+        expression.with_constants({1: 2})
+        assert canonical(text)
+        assert syntax(text) is None or depth < 1000
+        assert mark_line(Mark(text, 0), [], ()).startswith(("# ", "torch."))
+
+
+# In each, something could be looked for from every place in vain. Were the time not linear, that would take minutes.
+ENDLESS = [
+    " " * LONG,
+    "(HINT: " * (LONG // 7),
+    " # '" * (LONG // 4),
+    "L['" * (LONG // 3),
+    "a == " * (LONG // 5),
+    "(" * LONG + " % 2",
+    ", " * (LONG // 2),
+    "___dict_contains(" + "'a', " * (LONG // 5),
+    "set.__contains__(" + "a, " * (LONG // 3),
+    "expected type of '" + "' to be a" * (LONG // 9),
+    "(type(" + ") is float and __math_isnan(" * (LONG // 27),
+    "check_tensor(" + ", a, DispatchKeySet(" * (LONG // 19),
+    "tensor 'x' dispatch key set mismatch. expected " + "), actual (" * (LONG // 11),
+    'File "' * (LONG // 6),
+    "list(dict.keys(" * (LONG // 15),
+    "s" + "1" * LONG + "_",
+    "a" * LONG,
+    "a = " * (LONG // 4),
+    "def f(self, a) -> :" * (LONG // 19),
+    "# File: a:1 in " * (LONG // 15),
+    "(#,#" * (LONG // 4),
+    "(" * (LONG // 2) + "1" + ")" * (LONG // 2),
+    "G['__import_" * (LONG // 12),
+]
+
+
+@pytest.mark.parametrize("text", ENDLESS, ids=[text[:12] for text in ENDLESS])
+def test_no_text_takes_the_square_of_its_length(text: str) -> None:
+    assert reasons.parse(f"0/0: {text}").entry == "0/0"
+    tree = guards.parse_tree(f"+- RootGuardManager\n| +- EQUALS_MATCH: {text}\n| +- DICT_CONTAINS: {text}\n| +- TENSOR_MATCH: {text}\n")
+    assert len(tree.guards) == 3
+    guards.parse_list(json.dumps([{"code": text}]))
+    signature = f'    def forward(self, {text}: "f32[8]"):\n'
+    graph = graphs.parse(f"class GraphModule(torch.nn.Module):\n{signature}        {text}\n        b = f({text})\n")
+    assert graph.is_dynamic in (True, False)
+    for found in (sources.friendly(text), sources.strip(text), canonical(text)):
+        assert found
+    sources.tensor_part(text)
+    sources.dict_of_key(text)
+
+
+def test_numbers_of_thousands_of_digits_are_text() -> None:
+    many = "9" * 5000
+    assert sources.tensor_part(f"L['x'].size()[{many}]") is None
+    assert reasons.parse(f"0/0: tensor 'x' size mismatch at index 0. expected {many}, actual 3").family != "size"
+    tree = guards.parse_tree(f"+- RootGuardManager\n| +- LENGTH_CHECK: len(L['x']) == {many}  # x  # a.py:{many} in f\n")
+    assert [guard.kind for guard in tree.guards] == ["LENGTH_CHECK"]
+    assert guards.place_of(f"x  # a.py:{many} in f") is None
+    assert graphs.parse(f"class G:\n    def forward(self):\n        # File: a.py:{many} in f, code: x\n").user_lines == ()
+
+
+# Lists of dynamic sources are regular expressions, and a trace may hold one.
+
+
+@pytest.mark.parametrize("entry", ["(a+)+$", "(a|a)*$", "(?:a?){40}a{40}$", "a?" * 40 + "a" * 40, "a*" * 30 + "$", "(((a*)*)*)*$"])
+def test_an_entry_that_takes_for_ever_to_match_is_not_tried(entry: str) -> None:
+    source = "a" * 60 + "!"
+    assert not matches(entry, Mark(source), V213)
+    (written,) = entries([Mark(entry)], V213, [source])
+    assert written != entry
+    assert matches(written, Mark(entry), V213)
+
+
+def test_an_entry_that_python_warns_of_is_one_without_a_word(recwarn: pytest.WarningsRecorder) -> None:
+    assert is_expression("[!--a]")
+    assert not is_expression("[!--a]", may_warn=False)
+    assert not matches("[!--a]", Mark("b"), V213)
+    assert list(recwarn) == []
+
+
+# What is pasted or evaluated.
+
+NAMES = (
+    "x # ",
+    "x\n",
+    "x\nimport os",
+    "x), ('y'",
+    "x, 0); __import__('os').system('id'); (x",
+    "x'] or L['y",
+    "'''",
+    '"""',
+    "\\",
+    "x\\\n",
+    "\x1b]0;x\x07",
+    "\u202e",
+    "\ud800",
+    "$(id)`id`${x}!!",
+    "(x:=1)",
+    "lambda: 0",
+    "{x}",
+    "é",
+    "x.__class__",
+)
+
+
+def advised(name: str, version: TorchVersion, set_already: str = "") -> Advice:
+    config = {"dynamo_config": "{}", "compiler_config": json.dumps({"dynamic_sources": set_already})} if set_already else {}
+    data = b""
+    for number, size in enumerate((8, 3, 5)):
+        inner = make.compile(f"0/{number}", (size, 16), [make.mismatch("0/0", 8, size)] if number else [], **config)
+        data += inner.replace(json.dumps("L['x']").encode(), json.dumps(f"L['{name}']").encode())
+    return shapelog.advise(make.built(make.run(data)), f"{version.major}.{version.minor}")
+
+
+@pytest.mark.parametrize("version", [V26, V213], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_pasted_is_python_that_only_marks(name: str, version: TorchVersion) -> None:
+    advice = advised(name, version)
+    tree = ast.parse(as_python(advice).encode("utf-8", "backslashreplace"))
+    for node in tree.body:
+        assert isinstance(node, (ast.Import, ast.Assign, ast.Expr))
+        if isinstance(node, ast.Assign):
+            ast.literal_eval(node.value)
+        elif isinstance(node, ast.Expr):
+            assert ast.unparse(node).startswith("torch._dynamo.")
+    calls = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    assert all(call.startswith(("torch._dynamo.mark_dynamic(", "torch._dynamo.maybe_mark_dynamic(")) for call in calls)
+
+
+@pytest.mark.parametrize(
+    "source", ["L['x # '].y", "L['x']['#']", "L['x']), (L['y']", "L['x'] ; y", "L['x']\n", "L['x'].y\n.z", "L['x'](0)"]
+)
+def test_a_mark_is_one_line_of_python_or_a_comment(source: str) -> None:
+    written = mark_line(Mark(source, 0), ["3", "4"], ())
+    assert written.startswith("#") or ast.unparse(ast.parse(written)) == written.partition("  #")[0]
+
+
+SET = "\x1b]0;owned\x07,\u202ea,L['x']:0,$(id)`id`,(a+)+$"
+
+
+def test_a_list_that_the_run_had_set_reaches_no_terminal_as_it_was() -> None:
+    advice = advised("x", V213, SET)
+    assert advice.set_already[:2] == (r"\U0000001b]0;owned\U00000007", r"\U0000202ea")
+    assert matches(advice.set_already[0], Mark("\x1b]0;owned\x07"), V213)
+    for text in (as_env(advice), as_shell(advice), as_python(advice)):
+        assert all(character.isprintable() or character == "\n" for character in text)
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash"])
+def test_a_shell_line_of_a_hostile_trace_sets_the_value_and_runs_nothing(shell: str, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    advice = advised("$(touch a)`touch b`", V213, f"{SET},;touch c,\\$(touch d),'\"touch e")
+    script = as_shell(advice) + '\nprintf %s "$TORCH_COMPILE_DYNAMIC_SOURCES"'
+    done = subprocess.run([shell, "-c", script], cwd=tmp_path, capture_output=True)
+    assert (done.stdout.decode(), done.stderr) == (as_env(advice), b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+# What is written to the terminal, and where files are looked for.
+
+MARKUP = "[bold red]x[/] [link=http://evil]y[/link] :smile: \x1b]8;;http://evil\x07z"
+
+
+def test_markup_and_links_of_a_trace_are_text_in_a_terminal(tmp_path: Path) -> None:
+    data = make.run(make.compile("0/0", name=MARKUP, file=f"/srv/{MARKUP}.py"), make.compile("0/1", (3, 16), name=MARKUP))
+    done = reported(tmp_path, data, "--color", "always", "--width", "300")
+    assert done.exit_code == 0
+    assert "[bold red]x[/] [link=http://evil]y[/link] :smile: \\x1b]8;;http://evil\\x07z" in done.stdout
+    assert "\x1b]" not in done.stdout
+
+
+def test_the_name_of_a_file_is_shown_in_harmless_characters(tmp_path: Path) -> None:
+    path = tmp_path / "a\x1b]0;x\x07\nb.log"
+    for content in (make.small_run(), b"no trace"):
+        path.write_bytes(content)
+        done = call("report", str(path))
+        assert not set("\x1b\x07") & set(done.stdout + done.stderr)
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["/../../etc/passwd", "/\0", "/" + "a" * 5000, "/\ud800", "//host/share", "C:\\x", "/a/../b", "."])
+def test_a_file_that_a_trace_names_is_neither_read_nor_looked_for_outside(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[str] = []
+    usual = os.path.isfile
+    monkeypatch.setattr(os.path, "isfile", lambda path: bool(looked_at.append(os.fspath(path))) or usual(path))
+    data = make.run(make.compile("0/0", file=name), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], file=name))
+    done = reported(tmp_path, data, "--format", "sarif", "--source-root", str(tmp_path))
+    assert done.exit_code == 0
+    inside = [path for path in looked_at if not path.startswith(str(tmp_path))]
+    assert [path for path in inside if "passwd" in path or "aaa" in path or "share" in path] == []
+
+
+# Streams, disks, files that change, and Ctrl-C.
+
+
+def test_a_directory_that_is_read_only_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    folder.chmod(0o500)
+    if os.access(folder, os.W_OK):
+        pytest.skip("nothing is closed to this user")
+    done = reported(tmp_path, make.small_run(), "-o", str(folder / "out.json"))
+    assert (done.exit_code, list(folder.iterdir())) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("stream", "arguments"),
+    [
+        ("stdout", ["report", "made.log"]),
+        ("stdout", ["--help"]),
+        ("stderr", ["report", "none.log"]),
+        ("stderr", ["report", "made.log", "--html", "a.html"]),
+    ],
+)
+def test_a_stream_on_a_full_disk_ends_with_2_and_no_traceback(stream: str, arguments: list[str], tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no device that is always full")
+    (tmp_path / "made.log").write_bytes(make.small_run())
+    with open("/dev/full", "wb") as full:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: full}
+        done = subprocess.run([sys.executable, "-c", MAIN, *arguments], cwd=tmp_path, env=environment(), **streams)  # type: ignore[call-overload]
+    assert done.returncode == 2
+    assert b"Traceback" not in (done.stderr or b"")
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1])}
+
+
+def test_a_pipe_that_is_closed_ends_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "made.log").write_bytes(make.small_run())
+    receive, send = os.pipe()
+    os.close(receive)
+    command = [sys.executable, "-c", MAIN, "report", "made.log", "--format", "json"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), stdout=send, stderr=subprocess.PIPE)
+    os.close(send)
+    assert done.stderr == b""
+    assert done.returncode in (0, 2)
+
+
+def test_a_file_that_is_gone_once_it_was_chosen_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "made.log"
+    path.write_bytes(make.small_run())
+    selection = select(str(path))
+    path.unlink()
+    with pytest.raises(ShapelogError, match=r"made\.log: .*(?:gone|No such file)"):
+        open_trace(selection.files[0])
+
+
+def test_a_file_that_grows_while_it_is_read_is_reported_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "made.log"
+    path.write_bytes(make.small_run())
+    opened = open_trace(select(str(path)).files[0])
+    with path.open("ab") as file:
+        file.write(make.compile("1/0"))
+    path.unlink()
+    assert opened.size == len(make.small_run())
+    assert bytes(opened.data) == make.small_run()
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path) -> Iterator[tuple[int, bytes, Path]]:
+    """How shapelog ended (code, standard error, its directory for temporary files) when Ctrl-C came while it read standard input."""
+    where = tmp_path / "temporary"
+    where.mkdir()
+    command = [sys.executable, "-c", MAIN, "report", "-", "-o", str(tmp_path / "out.html")]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, env=environment() | {"TMPDIR": str(where)}, start_new_session=True, **streams)  # type: ignore[call-overload]
+    try:
+        process.stdin.write(make.small_run() + b"\n" * 4_000_000)  # a pipe holds far less, so by the end it is being read
+        process.stdin.flush()
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)  # ends when no process of the group holds the streams any more
+        yield process.returncode, said, where
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_ends_with_130_and_leaves_nothing_behind(interrupted: tuple[int, bytes, Path], tmp_path: Path) -> None:
+    code, said, where = interrupted
+    assert (code, said) == (130, b"")
+    assert [path for path in where.iterdir() if "jinja2" not in path.name] == []
+    assert [path.name for path in tmp_path.iterdir()] == ["temporary"]
