@@ -58,7 +58,7 @@ def cli() -> None:
     """Why torch.compile recompiled, what it cost, and what helps.
 
     Record a trace with TORCH_TRACE=DIR python your_script.py, then: shapelog report DIR, and shapelog suggest-dynamic DIR. Or let
-    shapelog do all of it: shapelog verify -- python your_script.py
+    shapelog do all of it: shapelog verify -- python your_script.py. In CI: shapelog check DIR
     """
 
 
@@ -142,9 +142,14 @@ def _checkout(shared: dict[str, Any]) -> "Checkout":
 @click.option("--max-compiles", type=click.IntRange(0), metavar="N", help="Fail when the run compiles more often.")
 @click.option("--max-recompiles", type=click.IntRange(0), metavar="N", help="Fail when the run recompiles more often.")
 @click.option("--max-avoidable-seconds", type=click.FloatRange(0), metavar="S", help="Fail when avoidable recompiles take longer.")
-@click.option("--max-compiles-per-frame", multiple=True, metavar="[FRAME=]N", help="The same for each frame, or those that FRAME fits.")
-@click.option("--max-recompiles-per-frame", multiple=True, metavar="[FRAME=]N", help="FRAME is a glob for a title, function or file;")
-@click.option("--max-avoidable-seconds-per-frame", multiple=True, metavar="[FRAME=]S", help="of several that fit, the longest decides.")
+@click.option(
+    "--max-compiles-per-frame",
+    multiple=True,
+    metavar="[FRAME=]N",
+    help="The same for each frame, or for those that FRAME fits: a glob for a title, function or file. The longest that fits decides.",
+)
+@click.option("--max-recompiles-per-frame", multiple=True, metavar="[FRAME=]N", help="Likewise for recompiles.")
+@click.option("--max-avoidable-seconds-per-frame", multiple=True, metavar="[FRAME=]S", help="Likewise for seconds of avoidable recompiles.")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules count: codes or their beginnings, such as SL3,SL401.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="These rules do not count. The longer of two beginnings decides.")
 @click.option(

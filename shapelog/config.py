@@ -202,7 +202,8 @@ def _of_file(path: Path) -> dict[str, Any]:
         known = key.replace("_", "-")
         where = f"{name}{_line_of(text, key)}"
         if known not in KEYS:
-            raise ShapelogError(f"{where}: unknown key {key!r}{_nearest_to(known, KEYS)}")
+            hint = "; keys of all commands stand directly in [tool.shapelog]" if isinstance(value, dict) else _nearest_to(known, KEYS)
+            raise ShapelogError(f"{where}: unknown key {key!r}{hint}")
         try:
             found[known] = KEYS[known].of_file(value)
         except (ValueError, TypeError) as error:

@@ -107,7 +107,12 @@ def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     from shapelog.source import open_all
 
     readers = [Reader(opened, shared["strict"], ahead=True, listing=lists_records(shared)) for opened in open_all(selection.files)]
+    # Meanwhile, everything else is imported that the command is going to need.
+    import shapelog.report
     from shapelog.build import build
+
+    if any(target.format == "terminal" for target in shared["targets"]):
+        import shapelog.reporters.drawing  # noqa: F401
 
     trace = build(selection, readers, shared["debug"])
     for note in trace.notes:

@@ -207,6 +207,15 @@ def run(*parts: bytes, process: int = PROCESS) -> bytes:
     return torch_version(process=process) + strings(MODEL, MAIN, process=process) + b"".join(parts)
 
 
+def sized(*lengths: int, frame: int = 0, **more: Any) -> bytes:
+    """A function compiled for each of these lengths of its tensor."""
+    found = b""
+    for number, length in enumerate(lengths):
+        why = [mismatch(f"{frame}/{number - 1}", lengths[number - 1], length)] if number else []
+        found += compile(f"{frame}/{number}", (length, 16), why, **more)
+    return found
+
+
 def small_run() -> bytes:
     """Two compiles of one function: the second because dim 0 of ``x`` was 8 and then 3."""
     return run(compile("0/0"), compile("0/1", (3, 16), [mismatch("0/0", 8, 3)], free=[0]))

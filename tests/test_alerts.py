@@ -24,15 +24,6 @@ def by_code(found: Survey) -> dict[str, Alert]:
     return {alert.rule.code: alert for alert in found.alerts}
 
 
-def sized(*lengths: int, frame: int = 0, **more: object) -> bytes:
-    """A function compiled for each of these lengths of its tensor."""
-    found = b""
-    for number, length in enumerate(lengths):
-        why = [make.mismatch(f"{frame}/{number - 1}", lengths[number - 1], length)] if number else []
-        found += make.compile(f"{frame}/{number}", (length, 16), why, **more)  # type: ignore[arg-type]
-    return found
-
-
 def fingerprints(*traces: bytes, **more: object) -> list[str]:
     found = make.surveyed(*traces, **more)  # type: ignore[arg-type]
     names = [alert.fingerprint for alert in found.alerts]
@@ -44,7 +35,7 @@ def fingerprints(*traces: bytes, **more: object) -> list[str]:
 
 
 def test_one_alert_tells_every_recompile_of_one_property() -> None:
-    (alert,) = make.surveyed(make.run(sized(8, 3, 5, 7))).alerts
+    (alert,) = make.surveyed(make.run(make.sized(8, 3, 5, 7))).alerts
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
     assert alert.labels == ("0/1", "0/2", "0/3")
     assert alert.seconds == 4.5
@@ -63,7 +54,7 @@ def test_ranks_share_an_alert_and_count_apart() -> None:
 
 def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
     limit = {"fail_type": "Unsupported", "fail_reason": "recompile limit exceeded (recompile_limit)", "has_guarded_code": False}
-    trace = make.run(sized(8, 3), make.reasons(make.mismatch("0/1", 3, 4), id="0/2"), make.metrics("0/2", co_name="forward", **limit))
+    trace = make.run(make.sized(8, 3), make.reasons(make.mismatch("0/1", 3, 4), id="0/2"), make.metrics("0/2", co_name="forward", **limit))
     alert = by_code(make.surveyed(trace, trace))["SL401"]
     assert (alert.level, alert.kinds) == (Level.ERROR, {Kind.LIMIT})
     assert len({event.id for event in alert.events}) == len(alert.events) == 2
@@ -114,7 +105,7 @@ def test_failures_breaks_and_restarts_are_alerts() -> None:
     assert by_code(of_fixture("real/2.6/l_failures"))["SL403"].kinds == {Kind.FAILURE}
     assert by_code(of_fixture("lab/graph_break_resume"))["SL501"].kinds == {Kind.BREAK}
     assert by_code(of_fixture("lab/float_arg_specialised"))["SL502"].kinds == {Kind.RESTART}
-    assert by_code(make.surveyed(make.run(sized(*range(2, 9)))))["SL402"].kinds == {Kind.LIMIT_NEAR}
+    assert by_code(make.surveyed(make.run(make.sized(*range(2, 9)))))["SL402"].kinds == {Kind.LIMIT_NEAR}
 
 
 def broken(*words: str) -> bytes:
@@ -169,7 +160,7 @@ def test_library_code_is_placed_where_the_user_calls_it() -> None:
 
 
 def test_code_without_a_file_has_no_place() -> None:
-    (alert,) = make.surveyed(make.run(sized(8, 3, file="<string>")).replace(make.MAIN.encode(), b"<stdin>")).alerts
+    (alert,) = make.surveyed(make.run(make.sized(8, 3, file="<string>")).replace(make.MAIN.encode(), b"<stdin>")).alerts
     assert alert.spot is None
     assert alert.related == ()
 
@@ -184,8 +175,8 @@ def test_places_are_told_from_the_repository_on() -> None:
 
 
 def test_a_fingerprint_stays_when_lines_shift_and_ids_change() -> None:
-    before = make.run(sized(8, 3), sized(4, 5, frame=1, name="other", line=40))
-    after = make.run(sized(4, 5, 9, name="other", line=49, call=77), sized(8, 6, 3, frame=1, line=21))
+    before = make.run(make.sized(8, 3), make.sized(4, 5, frame=1, name="other", line=40))
+    after = make.run(make.sized(4, 5, 9, name="other", line=49, call=77), make.sized(8, 6, 3, frame=1, line=21))
     assert fingerprints(before) == fingerprints(after)
 
 
@@ -202,9 +193,9 @@ def test_a_fingerprint_stays_when_the_checkout_is_somewhere_else(tmp_path: Path)
 
 def test_different_alerts_have_different_fingerprints() -> None:
     traces = [
-        make.run(sized(8, 3)),
-        make.run(sized(8, 3, name="other")),
-        make.run(sized(8, 3, file="/srv/app/other.py")),
+        make.run(make.sized(8, 3)),
+        make.run(make.sized(8, 3, name="other")),
+        make.run(make.sized(8, 3, file="/srv/app/other.py")),
         make.run(make.compile("0/0"), make.compile("0/1", (8, 3), [make.mismatch("0/0", 16, 3, 1)])),
         make.run(make.compile("0/0"), make.compile("0/1")),
     ]
@@ -217,19 +208,21 @@ def test_different_alerts_have_different_fingerprints() -> None:
 def test_functions_of_one_name_in_one_file_have_fingerprints_of_their_own(name: str, line: int) -> None:
     """Also where both are on one line, as lambdas can be."""
     other = name.replace("14", str(line + 2))
-    one = make.run(sized(8, 3, name=name), sized(8, 3, frame=1, name=other, line=line, call=31))
+    one = make.run(make.sized(8, 3, name=name), make.sized(8, 3, frame=1, name=other, line=line, call=31))
     if line == 40:
         assert len(fingerprints(one)) == 2
-        later = make.run(sized(8, 3, name=other.replace("42", "52"), line=50), sized(8, 3, frame=1, name=name.replace("14", "17"), line=15))
+        later = make.run(
+            make.sized(8, 3, name=other.replace("42", "52"), line=50), make.sized(8, 3, frame=1, name=name.replace("14", "17"), line=15)
+        )
         assert fingerprints(one) == fingerprints(later)
     else:
         assert len(fingerprints(one)) == 1
 
 
 def test_files_of_one_name_outside_of_the_repository_have_fingerprints_of_their_own() -> None:
-    one, other = (sized(8, 3, frame=number, file=f"/srv/{number}/model.py") for number in range(2))
+    one, other = (make.sized(8, 3, frame=number, file=f"/srv/{number}/model.py") for number in range(2))
     assert len(fingerprints(make.run(one, other))) == 2
-    swapped = [sized(8, 3, frame=1 - number, file=f"/home/{number}/model.py") for number in (1, 0)]
+    swapped = [make.sized(8, 3, frame=1 - number, file=f"/home/{number}/model.py") for number in (1, 0)]
     assert fingerprints(make.run(one, other)) == fingerprints(make.run(*swapped))
 
 

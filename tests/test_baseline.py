@@ -24,15 +24,6 @@ SELF = (
 )
 
 
-def sized(*lengths: int, frame: int = 0, **more: object) -> bytes:
-    """A function compiled for each of these lengths of its tensor."""
-    found = b""
-    for number, length in enumerate(lengths):
-        why = [make.mismatch(f"{frame}/{number - 1}", lengths[number - 1], length)] if number else []
-        found += make.compile(f"{frame}/{number}", (length, 16), why, **more)  # type: ignore[arg-type]
-    return found
-
-
 def against(before: bytes | tuple[bytes, ...], after: bytes | tuple[bytes, ...], policy: Policy = ANYTHING, **more: object) -> Checked:
     """The second run held against what was recorded of the first; several traces are the ranks of one run."""
     one, other = (traces if isinstance(traces, tuple) else (traces,) for traces in (before, after))
@@ -65,9 +56,13 @@ def test_a_run_shows_nothing_new_against_itself() -> None:
 
 @pytest.mark.parametrize("name", ["forward", "<lambda>"])
 def test_lines_may_shift(name: str) -> None:
-    before = make.run(sized(8, 3, name=name), sized(8, 3, 5, frame=1, name=name, line=40), sized(4, 5, frame=2, name="other", line=60))
+    before = make.run(
+        make.sized(8, 3, name=name), make.sized(8, 3, 5, frame=1, name=name, line=40), make.sized(4, 5, frame=2, name="other", line=60)
+    )
     after = make.run(
-        sized(8, 3, name=name, line=22), sized(8, 3, 5, frame=1, name=name, line=52), sized(4, 5, frame=2, name="other", line=9)
+        make.sized(8, 3, name=name, line=22),
+        make.sized(8, 3, 5, frame=1, name=name, line=52),
+        make.sized(4, 5, frame=2, name="other", line=9),
     )
     assert is_the_same(before, after)
 
@@ -75,8 +70,8 @@ def test_lines_may_shift(name: str) -> None:
 def test_what_resumes_after_a_graph_break_may_shift_too() -> None:
     def run(shift: int) -> bytes:
         names = [f"torch_dynamo_resume_in_forward_at_{line + shift}" for line in (14, 17)]
-        resumed = [sized(8, *range(2, number + 3), frame=number + 1, name=name, line=12 + shift) for number, name in enumerate(names)]
-        return make.run(sized(8, 3, line=12 + shift), *resumed)
+        resumed = [make.sized(8, *range(2, number + 3), frame=number + 1, name=name, line=12 + shift) for number, name in enumerate(names)]
+        return make.run(make.sized(8, 3, line=12 + shift), *resumed)
 
     assert is_the_same(run(0), run(30))
 
@@ -86,7 +81,7 @@ def test_classes_with_methods_of_one_name_are_told_apart() -> None:
         lengths = {"Encoder": (8, 3), "Decoder": (8, 3, 5)}
         lines = {"Encoder": 12 + shift, "Decoder": 40 + shift}
         made = [
-            sized(*lengths[name], frame=frame, line=lines[name], more=SELF.format(name))
+            make.sized(*lengths[name], frame=frame, line=lines[name], more=SELF.format(name))
             for frame, name in enumerate(names or tuple(lengths))
         ]
         return make.run(*made)
@@ -99,7 +94,7 @@ def test_classes_with_methods_of_one_name_are_told_apart() -> None:
 def test_library_code_is_told_apart_by_the_line_that_calls_it() -> None:
     def run(shift: int, root: str = "/usr/lib/python3", *more: int) -> bytes:
         file = LIBRARY.replace("/usr/lib/python3", root)
-        called = [sized(8, 3, file=file, call=30 + shift), sized(8, 3, 5, *more, frame=1, file=file, call=31 + shift)]
+        called = [make.sized(8, 3, file=file, call=30 + shift), make.sized(8, 3, 5, *more, frame=1, file=file, call=31 + shift)]
         return make.run(*called)
 
     assert is_the_same(run(0), run(25))
@@ -120,8 +115,8 @@ def test_a_notebook_may_be_run_again() -> None:
 
 
 def test_ids_and_order_may_be_others() -> None:
-    before = make.run(sized(8, 3), sized(4, 5, 6, frame=1, name="other", line=40))
-    after = make.run(sized(4, 5, 6, frame=3, name="other", line=40), sized(8, 3, frame=7))
+    before = make.run(make.sized(8, 3), make.sized(4, 5, 6, frame=1, name="other", line=40))
+    after = make.run(make.sized(4, 5, 6, frame=3, name="other", line=40), make.sized(8, 3, frame=7))
     assert is_the_same(before, after)
 
 
@@ -131,9 +126,9 @@ def test_more_ranks_that_do_the_same_are_nothing_new() -> None:
 
 
 def test_the_worst_rank_sets_what_each_may_do() -> None:
-    before = (make.run(sized(8, 3, 5)), make.run(sized(8)))
-    assert is_the_same(before, (make.run(sized(8)), make.run(sized(8, 3, 5))))
-    checked = against(before, (make.run(sized(8, 3, 5, 6)), make.run(sized(8, 3))), Policy(budgets=(Budget(Metric.COMPILES, 0),)))
+    before = (make.run(make.sized(8, 3, 5)), make.run(make.sized(8)))
+    assert is_the_same(before, (make.run(make.sized(8)), make.run(make.sized(8, 3, 5))))
+    checked = against(before, (make.run(make.sized(8, 3, 5, 6)), make.run(make.sized(8, 3))), Policy(budgets=(Budget(Metric.COMPILES, 0),)))
     assert new(checked)[1:] == [("forward", "SL101", 1)]
     assert checked.measured[0].spent == 1
 
@@ -143,7 +138,7 @@ def test_the_worst_rank_sets_what_each_may_do() -> None:
 
 def test_one_more_recompile_of_a_known_cause_is_new_and_counts_alone() -> None:
     budgets = tuple(Budget(metric, 0) for metric in Metric)
-    checked = against(make.run(sized(8, 3)), make.run(sized(8, 3, 5)), Policy(budgets=budgets))
+    checked = against(make.run(make.sized(8, 3)), make.run(make.sized(8, 3, 5)), Policy(budgets=budgets))
     assert checked.has_failed
     assert {item.budget.metric: item.spent for item in checked.measured} == {
         Metric.COMPILES: 1,
@@ -153,20 +148,25 @@ def test_one_more_recompile_of_a_known_cause_is_new_and_counts_alone() -> None:
     (alert,) = (item for item in checked.judged if item.alert.rule.code == "SL101")
     assert [event.label for event in alert.new] == ["0/2"]
     assert (alert.known, alert.is_spent) == (1, True)
-    assert against(make.run(sized(8, 3)), make.run(sized(8, 3, 5)), Policy(budgets=(Budget(Metric.RECOMPILES, 1),))).has_failed is False
+    assert (
+        against(make.run(make.sized(8, 3)), make.run(make.sized(8, 3, 5)), Policy(budgets=(Budget(Metric.RECOMPILES, 1),))).has_failed
+        is False
+    )
 
 
 def test_a_new_cause_in_known_code_is_new() -> None:
     dtype = "0/1: tensor 'x' dtype mismatch. expected Float, actual Double"
-    after = make.run(sized(8, 3), make.compile("0/2", (3, 16), [dtype]))
-    assert [item[1:] for item in new(against(make.run(sized(8, 3)), after))] == [("SL301", 1)]
+    after = make.run(make.sized(8, 3), make.compile("0/2", (3, 16), [dtype]))
+    assert [item[1:] for item in new(against(make.run(make.sized(8, 3)), after))] == [("SL301", 1)]
 
 
 def test_code_that_was_not_there_is_new() -> None:
-    assert new(against(make.run(sized(8, 3)), make.run(sized(8, 3), sized(8, 3, frame=1, name="other", line=40)))) == [
+    assert new(against(make.run(make.sized(8, 3)), make.run(make.sized(8, 3), make.sized(8, 3, frame=1, name="other", line=40)))) == [
         ("other", "SL101", 1)
     ]
-    assert against(make.run(sized(8, 3)), make.run(sized(8, 3), sized(8, frame=1, name="other", line=40))).has_failed is False
+    assert (
+        against(make.run(make.sized(8, 3)), make.run(make.sized(8, 3), make.sized(8, frame=1, name="other", line=40))).has_failed is False
+    )
 
 
 def test_a_cause_goes_with_each_of_its_properties() -> None:
@@ -178,8 +178,8 @@ def test_a_cause_goes_with_each_of_its_properties() -> None:
 
 
 def test_what_is_fixed_is_told() -> None:
-    before = make.run(sized(8, 3, 5), sized(8, 3, frame=1, name="other", line=40))
-    checked = against(before, make.run(sized(8, 3)))
+    before = make.run(make.sized(8, 3, 5), make.sized(8, 3, frame=1, name="other", line=40))
+    checked = against(before, make.run(make.sized(8, 3)))
     assert not checked.has_failed
     assert checked.fixed == ("forward: SL101 x.size[0], 2 before, 1 now", "other: not compiled any more")
     assert checked.headline == "Check passed: nothing new; 2 compiles, 1 recompile"
@@ -196,8 +196,8 @@ def test_another_torch_is_told() -> None:
 
 
 def test_a_baseline_holds_neither_times_nor_ids_and_not_the_order_of_compiles() -> None:
-    before = make.run(sized(8, 3), sized(4, 5, frame=1, name="other", line=12))
-    after = make.run(sized(4, 5, frame=2, name="other", line=12, entire_frame_compile_time_s=9.75), sized(8, 3, frame=6))
+    before = make.run(make.sized(8, 3), make.sized(4, 5, frame=1, name="other", line=12))
+    after = make.run(make.sized(4, 5, frame=2, name="other", line=12, entire_frame_compile_time_s=9.75), make.sized(8, 3, frame=6))
     content = as_bytes(make.surveyed(before))
     assert content == as_bytes(make.surveyed(after))
     assert content == as_bytes(make.surveyed(before, before))
@@ -222,7 +222,7 @@ def test_a_baseline_holds_neither_times_nor_ids_and_not_the_order_of_compiles() 
 
 def test_a_baseline_names_files_from_the_repository_on() -> None:
     assert b"/srv" not in as_bytes(make.surveyed(make.small_run(), prefixes=("/srv",)))
-    library = make.run(sized(8, 3, file="/home/me/venv/lib/python3.12/site-packages/net/model.py"))
+    library = make.run(make.sized(8, 3, file="/home/me/venv/lib/python3.12/site-packages/net/model.py"))
     assert b"/home/me" not in as_bytes(make.surveyed(library))
 
 

@@ -17,15 +17,6 @@ from shapelog.report import analyze
 NOTHING = Policy(fail_on=())
 
 
-def sized(*lengths: int, frame: int = 0, **more: object) -> bytes:
-    """A function compiled for each of these lengths of its tensor."""
-    found = b""
-    for number, length in enumerate(lengths):
-        why = [make.mismatch(f"{frame}/{number - 1}", lengths[number - 1], length)] if number else []
-        found += make.compile(f"{frame}/{number}", (length, 16), why, **more)  # type: ignore[arg-type]
-    return found
-
-
 def of_fixture(name: str) -> Survey:
     return survey(lab.analyzed(f"{name}.log.gz"), Checkout("nowhere"))
 
@@ -86,7 +77,7 @@ def test_failures_and_unexplained_recompiles_are_kinds() -> None:
     odd = make.surveyed(make.run(make.compile("0/0"), make.compile("0/1")))
     assert failing(check(odd, Policy())) == []
     assert failing(check(odd, Policy(fail_on=(Kind.UNEXPLAINED,)))) == ["SL399"]
-    near = make.surveyed(make.run(sized(*range(2, 9))))
+    near = make.surveyed(make.run(make.sized(*range(2, 9))))
     assert failing(check(near, Policy(fail_on=(Kind.LIMIT_NEAR,)))) == ["SL402"]
 
 
@@ -125,7 +116,7 @@ def test_a_recompile_counts_until_all_of_its_causes_are_ignored() -> None:
 
 @pytest.mark.parametrize("metric", list(Metric))
 def test_a_budget_is_kept_at_its_limit_and_exceeded_by_one_more(metric: Metric) -> None:
-    found = make.surveyed(make.run(sized(8, 3, 5), sized(4, frame=1, name="other", line=40)))
+    found = make.surveyed(make.run(make.sized(8, 3, 5), make.sized(4, frame=1, name="other", line=40)))
     spent = {Metric.COMPILES: 4, Metric.RECOMPILES: 2, Metric.AVOIDABLE: 3.0}[metric]
     assert not budget(found, metric, spent).has_failed
     checked = budget(found, metric, spent - 0.5 if metric is Metric.AVOIDABLE else spent - 1)
@@ -158,7 +149,7 @@ def test_ranks_spend_together_and_so_do_traces_of_one_process_id() -> None:
 
 
 def test_budgets_of_frames_are_held_against_each() -> None:
-    found = make.surveyed(make.run(sized(8, 3, 5), sized(4, 5, frame=1, name="other", line=40)), prefixes=("/srv",))
+    found = make.surveyed(make.run(make.sized(8, 3, 5), make.sized(4, 5, frame=1, name="other", line=40)), prefixes=("/srv",))
     assert [item.code.title for item in budget(found, Metric.RECOMPILES, 1, "*").exceeded if item.code] == ["forward"]
     assert [item.spent for item in budget(found, Metric.RECOMPILES, 9, "app/*.py").measured] == [2, 1]
     assert budget(found, Metric.RECOMPILES, 0, "nothing").measured == ()
@@ -176,7 +167,7 @@ def test_a_budget_that_fits_no_code_is_noted() -> None:
 
 
 def test_a_budget_of_the_run_is_told_at_the_code_that_spent_most() -> None:
-    trace = make.run(sized(8, 3, 5, frame=1, line=40, name="cheap", entire_frame_compile_time_s=0.1), sized(8, 3))
+    trace = make.run(make.sized(8, 3, 5, frame=1, line=40, name="cheap", entire_frame_compile_time_s=0.1), make.sized(8, 3))
     for metric, title in ((Metric.RECOMPILES, "cheap"), (Metric.AVOIDABLE, "forward")):
         over = budget(make.surveyed(trace), metric, 0).judged[0].alert
         assert over.title == title
@@ -187,13 +178,13 @@ def test_a_budget_of_the_run_is_told_at_the_code_that_spent_most() -> None:
 
 
 def test_seconds_that_look_alike_are_told_exactly() -> None:
-    found = make.surveyed(make.run(sized(8, 3, entire_frame_compile_time_s=0.002)))
+    found = make.surveyed(make.run(make.sized(8, 3, entire_frame_compile_time_s=0.002)))
     assert budget(found, Metric.AVOIDABLE, 0).reasons == ("0.002 s of avoidable recompiles, 0 s allowed",)
     assert budget(make.surveyed(make.small_run()), Metric.AVOIDABLE, 1).reasons == ("1.50 s of avoidable recompiles, 1.00 s allowed",)
 
 
 def test_alerts_of_budgets_have_fingerprints_of_their_own() -> None:
-    found = make.surveyed(make.run(sized(8, 3), sized(8, 3, frame=1, line=40)))
+    found = make.surveyed(make.run(make.sized(8, 3), make.sized(8, 3, frame=1, line=40)))
     budgets = tuple(Budget(metric, 0, pattern) for metric in Metric for pattern in ("", "*"))
     names = [item.alert.fingerprint for item in check(found, Policy(budgets=budgets)).judged]
     assert len(names) == 9 + 2
@@ -256,8 +247,8 @@ def test_every_recompile_is_in_some_alert() -> None:
 
 
 def test_an_alert_as_json_tells_what_is_new_of_it() -> None:
-    known = parse(as_bytes(make.surveyed(make.run(sized(8, 3)))), "known.json")
-    (item,) = check(make.surveyed(make.run(sized(8, 3, 5)), prefixes=("/srv/app",)), Policy(), known).judged
+    known = parse(as_bytes(make.surveyed(make.run(make.sized(8, 3)))), "known.json")
+    (item,) = check(make.surveyed(make.run(make.sized(8, 3, 5)), prefixes=("/srv/app",)), Policy(), known).judged
     data = alert_data(item)
     assert (data["count"], data["new"], data["fails"], data["level"]) == (2, 1, True, "error")
     assert (data["file"], data["line"], data["frame"], data["axis"]) == ("model.py", 12, "forward", "x.size[0]")

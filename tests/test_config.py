@@ -157,6 +157,9 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest(here: Path) -> Non
     with pytest.raises(ShapelogError, match=r"^pyproject.toml:6: unknown key 'max-recompile'; did you mean max-recompiles\?$"):
         settings(environment={})
     assert "unknown key 'wrong'; known are baseline, " in refusal("wrong = 1", here)
+    assert "unknown key 'check'; keys of all commands stand directly in [tool.shapelog]" in refusal(
+        "[tool.shapelog.check]\nlimit = 1", here
+    )
     assert refusal("[max-recompile]\nx = 1", here).startswith("shapelog.toml:1: unknown key")
 
 

@@ -256,6 +256,7 @@ def test_the_story_of_every_compile_of_shuffled_records_is_told(name: str) -> No
             assert story_reporter(form).render_story(story, Options(width=80))
 
 
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")  # of code that means nothing
 @FEW
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_any_text_may_be_a_name_a_source_or_a_reason(name: str, text: str) -> None:

@@ -33,6 +33,8 @@ PAGES: dict[str, tuple[str | Callable[[], bytes | tuple[bytes, ...]], tuple[str,
     "large": (traces.large, ()),
     "hostile": (traces.hostile, ("--embed", "all")),
     "hostile, for sharing": (traces.hostile, ("--no-source",)),
+    "check": ("real/demo.log.gz", ("--max-recompiles", "3", "--exit-zero")),
+    "check, hostile": (traces.hostile, ("--max-recompiles", "0", "--exit-zero")),
 }
 PHONE = {"width": 360, "height": 740}
 # Tells of what a policy refused, also where the console says nothing.
@@ -85,7 +87,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
                 trace = FIXTURES / source
             made[name] = folder / f"page-{len(made)}.html"
             # Not in this process, which has the threads and the loop of Playwright: the command may fork.
-            command = [sys.executable, "-m", "shapelog.cli", "report", str(trace), "-o", str(made[name]), *options]
+            asked = "check" if name.startswith("check") else "report"
+            command = [sys.executable, "-m", "shapelog.cli", asked, str(trace), "-o", str(made[name]), *options]
             where = {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1])}
             subprocess.run(command, check=True, capture_output=True, env=where)
         return made[name]

@@ -63,7 +63,7 @@ def inspect(page: "Page") -> None:
     assert [text for text in page.evaluate(TEXTS) if UNSAFE.search(text)] == []
 
 
-@pytest.mark.parametrize("name", ["hostile", "hostile, for sharing"])
+@pytest.mark.parametrize("name", ["hostile", "hostile, for sharing", "check, hostile"])
 def test_nothing_in_a_trace_runs_or_becomes_an_element(name: str, visit: Visit) -> None:
     page = visit(name)
     inspect(page)

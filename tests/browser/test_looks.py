@@ -18,6 +18,7 @@ PARTS = ("overview", "advice", "frames", "graphs", "trace")
 AXE = {
     "breaks": (*PARTS, "frame-0"),
     "demo": ("overview", "advice", "trace"),
+    "check": ("overview",),
     "failures": ("overview", "trace", "frame-0"),
     "limits": ("graphs", "frame-1"),
     "ranks": ("ranks", "frames", "rank-0-frame-0"),
@@ -52,7 +53,7 @@ def parts(page: "Page", frames: int) -> Iterator[str]:
         yield part
 
 
-@pytest.mark.parametrize("name", ["demo", "large", "limits", "failures", "ranks", "ranks that parted", "hostile"])
+@pytest.mark.parametrize("name", ["demo", "check", "large", "limits", "failures", "ranks", "ranks that parted", "hostile"])
 def test_on_a_phone_no_part_scrolls_sideways(name: str, visit: Visit) -> None:
     page = visit(name, viewport=PHONE)
     for part in parts(page, 3):
