@@ -89,15 +89,16 @@ def attempt(data: bytes, outcome: Outcome, everything: bool = False) -> str:
     return ""
 
 
-def prepare() -> None:
-    """Bounds of a worker: memory, and processor time for one input."""
+def prepare(limit_memory: bool = True) -> None:
+    """Bounds of a worker: memory, and processor time for one input. What atheris maps counts as memory, too."""
     from stages import Slow
 
     def stop(*_: object) -> None:
         raise Slow(f"more than {_PATIENCE:.0f} s of processor time")
 
     signal.signal(signal.SIGVTALRM, stop)
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    if limit_memory:
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def work(job: Job, pipe: Connection) -> None:
@@ -106,8 +107,7 @@ def work(job: Job, pipe: Connection) -> None:
 
         with atheris.instrument_imports(include=["shapelog"]):
             import stages  # noqa: F401
-    else:
-        prepare()
+    prepare(limit_memory=job.engine != "atheris")
     from mutations import ROOT, Mutator, made_seeds, recorded_seeds
 
     recorded = recorded_seeds(ROOT / "fixtures") + (recorded_seeds(Path(job.corpus)) if job.corpus else [])
@@ -204,13 +204,14 @@ def shrink(path: Path, key: str) -> None:
 
 def fuzz(given: argparse.Namespace) -> int:
     """All workers until they are done; 1 when something was found."""
-    start, total, pipes = time.monotonic(), Outcome(), []
+    start, total, pipes, workers = time.monotonic(), Outcome(), [], []
     for number in range(given.jobs):
         receive, send = multiprocessing.Pipe(duplex=False)
         runs = given.runs // given.jobs + (number < given.runs % given.jobs) if given.runs else 1 << 60
         job = Job(given.seed * 1000 + number, given.seconds or 1e9, runs, given.engine, given.corpus or "")
         worker = multiprocessing.Process(target=work, args=(job, send))
         worker.start()
+        workers.append(worker)
         send.close()
         pipes.append(receive)
     saved: dict[Path, str] = {}
@@ -227,8 +228,9 @@ def fuzz(given: argparse.Namespace) -> int:
             said = time.monotonic()
             print(f"{total.runs} inputs, {total.runs / (said - start):.0f}/s, {len(total.findings)} findings", file=sys.stderr, flush=True)
     seconds = time.monotonic() - start
-    for child in multiprocessing.active_children():
-        child.join()
+    for worker in workers:
+        worker.join()
+    lost = [worker.exitcode for worker in workers if worker.exitcode]
     prepare()
     for path, key in saved.items():
         shrink(path, key)
@@ -237,7 +239,9 @@ def fuzz(given: argparse.Namespace) -> int:
     for name, count in total.stages.most_common():
         print(f"  {count:9} {name}")
     print(f"{len(total.findings)} findings")
-    return 1 if total.findings or not total.runs else 0
+    if lost:
+        print(f"{len(lost)} workers died ({', '.join(map(str, lost))}): with --engine own the same seed comes to the same input")
+    return 1 if total.findings or lost or not total.runs else 0
 
 
 def replay(path: Path) -> int:

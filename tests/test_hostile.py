@@ -362,6 +362,15 @@ def test_a_file_that_a_trace_names_is_neither_read_nor_looked_for_outside(
     assert [path for path in inside if "passwd" in path or "aaa" in path or "share" in path] == []
 
 
+@pytest.mark.parametrize("file", ["a\\", "$(id)`id`\\", "\\", "a/./b.py", "a//", "C:\\x\\y.py", "../x.py"])
+def test_a_run_is_like_itself_whatever_its_files_are_called(file: str, tmp_path: Path) -> None:
+    path = tmp_path / "made.log"
+    path.write_bytes(make.run(make.compile("0/0", file=file), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], file=file)))
+    known = str(tmp_path / "known.json")
+    assert call("check", str(path), "--write-baseline", known).exit_code == 0
+    assert call("check", str(path), "--baseline", known).exit_code == 0
+
+
 # Streams, disks, files that change, and Ctrl-C.
 
 

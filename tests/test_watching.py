@@ -68,6 +68,13 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+@pytest.fixture(autouse=True)
+def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Collecting garbage takes long among all that tests keep, and one of them looks at it."""
+    if "no_collection" not in request.fixturenames:
+        monkeypatch.setattr(gc, "collect", lambda: 0)
+
+
 @pytest.fixture
 def no_collection() -> Iterator[None]:
     """Garbage stays, as it does in the command line."""
