@@ -108,25 +108,11 @@ def _int_reason(number: int) -> list[str]:
 
 
 def _every_kind() -> bytes:
-    where = {"id": "1/0"}
-    event = {"name": "automatic_dynamic", "args": {"name": "L['x']", "dim_changed": 0, "reason": "size change", "cached": "8", "new": "3"}}
-    pinned = {"symbol": "s1", "sources": ["L['x'].size()[0]"], "value": "8", "reason": "solve", "stack": [], "user_stack": []}
     config = {"dynamo_config": json.dumps({"recompile_limit": 8}), "compiler_config": json.dumps({"dynamic_sources": "L['y']:0,a b"})}
-    return make.run(
-        make.start(**where),
-        make.tensor("L['y']", (2, 2), fields={"dynamo_dynamic_indices": [0]}, **where),
-        make.record("create_unbacked_symbol", {"symbol": "u0", "vr": "[0, 5]", "user_stack": [], "stack": []}, **where),
-        make.record("guard_added_fast", {"expr": "Eq(s1, 8)", "user_stack": [], "stack": []}, **where),
-        make.record("symbolic_shape_specialization", pinned, **where),
-        make.record("chromium_event", {}, json.dumps(event, indent=0), **where),
-        make.artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:14\nReason: print", **where),
-        make.artifact("fx_graph_cache_miss", "{}", **where),
-        make.artifact("put_local_code_state", "hash(1)/srv/app/model.py:12:forward:\n  L['x']: tensor size=[?] stride=[1]", **where),
-        make.record("dynamo_guards", {}, json.dumps([{"code": "L['y'] == 3", "stack": [], "user_stack": []}]), **where),
-        make.metrics("1/0", kind="bwd_compilation_metrics", is_forward=False, **config),
-        make.metrics("1/0", fail_type="Unsupported", fail_reason="no"),
-        *(make.compile(f"2/{number}", (number + 3, 16), why, **config) for number, why in enumerate(([], [make.mismatch("2/0", 3, 4)]))),
+    compiles = (
+        make.compile(f"2/{number}", (number + 3, 16), why, **config) for number, why in enumerate(([], [make.mismatch("2/0", 3, 4)]))
     )
+    return make.run(make.every_kind(**config), *compiles)
 
 
 def _limit() -> bytes:

@@ -11,6 +11,7 @@ from shapelog.baseline import Baseline, Known, compiles_of, count_of, match
 from shapelog.matching import Code
 from shapelog.model import Outcome
 from shapelog.policy import Budget, Metric, Policy, fits
+from shapelog.report import summary_data
 from shapelog.rules import RULES
 from shapelog.wording import counted, seconds
 
@@ -350,14 +351,7 @@ def check_data(checked: Checked) -> dict[str, Any]:
             "torch_version": report.trace.torch_version or None,
             "torch_version_guess": report.trace.version_guess or None,
         },
-        "summary": {
-            "compiles": summary.compiles,
-            "recompiles": summary.recompiles,
-            "seconds": summary.seconds,
-            "recompile_seconds": summary.recompile_seconds,
-            "limit_hits": summary.limit_hits,
-            "failures": summary.failures,
-        },
+        "summary": summary_data(summary),
         "policy": {
             "fail_on": sorted(kind.value for kind in checked.policy.kinds),
             "select": list(checked.policy.select),

@@ -268,12 +268,7 @@ def as_data(report: Report) -> dict[str, Any]:
             "ranks": [{"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames)} for rank in trace.ranks],
         },
         "summary": {
-            "compiles": summary.compiles,
-            "recompiles": summary.recompiles,
-            "seconds": summary.seconds,
-            "recompile_seconds": summary.recompile_seconds,
-            "limit_hits": summary.limit_hits,
-            "failures": summary.failures,
+            **summary_data(summary),
             "verdicts": [{"verdict": part.verdict.value, "count": part.count, "seconds": part.seconds} for part in summary.parts],
         },
         "advice": advice_data(report.advice) if report.advice else None,
@@ -305,6 +300,18 @@ def as_data(report: Report) -> dict[str, Any]:
             for table in report.tables
         ],
         "health": _health_data(report),
+    }
+
+
+def summary_data(summary: Summary) -> dict[str, Any]:
+    """The numbers of a run without its verdicts."""
+    return {
+        "compiles": summary.compiles,
+        "recompiles": summary.recompiles,
+        "seconds": summary.seconds,
+        "recompile_seconds": summary.recompile_seconds,
+        "limit_hits": summary.limit_hits,
+        "failures": summary.failures,
     }
 
 

@@ -207,6 +207,29 @@ def run(*parts: bytes, process: int = PROCESS) -> bytes:
     return torch_version(process=process) + strings(MODEL, MAIN, process=process) + b"".join(parts)
 
 
+def every_kind(**config: str) -> bytes:
+    """Compile 1/0 with a record of every kind that the model uses; its backward part has this configuration."""
+    where = {"id": "1/0"}
+    event = {"name": "automatic_dynamic", "args": {"name": "L['x']", "dim_changed": 0, "reason": "size change", "cached": "8", "new": "3"}}
+    pinned = {"symbol": "s1", "sources": ["L['x'].size()[0]"], "value": "8", "reason": "solve", "stack": [], "user_stack": []}
+    return b"".join(
+        (
+            start(**where),
+            tensor("L['y']", (2, 2), fields={"dynamo_dynamic_indices": [0]}, **where),
+            record("create_unbacked_symbol", {"symbol": "u0", "vr": "[0, 5]", "user_stack": [], "stack": []}, **where),
+            record("guard_added_fast", {"expr": "Eq(s1, 8)", "user_stack": [], "stack": []}, **where),
+            record("symbolic_shape_specialization", pinned, **where),
+            record("chromium_event", {}, json.dumps(event, indent=0), **where),
+            artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:14\nReason: print", **where),
+            artifact("fx_graph_cache_miss", "{}", **where),
+            artifact("put_local_code_state", "hash(1)/srv/app/model.py:12:forward:\n  L['x']: tensor size=[?] stride=[1]", **where),
+            record("dynamo_guards", {}, json.dumps([{"code": "L['y'] == 3", "stack": [], "user_stack": []}]), **where),
+            metrics("1/0", kind="bwd_compilation_metrics", is_forward=False, **config),
+            metrics("1/0", fail_type="Unsupported", fail_reason="no"),
+        )
+    )
+
+
 def sized(*lengths: int, frame: int = 0, **more: Any) -> bytes:
     """A function compiled for each of these lengths of its tensor."""
     found = b""

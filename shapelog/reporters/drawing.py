@@ -4,6 +4,7 @@ import io
 import os
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -50,6 +51,21 @@ def _cut(text: str, width: int) -> str:
     return text
 
 
+def console(stream: TextIO, is_terminal: bool, color: bool, width: int | None = None) -> Console:
+    """What draws on a stream of which only the text is ours."""
+    return Console(
+        file=stream,
+        width=width,
+        force_terminal=is_terminal,
+        color_system=("truecolor" if os.environ.get("COLORTERM") in ("truecolor", "24bit") else "256") if color else None,
+        no_color=not color,
+        legacy_windows=False,
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
+
+
 class Page:
     """Lines for one console, kept as rich texts until the end."""
 
@@ -57,17 +73,7 @@ class Page:
         color = options.color if options.color is not None else options.is_terminal and "NO_COLOR" not in os.environ
         width = options.width or (None if options.is_terminal else _environment_width() or 100)
         self.buffer = io.StringIO()
-        self.console = Console(
-            file=self.buffer,
-            width=width or _terminal_width(),
-            force_terminal=color,
-            color_system=("truecolor" if os.environ.get("COLORTERM") in ("truecolor", "24bit") else "256") if color else None,
-            no_color=not color,
-            legacy_windows=False,
-            highlight=False,
-            emoji=False,
-            markup=False,
-        )
+        self.console = console(self.buffer, color, color, width or _terminal_width())
         self.width = self.console.width
 
     def line(self, *parts: str | tuple[str, str], indent: int = 0) -> None:

@@ -17,7 +17,7 @@ from shapelog.joint import Joint, joint_frames, owner_of
 from shapelog.model import Outcome, Rank
 from shapelog.report import Report
 from shapelog.reporters import Options
-from shapelog.reporters.drawing import COLORS, shortened
+from shapelog.reporters.drawing import COLORS, console, shortened
 from shapelog.rules import Verdict
 from shapelog.watching import Event, Snapshot
 from shapelog.wording import base, clean, counted, seconds
@@ -73,18 +73,8 @@ def lines(snapshot: Snapshot) -> list[str]:
 
 
 def console_on(stream: TextIO, options: Options) -> Console:
-    """What draws on a terminal of which only the text is ours."""
-    color = options.color if options.color is not None else "NO_COLOR" not in os.environ
-    return Console(
-        file=stream,
-        force_terminal=True,
-        color_system=("truecolor" if os.environ.get("COLORTERM") in ("truecolor", "24bit") else "256") if color else None,
-        no_color=not color,
-        legacy_windows=False,
-        highlight=False,
-        emoji=False,
-        markup=False,
-    )
+    """What draws on a terminal, as wide as that is."""
+    return console(stream, True, options.color if options.color is not None else "NO_COLOR" not in os.environ)
 
 
 def _duration(value: float) -> str:
