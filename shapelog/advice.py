@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from shapelog.caveats import Seen, of_list, of_source, rationale, seen_values
+from shapelog.caveats import Seen, of_list, of_source, rationale, scope, seen_values
 from shapelog.choosing import Choice, LeftOut, choose
 from shapelog.ids import TorchVersion
 from shapelog.knobs import Alternative, alternatives
@@ -69,7 +69,8 @@ class Forecast:
 class Advice:
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
-    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of the same calls with the suggestions.
+    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of the same calls with the suggestions; ``scope`` says of
+    which ranks where those are not all.
     """
 
     version: TorchVersion
@@ -85,6 +86,7 @@ class Advice:
     forecasts: tuple[Forecast, ...]
     set_already: tuple[str, ...] = ()
     failures: int = 0
+    scope: str = ""
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -142,6 +144,7 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
         before=before,
         after=after,
         set_already=tuple(map(printable, split_list(studied.trace.config.dynamic_sources))) if used.reads_sources else (),
+        scope=scope(studied.trace),
         failures=sum(compile.outcome is Outcome.FAILED for compile in studied.trace.compiles),
         forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), plan.cost(choice.marks)) for plan in played.plans),
     )
@@ -192,7 +195,7 @@ def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
         recommendation=_recommendation(name, dims, case.version),
         rationale=rationale(seen, codes),
         gone=tuple(compile.label for compile in gone),
-        seconds=math.fsum(compile.seconds for compile in gone),
+        seconds=math.fsum(case.studied.trace.seconds(compile) for compile in gone),
         confidence=confidence,
         confidence_reason=_REASONS[confidence],
         caveats=caveats,

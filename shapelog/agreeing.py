@@ -3,10 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from shapelog.ranks import RankSummary, Step
+from shapelog.rank_summary import RankSummary, Step
 from shapelog.schedules import OrderChange
 from shapelog.wording import counted
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +41,11 @@ class Respect:
 
 @dataclass(frozen=True, slots=True)
 class RankClass:
-    """Ranks whose steps are all the same."""
+    """Ranks whose steps are all the same; ``numbers`` are theirs."""
 
     ranks: tuple[RankSummary, ...]
     steps: tuple[Step, ...]
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        return tuple(rank.number for rank in self.ranks)
+    numbers: tuple[int, ...]
 
 
 def classes_of(ranks: Iterable[RankSummary]) -> list[RankClass]:
@@ -55,41 +55,52 @@ def classes_of(ranks: Iterable[RankSummary]) -> list[RankClass]:
     for rank in ranks:
         key = tuple(id(shared.setdefault(step, step)) for step in rank.steps)
         alike.setdefault(key, []).append(rank)
-    found = [RankClass(tuple(members), members[0].steps) for members in alike.values()]
+    found = [RankClass(tuple(members), members[0].steps, tuple(rank.number for rank in members)) for members in alike.values()]
     return sorted(found, key=lambda item: (-len(item.ranks), item.ranks[0].number))
 
 
 def respects_of(ranks: Sequence[RankSummary], classes: list[RankClass], order: OrderChange | None) -> Iterator[Respect]:
-    versions = [((rank.number,), rank.torch_version or None, f"torch {rank.torch_version}") for rank in ranks]
-    yield _respect("versions", "torch version", versions, "not recorded")
+    versions = [((rank.number,), rank.torch_version or None, rank) for rank in ranks]
+    yield _respect("versions", "torch version", versions, lambda rank: f"torch {rank.torch_version}", "not recorded")
     for name, title, key, words in _KEYS:
-        keys = [(item.numbers, key(item.steps), words(item.steps)) for item in classes]
-        yield _respect(name, title, keys, _WITHOUT_CACHES if all(key is None for _, key, _ in keys) else "")
+        keys = [(item.numbers, key(item.steps), item.steps) for item in classes]
+        yield _respect(name, title, keys, words, _WITHOUT_CACHES if all(key is None for _, key, _ in keys) else "")
     yield _told_of_graphs(
         "collectives", "collectives in graphs", classes, lambda step: step.collectives, _collective_words, _WITHOUT_COLLECTIVES
     )
     yield _told_of_graphs("tensors", "tensor metadata", classes, lambda step: step.tensors or None, _tensor_words, _WITHOUT_TENSORS)
-    ran = [
-        ((rank.number,), rank.executed.digest if rank.executed else None, counted(rank.executed.count, "run") if rank.executed else "")
-        for rank in ranks
-    ]
-    yield _respect("order", "order of execution", ran, _WITHOUT_ORDER, order.sentence if order else "")
+    ran = [((rank.number,), rank.executed.digest if rank.executed else None, rank.executed) for rank in ranks]
+    note = order.sentence if order else ""
+    yield _respect(
+        "order", "order of execution", ran, lambda executed: counted(executed.count, "run") if executed else "", _WITHOUT_ORDER, note
+    )
 
 
-def _respect(name: str, title: str, told: Iterable[tuple[tuple[int, ...], Hashable | None, str]], missing: str, note: str = "") -> Respect:
-    """Ranks with equal keys in a group each, the largest first; a key of None is one that is not known."""
+def _respect(
+    name: str,
+    title: str,
+    told: Iterable[tuple[tuple[int, ...], Hashable | None, _T]],
+    words: Callable[[_T], str],
+    missing: str,
+    note: str = "",
+) -> Respect:
+    """Ranks with equal keys in a group each, the largest first, and what ``words`` says of the first of them; None is no key."""
     found: dict[Hashable, tuple[list[int], str]] = {}
     unknown: list[int] = []
-    for numbers, key, words in told:
+    for numbers, key, what in told:
         if key is None:
             unknown += numbers
+        elif key in found:
+            found[key][0].extend(numbers)
         else:
-            found.setdefault(key, ([], words))[0].extend(numbers)
+            found[key] = ([*numbers], words(what))
     ordered = sorted(found.items(), key=lambda pair: (-len(pair[1][0]), min(pair[1][0])))
     groups: list[Group] = []
-    for key, (members, words) in ordered:
-        same_words = any(group.words == words for group in groups)
-        groups.append(Group(tuple(sorted(members)), words + (_from(ordered[0][0], key) if same_words else "")))
+    said: set[str] = set()
+    for key, (members, sentence) in ordered:
+        more = _from(ordered[0][0], key) if sentence in said else ""
+        groups.append(Group(tuple(sorted(members)), sentence + more))
+        said.add(sentence)
     return Respect(name, title, tuple(groups), tuple(sorted(unknown)), note or (missing if unknown else ""))
 
 
@@ -117,8 +128,8 @@ def _told_of_graphs(
     if not told - silent:
         return Respect(name, title, (), tuple(sorted(number for item in classes for number in item.numbers)), missing)
     compared = [tuple((step.key, part(step)) for step in item.steps if step.key not in silent) for item in classes]
-    known = [(item.numbers, key, words(item.steps)) for item, key in zip(classes, compared, strict=True)]
-    return _respect(name, title, known, "", missing if told & silent else "")
+    known = [(item.numbers, key, item.steps) for item, key in zip(classes, compared, strict=True)]
+    return _respect(name, title, known, words, "", missing if told & silent else "")
 
 
 _Steps = tuple[Step, ...]

@@ -65,14 +65,14 @@ class Level(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One time that it happened: the compile, its rank, and the number of its process among all of the run.
+    """One time that it happened: the compile, its rank with those that it stands for, and the number of its process among all of the run.
 
     ``kinds`` are what this one is with regard to the rule. ``order`` is that of the compile in
     its file, ``id`` tells all compiles of a trace apart.
     """
 
     label: str
-    rank: int | None
+    ranks: tuple[int, ...]
     process: int
     seconds: float
     kinds: frozenset[Kind]
@@ -132,7 +132,7 @@ class Alert:
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        return tuple(sorted({event.rank for event in self.events if event.rank is not None}))
+        return tuple(sorted({rank for event in self.events for rank in event.ranks}))
 
 
 def fixed(axis: str) -> str:
@@ -384,7 +384,9 @@ class _Maker:
             )
 
     def _event(self, frame: Frame, compile: Compile, cost: float, kinds: frozenset[Kind]) -> Event:
-        return Event(compile.label, frame.rank, self.processes[id(frame)], cost, kinds, compile.order, id(compile))
+        return Event(
+            compile.label, self.report.trace.standing(frame.rank), self.processes[id(frame)], cost, kinds, compile.order, id(compile)
+        )
 
     @property
     def _title(self) -> str:

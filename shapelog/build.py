@@ -483,7 +483,7 @@ def build(selection: Selection, readers: list[Reader], debug: bool = False) -> T
     config = next((builder.config for builder in builders if builder.config), Config())
     seen = {kind for reader in readers for kind in reader.ledger.records}
     return Trace(
-        name=_name([file.name for file in selection.files]),
+        name=name_of([file.name for file in selection.files]),
         ranks=tuple(ranks),
         torch_version=version,
         version_guess="" if version else _guess(seen, ranks),
@@ -491,10 +491,11 @@ def build(selection: Selection, readers: list[Reader], debug: bool = False) -> T
         notes=selection.notes,
         readers=tuple(readers),
         build_problems=tuple(problems),
+        unread=tuple(file.rank for file, own in zip(selection.files, readers, strict=True) if own.trace.is_lost and file.rank is not None),
     )
 
 
-def _name(files: list[str]) -> str:
+def name_of(files: list[str]) -> str:
     """The names of the files, of many the first and how many more there are."""
     shown = files if len(files) <= _NAMES else files[:1]
     return ", ".join(shown) + (f" and {len(files) - len(shown)} more files" if shown is not files else "")

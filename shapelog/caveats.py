@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shapelog.ids import TorchVersion
 from shapelog.marks import Mark
-from shapelog.model import Frame, Outcome
+from shapelog.model import Frame, Outcome, Trace
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.sources import friendly
 from shapelog.ranks import named
@@ -136,11 +136,18 @@ def _rank_varied(frame: Frame, source: str, studied: Study) -> bool:
     return any(cause.source == source and cause.prop == "rank" for item in studied.of_frame(frame) for cause in item.causes)
 
 
+def scope(trace: Trace) -> str:
+    """``on 9 of 2,048 ranks``: of which ranks numbers are told, "" where it is all of them."""
+    return f"on {trace.told_count:,} of {trace.rank_count:,} ranks" if trace.told_count < trace.rank_count else ""
+
+
 def of_list(studied: Study, played: Replay, marks: Marks, version: TorchVersion) -> Iterator[str]:
     """What to beware of with the list as a whole."""
     if not marks:
         return
     yield "predicted by replaying the calls that were compiled in this run; sizes that it did not see are no promise"
+    if scope(studied.trace):
+        yield f"compiles and seconds are those {scope(studied.trace)}; the others have the same causes in other numbers"
     if studied.trace.config.dynamic_sources:
         yield f"the run had a list already ({studied.trace.config.dynamic_sources}); the suggestion contains it"
     hits = [plan.frame.title for plan in played.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]

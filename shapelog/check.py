@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shapelog.advising import as_shell, cost_of, why_nothing
+from shapelog.advising import as_shell, effect_of, why_nothing
 from shapelog.alerts import Alert, Event, Kind, Level, Survey, digest
 from shapelog.baseline import Baseline, Known, compiles_of, count_of, match
 from shapelog.matching import Code
@@ -134,7 +134,7 @@ class Checked:
         line = as_shell(advice)
         if not line:
             return why_nothing(advice)
-        return f"{line}  # {cost_of(advice.before)} become {cost_of(advice.after)} (predicted)"
+        return f"{line}  # {effect_of(advice)}"
 
 
 _WORDS = {
@@ -286,7 +286,15 @@ def _over(survey: Survey, item: Measured) -> Judged:
     members = [(frame, compile) for frame in code.frames for compile in frame.compiles if compile.outcome is Outcome.COMPILED]
     kinds = frozenset((Kind.BUDGET,))
     events = tuple(
-        Event(compile.label, frame.rank, survey.processes[id(frame)], compile.seconds, kinds, compile.order, id(compile))
+        Event(
+            compile.label,
+            survey.report.trace.standing(frame.rank),
+            survey.processes[id(frame)],
+            compile.seconds,
+            kinds,
+            compile.order,
+            id(compile),
+        )
         for frame, compile in members[1:] or members
     )
     most = "" if item.code else f"; the most in {code.title}" if len(survey.codes) > 1 else f", in {code.title}"

@@ -254,7 +254,7 @@ def explain(traces: tuple[str, ...], compile_id: str, rank: int | None, process:
 
     def make() -> Made:
         nonlocal refused
-        several, refused = read_several(traces, shared)
+        several, refused = read_several(traces, shared, rank)
         from shapelog.model import merged
         from shapelog.reporters import story_reporter
         from shapelog.story import tell

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from shapelog.agreeing import RankClass
 from shapelog.model import Outcome
 from shapelog.payloads.sources import friendly
-from shapelog.ranks import CodeName, Step, named
+from shapelog.rank_summary import CodeName, Step
+from shapelog.ranks import named
 
 # So many values and compiles a sentence tells.
 _VALUES = 6
 _Steps = tuple[Step, ...]
+# The source of a tensor and the number of a dim, or the name of an int and -1.
+_Dim = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,19 @@ class CrossSize:
     is_dynamic: bool
     recompiled: tuple[int, ...]
 
+    def words(self, between: str = "; ") -> str:
+        """``12 on rank 0; 16 on ranks 1-3``; of many values how many they are, and between which."""
+        if len(self.values) <= _VALUES:
+            return between.join(f"{value} on {named(ranks)}" for value, ranks in self.values)
+        told = sorted((int(value), ranks) for value, ranks in self.values if value.isdecimal())
+        if len(told) < len(self.values):
+            return f"one of {len(self.values):,} values"
+        (low, lowest), (high, highest) = told[0], told[-1]
+        return f"one of {len(told):,} values from {low} ({named(lowest)}) to {high} ({named(highest)})"
+
     @property
     def sentence(self) -> str:
-        shown = ", ".join(f"{value} on {named(ranks)}" for value, ranks in self.values[:_VALUES])
-        more = f" and {len(self.values) - _VALUES} more values" if len(self.values) > _VALUES else ""
-        return f"{self.axis} of {self.title} at {self.label} is {shown}{more}"
+        return f"{self.axis} of {self.title} at {self.label} is {self.words(', ')}"
 
 
 def _same(step: Step) -> Hashable:
@@ -146,7 +157,7 @@ def _size_of(step: Step, axis: str) -> str:
 
 
 def cross_sizes(classes: list[RankClass]) -> Iterator[CrossSize]:
-    """Dims of inputs (parameters apart, which are sharded on purpose) that ranks saw other sizes of in the same compile, each axis once."""
+    """Dims of inputs that ranks saw other sizes of in the same compile, each axis once."""
     seen: dict[tuple[CodeName, str], set[int]] = {}
     for item in classes:
         for step in item.steps:
@@ -159,25 +170,31 @@ def cross_sizes(classes: list[RankClass]) -> Iterator[CrossSize]:
         for step in item.steps:
             by_key.setdefault(step.key, []).append((step, item.numbers))
     for (code, _), members in by_key.items():
-        values: dict[str, dict[str, list[int]]] = {}
-        static: set[str] = set()
+        values: dict[_Dim, dict[str, list[int]]] = {}
+        static: set[_Dim] = set()
         for step, numbers in members if len(members) > 1 else ():
-            for axis, value, is_dynamic in _dims(step):
-                values.setdefault(axis, {}).setdefault(value, []).extend(numbers)
-                static.update(() if is_dynamic else (axis,))
-        for axis, found in values.items():
-            if len(found) > 1 and (code, axis) not in said:
+            for dim, value, is_dynamic in _dims(step):
+                values.setdefault(dim, {}).setdefault(value, []).extend(numbers)
+                static.update(() if is_dynamic else (dim,))
+        for dim, found in values.items():
+            axis = _axis_of(dim) if len(found) > 1 else ""
+            if axis and (code, axis) not in said:
                 said.add((code, axis))
                 told = tuple((value, tuple(sorted(numbers))) for value, numbers in sorted(found.items(), key=lambda pair: min(pair[1])))
                 step = members[0][0]
-                yield CrossSize(step.label, step.title, axis, told, axis not in static, tuple(sorted(seen.get((code, axis), ()))))
+                yield CrossSize(step.label, step.title, axis, told, dim not in static, tuple(sorted(seen.get((code, axis), ()))))
 
 
-def _dims(step: Step) -> Iterator[tuple[str, str, bool]]:
-    """(axis, value, whether it is symbolic) of the dims of inputs, and of ints that changed."""
+def _dims(step: Step) -> Iterator[tuple[_Dim, str, bool]]:
+    """(dim, value, whether it is symbolic) of the dims of inputs, and of ints that changed."""
     for item in step.inputs:
-        for dim, size in enumerate(() if item.is_parameter else item.size):
-            yield f"{friendly(item.source)}.size[{dim}]", str(size), dim in item.dynamic
+        for dim, size in enumerate(item.size):
+            yield (item.source, dim), str(size), dim in item.dynamic
     for change in step.changes:
         if change.code == "SL102" and change.after:
-            yield change.axis, change.after, False
+            yield (change.axis, -1), change.after, False
+
+
+def _axis_of(dim: _Dim) -> str:
+    source, number = dim
+    return f"{friendly(source)}.size[{number}]" if number >= 0 else source

@@ -24,7 +24,7 @@ class Item:
 
     ``name`` is its path there, ``size`` in bytes as it lies there, -1 if nobody tells, ``written`` in seconds since the epoch.
     ``chunks`` gives its bytes from the start, ``part`` those between two offsets where that costs no more than they do. What ``is_far``
-    takes long to reach.
+    takes long to reach, and has a ``url``.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Item:
     part: Callable[[int, int], bytes] | None = None
     path: Path | None = None
     is_far: bool = False
+    url: str = ""
 
     @property
     def base(self) -> str:

@@ -4,13 +4,33 @@ from dataclasses import dataclass, fields
 
 from shapelog.errors import Problem
 from shapelog.report import Report
+from shapelog.wording import counted
+
+# So many files have a problem each to themselves, and so many are named where more have the same.
+_APART, _FILES = 4, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Problems of one file in the same words, in order of lines; ``others`` are further files of which the same is to be said."""
+
+    members: tuple[Problem, ...]
+    others: tuple[str, ...] = ()
+
+    @property
+    def elsewhere(self) -> str:
+        """``and the same in 28 more files: a.log, b.log, …``; "" where there are none."""
+        if not self.others:
+            return ""
+        names = ", ".join(self.others[:_FILES]) + (", …" if len(self.others) > _FILES else "")
+        return f"and the same in {counted(len(self.others), 'more file')}: {names}"
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
     """Counts over all files, in records, bytes and payloads. ``unknown`` lists kinds that no version known so far writes, "" without any.
 
-    ``problems`` are told together where they say the same of one file.
+    ``problems`` are told together where they say the same of one file, or of many.
     """
 
     records: int
@@ -19,7 +39,7 @@ class Health:
     verified: int
     config: tuple[tuple[str, str], ...]
     unknown: str
-    problems: tuple[tuple[Problem, ...], ...]
+    problems: tuple[Told, ...]
 
 
 def health_of(report: Report) -> Health:
@@ -39,8 +59,16 @@ def health_of(report: Report) -> Health:
     )
 
 
-def _problems(report: Report) -> tuple[tuple[Problem, ...], ...]:
+def _problems(report: Report) -> tuple[Told, ...]:
     alike: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in report.problems:
         alike.setdefault((problem.code, problem.file, problem.message), []).append(problem)
-    return tuple(map(tuple, alike.values()))
+    told = [Told(tuple(members)) for members in alike.values()]
+    everywhere: dict[tuple[str, str, int], list[Told]] = {}
+    for item in told:
+        everywhere.setdefault((item.members[0].code, item.members[0].message, len(item.members)), []).append(item)
+    return tuple(joined for items in everywhere.values() for joined in (items if len(items) <= _APART else [_joined(items)]))
+
+
+def _joined(items: list[Told]) -> Told:
+    return Told(items[0].members, tuple(item.members[0].file for item in items[1:]))

@@ -9,7 +9,7 @@ from typing import Any
 from shapelog.agreeing import Respect, classes_of, respects_of
 from shapelog.diverging import CrossSize, Divergence, cross_sizes, divergence
 from shapelog.payloads.distributed import Parity
-from shapelog.ranks import CodeName, RankSummary, Step
+from shapelog.rank_summary import CodeName, RankSummary, Step
 from shapelog.schedules import Mismatch, OrderChange, mismatches, order_change
 from shapelog.wording import seconds
 
@@ -38,8 +38,8 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class RankReport:
-    """All ranks of a job. ``missing`` are numbers below the highest that no file has; ``early`` holds (rank, seconds before the last one)
-    of those whose trace ends earlier; ``slow`` those that compiled much longer than the median.
+    """All ranks of a job. ``missing`` are numbers below the highest that no file has, ``unread`` those whose file cannot be read; ``early``
+    holds (rank, seconds before the last one) of those whose trace ends earlier; ``slow`` those that compiled much longer than the median.
     """
 
     ranks: tuple[RankSummary, ...]
@@ -54,6 +54,7 @@ class RankReport:
     runtime_spread: tuple[Spread, ...]
     early: tuple[tuple[int, float], ...]
     slow: tuple[tuple[int, float], ...]
+    unread: tuple[int, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -73,13 +74,13 @@ class RankReport:
         return next(item for item in self.respects if item.name == name)
 
 
-def compare_ranks(summaries: Sequence[RankSummary]) -> RankReport:
-    """At least two ranks held against each other, in any order."""
+def compare_ranks(summaries: Sequence[RankSummary], unread: Sequence[int] = ()) -> RankReport:
+    """At least two ranks held against each other, in any order; ``unread`` as in ``Trace``."""
     ranks = tuple(sorted(summaries, key=lambda rank: rank.number))
     classes = classes_of(ranks)
     steps = [(step, item.numbers) for item in classes for step in item.steps]
     found, order = mismatches(steps), order_change(ranks)
-    present = {rank.number for rank in ranks}
+    present = {rank.number for rank in ranks} | set(unread)
     return RankReport(
         ranks=ranks,
         missing=tuple(number for number in range(max(present)) if number not in present) if max(present) < _MOST else (),
@@ -93,6 +94,7 @@ def compare_ranks(summaries: Sequence[RankSummary]) -> RankReport:
         runtime_spread=tuple(_spreads(ranks, True)),
         early=tuple(_early(ranks)),
         slow=tuple(_slow(ranks)),
+        unread=tuple(unread),
     )
 
 
@@ -166,6 +168,7 @@ def ranks_data(report: RankReport) -> dict[str, Any]:
     return {
         "numbers": list(report.numbers),
         "missing": list(report.missing),
+        "unread": list(report.unread),
         "agree": report.agrees,
         "respects": [
             {

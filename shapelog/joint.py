@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from shapelog.findings import Finding
 from shapelog.matching import file_of
-from shapelog.model import Compile, Frame
+from shapelog.model import Compile, Frame, Trace
 from shapelog.ranks import named, steady
 from shapelog.report import Axis, FrameReport, Report
 from shapelog.study import Group
@@ -14,9 +14,13 @@ from shapelog.study import Group
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """One frame as one rank or several had it: the same code with the same compiles, causes and values; the first stands for all."""
+    """One frame as one rank or several had it: the same code with the same compiles, causes and values; the first stands for all.
+
+    ``trace`` tells which ranks the members stand for.
+    """
 
     members: tuple[FrameReport, ...]
+    trace: Trace
 
     @property
     def first(self) -> FrameReport:
@@ -24,8 +28,8 @@ class Joint:
 
     @property
     def seconds(self) -> float:
-        """Of all members together."""
-        return math.fsum(item.frame.seconds for item in self.members)
+        """Of all members together, and of the ranks that they stand for."""
+        return math.fsum(self.trace.seconds(compile) for item in self.members for compile in item.frame.compiles)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -36,17 +40,17 @@ class Joint:
     @property
     def owner(self) -> str:
         """``ranks 0-7``, ``process 4242`` outside of a distributed run."""
-        return owner_of(item.frame for item in self.members)
+        return owner_of((item.frame for item in self.members), self.trace)
 
 
 def joint_frames(report: Report, with_values: bool = False) -> tuple[Joint, ...]:
     """The frames of a report in their order, those that ranks had alike once; ``with_values`` also the values that varied were the same."""
     if report.ranks is None:
-        return tuple(Joint((item,)) for item in report.frames)
+        return tuple(Joint((item,), report.trace) for item in report.frames)
     found: dict[Hashable, list[FrameReport]] = {}
     for item in report.frames:
         found.setdefault(_key(item, with_values) if item.frame.rank is not None else id(item), []).append(item)
-    return tuple(Joint(tuple(sorted(members, key=lambda item: item.frame.rank or 0))) for members in found.values())
+    return tuple(Joint(tuple(sorted(members, key=lambda item: item.frame.rank or 0)), report.trace) for members in found.values())
 
 
 def _key(item: FrameReport, with_values: bool) -> Hashable:
@@ -70,17 +74,25 @@ def joint_groups(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
     return [tuple(members) for members in found.values()]
 
 
-def joint_findings(findings: Iterable[Finding]) -> list[tuple[Finding, str]]:
+def joint_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Finding, str]]:
     """Each finding once, with the ranks it is about where several have it; "" where one process alone does."""
     found: dict[Hashable, list[Finding]] = {}
     for item in findings:
         told = item.rule.code, steady(item.sentence), item.compile, item.place, item.details
         found.setdefault(told if item.frame and item.frame.rank is not None else id(item), []).append(item)
-    return [(members[0], owner_of(item.frame for item in members if item.frame) if len(members) > 1 else "") for members in found.values()]
+    return [(members[0], _owner(members, trace)) for members in found.values()]
 
 
-def owner_of(frames: Iterable[Frame | Compile]) -> str:
-    """The ranks that frames or compiles are of, or their process."""
+def _owner(members: list[Finding], trace: Trace) -> str:
+    first, is_of_job = members[0].frame, members[0].rule.code.startswith("SL7")
+    is_shared = len(members) > 1 or (first is not None and not is_of_job and bool(trace.alike))
+    return owner_of((item.frame for item in members if item.frame), trace) if is_shared else ""
+
+
+def owner_of(frames: Iterable[Frame | Compile], trace: Trace | None = None) -> str:
+    """The ranks that frames or compiles are of, and those that they stand for in ``trace``; or their process."""
     told = list(frames)
     numbers = [frame.rank for frame in told if frame.rank is not None]
+    if trace:
+        numbers = [number for rank in numbers for number in trace.standing(rank)]
     return named(numbers) if numbers else f"process {told[0].process}"

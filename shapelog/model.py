@@ -17,8 +17,9 @@ from shapelog.payloads.guards import GuardTree
 from shapelog.payloads.pgo import CodeState
 from shapelog.payloads.reasons import Reason
 from shapelog.payloads.sources import is_library as in_library
+from shapelog.rank_summary import RankSummary
 from shapelog.records import AutomaticDynamic, Config, GuardAdded, Input, Metrics, Specialization, Stack, StackFrame, Symbol
-from shapelog.scan import Reader, Span
+from shapelog.scan import Ledger, Reader, Span
 
 __all__ = [
     "CodeStateRecord",
@@ -368,9 +369,37 @@ class Account:
         return sum(self.sizes.values()) + self.unreadable_bytes == self.size
 
 
+def account_of(book: Ledger) -> Account:
+    return Account(
+        book.name,
+        book.size,
+        dict(sorted(book.records.items())),
+        dict(sorted(book.sizes.items())),
+        dict(sorted(book.unused.items())),
+        dict(sorted(book.unknown.items())),
+        book.unreadable_bytes,
+        book.unreadable_records,
+        book.payloads_verified,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Summarized:
+    """A file of a large job that is known by the summary of its ranks alone, what became of its bytes, and what could not be used."""
+
+    ranks: tuple[RankSummary, ...]
+    account: Account
+    problems: tuple[Problem, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """One run. ``torch_version`` is as written, or "" ; ``version_guess`` says in words what the records look like without one."""
+    """One run. ``torch_version`` is as written, or "" ; ``version_guess`` says in words what the records look like without one.
+
+    ``ranks`` are read in full. Of a large job those are a few that stand for all: ``alike`` holds for each of them the ranks that did the
+    same, itself among them; ``together`` the seconds that all those spent on each compile, by rank and label; and ``summarized`` the files
+    of the others. ``unread`` are ranks whose file could not be read at all.
+    """
 
     name: str
     ranks: tuple[Rank, ...]
@@ -380,6 +409,37 @@ class Trace:
     notes: tuple[str, ...]
     readers: tuple[Reader, ...] = field(repr=False, compare=False)
     build_problems: tuple[Problem, ...] = ()
+    summarized: tuple[Summarized, ...] = ()
+    alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    together: Mapping[tuple[int, str], float] = field(default_factory=dict)
+    unread: tuple[int, ...] = ()
+
+    @property
+    def rank_count(self) -> int:
+        """How many ranks, or processes outside of a distributed run, in full or not."""
+        return len(self._own) + sum(len(item.ranks) for item in self.summarized)
+
+    @property
+    def told_count(self) -> int:
+        """How many of them are read in full, or did the same as one that is."""
+        return sum(self.weight(number) for number, _ in self._own)
+
+    @property
+    def _own(self) -> frozenset[tuple[int | None, int]]:
+        """Those that are read in full; several processes can have one rank."""
+        return frozenset((rank.number, 0 if rank.number is not None else rank.process) for rank in self.ranks)
+
+    def standing(self, rank: int | None) -> tuple[int, ...]:
+        """The ranks that one which is read in full stands for, itself among them; () outside of a distributed run."""
+        return self.alike.get(rank, (rank,)) if rank is not None else ()
+
+    def weight(self, rank: int | None) -> int:
+        """How many ranks these are, 1 outside of a distributed run."""
+        return len(self.standing(rank)) or 1
+
+    def seconds(self, compile: Compile) -> float:
+        """What a compile took on all the ranks that its own stands for."""
+        return self.together.get((compile.rank, compile.label), compile.seconds) if compile.rank is not None else compile.seconds
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -412,24 +472,12 @@ class Trace:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Everything that could not be used, including what was found when payloads were read later."""
-        return tuple(problem for reader in self.readers for problem in reader.problems()) + self.build_problems
+        read = tuple(problem for reader in self.readers for problem in reader.problems())
+        return read + tuple(problem for item in self.summarized for problem in item.problems) + self.build_problems
 
     @property
     def accounts(self) -> tuple[Account, ...]:
-        return tuple(
-            Account(
-                book.name,
-                book.size,
-                dict(sorted(book.records.items())),
-                dict(sorted(book.sizes.items())),
-                dict(sorted(book.unused.items())),
-                dict(sorted(book.unknown.items())),
-                book.unreadable_bytes,
-                book.unreadable_records,
-                book.payloads_verified,
-            )
-            for book in (reader.ledger for reader in self.readers)
-        )
+        return (*(account_of(reader.ledger) for reader in self.readers), *(item.account for item in self.summarized))
 
 
 def merged(traces: Sequence[Trace]) -> Trace:
@@ -446,4 +494,8 @@ def merged(traces: Sequence[Trace]) -> Trace:
         notes=tuple(dict.fromkeys(note for trace in traces for note in trace.notes)),
         readers=tuple(reader for trace in traces for reader in trace.readers),
         build_problems=tuple(problem for trace in traces for problem in trace.build_problems),
+        summarized=tuple(item for trace in traces for item in trace.summarized),
+        alike={rank: numbers for trace in traces for rank, numbers in trace.alike.items()},
+        together={key: spent for trace in traces for key, spent in trace.together.items()},
+        unread=tuple(rank for trace in traces for rank in trace.unread),
     )

@@ -1,9 +1,9 @@
-"""What is kept of one rank of a distributed job: small and plain, so that it can be sent from process to process and compared."""
+"""A study → what is kept of each rank of a distributed job."""
 
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from shapelog.looking import code_before
 from shapelog.matching import Code, codes_of, file_of
@@ -11,6 +11,7 @@ from shapelog.model import Compile, Rank, Trace
 from shapelog.payloads import distributed
 from shapelog.payloads.distributed import SCHEDULE, TENSORS, Parity
 from shapelog.payloads.sources import tensor_part
+from shapelog.rank_summary import Change, CodeName, Executed, RankSummary, Spent, Step, Tensor
 from shapelog.study import Recompile, Study
 
 # So many executions of graphs are kept one by one; all of them are in the digest.
@@ -23,114 +24,9 @@ _RUNS = 8
 _OWN = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
 
 
-@dataclass(frozen=True, slots=True)
-class CodeName:
-    """A piece of code, the same on every rank. ``told`` tells apart what works for other classes or callers in a library."""
-
-    file: str
-    line: int
-    name: str
-    told: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A cause of a recompile, in the words of the report; addresses are left out, since they differ in every process."""
-
-    code: str
-    axis: str
-    before: str
-    after: str
-    size_related: bool
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """A tensor that a compile was called with, and which of its dims were symbolic."""
-
-    source: str
-    size: tuple[int, ...]
-    dynamic: tuple[int, ...] = ()
-    is_parameter: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One compile of a rank, without times: equal on two ranks that did the same.
-
-    ``number`` counts the compiles of its code from 0 on. ``graph`` is the key of its graph, numbers not counted. ``collectives`` are those
-    that Inductor scheduled, None where the trace does not tell; ``tensors`` is a digest of what its operations return, "" where that was
-    not recorded; ``agreed`` says how often the ranks told each other their sizes.
-    """
-
-    label: str
-    code: CodeName
-    number: int
-    outcome: str
-    is_dynamic: bool
-    graph: str
-    inputs: tuple[Tensor, ...]
-    changes: tuple[Change, ...]
-    caches: tuple[tuple[str, int], ...]
-    collectives: tuple[str, ...] | None
-    tensors: str
-    agreed: int
-    title: str = field(compare=False)
-
-    @property
-    def is_recompile(self) -> bool:
-        return bool(self.changes) or self.number > 0
-
-    @property
-    def key(self) -> tuple[CodeName, int]:
-        """What the same step has on every rank, though ids and order may differ."""
-        return self.code, self.number
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """The times of one step in seconds: of the compile, and as Inductor estimates one run of its graphs (None where not recorded)."""
-
-    compile: float
-    runtime: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Executed:
-    """In which order graphs ran, by the labels of their compiles: the first ones, how many there were, and a digest of all."""
-
-    first: tuple[str, ...]
-    count: int
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class RankSummary:
-    """One rank: every compile in order, its times beside it. ``ended`` is the time of the last record, as it stands in the file.
-
-    ``executed`` is None where the order of graphs was not recorded. ``parity`` holds (label, difference of the code from the schedule) of
-    the graphs whose generated code does not call what was scheduled. ``processes`` counts those that wrote under this rank.
-    """
-
-    number: int
-    process: int
-    torch_version: str
-    steps: tuple[Step, ...]
-    spent: tuple[Spent, ...]
-    executed: Executed | None = None
-    parity: tuple[tuple[str, Parity], ...] = ()
-    ended: str = ""
-    processes: int = 1
-    has_collectives_on: bool = False
-
-    @property
-    def seconds(self) -> float:
-        return sum(item.compile for item in self.spent)
-
-
-def summaries(study: Study) -> tuple[RankSummary, ...]:
-    """One for each rank, in order of their numbers; none for processes without a rank.
+def summaries(study: Study, least: int = 2) -> tuple[RankSummary, ...]:
+    """One for each rank that is read in full, in order of their numbers; none for processes without a rank, or for fewer ranks than
+    ``least``.
 
     Of several processes under one rank (forked children write so) the one that compiled most is taken, and the number is told.
     """
@@ -138,22 +34,27 @@ def summaries(study: Study) -> tuple[RankSummary, ...]:
     for rank in study.trace.ranks:
         if rank.number is not None and rank.number >= 0:
             grouped.setdefault(rank.number, []).append(rank)
-    why = {id(item.compile): item for item in study.recompiles} if len(grouped) > 1 else {}
+    if len(grouped) < least:
+        return ()
+    why = {id(item.compile): item for item in study.recompiles}
     shared: dict[Step, Step] = {}
-    return tuple(
-        _summary(max(processes, key=_compiles), len(processes), study.trace, why, shared)
-        for _, processes in sorted(grouped.items())
-        if len(grouped) > 1
-    )
+    ordered = (processes for _, processes in sorted(grouped.items()))
+    return tuple(_summary(max(processes, key=_compiles), len(processes), study.trace, why, shared) for processes in ordered)
+
+
+def all_ranks(study: Study) -> tuple[RankSummary, ...]:
+    """Every rank of a job, also those that are known by their summary alone; none where there are fewer than two."""
+    others = [rank for item in study.trace.summarized for rank in item.ranks]
+    found: dict[int, RankSummary] = {}
+    for rank in (*summaries(study, 1 if others else 2), *others):
+        known = found.get(rank.number)
+        most = rank if known is None or len(rank.steps) > len(known.steps) else known
+        found[rank.number] = most if known is None else replace(most, processes=rank.processes + known.processes)
+    return tuple(rank for _, rank in sorted(found.items())) if len(found) > 1 else ()
 
 
 def _compiles(rank: Rank) -> int:
     return sum(len(frame.compiles) for frame in rank.frames)
-
-
-def summarize(rank: Rank, study: Study) -> RankSummary:
-    """What is kept of one process that has a rank."""
-    return _summary(rank, 1, study.trace, {id(item.compile): item for item in study.recompiles}, {})
 
 
 def _summary(rank: Rank, processes: int, trace: Trace, why: dict[int, Recompile], shared: dict[Step, Step]) -> RankSummary:
@@ -182,6 +83,7 @@ def _summary(rank: Rank, processes: int, trace: Trace, why: dict[int, Recompile]
         executed=_executed(rank),
         parity=tuple((label, item) for label, item in parities if item.difference or item.missing_waits),
         ended=rank.last_time,
+        frames=len(rank.frames),
         processes=processes,
         has_collectives_on=trace.config.enable_compiler_collectives is True,
     )
@@ -202,6 +104,7 @@ def _step(compile: Compile, code: Code, number: int, why: Recompile | None, sche
         collectives=scheduled,
         tensors=tensors,
         agreed=len(compile.collectives),
+        verdict=why.verdict.value if why else "",
         title=code.title or first.name or "unknown code",
     )
 
@@ -220,7 +123,8 @@ def _tensors(compile: Compile) -> Iterator[Tensor]:
         if part and part[1] == "size" and symbol.source not in pinned:
             dynamic.setdefault(part[0], []).append(int(part[2]))
     for item in compile.inputs:
-        yield Tensor(item.source, item.size, tuple(sorted(dynamic.get(item.source, ()))), item.is_parameter)
+        if not item.is_parameter:  # they are sharded on purpose
+            yield Tensor(item.source, item.size, tuple(sorted(dynamic.get(item.source, ()))))
 
 
 def _changes(why: Recompile) -> Iterator[Change]:

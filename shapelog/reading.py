@@ -11,6 +11,7 @@ import click
 from shapelog.output import lists_records, say
 
 if TYPE_CHECKING:
+    from shapelog.errors import ShapelogError
     from shapelog.model import Trace
     from shapelog.source import Choice, Selection
 
@@ -30,6 +31,12 @@ def source_options(which_run: bool) -> Callable[[_F], _F]:
             help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
         )(command)
         if which_run:
+            made = click.option(
+                "--executor",
+                metavar="WHERE",
+                help="Who reads the ranks of a job: processes:N of this machine, or dask://HOST:PORT, the workers of a Dask cluster, "
+                "which have to see the files.  [default: from 17 ranks on, one process for each core]",
+            )(made)
             made = click.option("--all-runs", is_flag=True, help="Read every run of a directory or an archive, as one.")(made)
             made = click.option(
                 "--run",
@@ -75,24 +82,31 @@ def _choice(shared: dict[str, Any], in_full: bool) -> "Choice":
     return Choice("all" if is_all else run or "", shared["max_unpacked"], tell, in_full)
 
 
-def read_several(paths: Sequence[str], shared: dict[str, Any]) -> "tuple[list[Trace], int]":
-    """The traces that can be read, and how many cannot, of which one line each is said.
+def read_several(paths: Sequence[str], shared: dict[str, Any], rank: int | None = None) -> "tuple[list[Trace], int]":
+    """The traces that can be read, and how many cannot, of which one line each is said; only those of a ``rank`` if their names tell.
 
     Raises ShapelogError if none can, or if a path does not exist, which is a slip of the pen.
     """
     from shapelog.errors import ShapelogError
-    from shapelog.folders import is_url
+    from shapelog.source import of_rank, select
 
     loaded: list[Trace] = []
     refused: list[ShapelogError] = []
     bases = [os.path.basename(path) for path in paths]
     in_full = len(paths) > 1 and (len({*bases}) < len(bases) or any(map(os.path.isdir, paths)))
+    choice = _choice(shared, in_full)
+    if len(paths) == 1:
+        return [load(of_rank(select(paths[0], choice), rank), shared)], 0
+    selected: list[Selection] = []
     for path in paths:
         try:
-            loaded.append(read(path, shared, in_full))
+            selected.append(of_rank(select(path, choice), rank))
         except ShapelogError as error:
-            if path != "-" and not is_url(path) and not os.path.exists(path):
-                raise
+            _collect(error, path, refused)
+    for selection in _jobs(selected, shared):
+        try:
+            loaded.append(load(selection, shared))
+        except ShapelogError as error:
             refused.append(error)
     for refusal in refused if loaded else refused[:-1]:
         say(str(refusal))
@@ -101,11 +115,30 @@ def read_several(paths: Sequence[str], shared: dict[str, Any]) -> "tuple[list[Tr
     return loaded, len(refused)
 
 
+def _collect(error: "ShapelogError", path: str, refused: "list[ShapelogError]") -> None:
+    from shapelog.folders import is_url
+
+    if path != "-" and not is_url(path) and not os.path.exists(path):
+        raise error
+    refused.append(error)
+
+
+def _jobs(selected: "list[Selection]", shared: dict[str, Any]) -> "list[Selection]":
+    """Several traces each by itself; as one where they have many ranks, or where others are to read them."""
+    from shapelog.source import IN_FULL, joined
+
+    ranks = sum(file.rank is not None for selection in selected for file in selection.files)
+    return [joined(selected)] if ranks > IN_FULL or (shared.get("executor") and ranks > 1) else selected
+
+
 def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     """Load a trace. A large file is searched by a child process from here on, before the rest of shapelog is even imported."""
     from shapelog.scan import Reader
-    from shapelog.source import open_all
+    from shapelog.source import IN_FULL, open_all
 
+    ranks = sum(file.rank is not None for file in selection.files)
+    if ranks > IN_FULL or (shared.get("executor") and ranks > 1):
+        return _load_job(selection, shared)
     readers = [Reader(opened, shared["strict"], ahead=True, listing=lists_records(shared)) for opened in open_all(selection.files)]
     # Meanwhile, everything else is imported that the command is going to need.
     import shapelog.report
@@ -115,6 +148,20 @@ def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
         import shapelog.reporters.drawing  # noqa: F401
 
     trace = build(selection, readers, shared["debug"])
+    for note in trace.notes:
+        say(note)
+    return trace
+
+
+def _load_job(selection: "Selection", shared: dict[str, Any]) -> "Trace":
+    """Load a job of many ranks by way of workers."""
+    import shapelog.report  # noqa: F401  # before the workers are forked, which have to import it otherwise
+    from shapelog.folding import How, fold
+    from shapelog.workers import parse_executor
+
+    tell = Progress().tell if sys.stderr.isatty() else None
+    executor = parse_executor(shared.get("executor") or "processes")
+    trace = fold(selection, How(executor, shared["strict"], shared["debug"], shared["max_unpacked"], tell, lists_records(shared)))
     for note in trace.notes:
         say(note)
     return trace

@@ -108,7 +108,15 @@ def _item(system: Any, url: str, entry: dict[str, Any], name: str, tell: Tell | 
         except Exception as error:  # each driver raises errors of its own
             raise _refusal(name, error) from error
 
-    return Item(name, size, _written(entry), chunks, None if is_web or size <= 0 else part, is_far=True)
+    return Item(
+        name,
+        size,
+        _written(entry),
+        chunks,
+        None if is_web or size <= 0 else part,
+        is_far=True,
+        url=path if is_web else str(system.unstrip_protocol(path)),
+    )
 
 
 def _stated(file: Any) -> int:

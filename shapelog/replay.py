@@ -36,20 +36,28 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that was compiled, or hit the limit, and the ways in which an earlier entry would serve it."""
+    """A call that was compiled, or hit the limit, and the ways in which an earlier entry would serve it.
+
+    ``seconds`` are those of all ranks that the frame stands for.
+    """
 
     compile: Compile
     routes: tuple[Route, ...]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class FramePlan:
-    """The calls of one frame in order. ``seconds`` of failed compiles stay whatever is marked."""
+    """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which stay whatever is marked.
+
+    ``weight`` is the number of ranks that the frame stands for, each of which compiles what it does.
+    """
 
     frame: Frame
     calls: tuple[Call, ...]
     fixed_seconds: float
     marks: Marks
+    weight: int = 1
 
     def served(self, marks: Marks) -> dict[int, Route]:
         """The calls that need no compile of their own, by their place in ``calls``, and what serves each."""
@@ -66,17 +74,17 @@ class FramePlan:
     def cost(self, marks: Marks) -> Cost:
         """What this frame would cost. A limit hit that stays after entries have gone becomes a compile: there is room for it."""
         served = self.served(marks)
-        left = [call.compile for index, call in enumerate(self.calls) if index not in served]
+        left = [call for index, call in enumerate(self.calls) if index not in served]
         room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
-        hits = sum(compile.outcome is Outcome.LIMIT for compile in left)
-        seconds = self.fixed_seconds + math.fsum(self._seconds(compile, marks, served) for compile in left)
-        return Cost(len(left) - (0 if room else hits), 0 if room else hits, seconds)
+        hits = sum(call.compile.outcome is Outcome.LIMIT for call in left)
+        seconds = self.fixed_seconds + math.fsum(self._seconds(call, served) for call in left)
+        return Cost(self.weight * (len(left) - (0 if room else hits)), 0 if room else self.weight * hits, seconds)
 
-    def _seconds(self, compile: Compile, marks: Marks, served: dict[int, Route]) -> float:
+    def _seconds(self, call: Call, served: dict[int, Route]) -> float:
         """A static compile that serves others becomes a dynamic one, and takes as long as that took where the trace has one."""
-        followers = [self.calls[index].compile for index, way in served.items() if way.entry is compile]
-        dynamic = [item.seconds for item in followers if item.is_dynamic]
-        return dynamic[-1] if dynamic and not compile.is_dynamic else compile.seconds
+        followers = [self.calls[index] for index, way in served.items() if way.entry is call.compile]
+        dynamic = [item.seconds for item in followers if item.compile.is_dynamic]
+        return dynamic[-1] if dynamic and not call.compile.is_dynamic else call.seconds
 
 
 def _met(needs: Iterable[Need], marks: Marks) -> bool:
@@ -123,12 +131,13 @@ def _plan(frame: Frame, studied: Study, flows: Flows) -> FramePlan:
     for compile in frame.compiles:
         if compile.outcome in (Outcome.COMPILED, Outcome.LIMIT):
             ways = _routes(frame, entries, compile, studied, flows) if entries and id(frame) not in studied.failed else ()
-            calls.append(Call(compile, ways))
+            calls.append(Call(compile, ways, studied.trace.seconds(compile)))
         if compile.outcome is Outcome.COMPILED:
             entries.append(compile)
     marks = frozenset(mark for call in calls for way in call.routes for need in way.needs for mark in need)
     others = [compile for compile in frame.compiles if compile.outcome not in (Outcome.COMPILED, Outcome.LIMIT)]
-    return FramePlan(frame, tuple(calls), math.fsum(compile.seconds for compile in others), marks)
+    fixed = math.fsum(studied.trace.seconds(compile) for compile in others)
+    return FramePlan(frame, tuple(calls), fixed, marks, studied.trace.weight(frame.rank))
 
 
 def _routes(frame: Frame, entries: list[Compile], compile: Compile, studied: Study, flows: Flows) -> tuple[Route, ...]:

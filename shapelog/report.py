@@ -1,7 +1,9 @@
 """``analyze(trace)`` → Report: the one thing that reporters know, and its versioned JSON shape."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from shapelog.advice import Advice, advise
@@ -12,13 +14,13 @@ from shapelog.causes import Cause
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.findings import Finding, Table
 from shapelog.job import RankReport, ranks_data
-from shapelog.model import Account, Compile, Frame, Outcome, Trace
+from shapelog.model import Account, Compile, Frame, Outcome, Rank, Trace
 from shapelog.rules import RULES, Rule, Verdict, problem_rule, remedy_for
 from shapelog.shapes import ShapeTable, axes_of, shape_table
 from shapelog.study import Group, Recompile, Study, remedy, study
 
-# 1: first shape. 2: advice. 3: ranks, held against each other.
-FORMAT_VERSION = 3
+# 1: first shape. 2: advice. 3: ranks, held against each other. 4: ranks that stand for others, and those not read.
+FORMAT_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class FrameReport:
-    """One frame with its axes and recompiles. ``saved_by_marking`` and ``saved_by_code`` are seconds."""
+    """One frame with its axes and recompiles. ``saved_by_marking`` and ``saved_by_code`` are seconds, of all ranks that it stands for."""
 
     frame: Frame
     axes: tuple[Axis, ...]
@@ -208,8 +210,8 @@ def _importance(item: FrameReport) -> tuple[float, ...]:
     )
 
 
-def _seconds(recompiles: tuple[Recompile, ...], verdict: Verdict) -> float:
-    return math.fsum(item.compile.seconds for item in recompiles if item.verdict is verdict)
+def _seconds(recompiles: tuple[Recompile, ...], verdict: Verdict, trace: Trace) -> float:
+    return math.fsum(trace.seconds(item.compile) for item in recompiles if item.verdict is verdict)
 
 
 def _frame_report(frame: Frame, studied: Study) -> FrameReport:
@@ -227,30 +229,37 @@ def _frame_report(frame: Frame, studied: Study) -> FrameReport:
         frame=frame,
         axes=axes,
         recompiles=recompiles,
-        saved_by_marking=_seconds(recompiles, Verdict.MARKING),
-        saved_by_code=_seconds(recompiles, Verdict.CODE),
+        saved_by_marking=_seconds(recompiles, Verdict.MARKING, studied.trace),
+        saved_by_code=_seconds(recompiles, Verdict.CODE, studied.trace),
         limit=next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None),
         comparer=studied.comparer,
     )
 
 
 def _summary(trace: Trace, studied: Study) -> Summary:
-    compiles = [compile for compile in trace.compiles if compile.outcome is Outcome.COMPILED]
-    made = [item for item in studied.recompiles if item.compile.outcome is Outcome.COMPILED]
-    parts = []
-    for verdict in Verdict:
-        members = [item for item in studied.recompiles if item.verdict is verdict]
-        if members:
-            parts.append(Part(verdict, len(members), math.fsum(item.compile.seconds for item in members)))
+    verdicts = {id(item.compile): item.verdict.value for item in studied.recompiles}
+    others = [rank for item in trace.summarized for rank in item.ranks]
+    told = chain(
+        ((compile.outcome.value, verdicts.get(id(compile), ""), compile.seconds) for compile in trace.compiles),
+        ((step.outcome, step.verdict, item.compile) for rank in others for step, item in zip(rank.steps, rank.spent, strict=True)),
+    )
+    outcomes: Counter[str] = Counter()
+    spent_on: dict[str, list[float]] = {}
+    made: list[float] = []
+    for outcome, verdict, spent in told:
+        outcomes[outcome] += 1
+        spent_on.setdefault(verdict, []).append(spent)
+        if verdict and outcome == Outcome.COMPILED.value:
+            made.append(spent)
     return Summary(
-        compiles=len(compiles),
+        compiles=outcomes[Outcome.COMPILED.value],
         recompiles=len(made),
-        seconds=math.fsum(compile.seconds for compile in trace.compiles),
-        recompile_seconds=math.fsum(item.compile.seconds for item in made),
-        parts=tuple(parts),
-        limit_hits=sum(compile.outcome is Outcome.LIMIT for compile in trace.compiles),
-        failures=sum(compile.outcome is Outcome.FAILED for compile in trace.compiles),
-        frames=len(trace.frames),
+        seconds=math.fsum(chain.from_iterable(spent_on.values())),
+        recompile_seconds=math.fsum(made),
+        parts=tuple(Part(item, len(spent_on[item.value]), math.fsum(spent_on[item.value])) for item in Verdict if item.value in spent_on),
+        limit_hits=outcomes[Outcome.LIMIT.value],
+        failures=outcomes[Outcome.FAILED.value],
+        frames=len(trace.frames) + sum(rank.frames for rank in others),
     )
 
 
@@ -265,7 +274,7 @@ def as_data(report: Report) -> dict[str, Any]:
             "torch_version": trace.torch_version or None,
             "torch_version_guess": trace.version_guess or None,
             "notes": list(trace.notes),
-            "ranks": [{"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames)} for rank in trace.ranks],
+            "ranks": [_rank_data(rank, trace) for rank in trace.ranks],
         },
         "summary": {
             **summary_data(summary),
@@ -301,6 +310,12 @@ def as_data(report: Report) -> dict[str, Any]:
         ],
         "health": _health_data(report),
     }
+
+
+def _rank_data(rank: Rank, trace: Trace) -> dict[str, Any]:
+    """A rank that is read in full, and those of a large job that did the same."""
+    alike = trace.alike.get(rank.number, ()) if rank.number is not None else ()
+    return {"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames), "stands_for": list(alike)}
 
 
 def summary_data(summary: Summary) -> dict[str, Any]:

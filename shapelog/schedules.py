@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from shapelog.ranks import Executed, RankSummary, Step, named
+from shapelog.rank_summary import Executed, RankSummary, Step
+from shapelog.ranks import named
 from shapelog.wording import counted
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # How many files a note names, and how many directories are looked into for what to name instead.
 _NAMED, _SEARCHED = 3, 1000
+# A job of so many ranks is read in full by one process; of a larger one, so many ranks at most.
+IN_FULL = 16
 
 Buffer = mmap.mmap | bytes
 
@@ -133,6 +135,23 @@ def select_files(paths: Sequence[Path], notes: Sequence[str] = ()) -> Selection:
     empty = len(paths) - len(filled)
     said = (f"{empty} empty trace {'file' if empty == 1 else 'files'} left out: a process that compiled nothing",) if empty else ()
     return Selection(tuple(files), (*notes, *said))
+
+
+def joined(selections: Sequence[Selection]) -> Selection:
+    """The files of several selections as one run."""
+    return Selection(
+        tuple(sorted((file for item in selections for file in item.files), key=_by_rank)),
+        tuple(dict.fromkeys(note for item in selections for note in item.notes)),
+        tuple(problem for item in selections for problem in item.problems),
+    )
+
+
+def of_rank(selection: Selection, rank: int | None) -> Selection:
+    """Only the files that are named by this rank; all of them where none is."""
+    files = tuple(file for file in selection.files if file.rank == rank)
+    if rank is None or not files or len(files) == len(selection.files):
+        return selection
+    return replace(selection, files=files, notes=(f"read {', '.join(file.name for file in files)} alone",))
 
 
 def _by_rank(file: TraceFile) -> tuple[bool, int, str]:

@@ -12,6 +12,7 @@ from shapelog.ids import parse_compile_id
 from shapelog.model import Compile, Frame, Trace
 from shapelog.payloads.graphs import Graph
 from shapelog.payloads.guards import Fact
+from shapelog.ranks import named
 from shapelog.report import cause_data, recompile_data
 from shapelog.serving import similar
 from shapelog.study import Group, Recompile, Study, candidates, study
@@ -95,6 +96,9 @@ def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tu
     ]
     if not found:
         ids = [compile.label for compile in trace.compiles]
+        others = [one.number for item in trace.summarized for one in item.ranks if any(step.label == label for step in one.steps)]
+        if others:
+            raise ShapelogError(f"{trace.name}: {named(others)} made a compile {label}; choose one: --rank {others[0]}")
         listed = " ".join(ids[:12]) + (f" … ({len(ids)} in all)" if len(ids) > 12 else "")
         raise ShapelogError(f"{trace.name}: no compile {label}; there are: {listed or 'none'}")
     if len(found) > 1:

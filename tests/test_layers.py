@@ -16,8 +16,8 @@ PACKAGE = Path(shapelog.__file__).parent
 # A module imports only from those above its own line. Modules in one line do not know each other.
 LAYERS = (
     ("aside", "bundled", "errors", "ids", "wording", "writers"),
-    ("folders", "foreign", "unpacking"),
-    ("archives", "config", "remote", "runs"),
+    ("cluster", "folders", "foreign", "processes", "unpacking"),
+    ("archives", "config", "remote", "runs", "workers"),
     ("source",),
     ("payloads",),
     ("payloads.exprs", "payloads.sources"),
@@ -26,7 +26,7 @@ LAYERS = (
     ("ahead", "labels"),
     ("noting",),
     ("scan",),
-    ("looking", "records"),
+    ("looking", "rank_summary", "records"),
     ("model",),
     ("profiles",),
     ("build",),
@@ -44,7 +44,7 @@ LAYERS = (
     ("study",),
     ("matching",),
     ("ranks",),
-    ("schedules",),
+    ("folding", "schedules"),
     ("agreeing",),
     ("diverging",),
     ("job",),

@@ -14,7 +14,8 @@ from shapelog.agreeing import Respect
 from shapelog.job import RankReport, compare_ranks
 from shapelog.model import merged
 from shapelog.payloads.distributed import Parity
-from shapelog.ranks import RankSummary, Tensor, named, summaries, summarize
+from shapelog.rank_summary import RankSummary, Tensor
+from shapelog.ranks import named, summaries
 from shapelog.study import study
 
 FIRST = make.compile()
@@ -81,7 +82,7 @@ def test_what_two_ranks_did_alike_is_one_object_and_no_text_of_the_trace() -> No
 def test_a_summary_made_of_one_file_is_the_one_made_of_all() -> None:
     traces = [make.run(FIRST, AGAIN), make.run(FIRST)]
     alone = [study(make.distributed(data, numbers=[number])) for number, data in enumerate(traces)]
-    made = tuple(pickle.loads(pickle.dumps(summarize(item.trace.ranks[0], item))) for item in alone)
+    made = tuple(pickle.loads(pickle.dumps(summaries(item, 1)[0])) for item in alone)
     assert made == summaries(study(make.distributed(*traces)))
     assert compare_ranks(made) == compare_ranks(summaries(study(make.distributed(*traces))))
 

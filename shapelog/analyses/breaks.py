@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from shapelog.findings import Column, Finding, Table
-from shapelog.model import Compile
+from shapelog.model import Compile, Trace
 from shapelog.study import Study
 
 
@@ -19,18 +19,25 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
             restarts.setdefault(reason, []).append(compile)
     if breaks:
         rows = tuple(
-            (where, words, len(members), math.fsum(compile.metrics.before_restart or 0.0 for compile in members), _labels(members))
+            (where, words, *_cost(members, study.trace), _labels(members))
             for (where, words), members in sorted(breaks.items(), key=lambda pair: -len(pair[1]))
         )
         columns = (Column("where"), Column("reason", is_wide=True), Column("times", True), Column("seconds lost", True), Column("compiles"))
         yield Table("graph_breaks", "Graph breaks", columns, rows)
     if restarts:
         rows_again = tuple(
-            (reason, len(members), math.fsum(compile.metrics.before_restart or 0.0 for compile in members), _labels(members))
+            (reason, *_cost(members, study.trace), _labels(members))
             for reason, members in sorted(restarts.items(), key=lambda pair: -len(pair[1]))
         )
         again = (Column("reason", is_wide=True), Column("times", True), Column("seconds lost", True), Column("compiles"))
         yield Table("restarts", "Restarts of the analysis for other reasons", again, rows_again)
+
+
+def _cost(members: list[Compile], trace: Trace) -> tuple[int, float]:
+    """How often, and seconds, on all ranks."""
+    weights = [trace.weight(compile.rank) for compile in members]
+    lost = (compile.metrics.before_restart or 0.0 for compile in members)
+    return sum(weights), math.fsum(weight * seconds for weight, seconds in zip(weights, lost, strict=True))
 
 
 def _labels(members: list[Compile]) -> str:

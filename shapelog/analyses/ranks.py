@@ -6,7 +6,8 @@ from shapelog.agreeing import Respect
 from shapelog.findings import Column, Finding, Table
 from shapelog.job import RankReport, Spread, compare_ranks, slow_words
 from shapelog.model import Frame, Outcome
-from shapelog.ranks import RankSummary, named, summaries
+from shapelog.rank_summary import RankSummary
+from shapelog.ranks import all_ranks, named
 from shapelog.rules import RULES
 from shapelog.schedules import parity_words
 from shapelog.study import Study
@@ -22,10 +23,10 @@ _SOON, _EARLY, _LONG = 1.0, 60.0, 12 * 3600.0
 
 
 def analyze(study: Study) -> Iterator[Finding | Table | RankReport]:
-    ranks = summaries(study)
+    ranks = all_ranks(study)
     if len(ranks) < 2:
         return
-    report = compare_ranks(ranks)
+    report = compare_ranks(ranks, study.trace.unread)
     yield report
     yield from _findings(report, study)
     yield _agreement(report)
@@ -72,6 +73,7 @@ def _place(frame: Frame | None) -> str:
 def _agreement(report: RankReport) -> Table:
     rows = tuple((item.title, _verdict(item, len(report.ranks)), _groups(item), item.note) for item in report.respects)
     missing = f"{named(report.missing)} left no trace; " if report.missing else ""
+    missing += f"{named(report.unread)} could not be read; " if report.unread else ""
     columns = (Column("respect"), Column("verdict"), Column("what", is_wide=True), Column("note", is_wide=True))
     return Table("rank_agreement", "What ranks have in common", columns, rows, f"{missing}{named(report.numbers)} read")
 
@@ -166,7 +168,7 @@ def _sizes(report: RankReport) -> Table:
             item.label,
             item.title,
             item.axis,
-            "; ".join(f"{value} on {named(ranks)}" for value, ranks in item.values),
+            item.words(),
             named(item.recompiled) if item.recompiled else "",
             "yes" if item.is_dynamic else "no",
         )

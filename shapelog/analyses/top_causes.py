@@ -19,14 +19,15 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
             axes.setdefault((cause.rule.code, cause.rule.name, fold(cause.axis)), set()).add(cause.axis)
         for key, names in axes.items():
             # A recompile with several causes is shared among them, so that the column adds up to what recompiles cost.
-            seconds[key] = seconds.get(key, 0.0) + recompile.compile.seconds / len(axes)
+            seconds[key] = seconds.get(key, 0.0) + study.trace.seconds(recompile.compile) / len(axes)
             members.setdefault(key, []).append(recompile)
             variants.setdefault(key, set()).update(names)
     rows = []
     for key in sorted(seconds, key=lambda key: (-seconds[key], -len(members[key]), key)):
         code, name, axis = key
         only = next(iter(variants[key])) if len(variants[key]) == 1 else f"{axis} ({len(variants[key])} variants)"
-        rows.append((code, name, only, len(members[key]), seconds[key]))
+        count = sum(study.trace.weight(item.frame.rank) for item in members[key])
+        rows.append((code, name, only, count, seconds[key]))
     if rows:
         columns = (Column("code"), Column("cause"), Column("what", is_wide=True), Column("recompiles", True), Column("seconds", True))
         note = "a recompile with several causes is shared among them"

@@ -177,7 +177,7 @@ def _frame_view(report: Report, joint: Joint, anchors: Anchors, full: float) -> 
     return FrameView(
         report=item,
         anchor=anchors.frame(frame),
-        owner=joint.owner if len(report.trace.ranks) > 1 else "",
+        owner=joint.owner if report.trace.rank_count > 1 else "",
         parts=_parts(joint, compiles),
         seconds=joint.seconds,
         axes=tuple(
@@ -189,11 +189,13 @@ def _frame_view(report: Report, joint: Joint, anchors: Anchors, full: float) -> 
 
 def _parts(joint: Joint, compiles: tuple[CompileView, ...]) -> tuple[tuple[str, int, float], ...]:
     """(kind, how many, seconds) in the order of ``WORDS``, without kinds that do not occur; members have the same kinds of compiles."""
+    counts = dict.fromkeys(WORDS, 0)
     found: dict[str, list[float]] = {kind: [] for kind in WORDS}
     for member in joint.members:
         for view, compile in zip(compiles, member.frame.compiles, strict=True):
-            found[view.kind].append(compile.seconds)
-    return tuple((kind, len(spent), math.fsum(spent)) for kind, spent in found.items() if spent)
+            counts[view.kind] += joint.trace.weight(compile.rank)
+            found[view.kind].append(joint.trace.seconds(compile))
+    return tuple((kind, counts[kind], math.fsum(spent)) for kind, spent in found.items() if spent)
 
 
 def _compile_view(report: Report, compile: Compile, recompile: Recompile | None, anchors: Anchors, is_full: bool) -> CompileView:

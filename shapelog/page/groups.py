@@ -36,7 +36,7 @@ def groups_of(report: Report) -> Groups:
     across: list[GroupRow] = []
     for alike in joint_groups(report.groups):
         group = alike[0]
-        told = owner_of(item.members[0] for item in alike) if len(report.trace.ranks) > 1 else ""
+        told = owner_of((item.members[0] for item in alike), report.trace) if report.trace.rank_count > 1 else ""
         by_frame: dict[int, list[Compile]] = {}
         for member in group.members:
             by_frame.setdefault(id(owners[id(member)]), []).append(member)

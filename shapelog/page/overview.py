@@ -112,8 +112,10 @@ def _verdict(report: Report) -> tuple[str, str]:
     left = f"{counted(after.compiles, 'compile')} and {counted(after.limit_hits, 'limit hit')}" if after.limit_hits else str(after.compiles)
     saved = f"{seconds(before.seconds)} of compiling would be {seconds(after.seconds)}"
     sources = counted(len(advice.suggestions), "source")
-    title = f"{counted(before.compiles, 'compile')}{hits} become {left}."
-    return title, f"Mark {sources} dynamic, and {saved} (predicted). {recompiled}{failed}"
+    where = f"{advice.scope[:1].upper()}{advice.scope[1:]}, " if advice.scope else ""
+    title = f"{where}{counted(before.compiles, 'compile')}{hits} become {left}."
+    there = " there" if where else ""
+    return title, f"Mark {sources} dynamic, and {saved}{there} (predicted). {recompiled}{failed}"
 
 
 def _tiles(report: Report) -> Iterator[Tile]:

@@ -6,10 +6,11 @@ from shapelog.agreeing import Respect
 from shapelog.findings import Finding, Table
 from shapelog.ranks import named
 from shapelog.report import Report
+from shapelog.wording import counted
 
 TABLES = ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
 # So many groups of ranks are told of each respect.
-_GROUPS = 40
+_GROUPS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,16 @@ class RankRow:
 
 @dataclass(frozen=True, slots=True)
 class RanksView:
-    """``lead`` says which ranks were read, ``same`` what all of them did alike; ``unknown`` are respects that nothing is known of."""
+    """``lead`` says which ranks were read, ``full`` which of them the other pages are about, ``same`` what all of them did alike.
+
+    ``unknown`` are respects that nothing is known of.
+    """
 
     number: int
     lead: str
     missing: str
+    unread: str
+    full: str
     findings: tuple[Finding, ...]
     same: tuple[tuple[str, str], ...]
     differing: tuple[RankRow, ...]
@@ -45,12 +51,24 @@ def ranks_view(report: Report) -> RanksView | None:
         number=len(ranks.ranks),
         lead=named(ranks.numbers),
         missing=named(ranks.missing) if ranks.missing else "",
+        unread=named(ranks.unread) if ranks.unread else "",
+        full=_full(report),
         findings=tuple(item for item in report.findings if item.rule.code.startswith("SL7")),
         same=tuple((f"{item.title}{f' ({named(item.groups[0].ranks)})' if item.unknown else ''}", item.groups[0].words) for item in same),
         differing=tuple(_row(item) for item in ranks.respects if item.differs),
         unknown=tuple(item for item in ranks.respects if not item.is_known),
         tables=tuple(table for name in TABLES if (table := report.table(name))),
     )
+
+
+def _full(report: Report) -> str:
+    """Which ranks of a large job the rest of the page is about."""
+    trace = report.trace
+    if not trace.alike:
+        return ""
+    others = trace.rank_count - trace.told_count
+    rest = f"; {counted(others, 'rank')} with the same causes in other numbers are compared here only" if others else ""
+    return f"Frames, compiles and times are told of {named(trace.alike)} in full, which stand for all that did the same{rest}."
 
 
 def _row(item: Respect) -> RankRow:

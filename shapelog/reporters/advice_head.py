@@ -19,7 +19,7 @@ def headline(page: Page, advice: Advice, indent: int = 0) -> None:
         (f"Mark {sources} dynamic", "bold"),
         f": {cost_of(advice.before)} become ",
         (f"{cost_of(advice.after)}", "bold green"),
-        " (predicted)",
+        f" (predicted{f', {advice.scope}' if advice.scope else ''})",
         indent=indent,
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from shapelog.alerts import Alert, Kind, digest
 from shapelog.check import Checked, Judged
 from shapelog.checkout import Spot
+from shapelog.ranks import named
 from shapelog.rules import problem_rule
 from shapelog.wording import clean, counted
 
@@ -35,7 +36,7 @@ def details(item: Judged) -> tuple[str, ...]:
     lines = [f"- {cut(fact, 500)}" for fact in facts[:_FACTS]]
     if len(facts) > _FACTS:
         lines.append(f"- and {len(facts) - _FACTS} more")
-    where = f"; {'rank' if len(alert.ranks) == 1 else 'ranks'} {_listed(map(str, alert.ranks))}" if alert.ranks else ""
+    where = f"; {named(alert.ranks)}" if alert.ranks else ""
     lines.append(f"Compile ids: {_listed(alert.labels)}{where}")
     if item.known:
         lines.append(f"The baseline knows {f'{item.known} of these {len(alert.events)}' if item.new else 'this'}")

@@ -177,7 +177,7 @@ def _whole(making: _Making, sooner: bytes, later: Callable[[], bytes], payloads:
     css, script = "".join(map(_asset, ("report.css", "charts.css"))), _asset("report.js")
     text = making.environment.get_template("report.html.j2").render(
         css=Markup(css),
-        findings=joint_findings(item for item in report.findings if not item.rule.code.startswith("SL7")),
+        findings=joint_findings((item for item in report.findings if not item.rule.code.startswith("SL7")), report.trace),
         groups=groups_of(report),
         health=health_of(report),
         files=_FILES,

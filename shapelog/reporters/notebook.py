@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from shapelog.advice import Advice
-from shapelog.advising import as_shell, cost_of, why_nothing
+from shapelog.advising import as_shell, effect_of, why_nothing
 from shapelog.remains import Remaining
 from shapelog.report import FrameReport, Report
 from shapelog.reporters import Options
@@ -170,7 +170,7 @@ def _advice(advice: Advice, limit: int) -> _Advice:
     left, more = _first(advice.remaining, limit)
     return _Advice(
         headline=f"Mark {counted(len(advice.suggestions), 'source')} dynamic" if advice.suggestions else "Nothing to mark dynamic",
-        effect=f"{cost_of(advice.before)} become {cost_of(advice.after)} (predicted)" if advice.suggestions else "",
+        effect=effect_of(advice) if advice.suggestions else "",
         line=shell if is_shown else "",
         note="" if is_shown else _text(where_to_get(advice) if shell else why_nothing(advice)),
         left_out=tuple((_text(item.mark.source), _text(item.reason), _text(item.remedy)) for item in advice.left_out),

@@ -78,8 +78,8 @@ def _verdict(page: Page, report: Report) -> None:
     )
     size = sum(book.size for book in report.accounts)
     parts = [version, f"{size / 1e6:.1f} MB"]
-    if len(trace.ranks) > 1:
-        parts.append(counted(len(trace.ranks), "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
+    if trace.rank_count > 1:
+        parts.append(counted(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
     page.line((trace.name, "bold"), "  ", ("  ".join(parts), "dim"))
     page.blank()
     if not summary.compiles and not summary.failures:
@@ -88,7 +88,7 @@ def _verdict(page: Page, report: Report) -> None:
         page.line((f"{counted(summary.compiles, 'compile')}, none of them a recompile", "bold"), f"  {seconds(summary.seconds)}")
     else:
         of_them = f"{counted(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
-        over = f"  over {counted(len(trace.ranks), 'rank')}" if report.ranks else ""
+        over = f"  over {counted(trace.rank_count, 'rank')}" if report.ranks else ""
         page.line((f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}", "bold"), (over, "dim"))
     total = max(1, sum(part.count for part in summary.parts))
     rows = []
@@ -146,13 +146,13 @@ def _frame_head(page: Page, joint: Joint, multi: bool) -> None:
     rank = f"{joint.owner}  " if multi else ""
     head = Text.assemble((rank, "dim"), (clean(frame.title), "bold"), f"  {clean(where)}", (f"  frame {frame.label}", "dim"))
     page.text(head, 2)
-    each = " on each" if len(joint.members) > 1 else ""
+    each = " on each" if len(joint.members) > 1 or joint.trace.weight(frame.rank) > 1 else ""
     parts: list[str | tuple[str, str]] = [f"{counted(len(frame.entries), 'compile')}{each} {seconds(joint.seconds)}"]
     recompiles = [entry for member in joint.members for entry in member.recompiles]
     for verdict in Verdict:
         members = [entry for entry in item.recompiles if entry.verdict is verdict]
         if members:
-            spent = sum(entry.compile.seconds for entry in recompiles if entry.verdict is verdict)
+            spent = sum(joint.trace.seconds(entry.compile) for entry in recompiles if entry.verdict is verdict)
             parts.extend((" · ", (f"{len(members)} {verdict.value}", COLORS[verdict]), f" {seconds(spent)}" if spent >= 0.005 else ""))
     page.line(*parts, indent=4)
 
@@ -162,7 +162,7 @@ def _frames(page: Page, report: Report, options: Options) -> None:
     if not shown:
         return
     page.heading("Frames that recompiled", "by the seconds that could be saved")
-    multi = len(report.trace.ranks) > 1
+    multi = report.trace.rank_count > 1
     first, left = _first(shown, options.limit)
     said: set[str] = set()
     for joint in first:
@@ -250,16 +250,18 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
             grouped.setdefault((numbers[id(item.frame)], others), []).append(item)
     if not grouped:
         return
-    multi = len(report.trace.ranks) > 1
+    multi = report.trace.rank_count > 1
     page.heading("Recompiles that are not about sizes", "marking something dynamic will not remove these")
-    ordered = sorted(grouped.values(), key=lambda members: (-sum(entry.compile.seconds for entry in members), members[0].compile.order))
+    ordered = sorted(
+        grouped.values(), key=lambda members: (-sum(report.trace.seconds(entry.compile) for entry in members), members[0].compile.order)
+    )
     first, left = _first(ordered, options.limit)
     said: set[str] = set()
     for members in first:
         sample = members[0]
-        spent = sum(entry.compile.seconds for entry in members)
+        spent = sum(report.trace.seconds(entry.compile) for entry in members)
         ids = shortened(" ".join(dict.fromkeys(entry.compile.label for entry in members)), max(20, page.width // 3))
-        owner = (f"{owner_of(entry.frame for entry in members)}  " if multi else "", "dim")
+        owner = (f"{owner_of((entry.frame for entry in members), report.trace)}  " if multi else "", "dim")
         page.text(Text.assemble(owner, (clean(sample.frame.title), "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
         for code in dict.fromkeys(cause.codes[0] for cause in sample.causes if not cause.size_related):
             cause, *alike = [cause for cause in sample.causes if cause.codes[0] == code]
@@ -324,7 +326,7 @@ def _groups(page: Page, report: Report, options: Options) -> None:
         group = alike[0]
         static, dynamic = (" ".join(member.label for member in part) for part in (group.static, group.dynamic))
         owners = [item.members[0] for item in alike]
-        text = Text(f"{owner_of(owners)}  " if len(report.trace.ranks) > 1 else "", style="")
+        text = Text(f"{owner_of(owners, report.trace)}  " if report.trace.rank_count > 1 else "", style="")
         if static:
             text.append("static ", style="dim").append(shortened(static, room))
         if dynamic:
@@ -348,7 +350,7 @@ def _findings(page: Page, report: Report, title: str, codes: Iterable[str], opti
         return
     if title:
         page.heading(title)
-    first, left = _first(joint_findings(found), options.limit)
+    first, left = _first(joint_findings(found, report.trace), options.limit)
     for item, owner in first:
         page.text(
             Text.assemble(
@@ -377,7 +379,8 @@ def _health(page: Page, report: Report, options: Options) -> None:
         page.line((rule.remedy, "dim"), indent=4)
     said: set[str] = set()
     first, left = _first(health.problems, options.limit)
-    for members in first:
+    for told in first:
+        members = told.members
         problem, rule = members[0], problem_rule(members[0].code)
         style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")
         lines = f" ({counted(problem.count, 'line')})" if problem.code == "bad-prefix" else ""
@@ -385,6 +388,8 @@ def _health(page: Page, report: Report, options: Options) -> None:
         if len(members) > 1:
             numbers = " ".join(str(member.line) for member in members[1:])
             page.line((f"and {len(members) - 1} more, at lines {shortened(numbers, page.width)}", "dim"), indent=4)
+        if told.others:
+            page.line((told.elsewhere, "dim"), indent=4)
         if rule.code not in said:
             page.line((rule.remedy, "dim"), indent=4)
         said.add(rule.code)
@@ -404,7 +409,7 @@ def _used(name: str, unused: object) -> str:
 
 
 def _one_frame(page: Page, report: Report, item: FrameReport, options: Options) -> None:
-    _frame_head(page, Joint((item,)), len(report.trace.ranks) > 1)
+    _frame_head(page, Joint((item,), report.trace), report.trace.rank_count > 1)
     frame = item.frame
     if frame.called_at:
         page.line((f"called at {frame.called_at.file}:{frame.called_at.line}  {frame.called_at.code}", "dim"), indent=4)

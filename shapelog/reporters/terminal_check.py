@@ -4,6 +4,7 @@ from rich.text import Text
 
 from shapelog.alerts import Level
 from shapelog.check import Checked, Judged, Measured
+from shapelog.ranks import named
 from shapelog.reporters import Options
 from shapelog.reporters.advice_head import headline, what_to_set
 from shapelog.reporters.drawing import Page, shortened
@@ -75,7 +76,7 @@ def _alert(page: Page, item: Judged, checked: Checked, options: Options) -> None
         page.line((alert.snippet, "cyan"), indent=6)
     if checked.baseline and item.known:
         page.line((f"{item.known} of {len(alert.events)} were there in {checked.baseline.name}", "dim"), indent=4)
-    ranks = f"  ranks {', '.join(map(str, alert.ranks))}" if len(alert.ranks) > 1 else ""
+    ranks = f"  {named(alert.ranks)}" if len(alert.ranks) > 1 else ""
     ids = ", ".join(alert.labels[:8]) + (", …" if len(alert.labels) > 8 else "")
     page.line(("→ ", "bold"), alert.remedy, indent=4)
     page.line((f"{'compile' if len(alert.labels) == 1 else 'compiles'} {ids}{ranks}", "dim"), indent=4)

@@ -14,6 +14,8 @@ def ranks_heading(page: Page, ranks: RankReport) -> None:
     page.heading("Ranks", f"{named(ranks.numbers)}; what they did alike is told once, with the times of all of them together")
     if ranks.missing:
         page.line(("missing: ", "yellow"), f"{named(ranks.missing)} left no trace here", indent=2)
+    if ranks.unread:
+        page.line(("not read: ", "yellow"), f"the trace of {named(ranks.unread)} could not be read; see Health", indent=2)
 
 
 def what_ranks_share(page: Page, ranks: RankReport, limit: int, verbose: bool) -> None:

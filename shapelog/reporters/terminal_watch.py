@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from shapelog.advice import Advice
-from shapelog.advising import as_shell, cost_of
+from shapelog.advising import as_shell, effect_of
 from shapelog.joint import Joint, joint_frames, owner_of
 from shapelog.model import Outcome, Rank
 from shapelog.report import Report
@@ -192,7 +192,7 @@ def _advice(advice: Advice | None, where: str, room: int) -> list[list[Text]]:
     if advice is None or not advice.suggestions:
         return []
     sources = counted(len(advice.suggestions), "source")
-    headline = Text(f"{sources} dynamic: {cost_of(advice.before)} become {cost_of(advice.after)} (predicted)")
+    headline = Text(f"{sources} dynamic: {effect_of(advice)}")
     shell = clean(as_shell(advice))
     line = shell if shell and cell_len(shell) <= room else f"shapelog suggest-dynamic {clean(shlex.quote(where))}"
     return [[Text(line, style="cyan"), headline]]

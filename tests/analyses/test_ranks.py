@@ -152,7 +152,10 @@ def test_frames_of_ranks_that_parted_stay_apart() -> None:
 def test_groups_and_findings_of_several_ranks_are_told_once() -> None:
     failed = make.compile(fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
     item = report((failed,), (failed,), (FIRST,))
-    assert [(found.rule.code, owner) for found, owner in joint_findings(item.findings)] == [("SL403", "ranks 0 and 1"), ("SL701", "")]
+    assert [(found.rule.code, owner) for found, owner in joint_findings(item.findings, item.trace)] == [
+        ("SL403", "ranks 0 and 1"),
+        ("SL701", ""),
+    ]
     assert [len(alike) for alike in joint_groups(ALIKE.groups)] == [4]
     assert flat(item).count("SL403 compile-failed") == 1
 

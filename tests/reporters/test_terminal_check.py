@@ -90,7 +90,7 @@ def test_what_a_baseline_knows_is_told_apart() -> None:
 
 
 def test_ranks_are_named_where_there_are_several() -> None:
-    assert "compile 0/1  ranks 0, 1" in shown(check(make.surveyed(make.small_run(), make.small_run()), Policy()))
+    assert "compile 0/1  ranks 0 and 1" in shown(check(make.surveyed(make.small_run(), make.small_run()), Policy()))
 
 
 def test_names_and_code_from_a_trace_are_harmless() -> None:
