@@ -575,7 +575,7 @@ def _matches(label: str, title: str, name: str, wanted: str) -> bool:
 
 
 def main() -> None:
-    """The console script.
+    """Run the command and end the process.
 
     A trace makes many small objects that live to the end: collecting garbage, and taking them apart one by one at exit, would only
     cost time.
@@ -614,7 +614,7 @@ def _end_on_interrupt() -> None:
     def end(*_: object) -> None:
         raise SystemExit(130)
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL, None):
         signal.signal(signal.SIGINT, end)
 
 

@@ -522,3 +522,33 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing_behind(interrupted: tuple[int, 
     assert (code, said) == (130, b"")
     assert [path for path in where.iterdir() if "jinja2" not in path.name] == []
     assert [path.name for path in tmp_path.iterdir()] == ["temporary"]
+
+
+# Ctrl-C comes when the module that the first argument names is about to be imported, or everything has been.
+PRESSED = """
+import os, signal, sys
+wanted = sys.argv.pop(1)
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == wanted:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from shapelog.__main__ import main
+main()
+"""
+IMPORTED = ("shapelog.cli", "click", "shapelog.output", "shapelog.reading", "orjson", "shapelog.scan", "shapelog.report", "rich.console")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("module", IMPORTED)
+def test_ctrl_c_ends_with_130_from_the_first_import_on(module: str, python: Process, tmp_path: Path) -> None:
+    (tmp_path / "made.log").write_bytes(make.small_run())
+    done = python(PRESSED, module, "report", "made.log")
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_where_ctrl_c_is_ignored_it_stays_so(python: Process, tmp_path: Path) -> None:
+    (tmp_path / "made.log").write_bytes(make.small_run())
+    done = python("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)" + PRESSED, "click", "report", "made.log")
+    assert (done.returncode, b"1 recompile" in done.stdout) == (0, True)
