@@ -36,7 +36,7 @@ _NEWLINE, _BRACE = b"\n}"
 _JSON_ENDS = b"}\r"
 _KINDS = {kind.encode(): kind for kind in KNOWN_KINDS}
 _KEEP_PROBLEMS = 200
-# A longer header or payload is accounted for and not read: PyTorch writes some megabytes, and to read one takes many times its size.
+# A longer header or payload is accounted for and not read. PyTorch writes some megabytes; to read one takes many times its size.
 _LONGEST = 64 << 20
 
 
