@@ -9,11 +9,16 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 
 import mutations  # makes the modules of the tests known  # noqa: F401
+from jsonschema import Draft202012Validator
 from make import NAME, built, small_run
 
+import shapelog
 from shapelog.advice import advise
 from shapelog.advising import as_env, as_python, as_shell
 from shapelog.alerts import Kind, Survey, survey
@@ -135,6 +140,33 @@ def as_json(subject: Subject) -> None:
     json.loads(_bounded(subject, reporter("json").render(subject.report, Options())), parse_constant=_no_json)
 
 
+@cache
+def _validator(schema: str) -> Any:
+    where = Path(shapelog.__file__).parent / "schema" / f"{schema}.schema.json"
+    return Draft202012Validator(json.loads(where.read_text(encoding="utf-8")))
+
+
+def _valid(schema: str, text: bytes) -> None:
+    error = next(_validator(schema).iter_errors(json.loads(text)), None)
+    # Not its words: they repeat the input.
+    _demand(error is None, f"{schema}.schema.json: {error.validator} of {error.json_path}" if error else "")
+
+
+def by_schema(subject: Subject) -> None:
+    """Everything that is written for programs is as its schema says."""
+    _valid("report", reporter("json").render(subject.report, Options()))
+    checked = check(subject.survey, _BUDGETS)
+    _valid("check", check_reporter("json").render_check(checked, Options()))
+    for outcome in (checked, overview(subject.survey)):
+        for line in check_reporter("jsonl").render_check(outcome, Options()).splitlines():
+            _valid("lines", line)
+    found = compare(analyze(built(small_run())), subject.report)
+    _valid("comparison", comparison_reporter("json").render_comparison(found, Options()))
+    for item in subject.trace.compiles[:3]:
+        with suppress(ShapelogError):  # several processes have it
+            _valid("story", story_reporter("json").render_story(tell(subject.trace, item.label), Options()))
+
+
 def narrow(subject: Subject) -> None:
     _plain(_bounded(subject, reporter("terminal").render(subject.report, Options(width=40))))
 
@@ -235,6 +267,7 @@ STAGES: tuple[tuple[Callable[[Subject], None], int], ...] = (
     (for_ci, 40),
     (checked, 60),
     (stories, 60),
+    (by_schema, 80),
     (narrow, 100),
     (wide, 100),
     (compared, 120),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from shapelog import records
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
@@ -194,7 +194,7 @@ class Builder:
             text, number = header["str"]
             process.strings[int(number)] = str(text)
             return
-        if "rank" in header and process.rank is None and type(header["rank"]) is int:
+        if "rank" in header and process.rank is None and _is_id(header["rank"]):
             process.rank = header["rank"]
         if kind == "artifact" and entry.payload and header["artifact"]["name"] in _OF_PROCESS:
             if header["artifact"]["name"] == EXECUTION:
@@ -231,11 +231,11 @@ class Builder:
             and (kind not in _MAY_BEGIN or (not draft.finished and kind == "describe_source"))
         ):
             return draft
-        if not isinstance(frame, int) or not isinstance(number, int):
-            if not isinstance(autograd, int):
+        if not _is_id(frame) or not _is_id(number):
+            if not _is_id(autograd):
                 return None
             frame, number = -1, 0
-        key = (frame, number, autograd if isinstance(autograd, int) else -1)
+        key = (frame, number, autograd if _is_id(autograd) else -1)
         draft = process.current.get(key)
         attempt = attempt if isinstance(attempt, int) else 0
         is_older = draft is not None and frame >= 0 and draft.id.generation < process.generation
@@ -252,7 +252,7 @@ class Builder:
             process.drafts.append(draft)
         elif attempt > draft.attempt:
             draft.restart(attempt)
-        if draft.rank is None and type(header.get("rank")) is int:
+        if draft.rank is None and _is_id(header.get("rank")):
             draft.rank = header["rank"]
         return draft
 
@@ -389,6 +389,11 @@ class Builder:
             frames, last = tuple(_frames(compiles, rank)), last_time(self.reader)
             found.append(Rank(rank, process.number, frames, self.payloads, tuple(process.executed), last))
         return found
+
+
+def _is_id(value: object) -> TypeGuard[int]:
+    """Whether it is a number as PyTorch counts frames, compiles and ranks."""
+    return type(value) is int and value >= 0
 
 
 def _is_refusal(kind: str, header: dict[str, Any]) -> bool:

@@ -15,8 +15,8 @@ from shapelog.report import summary_data
 from shapelog.rules import RULES
 from shapelog.wording import counted, seconds
 
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: the kind ``rank``.
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

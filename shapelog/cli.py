@@ -20,7 +20,7 @@ from shapelog.output import (
     say,
     status_of,
 )
-from shapelog.reading import load, read, read_several, source_options
+from shapelog.reading import load, read, read_several, selected, source_options
 from shapelog.reporters import (
     ADVICE_FORMATS,
     CHECK_FORMATS,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from shapelog.check import Checked
     from shapelog.checkout import Checkout
     from shapelog.report import Report
-    from shapelog.source import Selection
+    from shapelog.source import Selection, TraceFile
     from shapelog.verifying import Verification
 
 
@@ -338,24 +338,31 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, limit: i
 
 @cli.command()
 @click.argument("before", metavar="BEFORE")
-@click.argument("after", metavar="AFTER")
+@click.argument("after", metavar="[AFTER]", required=False)
+@click.option(
+    "--before-run", metavar="RUN", help="Which run of BEFORE, as --run of shapelog report.  [default: the newest; of BEFORE alone 2]"
+)
+@click.option("--after-run", metavar="RUN", help="Which run of AFTER, or of BEFORE alone, likewise.  [default: the newest]")
 @click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
 @click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, also the frames and causes that did not change.")
 @source_options(which_run=False)
 @output_options(COMPARE_FORMATS)
-def compare(before: str, after: str, limit: int, verbose: bool, **shared: Any) -> None:
-    """Tell what changed from trace BEFORE to trace AFTER.
+def compare(
+    before: str, after: str | None, before_run: str | None, after_run: str | None, limit: int, verbose: bool, **shared: Any
+) -> None:
+    """Tell what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
     For two runs of one program: with and without a change, cold and warm, under two versions of torch. Frames are matched by their
     code, so lines may have shifted and directories may be others. Each is a file, a directory (its newest
-    run), an archive, a URL, or - for standard input.
+    run), an archive, a URL, or - for standard input. A directory or an archive alone holds both: shapelog compare DIR compares its
+    newest run with the one before, --before-run 3 with the one before that.
     """
     from shapelog.errors import ShapelogError
 
     def make() -> Made:
         if before == after == "-":
             raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
-        loaded = [read(path, shared) for path in (before, after)]
+        loaded = [load(selection, shared) for selection in _two_runs(before, after, before_run, after_run, shared)]
         from shapelog.compare import compare
         from shapelog.report import analyze
         from shapelog.reporters import comparison_reporter
@@ -539,6 +546,30 @@ def rule(code: str, **shared: Any) -> None:
     finish(make, shared)
 
 
+def _two_runs(before: str, after: str | None, before_run: str | None, after_run: str | None, shared: dict[str, Any]) -> "list[Selection]":
+    """What ``compare`` compares: two traces, or two runs of one directory or archive."""
+    from dataclasses import replace
+
+    from shapelog.errors import ShapelogError
+
+    if after is not None:
+        options = {"run": before_run, "run_option": "--before-run"}, {"run": after_run, "run_option": "--after-run"}
+        return [selected(path, shared | option) for path, option in zip((before, after), options, strict=True)]
+    if before == "-":
+        raise ShapelogError("compare -: with what? shapelog compare BEFORE AFTER")
+    newer = selected(before, shared | {"run": after_run, "run_option": "--after-run"})
+    older = selected(before, shared | {"run": before_run or "2", "run_option": "--before-run"})
+    if [_place(file) for file in newer.files] == [_place(file) for file in older.files]:
+        why = "names one and the same run twice" if len(newer.notes) else "is one trace alone"
+        raise ShapelogError(f"compare {before}: that {why}; shapelog compare BEFORE AFTER, or with --before-run and --after-run")
+    # The notes behind the first tell what is not read, which is not true of the other of the two.
+    return [replace(older, notes=older.notes[:1]), replace(newer, notes=newer.notes[:1])]
+
+
+def _place(file: "TraceFile") -> tuple[object, str]:
+    return file.path, file.item.name if file.item else ""
+
+
 def _showing(limit: int, verbose: bool, shared: dict[str, Any], runs: "list[Report]") -> "Callable[[Verification | Advice], int]":
     """What shows the result of these runs: a verification, or the advice that had nothing to verify."""
 
@@ -575,7 +606,7 @@ def _matches(label: str, title: str, name: str, wanted: str) -> bool:
 
 
 def main() -> None:
-    """The console script.
+    """Run the command and end the process.
 
     A trace makes many small objects that live to the end: collecting garbage, and taking them apart one by one at exit, would only
     cost time.
@@ -614,7 +645,7 @@ def _end_on_interrupt() -> None:
     def end(*_: object) -> None:
         raise SystemExit(130)
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL, None):
         signal.signal(signal.SIGINT, end)
 
 

@@ -17,6 +17,8 @@ _END = re.compile(
 _ANNOUNCEMENT = b', "has_payload": "'
 _CHECKSUM = 32
 _LONGEST = 400
+# A longer header that ends unusually is not decoded.
+_MOST = 1 << 20
 _WIDTH = 7
 
 
@@ -74,7 +76,8 @@ class Notes:
         at = self.data.rfind(b'}, "', max(json_start, line_end - _LONGEST), line_end)
         found = _END.match(self.data, at, line_end) if at >= 0 else None
         if found is None:
-            return self._decoded(process, self.decode(self.data[json_start:line_end]) or {})
+            text = self.data[json_start:line_end] if line_end - json_start <= _MOST else b""
+            return self._decoded(process, self.decode(text) or {})
         end, checksum = found.group(1, 6)
         self._process, self._plain, self._announced = process, end + b"}", end + _ANNOUNCEMENT
         autograd, frame, compile, attempt = (int(digits) if digits else None for digits in found.group(2, 3, 4, 5))

@@ -66,9 +66,14 @@ def read(path: str, shared: dict[str, Any], in_full: bool = False) -> "Trace":
 
     Raises ShapelogError when it cannot be read.
     """
+    return load(selected(path, shared, in_full), shared)
+
+
+def selected(path: str, shared: dict[str, Any], in_full: bool = False) -> "Selection":
+    """The files of the trace that a path stands for, likewise."""
     from shapelog.source import select
 
-    return load(select(path, _choice(shared, in_full)), shared)
+    return select(path, _choice(shared, in_full))
 
 
 def _choice(shared: dict[str, Any], in_full: bool) -> "Choice":
@@ -79,7 +84,8 @@ def _choice(shared: dict[str, Any], in_full: bool) -> "Choice":
     if run and is_all:
         raise ShapelogError(f"--run {run} and --all-runs: only one of them can be meant")
     tell = Progress().tell if sys.stderr.isatty() else None
-    return Choice("all" if is_all else run or "", shared["max_unpacked"], tell, in_full)
+    option = shared.get("run_option", "--run")
+    return Choice("all" if is_all else run or "", shared["max_unpacked"], tell, in_full, option)
 
 
 def read_several(paths: Sequence[str], shared: dict[str, Any], rank: int | None = None) -> "tuple[list[Trace], int]":

@@ -278,11 +278,11 @@ def metrics(body: Body) -> Metrics:
         **times,
         **counts,
         start_time=_number(body.get("start_time")),
-        guard_count=_maybe_int(body.get("guard_count")),
-        shape_guard_count=_maybe_int(body.get("shape_env_guard_count")),
-        op_count=_maybe_int(body.get("graph_op_count")),
-        cache_size=_maybe_int(body.get("cache_size")),
-        accumulated_cache_size=_maybe_int(body.get("accumulated_cache_size")),
+        guard_count=_maybe_count(body.get("guard_count")),
+        shape_guard_count=_maybe_count(body.get("shape_env_guard_count")),
+        op_count=_maybe_count(body.get("graph_op_count")),
+        cache_size=_maybe_count(body.get("cache_size")),
+        accumulated_cache_size=_maybe_count(body.get("accumulated_cache_size")),
         has_guarded_code=_maybe_bool(body.get("has_guarded_code")),
         is_forward=_maybe_bool(body.get("is_forward")),
         fail_type=fail_type,
@@ -335,8 +335,9 @@ def _number(value: object) -> float | None:
     return float(value)
 
 
-def _maybe_int(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+def _maybe_count(value: object) -> int | None:
+    """A number of things, or a line; None for what counts nothing."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _maybe_bool(value: object) -> bool | None:
@@ -344,7 +345,7 @@ def _maybe_bool(value: object) -> bool | None:
 
 
 def _count(value: object) -> int:
-    return _maybe_int(value) or 0
+    return _maybe_count(value) or 0
 
 
 _INT = frozenset((int,))

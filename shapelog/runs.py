@@ -87,10 +87,10 @@ def runs_of(items: Sequence[Item]) -> list[Run]:
     )
 
 
-def chosen(runs: Sequence[Run], asked: str, where: str) -> Sequence[Run]:
+def chosen(runs: Sequence[Run], asked: str, where: str, option: str = "--run") -> Sequence[Run]:
     """The newest of these runs; the one with that number, 1 for the newest; with a file whose name holds that text; or ``all``.
 
-    Raises ShapelogError when there is none such, with those there are.
+    Raises ShapelogError when there is none such, with those there are; ``option`` is what asked for it.
     """
     if asked in ("", "1"):
         return runs[:1]
@@ -103,7 +103,7 @@ def chosen(runs: Sequence[Run], asked: str, where: str) -> Sequence[Run]:
     if not found:
         known = "; ".join(f"{number}: {run.words}" for number, run in enumerate(runs[:6], 1))
         more = f"; and {len(runs) - 6} older ones" if runs[6:] else ""
-        raise ShapelogError(f"--run {asked}: no such run in {where}; there are, newest first: {known}{more}")
+        raise ShapelogError(f"{option} {asked}: no such run in {where}; there are, newest first: {known}{more}")
     return found
 
 

@@ -23,7 +23,7 @@ from shapelog.noting import Notes
 from shapelog.source import OpenTrace
 
 # A record starts behind a newline that no TAB follows. Groups: process, an empty one where the JSON begins, kind, name of an artifact.
-_HEAD = rb'[A-Z]\d{4} [\d:.]+ +(\d{1,18}) [^\]\n]*\] ()(?=\{)(?:\{"(\w+)": (?:\{"name": "([^"\\\n]*)")?)?'
+_HEAD = rb'[A-Z]\d{4} [\d:.]+ +(\d{1,18}) [^\]\n]*\] ()(?=\{)(?:\{"(\w{1,99})": (?:\{"name": "([^"\\\n]{0,999})")?)?'
 _FIRST = re.compile(_HEAD)
 _START = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb")?")
 _AUTOMATIC = b'\t{\n\t"name": "automatic_dynamic"'
@@ -36,6 +36,8 @@ _NEWLINE, _BRACE = b"\n}"
 _JSON_ENDS = b"}\r"
 _KINDS = {kind.encode(): kind for kind in KNOWN_KINDS}
 _KEEP_PROBLEMS = 200
+# A longer header or payload is accounted for and not read. PyTorch writes some megabytes; to read one takes many times its size.
+_LONGEST = 64 << 20
 
 
 class Span(NamedTuple):
@@ -188,6 +190,8 @@ class Reader:
         """A record of a wanted kind with nothing wrong about it; None, and nothing counted, for any other."""
         start, stop, json_start, line_end, number, process = place
         label, kind = labels.LABELS[number]
+        if line_end - json_start > _LONGEST:
+            return None
         try:
             header = orjson.loads(self.data[json_start:line_end])
             digest = header.get("has_payload")
@@ -263,6 +267,9 @@ class Reader:
         header = None
         unnamed = name == "artifact" and head[4] is None
         if wanted or self.strict or name is None or unnamed or stop == self.trace.size:
+            if line_end - start > _LONGEST:
+                self._too_long(start, stop, line_end, name or "of no known kind")
+                return None
             header = _decode(data[head.start(2) : line_end])
             if header is not None and (name is None or unnamed):
                 name = name or next((key for key in header if key not in ENVELOPE_KEYS), None)
@@ -303,6 +310,12 @@ class Reader:
         else:
             self.ledger.add(start, "bad-json", f"the JSON of this record ({name}) cannot be read", severity=DATA_LOSS)
 
+    def _too_long(self, start: int, stop: int, line_end: int, name: str) -> None:
+        self.ledger.unreadable_bytes += stop - start
+        self.ledger.unreadable_records += 1
+        text = f"the header of this record ({name}) has {line_end - start:,} bytes, and none of more than {_LONGEST:,} is read"
+        self.ledger.add(start, "bad-size", text, severity=DATA_LOSS)
+
     def _payload(self, start: int, stop: int, line_end: int, name: str, header: dict[str, Any] | None) -> Span | None:
         """Where the payload lies; its absence or an announcement without one becomes a problem."""
         data, body = self.data, line_end + 1
@@ -329,6 +342,9 @@ class Reader:
         return span
 
     def _is_whole(self, span: Span) -> bool:
+        """Whether the payload has its checksum; one that is too long to be read is taken for whole."""
+        if span.end - span.start > _LONGEST:
+            return True
         return hashlib.md5(self.raw(span), usedforsecurity=False).hexdigest() == span.digest
 
     def header(self, offset: int) -> dict[str, Any]:
@@ -336,11 +352,12 @@ class Reader:
         return _decode(self.header_text(offset)) or {}
 
     def header_text(self, offset: int) -> bytes:
-        """The JSON text of the record that starts at ``offset``."""
+        """The JSON text of the record that starts at ``offset``; empty if it is too long."""
         self._look(0)
         head = _FIRST.match(self.data, offset)
         line_end = self.data.find(b"\n", offset)
-        return self.data[head.start(2) : line_end if line_end >= 0 else self.trace.size] if head else b""
+        line_end = line_end if line_end >= 0 else self.trace.size
+        return self.data[head.start(2) : line_end] if head and line_end - offset <= _LONGEST else b""
 
     def _look(self, size: int) -> None:
         """Give back the pages that were looked at before, when they are many."""
@@ -350,7 +367,9 @@ class Reader:
             self.trace.release(0, self.trace.size)
 
     def raw(self, span: Span) -> bytes:
-        """The payload as PyTorch had it: without the TAB of each line and the last newline."""
+        """The payload as PyTorch had it: without the TAB of each line and the last newline; empty if it is too long."""
+        if span.end - span.start > _LONGEST:
+            return b""
         self._look(span.end - span.start)
         block = self.data[span.start : span.end]
         if block.endswith(b"\n"):
@@ -358,7 +377,17 @@ class Reader:
         return block[1:].replace(b"\n\t", b"\n")
 
     def text(self, span: Span, offset: int = -1) -> str:
-        """The payload as text. Its checksum is verified; one that does not match is used all the same, and reported."""
+        """The payload as text. Its checksum is verified; one that does not match is used all the same, and reported.
+
+        One that is too long is reported, too, and empty.
+        """
+        size = span.end - span.start
+        if size > _LONGEST:
+            if span.start not in self._mismatched:
+                self._mismatched.add(span.start)
+                text = f"this payload has {size:,} bytes, and none of more than {_LONGEST:,} is read"
+                self.ledger.add(max(offset, 0) or span.start, "bad-size", text, severity=DATA_LOSS)
+            return ""
         raw = self.raw(span)
         if span.digest not in self._texts_verified:
             self.ledger.payloads_verified += 1

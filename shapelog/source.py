@@ -56,7 +56,7 @@ class Selection:
 class Choice:
     """What is wanted of a place that holds several traces, and what it may cost.
 
-    ``run`` is as in ``runs.chosen``. ``most`` is how many bytes may come out of an archive, None for what is usual for its size.
+    ``run`` is as in ``runs.chosen``, and ``option`` what asks for it. ``most`` is how many bytes may come out of an archive, None for what is usual for its size.
     ``tell`` hears of the progress of downloads. ``in_full`` keeps the path in the names of files.
     """
 
@@ -64,6 +64,7 @@ class Choice:
     most: int | None = None
     tell: Tell | None = None
     in_full: bool = False
+    option: str = "--run"
 
 
 _DEFAULT = Choice()
@@ -295,7 +296,7 @@ def _of_folder(items: Sequence[Item], where: str, choice: Choice, room: Room | N
     from shapelog import runs  # a file by its name needs no choice
 
     every = runs.runs_of(filled)
-    picked = runs.chosen(every, choice.run, where)
+    picked = runs.chosen(every, choice.run, where, choice.option)
     members = [member.item for run in reversed(picked) for member in run.members]
     bases = [item.base for item in members]
     files = []
@@ -304,14 +305,14 @@ def _of_folder(items: Sequence[Item], where: str, choice: Choice, room: Room | N
         shown = f"{where.rstrip('/')}/{item.name}" if choice.in_full else name
         files.append(TraceFile(item.path, shown, _rank(item), None if item.path else item, room or room_for(shown, item.size, choice.most)))
     files.sort(key=lambda file: (file.rank is None, file.rank or 0))
-    notes = _notes_on(files, every, picked, where, "archive" if room else "directory")
+    notes = _notes_on(files, every, picked, where, "archive" if room else "directory", choice.option)
     empty = len(traces) - len(filled)
     if empty:
         notes.append(f"{empty} empty {'file' if empty == 1 else 'files'} in that directory: a process that compiled nothing")
     return Selection(tuple(files), tuple(notes))
 
 
-def _notes_on(files: Sequence[TraceFile], every: "Sequence[Run]", picked: "Sequence[Run]", where: str, kind: str) -> list[str]:
+def _notes_on(files: Sequence[TraceFile], every: "Sequence[Run]", picked: "Sequence[Run]", where: str, kind: str, option: str) -> list[str]:
     """What is read, and how to read the rest."""
     names = ", ".join(file.name for file in files[:_NAMED])
     if files[_NAMED:]:
@@ -326,10 +327,9 @@ def _notes_on(files: Sequence[TraceFile], every: "Sequence[Run]", picked: "Seque
     left = sum(len(run.members) for run in every) - len(files)
     if left:
         other = next((number, run) for number, run in enumerate(every, 1) if run is not picked[0])
-        notes.append(
-            f"{left} older or other trace {'file' if left == 1 else 'files'} in that {kind} not read; "
-            f"--run {other[0]} reads the run that began {other[1].when}, --all-runs all {len(every)} runs"
-        )
+        how = f"{option} {other[0]} reads the run that began {other[1].when}"
+        how += f", --all-runs all {len(every)} runs" if option == "--run" else ""
+        notes.append(f"{left} older or other trace {'file' if left == 1 else 'files'} in that {kind} not read; {how}")
     return notes
 
 

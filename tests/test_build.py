@@ -450,3 +450,18 @@ def test_a_forked_child_knows_the_strings_that_its_parent_defined() -> None:
     trace = load(REAL / "2.6" / "r2_fork_names.log.gz")
     files = [frame.file for frame in trace.frames[1].compiles[0].stack.frames[:2]]
     assert files == ["/srv/ml/versions/scripts/r2_fork_names.py", "/srv/ml/versions/scripts/common.py"]
+
+
+@pytest.mark.parametrize("strange", [True, -1, 1.0, "1", None])
+def test_what_is_no_number_of_a_compile_names_none(strange: object) -> None:
+    odd = make.record("dynamo_start", {"stack": []}, frame_id=7, frame_compile_id=strange, attempt=0, rank=strange)
+    trace = make.built(make.run(odd, make.compile("0/0")))
+    assert [compile.label for compile in trace.compiles] == ["0/0"]
+    assert [rank.number for rank in trace.ranks] == [None]
+    assert [(problem.code, problem.count) for problem in trace.problems] == [("outside-compiles", 1)]
+
+
+def test_a_number_below_zero_counts_nothing() -> None:
+    trace = make.built(make.run(make.compile("0/0", graph_op_count=-1, guard_count=True, co_firstlineno=-5)))
+    metrics = make.only(trace, "0/0").metrics
+    assert (metrics.op_count, metrics.guard_count, metrics.code_line) == (None, None, 0)

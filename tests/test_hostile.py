@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
@@ -27,6 +28,7 @@ from shapelog.cli import cli
 from shapelog.errors import ShapelogError
 from shapelog.ids import TorchVersion
 from shapelog.marks import Mark, entries, is_expression, matches
+from shapelog.model import Trace
 from shapelog.payloads import graphs, guards, reasons, sources
 from shapelog.payloads.exprs import canonical, parse, syntax
 from shapelog.placing import mark_line
@@ -128,6 +130,62 @@ def test_nul_bytes_between_records_are_told_and_cost_nothing_else(tmp_path: Path
 
 
 # Large.
+
+HUGE = 70 << 20
+
+
+def with_a_hole(path: Path, before: bytes, after: bytes) -> Path:
+    """A file with many NUL bytes between two pieces, which take no place on the disk."""
+    with path.open("wb") as file:
+        file.write(before)
+        file.seek(HUGE, os.SEEK_CUR)
+        file.write(after)
+        file.truncate()
+    return path
+
+
+def loaded(path: Path, strict: bool = False) -> tuple[Trace, int]:
+    """The trace in a file, and the most bytes that were in use while it was read."""
+    tracemalloc.start()
+    try:
+        return shapelog.load(path, strict=strict), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("rest", [b'", 0]}\n', b'", 0]}\n' + make.compile("1/0"), b""], ids=["last", "inside", "cut off"])
+@pytest.mark.parametrize(
+    ("begin", "kind"),
+    [
+        (b'{"str": ["', "str"),
+        (b'{"artifact": {"name": "', "artifact"),
+        (b'{"', "of no known kind"),
+    ],
+)
+def test_a_header_that_is_too_long_costs_itself_and_no_memory(begin: bytes, kind: str, rest: bytes, strict: bool, tmp_path: Path) -> None:
+    before = make.small_run()
+    path = with_a_hole(tmp_path / "long.log", before + make.prefix() + begin, rest)
+    trace, peak = loaded(path, strict)
+    assert peak < HUGE // 10
+    assert [compile.label for compile in trace.compiles] == ["0/0", "0/1"] + ["1/0"] * (b"V" in rest)
+    (problem,) = trace.problems
+    assert (problem.code, problem.line, problem.severity) == ("bad-size", before.count(b"\n") + 1, "data loss")
+    assert problem.message.startswith(f"the header of this record ({kind}) has 73,4")
+    (account,) = trace.accounts
+    assert account.balances
+    assert (account.size, account.unreadable_records) == (path.stat().st_size, 1)
+
+
+@pytest.mark.parametrize("rest", [b"\n", b"\n" + make.compile("1/0"), b""], ids=["last", "inside", "cut off"])
+def test_a_payload_that_is_too_long_is_told_and_not_read(rest: bytes, tmp_path: Path) -> None:
+    reasons = make.record("artifact", {"name": "recompile_reasons"}, "", id="0/2").removesuffix(b"\n")
+    trace, peak = loaded(with_a_hole(tmp_path / "long.log", make.small_run() + make.start(id="0/2") + reasons, rest))
+    assert peak < HUGE // 10
+    assert trace.accounts[0].balances
+    assert [problem.code for problem in trace.problems] == ["bad-size"]
+    assert "this payload has 73,400," in trace.problems[0].message
+    assert make.only(trace, "0/2").reasons == ()
 
 
 @pytest.mark.parametrize(
@@ -464,3 +522,33 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing_behind(interrupted: tuple[int, 
     assert (code, said) == (130, b"")
     assert [path for path in where.iterdir() if "jinja2" not in path.name] == []
     assert [path.name for path in tmp_path.iterdir()] == ["temporary"]
+
+
+# Ctrl-C comes when the module that the first argument names is about to be imported, or everything has been.
+PRESSED = """
+import os, signal, sys
+wanted = sys.argv.pop(1)
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == wanted:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from shapelog.__main__ import main
+main()
+"""
+IMPORTED = ("shapelog.cli", "click", "shapelog.output", "shapelog.reading", "orjson", "shapelog.scan", "shapelog.report", "rich.console")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("module", IMPORTED)
+def test_ctrl_c_ends_with_130_from_the_first_import_on(module: str, python: Process, tmp_path: Path) -> None:
+    (tmp_path / "made.log").write_bytes(make.small_run())
+    done = python(PRESSED, module, "report", "made.log")
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_where_ctrl_c_is_ignored_it_stays_so(python: Process, tmp_path: Path) -> None:
+    (tmp_path / "made.log").write_bytes(make.small_run())
+    done = python("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)" + PRESSED, "click", "report", "made.log")
+    assert (done.returncode, b"1 recompile" in done.stdout) == (0, True)

@@ -117,6 +117,7 @@ LAYERS = (
     ("output", "pytest_plugin"),
     ("checking", "following", "reading"),
     ("cli",),
+    ("__main__",),
 )
 # What several reporters draw with.
 SHARED = {

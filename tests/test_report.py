@@ -8,13 +8,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from lab import LAB, PACKED, Recording, analyzed, checked, state, tensor, tree
 
-from shapelog import advising, story, verifying
-from shapelog.model import Outcome
-from shapelog.report import FORMAT_VERSION, as_data
+from shapelog.report import as_data
 from shapelog.reporters import Options
 from shapelog.reporters.json_report import render
-from shapelog.rules import RULES, Verdict
-from shapelog.shapes import State
+from shapelog.rules import RULES
 from shapelog.story import story_data, tell
 
 
@@ -23,60 +20,11 @@ def schema(name: str) -> dict[str, Any]:
     return found
 
 
-VERSIONS = {
-    "report": FORMAT_VERSION,
-    "story": story.FORMAT_VERSION,
-    "advice": advising.FORMAT_VERSION,
-    "verification": verifying.FORMAT_VERSION,
-}
 REPORT, STORY = (Draft202012Validator(schema(name)) for name in ("report", "story"))
 
 
 def faults(validator: Draft202012Validator, data: object) -> list[str]:
     return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in validator.iter_errors(data)]
-
-
-@pytest.mark.parametrize("name", sorted(VERSIONS))
-def test_the_schema_is_one_of_2020_12(name: str) -> None:
-    found = schema(name)
-    Draft202012Validator.check_schema(found)
-    assert found["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert found["title"]
-    assert found["properties"]["format_version"]["const"] == VERSIONS[name]
-
-
-def objects(part: object) -> list[dict[str, Any]]:
-    """Every object type in a schema."""
-    if isinstance(part, list):
-        return [found for item in part for found in objects(item)]
-    if not isinstance(part, dict):
-        return []
-    own = [part] if part.get("type") == "object" else []
-    return own + [found for item in part.values() for found in objects(item)]
-
-
-@pytest.mark.parametrize("name", sorted(VERSIONS))
-def test_the_schema_is_exact_and_says_what_each_part_means(name: str) -> None:
-    for part in objects(schema(name)):
-        assert part["description"]
-        if "properties" in part:
-            assert part["additionalProperties"] is False
-            assert sorted(part["required"]) == sorted(part["properties"])
-
-
-def test_the_enums_are_those_of_the_code() -> None:
-    parts = schema("report")["$defs"]
-    assert set(parts["outcome"]["enum"]) == {outcome.value for outcome in Outcome}
-    assert set(parts["verdict"]["enum"]) == {verdict.value for verdict in Verdict if verdict not in (Verdict.TRACE, Verdict.BUDGET)}
-    cell = parts["frame"]["properties"]["shapes"]["items"]["properties"]["cells"]["items"]
-    assert set(cell["properties"]["state"]["enum"]) == {state.value for state in State}
-
-
-def test_both_schemas_tell_the_same_about_recompiles_and_causes() -> None:
-    one, other = schema("report")["$defs"], schema("story")["$defs"]
-    assert {name: one[name] for name in ("recompile", "cause", "reason")} == {
-        name: other[name] for name in ("recompile", "cause", "reason")
-    }
 
 
 @pytest.mark.parametrize("name", PACKED)

@@ -9,8 +9,8 @@ from shapelog.reporters import Options
 from shapelog.reporters.json_text import line
 
 SUFFIX = ".jsonl"
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: the kind ``rank``.
+FORMAT_VERSION = 2
 _LISTS = ("alerts", "budgets")
 
 
