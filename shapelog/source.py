@@ -56,8 +56,8 @@ class Selection:
 class Choice:
     """What is wanted of a place that holds several traces, and what it may cost.
 
-    ``run`` is as in ``runs.chosen``, and ``option`` what asks for it. ``most`` is how many bytes may come out of an archive, None for what is usual for its size.
-    ``tell`` hears of the progress of downloads. ``in_full`` keeps the path in the names of files.
+    ``run`` is as in ``runs.chosen``, and ``option`` what asks for it. ``most`` is how many bytes may come out of an archive, None for what
+    is usual for its size. ``tell`` hears of the progress of downloads. ``in_full`` keeps the path in the names of files.
     """
 
     run: str = ""
