@@ -478,7 +478,7 @@ def build(selection: Selection, readers: list[Reader], debug: bool = False) -> T
             problem += f"; {damage}" if damage else ""
             refusals.append(problem)
             if not is_gone:
-                problems.append(Problem("foreign-file", problem, file.name, severity=DATA_LOSS))
+                problems.append(Problem("foreign-file", problem.removeprefix(f"{file.name}: "), file.name, severity=DATA_LOSS))
         builders.append(builder)
         ranks.extend(builder.ranks())
         problems.extend(_file_problems(builder, reader.trace))
@@ -496,7 +496,11 @@ def build(selection: Selection, readers: list[Reader], debug: bool = False) -> T
         notes=selection.notes,
         readers=tuple(readers),
         build_problems=tuple(problems),
-        unread=tuple(file.rank for file, own in zip(selection.files, readers, strict=True) if own.trace.is_lost and file.rank is not None),
+        unread=tuple(
+            file.rank
+            for file, reader in zip(selection.files, readers, strict=True)
+            if file.rank is not None and not reader.ledger.readable_records
+        ),
     )
 
 

@@ -78,7 +78,7 @@ def sum_up(task: Task) -> Sum:
     try:
         trace = build(Selection((TraceFile(None, task.name, task.rank),)), [reader])
     except ShapelogError as error:  # not one record
-        problem = Problem("foreign-file", str(error), task.name, severity=DATA_LOSS)
+        problem = Problem("foreign-file", str(error).removeprefix(f"{task.name}: "), task.name, severity=DATA_LOSS)
         return Sum(file=Summarized((), account_of(reader.ledger), (*reader.problems(), problem)))
     studied = study(trace)
     ranks = summaries(studied, 1)
@@ -142,6 +142,7 @@ def fold(selection: Selection, how: How) -> Trace:
         Problem("unreadable-file", reason, files[index].name, severity=DATA_LOSS) for index, reason in sorted(refusals.items())
     )
     trace = build(Selection(tuple(chosen), selection.notes, (*selection.problems, *problems)), readers, how.debug)
+    told = {index for index, _ in ranks}
     alike = {ranks[members[0]][1].number: tuple(sorted({ranks[member][1].number for member in members})) for members in groups}
     return replace(
         trace,
@@ -150,7 +151,7 @@ def fold(selection: Selection, how: How) -> Trace:
         summarized=tuple(item for index, item in sorted(sums.items()) if index not in whole),
         alike=alike,
         together=_together([rank for _, rank in ranks], alike),
-        unread=(*trace.unread, *(file.rank for index, file in enumerate(files) if index in refusals and file.rank is not None)),
+        unread=(*trace.unread, *(file.rank for index, file in enumerate(files) if file.rank is not None and index not in told)),
     )
 
 
