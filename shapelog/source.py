@@ -54,8 +54,8 @@ class Selection:
 class Choice:
     """What is wanted of a place that holds several traces, and what it may cost.
 
-    ``run`` is as in ``runs.chosen``, and ``option`` what asks for it. ``most`` is how many bytes may come out of an archive, None for what is usual for its size.
-    ``tell`` hears of the progress of downloads. ``in_full`` keeps the path in the names of files.
+    ``run`` is as in ``runs.chosen``, and ``option`` what asks for it. ``most`` is how many bytes may come out of an archive, None for what
+    is usual for its size. ``tell`` hears of the progress of downloads. ``in_full`` keeps the path in the names of files.
     """
 
     run: str = ""
@@ -255,11 +255,13 @@ def _refuse_parent(where: Path, inner: Sequence[str]) -> None:
         with suppress(OSError), os.scandir(where / name) as entries:
             if traces_of([_named(entry.name) for entry in entries]):
                 found.append(name)
+    if len(found) == 1:
+        typed = shlex.quote(str(where / found[0]))
+        raise ShapelogError(f"{where}: no trace in this directory itself, but in one in it: shapelog report {typed}")
     if found:
         some = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if found[_NAMED:] else "")
-        one, these = ("directory", "it") if len(found) == 1 else ("directories", "one of them")
         raise ShapelogError(
-            f"{where}: no trace in this directory itself, but in {len(found)} {one} in it: {some}; name {these}, "
+            f"{where}: no trace in this directory itself, but in {len(found)} directories in it: {some}; name one of them, "
             f"or all as one job: shapelog report {shlex.quote(str(where))}/*/"
         )
 
