@@ -20,7 +20,7 @@ from shapelog.output import (
     say,
     status_of,
 )
-from shapelog.reading import load, read, read_several, selected, source_options
+from shapelog.reading import load, read, read_several, source_options
 from shapelog.reporters import (
     ADVICE_FORMATS,
     CHECK_FORMATS,
@@ -33,7 +33,7 @@ from shapelog.reporters import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import TextIO
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from shapelog.check import Checked
     from shapelog.checkout import Checkout
     from shapelog.report import Report
-    from shapelog.source import Selection, TraceFile
+    from shapelog.source import Selection
     from shapelog.verifying import Verification
 
 
@@ -213,7 +213,7 @@ def check(traces: tuple[str, ...], write_baseline: str | None, exit_zero: bool, 
         elif written:
             baseline = record_baseline(found, written)
         outcome.append(check(found, policy, baseline))
-        return _checked(outcome[0], shared, limit=0 if verbose else limit, verbose=verbose)
+        return _checked(outcome[0], shared, limit=0 if verbose else limit, verbose=verbose, again=_again(paths, shared))
 
     status = status_of(make, shared, sys.stdout)
     if outcome and all(target.file for target in shared["targets"]):
@@ -221,6 +221,14 @@ def check(traces: tuple[str, ...], write_baseline: str | None, exit_zero: bool, 
     if status or refused:
         sys.exit(2)
     sys.exit(1 if outcome[0].has_failed and not exit_zero else 0)
+
+
+def _again(traces: "Sequence[str]", shared: dict[str, Any]) -> str:
+    """The arguments that mean the same traces once more, written for a shell; "" where one is standard input."""
+    from shlex import join
+
+    run = ["--run", shared["run"]] if shared["run"] else ["--all-runs"] if shared["all_runs"] else []
+    return "" if "-" in traces else join([*traces, *run])
 
 
 def _checked(checked: "Checked", shared: dict[str, Any], **own: Any) -> Made:
@@ -362,7 +370,9 @@ def compare(
     def make() -> Made:
         if before == after == "-":
             raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
-        loaded = [load(selection, shared) for selection in _two_runs(before, after, before_run, after_run, shared)]
+        from shapelog.pairing import two_runs
+
+        loaded = [load(selection, shared) for selection in two_runs(before, after, before_run, after_run, shared)]
         from shapelog.compare import compare
         from shapelog.report import analyze
         from shapelog.reporters import comparison_reporter
@@ -445,6 +455,8 @@ def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bo
     Ends with the exit code of COMMAND: 127 where it was not found, 126 where it could not be run, 128+N where signal N ended it. Where
     COMMAND ended with 0, 2 says that the report could not be made, or that the trace has problems under --strict.
     """
+    from shlex import quote
+
     from shapelog import runner
     from shapelog.errors import ShapelogError
 
@@ -465,7 +477,7 @@ def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bo
         say(f"{command[0]} was ended by signal {done.killed_by}")
     status = 0
     if done.has_trace:
-        say(f"the trace is kept in {where}; to see the report again: shapelog report {where}")
+        say(f"the trace is kept in {where}; to see the report again: shapelog report {quote(str(where))}")
         own = {"limit": 0 if verbose else limit, "verbose": verbose}
         status = status_of(lambda: _shown(_analyzed(done.selection(), shared), shared, sys.stderr, **own), shared, sys.stderr)
     else:
@@ -544,30 +556,6 @@ def rule(code: str, **shared: Any) -> None:
         return Made(lambda target: rules_reporter(target.format).render_rule(found, chosen(shared, target)), lambda: False)
 
     finish(make, shared)
-
-
-def _two_runs(before: str, after: str | None, before_run: str | None, after_run: str | None, shared: dict[str, Any]) -> "list[Selection]":
-    """What ``compare`` compares: two traces, or two runs of one directory or archive."""
-    from dataclasses import replace
-
-    from shapelog.errors import ShapelogError
-
-    if after is not None:
-        options = {"run": before_run, "run_option": "--before-run"}, {"run": after_run, "run_option": "--after-run"}
-        return [selected(path, shared | option) for path, option in zip((before, after), options, strict=True)]
-    if before == "-":
-        raise ShapelogError("compare -: with what? shapelog compare BEFORE AFTER")
-    newer = selected(before, shared | {"run": after_run, "run_option": "--after-run"})
-    older = selected(before, shared | {"run": before_run or "2", "run_option": "--before-run"})
-    if [_place(file) for file in newer.files] == [_place(file) for file in older.files]:
-        why = "names one and the same run twice" if len(newer.notes) else "is one trace alone"
-        raise ShapelogError(f"compare {before}: that {why}; shapelog compare BEFORE AFTER, or with --before-run and --after-run")
-    # The notes behind the first tell what is not read, which is not true of the other of the two.
-    return [replace(older, notes=older.notes[:1]), replace(newer, notes=newer.notes[:1])]
-
-
-def _place(file: "TraceFile") -> tuple[object, str]:
-    return file.path, file.item.name if file.item else ""
 
 
 def _showing(limit: int, verbose: bool, shared: dict[str, Any], runs: "list[Report]") -> "Callable[[Verification | Advice], int]":

@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import quote
 
 from shapelog import runner
 from shapelog.advice import Advice
@@ -38,7 +39,7 @@ def prove(
     before = analyzed(first.selection())
     advice = before.advice
     if advice is None:
-        raise ShapelogError(f"the advice failed; shapelog report {where / 'before'} --debug shows why")
+        raise ShapelogError(f"the advice failed; shapelog report {quote(str(where / 'before'))} --debug shows why")
     if not advice.env:
         say(f"nothing to verify: {why_nothing(advice)}")
         status = show(advice)

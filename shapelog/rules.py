@@ -159,7 +159,7 @@ _ALL = (
     _rule("SL904", "unknown-kind", Verdict.TRACE, "a newer torch than shapelog knows: the record is counted, not used"),
     _rule("SL905", "mixed-processes", Verdict.TRACE, "several processes wrote one file; where they cannot be told apart, compiles may mix"),
     _rule("SL906", "records-outside-compiles", Verdict.TRACE, "they belong to no compile id, so they explain no recompile"),
-    _rule("SL907", "foreign-file", Verdict.TRACE, "nothing of this file is in the report"),
+    _rule("SL907", "foreign-file", Verdict.TRACE, "what is named here is not in the report"),
     _rule("SL908", "analysis-failed", Verdict.TRACE, "a part of the report is missing; the rest stands (--debug raises the error)"),
 )
 
@@ -184,7 +184,14 @@ _OF_PROBLEM = {
     "damaged-archive": "SL901",
     "checksum-mismatch": "SL902",
     "missing-payload": "SL902",
+    "oversized-payload": "SL902",
     "unannounced-payload": "SL902",
+    "bad-json": "SL903",
+    "bad-prefix": "SL903",
+    "bad-record": "SL903",
+    "bad-size": "SL903",
+    "missing-record": "SL903",
+    "more-problems": "SL903",
     "unknown-kind": "SL904",
     "mixed-processes": "SL905",
     "overlapping-compiles": "SL905",

@@ -386,7 +386,7 @@ class Reader:
             if span.start not in self._mismatched:
                 self._mismatched.add(span.start)
                 text = f"this payload has {size:,} bytes, and none of more than {_LONGEST:,} is read"
-                self.ledger.add(max(offset, 0) or span.start, "bad-size", text, severity=DATA_LOSS)
+                self.ledger.add(max(offset, 0) or span.start, "oversized-payload", text, severity=DATA_LOSS)
             return ""
         raw = self.raw(span)
         if span.digest not in self._texts_verified:

@@ -274,11 +274,13 @@ def _refuse_parent(where: Path, inner: Sequence[str]) -> None:
         with suppress(OSError), os.scandir(where / name) as entries:
             if traces_of([_named(entry.name) for entry in entries]):
                 found.append(name)
+    if len(found) == 1:
+        typed = shlex.quote(str(where / found[0]))
+        raise ShapelogError(f"{where}: no trace in this directory itself, but in one in it: shapelog report {typed}")
     if found:
         some = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if found[_NAMED:] else "")
-        one, these = ("directory", "it") if len(found) == 1 else ("directories", "one of them")
         raise ShapelogError(
-            f"{where}: no trace in this directory itself, but in {len(found)} {one} in it: {some}; name {these}, "
+            f"{where}: no trace in this directory itself, but in {len(found)} directories in it: {some}; name one of them, "
             f"or all as one job: shapelog report {shlex.quote(str(where))}/*/"
         )
 

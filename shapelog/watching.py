@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 
 from shapelog.build import build
 from shapelog.errors import ShapelogError
@@ -176,7 +177,7 @@ class Watch:
             self._waiting = str(error) if is_something else ""
             return
         if any(file.path is None for file in selection.files):
-            raise ShapelogError(f"{self.where}: an archive does not grow; shapelog report {self.where} tells what is in it")
+            raise ShapelogError(f"{self.where}: an archive does not grow; shapelog report {quote(str(self.where))} tells what is in it")
         self._keep(selection)
         traces = [file.trace for file in self._files.values() if file.trace]
         if not traces:

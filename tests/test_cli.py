@@ -762,6 +762,18 @@ def test_a_check_ends_with_0_or_1(here: Path) -> None:
     assert call("check", "-", stdin=make.small_run()).exit_code == 1
 
 
+def test_a_failed_check_says_what_to_type_for_the_whole_report(tmp_path: Path) -> None:
+    where = tmp_path / "my traces"
+    where.mkdir()
+    for number in range(2):
+        (where / f"dedicated_log_torch_trace_run{number}.log").write_bytes(make.small_run())
+    for options, typed in (([], f"'{where}'"), (["--run", "run0"], f"'{where}' --run run0"), (["--all-runs"], f"'{where}' --all-runs")):
+        done = call("check", str(where), *options, "--width", "300")
+        assert f"; shapelog report {typed} shows everything\n" in done.stdout
+    piped = call("check", "-", stdin=make.small_run())
+    assert "; shapelog report shows everything\n" in piped.stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -1,5 +1,6 @@
 """The handbook of rules: every rule is told in full, whoever asks by whatever name, and docs/rules.md says the same."""
 
+import ast
 import gzip
 import json
 import re
@@ -14,12 +15,13 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
+import shapelog
 from shapelog.analyses import time
 from shapelog.cli import cli
 from shapelog.errors import ShapelogError
 from shapelog.handbook import FORMAT_VERSION, RULES_URL, Entry, anchor, blocks, entries, entry, families, link, parsed
 from shapelog.reporters import RULES_FORMATS, rules_reporter
-from shapelog.rules import RULES
+from shapelog.rules import _OF_PROBLEM, RULES
 
 Golden = Callable[[str, bytes], None]
 ROOT = Path(__file__).parents[1]
@@ -342,6 +344,19 @@ def test_the_json_is_as_the_schema_says() -> None:
     assert one["rules"] == [item for item in every["rules"] if item["code"] == "SL307"]
     assert one["rules"][0]["kind"] == "avoidable by a code change"
     assert not validator.is_valid({**one, "more": 1})
+
+
+def told_by(path: Path) -> set[str]:
+    """The codes of the problems that a module tells."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    named = [call for call in calls if getattr(call.func, "id", getattr(call.func, "attr", "")) in ("Problem", "add")]
+    texts = [item.value for call in named for item in call.args[:2] if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    return {text for text in texts if re.fullmatch(r"[a-z]+(-[a-z]+)+", text)}
+
+
+def test_every_problem_that_the_code_tells_has_a_rule_and_no_other_has() -> None:
+    told = set().union(*map(told_by, Path(shapelog.__file__).parent.rglob("*.py")))
+    assert told == set(_OF_PROBLEM) - {"unknown-kind"}  # which is counted and not told
 
 
 # The parts.

@@ -183,7 +183,7 @@ def test_a_payload_that_is_too_long_is_told_and_not_read(rest: bytes, tmp_path: 
     trace, peak = loaded(with_a_hole(tmp_path / "long.log", make.small_run() + make.start(id="0/2") + reasons, rest))
     assert peak < HUGE // 10
     assert trace.accounts[0].balances
-    assert [problem.code for problem in trace.problems] == ["bad-size"]
+    assert [problem.code for problem in trace.problems] == ["oversized-payload"]
     assert "this payload has 73,400," in trace.problems[0].message
     assert make.only(trace, "0/2").reasons == ()
 

@@ -116,6 +116,7 @@ LAYERS = (
     ),
     ("output", "pytest_plugin"),
     ("checking", "following", "reading"),
+    ("pairing",),
     ("cli",),
     ("__main__",),
 )

@@ -171,6 +171,16 @@ def test_the_notes_say_what_was_read_and_how_to_read_the_rest(tmp_path: Path) ->
     )
 
 
+def test_the_only_directory_with_a_trace_is_what_to_type(tmp_path: Path) -> None:
+    for name in ("empty", "my job"):
+        (tmp_path / name).mkdir()
+    put(tmp_path / "my job", None, "x", 0, 5)
+    with pytest.raises(ShapelogError) as caught:
+        select(str(tmp_path))
+    typed = f"shapelog report '{tmp_path}/my job'"
+    assert str(caught.value) == f"{tmp_path}: no trace in this directory itself, but in one in it: {typed}"
+
+
 def test_a_directory_of_directories_is_not_searched_but_they_are_named(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"job {number}").mkdir()

@@ -69,7 +69,8 @@ class Options:
 
     ``embed`` says which payloads an HTML page carries (``none``, ``fit``, ``recompiled`` or ``all``); without ``with_source`` it holds
     neither code nor payloads nor absolute paths. ``may_fork`` lets a child process make a part of it; only for programs without threads.
-    ``room`` is how many bytes Markdown may take, None for any number.
+    ``room`` is how many bytes Markdown may take, None for any number. ``again`` is what to type behind ``shapelog report`` to see the same
+    trace, "" where nobody can, as of standard input.
     """
 
     frame: str | None = None
@@ -82,6 +83,7 @@ class Options:
     with_source: bool = True
     may_fork: bool = False
     room: int | None = None
+    again: str = ""
 
 
 class Reporter(Protocol):

@@ -97,7 +97,8 @@ def _tail(page: Page, checked: Checked, rest: tuple[Judged, ...], options: Optio
         lines.append(f"Better than {checked.baseline.name} ({shown}): --write-baseline records it")
     if checked.failing:
         code = checked.failing[0].alert.rule.code
-        lines.append(f"shapelog rule {code} tells what it means and how to fix it; shapelog report shows everything")
+        command = clean(f"shapelog report {options.again}".strip())
+        lines.append(f"shapelog rule {code} tells what it means and how to fix it; {command} shows everything")
     if lines:
         page.blank()
     for line in lines:
