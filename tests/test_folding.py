@@ -148,13 +148,14 @@ def test_each_account_balances_and_problems_keep_their_lines(here: None, tmp_pat
     assert told
 
 
-def test_what_is_no_trace_is_a_problem_and_its_rank_is_said_to_be_missing(here: None, tmp_path: Path) -> None:
+def test_what_is_no_trace_is_a_problem_and_its_rank_is_one_that_was_not_read(here: None, tmp_path: Path) -> None:
     report = analyze(folded(written(tmp_path, *alike(17), b"\x1f\x8bcut", b"no trace at all\n" * 9)), debug=True)
     messages = {problem.file[26:33]: problem.message for problem in report.problems}
-    assert "gzip" in messages["rank_17"] or "nothing of it can be read" in messages["rank_17"]
-    assert messages["rank_18"].startswith("dedicated_log_torch_trace_rank_18_abcdefgh.log: ")
+    assert messages["rank_17"].startswith("nothing of it can be read; the gzip data ends early")
+    assert messages["rank_18"].startswith("no trace record in it; it looks like text without trace records")
     assert report.ranks is not None
     assert len(report.ranks.numbers) == 17
+    assert (report.ranks.unread, report.ranks.missing) == ((17, 18), ())
 
 
 def test_a_file_that_is_gone_is_named_and_the_rest_is_reported(here: None, tmp_path: Path) -> None:
