@@ -12,7 +12,7 @@ from shapelog.causes import Cause
 from shapelog.checkout import Checkout, Spot
 from shapelog.findings import Finding
 from shapelog.matching import Code, codes_of, file_of
-from shapelog.model import Compile, Frame, Outcome
+from shapelog.model import Compile, Frame, Outcome, Trace
 from shapelog.payloads.sources import is_library
 from shapelog.report import Report
 from shapelog.rules import RULES, Rule, Verdict, remedy_for
@@ -79,6 +79,11 @@ class Event:
     order: int
     id: int
 
+    @property
+    def times(self) -> int:
+        """On how many ranks; each of them once."""
+        return len(self.ranks) or 1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alert:
@@ -127,6 +132,10 @@ class Alert:
         return math.fsum(event.seconds for event in self.events)
 
     @property
+    def count(self) -> int:
+        return sum(event.times for event in self.events)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(event.label for event in self.events))
 
@@ -155,6 +164,11 @@ class Survey:
     processes: Mapping[int, int]
     identities: Mapping[int, tuple[str, ...]]
 
+    def weight(self, process: int) -> int:
+        """How many ranks a process stands for."""
+        trace = self.report.trace
+        return trace.weight(trace.ranks[process].number)
+
 
 def survey(report: Report, checkout: Checkout) -> Survey:
     """Everything in a report that a CI system may show, placed in the repository."""
@@ -174,8 +188,16 @@ def survey(report: Report, checkout: Checkout) -> Survey:
         found += maker.findings(findings.get(id(code), []))
         found += maker.breaks()
     order = list(Level)
-    found.sort(key=lambda item: (order.index(item.level), -item.seconds, -len(item.events), item.events[0].order))
+    found.sort(key=lambda item: (order.index(item.level), -item.seconds, -item.count, item.events[0].order))
     return Survey(report, checkout, tuple(codes), tuple(found), processes, identities)
+
+
+def event_of(
+    frame: Frame, compile: Compile, kinds: frozenset[Kind], trace: Trace, processes: Mapping[int, int], cost: float | None = None
+) -> Event:
+    """``processes`` as in Survey; ``cost`` are seconds, None for those of the compile on all the ranks that its own stands for."""
+    spent = trace.seconds(compile) if cost is None else cost
+    return Event(compile.label, trace.standing(frame.rank), processes[id(frame)], spent, kinds, compile.order, id(compile))
 
 
 def digest(*parts: str) -> str:
@@ -283,12 +305,12 @@ class _Maker:
             kinds[id(item)] = kinds.get(id(item), frozenset()) | _kinds(item, blamed)
         causes = [cause for _, cause in members if cause]
         cause = causes[0] if causes else None
-        events = tuple(self._event(item.frame, item.compile, item.compile.seconds, kinds[id(item)]) for item in recompiles)
+        events = tuple(self._event(item.frame, item.compile, kinds[id(item)]) for item in recompiles)
         facts = tuple(dict.fromkeys(cause.sentence for cause in causes)) or tuple(dict.fromkeys(item.missing for item in recompiles))
         cost = seconds(math.fsum(event.seconds for event in events))
         axes = tuple(dict.fromkeys(cause.axis for cause in causes if cause.axis))
         told = _told(facts[0], [cause for cause in causes if cause.axis == axes[0]], axes) if axes else facts[0]
-        sentence = f"{self._title} was recompiled {_times(len(events))} ({cost}): {told or 'the cause is not known'}"
+        sentence = f"{self._title} was recompiled {_times(events)} ({cost}): {told or 'the cause is not known'}"
         place = next((cause.place for cause in causes if cause.place and self._is_own(cause.place.file)), None)
         spot = self.checkout.spot(self.code.first.file, place.line) if place else None
         return self._alert(
@@ -340,7 +362,7 @@ class _Maker:
             file, _, line = first.place.rpartition(":")
             kind = frozenset((_OF_FINDING[code],))
             found = ((item, item.frame, compile) for item in members if item.frame for compile in item.frame.compiles)
-            events = tuple(self._event(frame, compile, 0.0, kind) for item, frame, compile in found if compile.label == item.compile)
+            events = tuple(self._event(frame, compile, kind, 0.0) for item, frame, compile in found if compile.label == item.compile)
             details = (f"{name}: {value}" for item in members for name, value in item.details if value)
             yield self._alert(
                 rule=first.rule,
@@ -361,7 +383,10 @@ class _Maker:
         for frame in self.code.frames:
             for compile in frame.compiles:
                 lost = compile.metrics.before_restart or 0.0
-                broke, again = (self._event(frame, compile, lost, frozenset((kind,))) for kind in (Kind.BREAK, Kind.RESTART))
+                broke, again = (
+                    self._event(frame, compile, frozenset((kind,)), lost * self.report.trace.weight(compile.rank))
+                    for kind in (Kind.BREAK, Kind.RESTART)
+                )
                 for item in compile.breaks:
                     key = ("SL501", fixed(item.words))
                     found.setdefault(key, {}).setdefault(broke, item.words)
@@ -375,7 +400,7 @@ class _Maker:
                 rule=RULES[code],
                 codes=(code,),
                 axes=(said[0],),
-                sentence=f"{what} {self._title} ({_times(len(events))}): {said[0]}",
+                sentence=f"{what} {self._title} ({_times(events)}): {said[0]}",
                 facts=said,
                 remedy=RULES[code].remedy,
                 spot=spots.get((code, words)),
@@ -383,10 +408,8 @@ class _Maker:
                 events=tuple(events),
             )
 
-    def _event(self, frame: Frame, compile: Compile, cost: float, kinds: frozenset[Kind]) -> Event:
-        return Event(
-            compile.label, self.report.trace.standing(frame.rank), self.processes[id(frame)], cost, kinds, compile.order, id(compile)
-        )
+    def _event(self, frame: Frame, compile: Compile, kinds: frozenset[Kind], cost: float | None = None) -> Event:
+        return event_of(frame, compile, kinds, self.report.trace, self.processes, cost)
 
     @property
     def _title(self) -> str:
@@ -455,5 +478,6 @@ def _told(fact: str, causes: list[Cause], axes: tuple[str, ...]) -> str:
     return then + (f"; {len(axes) - 1} more changed with it: {', '.join(others)}" if others else "")
 
 
-def _times(number: int) -> str:
+def _times(events: Iterable[Event]) -> str:
+    number = sum(event.times for event in events)
     return "once" if number == 1 else f"{number} times"

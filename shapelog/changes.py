@@ -120,16 +120,16 @@ def side_of(code: Code | None, reports: dict[int, FrameReport], is_unrecorded: b
     if code is None:
         return Side(None)
     own = tuple(reports[id(frame)] for frame in code.frames)
-    compiles = [compile for frame in code.frames for compile in frame.compiles]
-    made = [item for report in own for item in report.recompiles if item.compile.outcome is Outcome.COMPILED]
+    compiles = [(compile, report.ranks) for report in own for compile in report.frame.compiles]
+    made = ((item.compile, report.ranks) for report in own for item in report.recompiles)
     counts = Counts(
-        compiles=sum(compile.outcome is Outcome.COMPILED for compile in compiles),
-        recompiles=len(made),
-        limit_hits=None if is_unrecorded else sum(compile.outcome is Outcome.LIMIT for compile in compiles),
-        failures=sum(map(_failed, compiles)),
-        breaks=None if is_unrecorded else len(_breaks(compiles)),
-        cached=sum(any(name.endswith("_hit") for name, _ in compile.caches) for compile in compiles),
-        seconds=math.fsum(compile.seconds for compile in compiles),
+        compiles=sum(ranks for compile, ranks in compiles if compile.outcome is Outcome.COMPILED),
+        recompiles=sum(ranks for compile, ranks in made if compile.outcome is Outcome.COMPILED),
+        limit_hits=None if is_unrecorded else sum(ranks for compile, ranks in compiles if compile.outcome is Outcome.LIMIT),
+        failures=sum(ranks for compile, ranks in compiles if _failed(compile)),
+        breaks=None if is_unrecorded else len(_breaks(compile for compile, _ in compiles)),
+        cached=sum(ranks for compile, ranks in compiles if any(name.endswith("_hit") for name, _ in compile.caches)),
+        seconds=math.fsum(report.seconds for report in own),
     )
     return Side(code, own, counts)
 
@@ -187,8 +187,10 @@ def _in_order(causes: Iterable[CauseChange]) -> tuple[CauseChange, ...]:
 def causes_of(side: Side) -> Counter[tuple[str, str]]:
     """(rule code, property) → in how many recompiles; those that failed or were refused count as well."""
     found: Counter[tuple[str, str]] = Counter()
-    for item in (item for report in side.reports for item in report.recompiles):
-        found.update({(cause.codes[0], cause.axis) for cause in item.causes} or {("SL399", "")})
+    for report in side.reports:
+        for item in report.recompiles:
+            for key in {(cause.codes[0], cause.axis) for cause in item.causes} or {("SL399", "")}:
+                found[key] += report.ranks
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shapelog.advising import as_shell, effect_of, why_nothing
-from shapelog.alerts import Alert, Event, Kind, Level, Survey, digest
+from shapelog.alerts import Alert, Event, Kind, Level, Survey, digest, event_of
 from shapelog.baseline import Baseline, Known, compiles_of, count_of, match
 from shapelog.matching import Code
 from shapelog.model import Outcome
@@ -35,7 +35,7 @@ class Judged:
     @property
     def known(self) -> int:
         """How many of its events the baseline knows."""
-        return len(self.alert.events) - len(self.new)
+        return self.alert.count - sum(event.times for event in self.new)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,7 +155,7 @@ def _counted_kinds(failing: list[Judged]) -> Iterator[str]:
         titles = list(dict.fromkeys(item.alert.title for item in failing if kind in item.alert.kinds))
         if titles:
             yield words.format(", ".join(titles[:2])) + (f" and {len(titles) - 2} more" if len(titles) > 2 else "")
-    found: dict[Kind, dict[int, None]] = {}
+    found: dict[Kind, dict[int, int]] = {}
     seen: set[tuple[int, bool]] = set()
     items = [(item, kind) for kind in _WORDS for item in failing if kind in item.alert.kinds]
     for item, kind in items:
@@ -163,9 +163,10 @@ def _counted_kinds(failing: list[Judged]) -> Iterator[str]:
             is_recompile = Kind.RECOMPILE in event.kinds
             if kind in event.kinds and not (is_recompile and (event.id, True) in seen):
                 seen.add((event.id, is_recompile))
-                found.setdefault(kind, {})[event.id] = None
+                found.setdefault(kind, {})[event.id] = event.times
     for kind, events in found.items():
-        yield f"{len(events)} restarts of the analysis" if kind is Kind.RESTART and len(events) > 1 else counted(len(events), _WORDS[kind])
+        count = sum(events.values())
+        yield f"{count} restarts of the analysis" if kind is Kind.RESTART and count > 1 else counted(count, _WORDS[kind])
 
 
 def overview(survey: Survey) -> Checked:
@@ -270,8 +271,8 @@ def _spent(survey: Survey, code: Code, judged: list[Judged], known: Known | None
             avoidable[event.id] = event
     allowed = known.compiles if known else 0
     return {
-        Metric.COMPILES: sum(max(0, number - allowed) for number in compiles_of(survey, code).values()),
-        Metric.RECOMPILES: len(recompiles),
+        Metric.COMPILES: sum(survey.weight(process) * max(0, made - allowed) for process, made in compiles_of(survey, code).items()),
+        Metric.RECOMPILES: sum(event.times for event in recompiles.values()),
         Metric.AVOIDABLE: math.fsum(event.seconds for event in avoidable.values()),
     }
 
@@ -285,18 +286,7 @@ def _over(survey: Survey, item: Measured) -> Judged:
     spot = (call or own) if first.is_library else (own or call)
     members = [(frame, compile) for frame in code.frames for compile in frame.compiles if compile.outcome is Outcome.COMPILED]
     kinds = frozenset((Kind.BUDGET,))
-    events = tuple(
-        Event(
-            compile.label,
-            survey.report.trace.standing(frame.rank),
-            survey.processes[id(frame)],
-            compile.seconds,
-            kinds,
-            compile.order,
-            id(compile),
-        )
-        for frame, compile in members[1:] or members
-    )
+    events = tuple(event_of(frame, compile, kinds, survey.report.trace, survey.processes) for frame, compile in members[1:] or members)
     most = "" if item.code else f"; the most in {code.title}" if len(survey.codes) > 1 else f", in {code.title}"
     name = f"{item.budget.metric.value} {'of this code' if item.code else 'of the run'}"
     alert = Alert(
@@ -408,7 +398,7 @@ def alert_data(item: Judged) -> dict[str, Any]:
         "related": [{"file": spot.file, "line": spot.line, "text": text} for spot, text in alert.related],
         "compile_ids": list(alert.labels),
         "ranks": list(alert.ranks),
-        "count": len(alert.events),
+        "count": alert.count,
         "new": len(item.new),
         "seconds": alert.seconds,
         "fingerprint": alert.fingerprint,

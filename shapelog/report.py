@@ -65,7 +65,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class FrameReport:
-    """One frame with its axes and recompiles. ``saved_by_marking`` and ``saved_by_code`` are seconds, of all ranks that it stands for."""
+    """One frame with its axes and recompiles. Seconds are those of all ``ranks`` that it stands for."""
 
     frame: Frame
     axes: tuple[Axis, ...]
@@ -74,6 +74,8 @@ class FrameReport:
     saved_by_code: float
     limit: Compile | None
     comparer: Comparer
+    seconds: float
+    ranks: int = 1
 
     @property
     def shapes(self) -> ShapeTable:
@@ -233,6 +235,8 @@ def _frame_report(frame: Frame, studied: Study) -> FrameReport:
         saved_by_code=_seconds(recompiles, Verdict.CODE, studied.trace),
         limit=next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None),
         comparer=studied.comparer,
+        seconds=math.fsum(map(studied.trace.seconds, frame.compiles)),
+        ranks=studied.trace.weight(frame.rank),
     )
 
 

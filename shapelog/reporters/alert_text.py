@@ -39,7 +39,7 @@ def details(item: Judged) -> tuple[str, ...]:
     where = f"; {named(alert.ranks)}" if alert.ranks else ""
     lines.append(f"Compile ids: {_listed(alert.labels)}{where}")
     if item.known:
-        lines.append(f"The baseline knows {f'{item.known} of these {len(alert.events)}' if item.new else 'this'}")
+        lines.append(f"The baseline knows {f'{item.known} of these {alert.count}' if item.new else 'this'}")
     return tuple(lines)
 
 

@@ -153,7 +153,7 @@ def _item(item: Judged) -> str:
     if alert.snippet:
         lines.insert(1, f"  - The line: {code(cut(alert.snippet, 500))}")
     if item.known and item.new:
-        lines.append(f"  - The baseline knows {item.known} of these {len(alert.events)}")
+        lines.append(f"  - The baseline knows {item.known} of these {alert.count}")
     elif item.known:
         lines.append("  - The baseline knows this")
     return "\n".join(lines)

@@ -200,7 +200,7 @@ def _properties(item: Judged) -> dict[str, Any]:
         "codes": list(alert.codes),
         "compileIds": list(alert.labels),
         "ranks": list(alert.ranks),
-        "count": len(alert.events),
+        "count": alert.count,
         "new": len(item.new),
         "seconds": alert.seconds,
         "fails": item.fails,

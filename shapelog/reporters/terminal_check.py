@@ -75,7 +75,7 @@ def _alert(page: Page, item: Judged, checked: Checked, options: Options) -> None
     if alert.snippet:
         page.line((alert.snippet, "cyan"), indent=6)
     if checked.baseline and item.known:
-        page.line((f"{item.known} of {len(alert.events)} were there in {checked.baseline.name}", "dim"), indent=4)
+        page.line((f"{item.known} of {alert.count} were there in {checked.baseline.name}", "dim"), indent=4)
     ranks = f"  {named(alert.ranks)}" if len(alert.ranks) > 1 else ""
     ids = ", ".join(alert.labels[:8]) + (", …" if len(alert.labels) > 8 else "")
     page.line(("→ ", "bold"), alert.remedy, indent=4)

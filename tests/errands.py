@@ -1,0 +1,73 @@
+"""What the tests give to workers: functions that another process finds by their names."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+HIDDEN = ("shapelog", "shapelog.workers")
+
+
+class Unreadable:
+    """Goes out, and fails where it comes in."""
+
+    def __reduce__(self) -> tuple[type[int], tuple[str]]:
+        return int, ("no number",)
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def fail(number: int) -> int:
+    if number == 3:
+        raise KeyError("no\nsuch key")
+    return number
+
+
+def leave(number: int) -> int:
+    sys.exit(number)
+
+
+def unpicklable(number: int) -> object:
+    return {1: square.__code__, 2: Unreadable()}.get(number, number)
+
+
+def die(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def die_of_three(number: int) -> int:
+    return die(number) if number == 3 else number
+
+
+def wait_once(task: tuple[str, int]) -> int:
+    """Task 0 leaves the number of its process in the folder and waits for the test to kill it; the next time it does not."""
+    folder, number = task
+    told = Path(folder, "process")
+    if number == 0 and not told.exists():
+        told.write_text(str(os.getpid()), encoding="utf-8")
+        Path(folder, "gate").read_bytes()
+    return number
+
+
+def wait_or_square(number: int) -> int:
+    """For a number below zero, says so through that stream, and never ends."""
+    if number < 0:
+        os.write(-number, b".")
+        while True:
+            signal.pause()
+    return number * number
+
+
+def hide() -> None:
+    """As if shapelog were not installed here."""
+    for name in HIDDEN:
+        sys.modules[f"hidden {name}"] = sys.modules[name]
+        sys.modules[name] = None  # type: ignore[assignment]
+
+
+def show() -> None:
+    for name in HIDDEN:
+        sys.modules[name] = sys.modules.pop(f"hidden {name}")
