@@ -497,6 +497,23 @@ def test_a_file_that_grows_while_it_is_read_is_reported_as_it_was(tmp_path: Path
     assert bytes(opened.data) == make.small_run()
 
 
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_what_is_piped_or_packed_may_be_made_shorter_while_it_is_read(is_packed: bool, python: Process, tmp_path: Path) -> None:
+    path = tmp_path / "made.log"
+    path.write_bytes(gzip.compress(make.small_run()) if is_packed else make.small_run())
+    code = """
+import os, sys
+from shapelog.source import open_trace, select
+if sys.argv[1] == "-":
+    os.dup2(os.open("made.log", os.O_RDONLY), 0)
+opened = open_trace(select(sys.argv[1]).files[0])
+os.truncate("made.log", 0)
+sys.stdout.buffer.write(bytes(opened.data))
+"""
+    done = python(code, "made.log" if is_packed else "-")
+    assert (done.returncode, done.stdout) == (0, make.small_run())
+
+
 @pytest.fixture
 def interrupted(tmp_path: Path) -> Iterator[tuple[int, bytes, Path]]:
     """How shapelog ended (code, standard error, its directory for temporary files) when Ctrl-C came while it read standard input."""
