@@ -276,7 +276,7 @@ def _refuse_parent(where: Path, inner: Sequence[str]) -> None:
                 found.append(name)
     if len(found) == 1:
         typed = shlex.quote(str(where / found[0]))
-        raise ShapelogError(f"{where}: no trace in this directory itself, but in one in it: shapelog report {typed}")
+        raise ShapelogError(f"{where}: no trace in this directory itself, but in one in it; give it by its name: shapelog report {typed}")
     if found:
         some = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if found[_NAMED:] else "")
         raise ShapelogError(

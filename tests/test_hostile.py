@@ -497,6 +497,23 @@ def test_a_file_that_grows_while_it_is_read_is_reported_as_it_was(tmp_path: Path
     assert bytes(opened.data) == make.small_run()
 
 
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_what_is_piped_or_packed_may_be_made_shorter_while_it_is_read(is_packed: bool, python: Process, tmp_path: Path) -> None:
+    path = tmp_path / "made.log"
+    path.write_bytes(gzip.compress(make.small_run()) if is_packed else make.small_run())
+    code = """
+import os, sys
+from shapelog.source import open_trace, select
+if sys.argv[1] == "-":
+    os.dup2(os.open("made.log", os.O_RDONLY), 0)
+opened = open_trace(select(sys.argv[1]).files[0])
+os.truncate("made.log", 0)
+sys.stdout.buffer.write(bytes(opened.data))
+"""
+    done = python(code, "made.log" if is_packed else "-")
+    assert (done.returncode, done.stdout) == (0, make.small_run())
+
+
 @pytest.fixture
 def interrupted(tmp_path: Path) -> Iterator[tuple[int, bytes, Path]]:
     """How shapelog ended (code, standard error, its directory for temporary files) when Ctrl-C came while it read standard input."""
@@ -527,6 +544,7 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing_behind(interrupted: tuple[int, 
 # Ctrl-C comes when the module that the first argument names is about to be imported, or everything has been.
 PRESSED = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 wanted = sys.argv.pop(1)
 class Finder:
     def find_spec(self, name, path=None, target=None):
@@ -550,5 +568,5 @@ def test_ctrl_c_ends_with_130_from_the_first_import_on(module: str, python: Proc
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_where_ctrl_c_is_ignored_it_stays_so(python: Process, tmp_path: Path) -> None:
     (tmp_path / "made.log").write_bytes(make.small_run())
-    done = python("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)" + PRESSED, "click", "report", "made.log")
+    done = python(PRESSED.replace("default_int_handler", "SIG_IGN"), "click", "report", "made.log")
     assert (done.returncode, b"1 recompile" in done.stdout) == (0, True)

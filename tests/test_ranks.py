@@ -224,6 +224,53 @@ def test_the_ranks_of_a_job_with_compiler_collectives_agree_although_sizes_diffe
     assert [(item.axis, item.values, item.is_dynamic) for item in report.sizes] == [("x.size[0]", (("10", (0,)), ("11", (1,))), True)]
 
 
+def uneven() -> RankReport:
+    """Four ranks under Inductor, as fixtures/real/2.13/uneven_ranks.py ran them; what is right follows from that program."""
+    report = lab.analyzed("real/2.13/uneven_ranks").ranks
+    assert report is not None
+    return report
+
+
+def test_of_a_real_job_the_rank_with_smaller_shards_parts_from_the_others() -> None:
+    report = uneven()
+    assert (report.numbers, report.missing, report.agrees) == ((0, 1, 2, 3), (), False)
+    assert differing(report) == {"compiles", "graphs", "causes", "outcomes", "tensors", "order"}
+    assert all(groups(item) == [(0, 1, 2), (3,)] for item in report.respects if item.differs)
+    assert report.divergence is not None
+    assert [(side.ranks, side.label, side.title) for side in report.divergence.sides] == [
+        ((0, 1, 2), "5/1", "average"),
+        ((3,), "0/1", "DistributedDataParallel.inner"),
+    ]
+    assert "dim 0 of args[0] was 12 and is now 10" in report.divergence.sides[1].words
+
+
+def test_of_a_real_job_the_sizes_that_made_one_rank_recompile_are_named() -> None:
+    values = (("16", (0, 1, 2)), ("12", (3,)))
+    assert [(item.label, item.axis, item.values, item.is_dynamic, item.recompiled) for item in uneven().sizes] == [
+        ("0/0", "args[0].size[0]", values, False, (3,)),
+        ("4/0", "rows.size[0]", values, False, (3,)),
+    ]
+
+
+def test_of_a_real_job_the_collectives_are_alike_and_the_order_is_told() -> None:
+    report = uneven()
+    assert (report.mismatches, report.parity) == ((), ())
+    (group,) = report.respect("collectives").groups
+    # all_reduce and all_gather_into_tensor, in the graph for vectors and in that for matrices.
+    assert (group.ranks, group.words) == ((0, 1, 2, 3), "4 collectives in 2 compiles")
+    # The forward, backward and average of the first shards; then the graph for ten rows, which only the last rank has.
+    assert report.order is not None
+    assert (report.order.position, report.order.sides) == (3, (("4/0", (0, 1, 2)), ("4/1", (3,))))
+
+
+def test_a_real_job_has_a_finding_for_what_parts_and_for_sizes_and_none_for_collectives() -> None:
+    found = lab.analyzed("real/2.13/uneven_ranks")
+    assert [item.rule.code for item in found.findings if item.rule.code.startswith("SL7")] == ["SL701", "SL702"]
+    assert found.advice is not None
+    assert found.advice.env == "L['rows']:0,L['args'][0]:0"
+    assert (found.advice.before.total, found.advice.after.total) == (30, 28)  # and 28 they are, when the program runs with it
+
+
 # What Inductor tells.
 
 

@@ -178,7 +178,7 @@ def test_the_only_directory_with_a_trace_is_what_to_type(tmp_path: Path) -> None
     with pytest.raises(ShapelogError) as caught:
         select(str(tmp_path))
     typed = f"shapelog report '{tmp_path}/my job'"
-    assert str(caught.value) == f"{tmp_path}: no trace in this directory itself, but in one in it: {typed}"
+    assert str(caught.value) == f"{tmp_path}: no trace in this directory itself, but in one in it; give it by its name: {typed}"
 
 
 def test_a_directory_of_directories_is_not_searched_but_they_are_named(tmp_path: Path) -> None:

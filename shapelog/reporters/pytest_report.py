@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from shlex import quote
 
 from shapelog.advice import Advice
 from shapelog.causes import Cause
@@ -48,7 +47,7 @@ def explanation(report: Report, options: Options, root: str = "", kept: str = ""
     if not all(item.is_against_unknown for item in recompiles):
         _marking(page, report, len(recompiles), options)
     if kept:
-        page.raw(f"the whole story: shapelog report {quote(str(kept))}")
+        page.raw(f"the whole story: shapelog report {kept}")
     elif left > 0:
         page.line("--shapelog-dir DIR keeps the trace of each test for shapelog report")
     return page.bytes().decode().strip("\n")
