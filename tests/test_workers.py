@@ -1,5 +1,6 @@
 """Tasks given to processes of this machine and to a Dask cluster: results, and what is told of those that have none."""
 
+import json
 import multiprocessing
 import os
 import re
@@ -14,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import errands
+import make
 import pytest
 
 import shapelog
-from shapelog import cluster, workers
+from shapelog import cluster, folding, workers
 from shapelog.errors import ShapelogError
+from shapelog.report import analyze
+from shapelog.source import select_files
 from shapelog.workers import Executor, Lost, gather, parse_executor
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -69,6 +73,32 @@ def scheduler() -> Iterator[Any]:
 )
 def test_an_executor_is_told_by_a_word_or_an_address(text: str, executor: Executor) -> None:
     assert parse_executor(text) == executor
+
+
+@both
+def test_the_ranks_of_a_job_are_read_by_workers(executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker of rank 3 dies; the rest is reported, rank 3 is named."""
+    for number in range(6):
+        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(make.small_run())
+    monkeypatch.setattr(folding, "sum_up", errands.read_but_three)
+    report = analyze(folding.fold(select_files(sorted(tmp_path.iterdir())), folding.How(executor)), debug=True)
+    assert report.ranks is not None
+    assert (report.ranks.numbers, report.ranks.unread, report.ranks.missing) == ((0, 1, 2, 4, 5), (3,), ())
+    assert (report.summary.compiles, report.summary.recompiles) == (10, 5)
+    (problem,) = report.problems
+    assert problem.file == "dedicated_log_torch_trace_rank_3_abcdefgh.log"
+    assert "killed" in problem.message or re.search(r"worker tcp://\S+ died", problem.message)
+
+
+@dask
+def test_the_command_line_gives_ranks_to_a_cluster(dask_cluster: Any, tmp_path: Path, python: Process) -> None:
+    for number in range(4):
+        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(make.small_run())
+    address = dask_cluster.scheduler_address.replace("tcp://", "dask://")
+    done = python("from shapelog.cli import main; main()", "report", str(tmp_path), "--executor", address, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert [rank["stands_for"] for rank in json.loads(done.stdout)["trace"]["ranks"]] == [[0, 1, 2, 3]]
+    assert done.stderr.count(b"\n") == done.stderr.count(b"shapelog: ")
 
 
 @pytest.mark.parametrize("text", ["", "threads", "processes:0", "processes:-1", "processes:1000", "dask://", "dask://node", "dask://a b:1"])
