@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from shapelog import records
@@ -29,6 +29,7 @@ _BREAK_EXPLANATION = re.compile(r"^\s+Explanation: (.*)$", re.M)
 _NAMES = 4
 # Artifacts that are about a whole process.
 _OF_PROCESS = frozenset(("torch_version", EXECUTION))
+_INTS = frozenset((int,))
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
 
 
@@ -318,7 +319,7 @@ class Builder:
 
     def _graph(self, draft: Draft, entry: Entry, process: Process) -> None:
         sizes = entry.header["dynamo_output_graph"].get("sizes") or {}
-        lists = [value for value in sizes.values() if isinstance(value, list)]
+        lists = [value for value in sizes.values() if isinstance(value, list) and not _INTS.issuperset(map(type, value))]
         draft.graph_is_symbolic = any(type(size) is str and integer(size) is None for value in lists for size in value)
         draft.graph_span = entry.payload
 
@@ -377,7 +378,7 @@ class Builder:
         found = self.reasons.get(body)
         if found is None:
             found = self.reasons[body] = reason_text.parse(body)
-        return replace(found, entry=entry)
+        return found if found.entry == entry else found.about(entry)
 
     def ranks(self) -> list[Rank]:
         found = []

@@ -36,6 +36,22 @@ class Reason:
     place: Place | None = None
     comment: str = ""
 
+    def about(self, entry: str) -> "Reason":
+        """The same, given for another entry."""
+        return Reason(
+            entry,
+            self.text,
+            self.code,
+            self.family,
+            self.source,
+            self.prop,
+            self.expected,
+            self.actual,
+            self.is_parameter,
+            self.place,
+            self.comment,
+        )
+
 
 def split(payload: str) -> list[str]:
     """The reasons in a ``recompile_reasons`` payload: a JSON list, or (torch 2.13 and later, one reason) bare text."""
