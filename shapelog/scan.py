@@ -30,7 +30,7 @@ _START = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb")?")
 _AUTOMATIC = b'\t{\n\t"name": "automatic_dynamic"'
 # Names of bytecode artifacts hold the name of the function.
 _PER_FUNCTION = re.compile(r".*_(ORIGINAL|MODIFIED)_BYTECODE$")
-_RELEASE = 8 << 20
+_RELEASE = 2 << 20
 # What is mapped into memory around a place that is looked at.
 _AROUND = 64 << 10
 _NEWLINE, _BRACE = b"\n}"
@@ -51,7 +51,9 @@ class Span(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A record whose header was decoded: its kind, its JSON object, the process that wrote it, its offset and payload."""
+    """A record whose header was decoded: its kind, its JSON object (see ``Repeats`` for what it leaves out), the process that wrote it,
+    its offset and payload.
+    """
 
     kind: str
     header: dict[str, Any]
@@ -280,7 +282,8 @@ class Reader:
         header = None
         unnamed = name == "artifact" and head[4] is None
         if wanted or self.strict or name is None or unnamed or stop == self.trace.size:
-            header = _decode(data[head.start(2) : line_end])
+            text = data[head.start(2) : line_end]
+            header = _decode(self._repeats.without(text) if name in _WITH_REPEATS else text)
             if header is not None and (name is None or unnamed):
                 name = name or next((key for key in header if key not in ENVELOPE_KEYS), None)
                 artifact = header.get("artifact")
