@@ -87,12 +87,30 @@ class Comparer:
     dynamic: dict[int, tuple[Compile, ...]] = field(default_factory=dict)
     pinned: dict[int, Pinned] = field(default_factory=dict)
     strangers: dict[tuple[object, ...], Compile] = field(default_factory=dict)
+    explanations: dict[tuple[int, int], object] = field(default_factory=dict)
+    sources: dict[int, frozenset[str]] = field(default_factory=dict)
+    values: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def dynamic_entries(self, frame: Frame) -> tuple[Compile, ...]:
         """The entries of a frame in which anything is symbolic."""
         found = self.dynamic.get(id(frame))
         if found is None:
             found = self.dynamic[id(frame)] = tuple(entry for entry in frame.entries if entry.is_dynamic)
+        return found
+
+    def looked_at(self, frame: Frame) -> frozenset[str]:
+        """The sources of a frame's tensors, and of the values that its guards check."""
+        found = self.sources.get(id(frame))
+        if found is None:
+            names = {item.source for compile in frame.compiles for item in compile.inputs}
+            trees = {id(tree): tree for tree in (compile.guards for compile in frame.compiles) if tree}
+            found = self.sources[id(frame)] = frozenset(names).union(*map(self._values, trees.values()))
+        return found
+
+    def _values(self, tree: GuardTree) -> frozenset[str]:
+        found = self.values.get(id(tree))
+        if found is None:
+            found = self.values[id(tree)] = frozenset(source for source, prop in tree.facts if prop == "value")
         return found
 
     def pinned_numbers(self, compile: Compile) -> Pinned:
@@ -288,9 +306,8 @@ class Comparer:
         table = self.stripped.get(key)
         if table is None:
             table = self.stripped[key] = {}
-            for guard in tree.guards:
-                table.setdefault(strip(guard.source), guard.source)
-            for source in (*tree.types, *(item.source for item in entry.inputs)):
+            sources = (*(guard.source for guard in tree.guards), *tree.types, *(item.source for item in entry.inputs))
+            for source in dict.fromkeys(sources):
                 table.setdefault(strip(source), source)
         return table.get(name) or table.get(strip(name)) or name
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from shapelog import records
@@ -29,6 +29,8 @@ _BREAK_EXPLANATION = re.compile(r"^\s+Explanation: (.*)$", re.M)
 _NAMES = 4
 # Artifacts that are about a whole process.
 _OF_PROCESS = frozenset(("torch_version", EXECUTION))
+_INTS, _TEXTS = frozenset((int,)), frozenset((str,))
+_NO_SIZES: list[int] = []
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
 
 
@@ -132,11 +134,19 @@ class Process:
     number: int
     rank: int | None = None
     strings: dict[int, str] = field(default_factory=dict)
-    tensors: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    tensors: dict[tuple[int, int], "Described | dict[str, Any]"] = field(default_factory=dict)
     current: dict[tuple[int, int, int], Draft] = field(default_factory=dict)
     drafts: list[Draft] = field(default_factory=list)
     generation: int = 1
     executed: list[Span] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Described:
+    """A tensor as ``describe_tensor`` has it, one for all that look the same, and the inputs made of it by source."""
+
+    body: dict[str, Any]
+    inputs: dict[str, Input] = field(default_factory=dict)
 
 
 class Builder:
@@ -153,6 +163,7 @@ class Builder:
         self.outside: dict[str, int] = {}
         self.overlaps: list[str] = []
         self.reasons: dict[str, reason_text.Reason] = {}
+        self.tensors: dict[tuple[object, ...], Described] = {}
         self.inputs: dict[tuple[object, ...], Input] = {}
         self._handlers: dict[str, Callable[[Draft, Entry, Process], None]] = {
             "dynamo_start": self._start,
@@ -185,7 +196,8 @@ class Builder:
         process = self.processes.get(entry.process) or self._process(entry.process)
         if kind == "describe_tensor":
             body = header[kind]
-            process.tensors[body["describer_id"], body["id"]] = body
+            number = body["describer_id"], body["id"]
+            process.tensors[number] = self._tensor(body)
             return
         if kind == "describe_source":
             self._source(entry, process)
@@ -268,8 +280,32 @@ class Builder:
         elif source not in draft.inputs:
             draft.inputs[source] = self._input(tensor, source)
 
-    def _input(self, body: dict[str, Any], source: str) -> Input:
+    def _tensor(self, body: dict[str, Any]) -> Described | dict[str, Any]:
+        """What is kept of a description: many are alike. One with an odd field is kept as it is; what is wrong is told with its source."""
+        get = body.get
+        size, stride, marked = get("size"), get("stride") or _NO_SIZES, get("dynamo_dynamic_indices") or _NO_SIZES
+        texts = get("dtype"), get("device", ""), get("layout", "")
+        if not (type(size) is type(stride) is type(marked) is list) or not _TEXTS.issuperset(map(type, texts)):
+            return body
+        if not _INTS.issuperset(map(type, (*size, *stride, *marked))):
+            return body
+        flags = get("requires_grad"), get("is_parameter"), get("is_leaf"), get("is_view"), get("is_inference")
+        key = (tuple(size), tuple(stride), texts, tuple(marked), *[flag is True for flag in flags])
+        found = self.tensors.get(key)
+        if found is None:
+            found = self.tensors[key] = Described(body)
+        return found
+
+    def _input(self, tensor: Described | dict[str, Any], source: str) -> Input:
         """The described tensor; one object for all compiles that it looks the same in."""
+        if isinstance(tensor, dict):
+            return self._odd_input(tensor, source)
+        found = tensor.inputs.get(source)
+        if found is None:
+            found = tensor.inputs[source] = records.described_input(tensor.body, source)
+        return found
+
+    def _odd_input(self, body: dict[str, Any], source: str) -> Input:
         get = body.get
         key = (
             source,
@@ -318,7 +354,7 @@ class Builder:
 
     def _graph(self, draft: Draft, entry: Entry, process: Process) -> None:
         sizes = entry.header["dynamo_output_graph"].get("sizes") or {}
-        lists = [value for value in sizes.values() if isinstance(value, list)]
+        lists = [value for value in sizes.values() if isinstance(value, list) and not _INTS.issuperset(map(type, value))]
         draft.graph_is_symbolic = any(type(size) is str and integer(size) is None for value in lists for size in value)
         draft.graph_span = entry.payload
 
@@ -377,7 +413,7 @@ class Builder:
         found = self.reasons.get(body)
         if found is None:
             found = self.reasons[body] = reason_text.parse(body)
-        return replace(found, entry=entry)
+        return found if found.entry == entry else found.about(entry)
 
     def ranks(self) -> list[Rank]:
         found = []

@@ -70,12 +70,17 @@ class Explanation:
 
 def explain(comparer: Comparer, entry: Compile, compile: Compile) -> Explanation:
     """What keeps ``compile`` from using ``entry``. No cause at all means that the trace does not tell."""
+    pair = (id(entry), id(compile))
+    known = comparer.explanations.get(pair)
+    if isinstance(known, Explanation):
+        return known
     words = tuple(reason.text for reason in comparer.reasons_about(entry, compile))
     key = (comparer.signature(entry), comparer.signature(compile), words)
     found = comparer.explained.get(key)
     if not isinstance(found, tuple):
         found = comparer.explained[key] = _explained(comparer, entry, compile)
-    return Explanation(entry, *found)
+    made = comparer.explanations[pair] = Explanation(entry, *found)
+    return made
 
 
 def _explained(comparer: Comparer, entry: Compile, compile: Compile) -> tuple[tuple[Cause, ...], tuple[str, ...]]:

@@ -71,12 +71,13 @@ def of_source(
     source, name = marks[0].source, friendly(marks[0].source)
     yield from _across_ranks(seen, frames, studied)
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
+    helped = {id(frame) for frame in frames}
     others = [
         frame.title
         for frame in studied.trace.frames
-        if all(frame is not helped for helped in frames)
+        if id(frame) not in helped
         and (frame.file, frame.line, frame.name) not in codes_helped
-        and _looks_at(frame, source)
+        and source in studied.comparer.looked_at(frame)
         and not _varied(frame, source, studied)
     ]
     if others and version.reads_sources:
@@ -118,14 +119,6 @@ def _stays_static(frame: Frame, source: str) -> bool:
     """Whether a tensor's sizes varied in several entries of a frame in which nothing ever became symbolic."""
     sizes = {item.size for compile in frame.entries for item in compile.inputs if item.source == source}
     return len(sizes) > 2 and not any(compile.is_dynamic for compile in frame.entries)
-
-
-def _looks_at(frame: Frame, source: str) -> bool:
-    for compile in frame.compiles:
-        tree = compile.guards
-        if any(item.source == source for item in compile.inputs) or (tree is not None and (source, "value") in tree.facts):
-            return True
-    return False
 
 
 def _varied(frame: Frame, source: str, studied: Study) -> bool:

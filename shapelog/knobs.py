@@ -343,8 +343,11 @@ def _dims(source: str, marks: list[Mark], compile: Compile) -> str:
 def _limit(case: _Case) -> Iterator[Alternative]:
     """Frames that need more graphs than the limit allows, marks or not."""
     config = integer(str(case.studied.trace.config.recompile_limit or "")) or _DEFAULT_LIMIT
+    left = {id(compile) for item in case.remaining for compile in item.compiles}
     for frame in case.studied.trace.frames:
         own = {id(compile) for compile in frame.compiles}
+        if own.isdisjoint(left):
+            continue
         stay = [item for item in case.remaining if any(id(compile) in own for compile in item.compiles)]
         if any(item.verdict in (Verdict.CODE, Verdict.UNEXPLAINED) or item.rule.verdict is Verdict.CODE for item in stay):
             continue  # what is made anew for each call fills any limit

@@ -22,6 +22,21 @@ _COUNTED_LABELS = (
     "artifact dynamo_side_effects",
     "artifact runtime_wrapper_orchestration",
     "artifact fx_graph_runnable",
+    "artifact before_pre_grad_graph",
+    "artifact after_pre_grad_graph",
+    "artifact before_joint_graph",
+    "artifact after_joint_graph",
+    "artifact before_post_grad_graph",
+    "artifact after_post_grad_graph",
+    "artifact inductor_post_grad_graph",
+    "artifact backward_prologue",
+    "artifact backward_epilogue",
+    "artifact compiled_function_forward",
+    "artifact compiled_function_backward",
+    "artifact compiled_fn_wrapper",
+    "artifact aot_autograd_runtime_wrappers",
+    "inductor_pre_grad_graph",
+    "inductor_post_grad_graph",
 )
 # They have the numbers behind; -1 where no listing holds them.
 FIRST_COUNTED = len(LABELS)

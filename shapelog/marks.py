@@ -44,10 +44,15 @@ def pattern(source: str, others: Iterable[str] = ()) -> str:
     blank or a control character, one that is no valid expression (PyTorch would fail every compile), and one that finds others, is
     escaped: a dot stands for a comma or a blank, unless it would find others.
     """
-    known = [other for other in others if other != source]
+    known = tuple(others)
     dotted, exact = ("".join(_escaped(character, dot) for character in source) + "$" for dot in (True, False))
     spellings = ([source] if _stands(source) else []) + [dotted]
-    return next((spelled for spelled in spellings if not any(re.match(spelled, other) for other in known)), exact)
+    return next((spelled for spelled in spellings if not _finds_others(spelled, source, known)), exact)
+
+
+def _finds_others(entry: str, source: str, others: Iterable[str]) -> bool:
+    find = re.compile(entry).match
+    return any(find(other) and other != source for other in others)
 
 
 def _stands(source: str) -> bool:

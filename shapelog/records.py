@@ -273,7 +273,7 @@ def metrics(body: Body) -> Metrics:
     if fail_type.startswith("<class '"):  # torch 2.4
         fail_type = fail_type[8:-2].rsplit(".", 1)[-1]
     counts = {key: sum(_count(body.get(name)) for name in names) for key, names in _CACHE_COUNTS.items()}
-    times: dict[str, Any] = {field: _seconds(body, names) for field, names in _TIMES.items()}
+    times: dict[str, Any] = _seconds(body)
     return Metrics(
         **times,
         **counts,
@@ -306,31 +306,35 @@ _CACHE_COUNTS = {
     "cache_hits": ("inductor_fx_remote_cache_hit_count", "inductor_fx_local_cache_hit_count"),
     "cache_misses": ("inductor_fx_remote_cache_miss_count", "inductor_fx_local_cache_miss_count"),
 }
-_TIMES = {
-    "seconds": ("entire_frame_compile_time_s", "dynamo_cumulative_compile_time_us", "duration_us"),
-    "backend": ("backend_compile_time_s",),
-    "aot": ("aot_autograd_cumulative_compile_time_us",),
-    "inductor": ("inductor_compile_time_s", "inductor_cumulative_compile_time_us"),
-    "codegen": ("code_gen_time_s", "inductor_code_gen_cumulative_compile_time_us"),
-    "triton": ("triton_compile_time_us",),
-    "backward": ("backward_cumulative_compile_time_us",),
-    "before_restart": ("dynamo_time_before_restart_s",),
-    "guard_latency": ("guard_latency_us",),
-}
+# Each time with the names that it has or had, and their units in one second.
+_TIMES = (
+    ("seconds", (("entire_frame_compile_time_s", 1), ("dynamo_cumulative_compile_time_us", 1e6), ("duration_us", 1e6))),
+    ("backend", (("backend_compile_time_s", 1),)),
+    ("aot", (("aot_autograd_cumulative_compile_time_us", 1e6),)),
+    ("inductor", (("inductor_compile_time_s", 1), ("inductor_cumulative_compile_time_us", 1e6))),
+    ("codegen", (("code_gen_time_s", 1), ("inductor_code_gen_cumulative_compile_time_us", 1e6))),
+    ("triton", (("triton_compile_time_us", 1e6),)),
+    ("backward", (("backward_cumulative_compile_time_us", 1e6),)),
+    ("before_restart", (("dynamo_time_before_restart_s", 1),)),
+    ("guard_latency", (("guard_latency_us", 1e6),)),
+)
 
 
-def _seconds(body: Body, names: tuple[str, ...]) -> float | None:
-    """The first of the named times that is there, in seconds; names that end in ``_us`` are in microseconds."""
-    for name in names:
-        value = _number(body.get(name))
-        if value is not None:
-            return value / 1e6 if name.endswith("_us") else value
-    return None
+def _seconds(body: Body) -> dict[str, float]:
+    """The times that are there, in seconds, each from the first of its names that holds one."""
+    found: dict[str, float] = {}
+    for field, names in _TIMES:
+        for name, units in names:
+            value = _number(body.get(name))
+            if value is not None:
+                found[field] = value / units
+                break
+    return found
 
 
 def _number(value: object) -> float | None:
     """A time or count as a float; None for what no clock can have said."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e18:
+    if value is None or isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e18:
         return None
     return float(value)
 

@@ -97,13 +97,21 @@ class Replay:
 
     plans: tuple[FramePlan, ...]
     by_mark: dict[Mark, tuple[FramePlan, ...]] = field(default_factory=dict)
+    costs: dict[tuple[int, Marks], Cost] = field(default_factory=dict)
+
+    def _cost_of(self, plan: FramePlan, marks: Marks) -> Cost:
+        key = (id(plan), marks & plan.marks)
+        found = self.costs.get(key)
+        if found is None:
+            found = self.costs[key] = plan.cost(key[1])
+        return found
 
     def cost(self, marks: Iterable[Mark]) -> Cost:
         """What the whole run would cost under these marks; () gives what it did cost."""
         chosen = frozenset(marks)
         total = Cost()
         for plan in self.plans:
-            total += plan.cost(chosen & plan.marks)
+            total += self._cost_of(plan, chosen)
         return total
 
     def earns(self, unit: Iterable[Mark], chosen: Marks) -> int:
@@ -111,7 +119,7 @@ class Replay:
         members = frozenset(unit)
         plans = {id(plan): plan for mark in members for plan in self.by_mark.get(mark, ())}.values()
         rest = chosen - members
-        return sum(plan.cost(rest & plan.marks).total - plan.cost(chosen & plan.marks).total for plan in plans)
+        return sum(self._cost_of(plan, rest).total - self._cost_of(plan, chosen).total for plan in plans)
 
 
 def replay(studied: Study) -> Replay:

@@ -20,6 +20,7 @@ from shapelog.ahead import Ahead, Place, Tallies
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.ids import ENVELOPE_KEYS, KNOWN_KINDS, UNLISTED_KINDS, USED_ARTIFACTS, USED_KINDS
 from shapelog.noting import Notes
+from shapelog.repeats import Repeats
 from shapelog.source import OpenTrace
 
 # A record starts behind a newline that no TAB follows. Groups: process, an empty one where the JSON begins, kind, name of an artifact.
@@ -29,7 +30,7 @@ _START = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb")?")
 _AUTOMATIC = b'\t{\n\t"name": "automatic_dynamic"'
 # Names of bytecode artifacts hold the name of the function.
 _PER_FUNCTION = re.compile(r".*_(ORIGINAL|MODIFIED)_BYTECODE$")
-_RELEASE = 8 << 20
+_RELEASE = 2 << 20
 # What is mapped into memory around a place that is looked at.
 _AROUND = 64 << 10
 _NEWLINE, _BRACE = b"\n}"
@@ -38,6 +39,9 @@ _KINDS = {kind.encode(): kind for kind in KNOWN_KINDS}
 _KEEP_PROBLEMS = 200
 # A longer header or payload is accounted for and not read. PyTorch writes some megabytes; to read one takes many times its size.
 _LONGEST = 64 << 20
+# Headers that are longer than most; a map of a file is searched byte by byte, a copy of a piece many times faster.
+_LONG, _PIECE = 512, 1 << 16
+_WITH_REPEATS = frozenset(("compilation_metrics", "bwd_compilation_metrics"))
 
 
 class Span(NamedTuple):
@@ -49,7 +53,9 @@ class Span(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A record whose header was decoded: its kind, its JSON object, the process that wrote it, its offset and payload."""
+    """A record whose header was decoded: its kind, its JSON object (see ``Repeats`` for what it leaves out), the process that wrote it,
+    its offset and payload.
+    """
 
     kind: str
     header: dict[str, Any]
@@ -107,6 +113,7 @@ class Reader:
         self.strict = strict
         self.notes: Notes | None = Notes(trace.data, labels.NAMES, _decode) if listing else None
         self.ledger = Ledger(trace.name, trace.size)
+        self._repeats = Repeats()
         self._looked_at = 0
         self._texts_verified: set[str] = set()
         self._mismatched: set[int] = set()
@@ -180,11 +187,20 @@ class Reader:
             if head is None or number < 0 or not is_plain:
                 yield start, stop, -1, -1, -1, -1
             else:
-                yield start, stop, head.start(2), find(b"\n", head.end(), stop), number, int(head[1])
+                yield start, stop, head.start(2), self._line_end(head.end(), stop), number, int(head[1])
             if stop - released > _RELEASE:
                 self.trace.release(released, stop)
                 released = stop
             start, head = stop, following
+
+    def _line_end(self, start: int, stop: int) -> int:
+        """Where the line ends that a record begins with."""
+        found = self.data.find(b"\n", start, min(stop, start + _LONG))
+        start += _LONG
+        while found < 0 and start < stop:
+            at = self.data[start : min(stop, start + _PIECE)].find(b"\n")
+            found, start = at if at < 0 else start + at, start + _PIECE
+        return found
 
     def _quick(self, place: Place, tallies: Tallies) -> Entry | None:
         """A record of a wanted kind with nothing wrong about it; None, and nothing counted, for any other."""
@@ -192,8 +208,11 @@ class Reader:
         label, kind = labels.LABELS[number]
         if line_end - json_start > _LONGEST:
             return None
+        text = self.data[json_start:line_end]
+        if kind in _WITH_REPEATS:
+            text = self._repeats.without(text)
         try:
-            header = orjson.loads(self.data[json_start:line_end])
+            header = orjson.loads(text)
             digest = header.get("has_payload")
         except (ValueError, AttributeError):
             return None
@@ -270,7 +289,8 @@ class Reader:
             if line_end - start > _LONGEST:
                 self._too_long(start, stop, line_end, name or "of no known kind")
                 return None
-            header = _decode(data[head.start(2) : line_end])
+            text = data[head.start(2) : line_end]
+            header = _decode(self._repeats.without(text) if name in _WITH_REPEATS else text)
             if header is not None and (name is None or unnamed):
                 name = name or next((key for key in header if key not in ENVELOPE_KEYS), None)
                 artifact = header.get("artifact")

@@ -23,7 +23,7 @@ LAYERS = (
     ("payloads.exprs", "payloads.sources"),
     ("payloads.distributed", "payloads.guards", "payloads.graphs", "payloads.pgo"),
     ("payloads.reasons",),
-    ("ahead", "labels"),
+    ("ahead", "labels", "repeats"),
     ("noting",),
     ("scan",),
     ("looking", "rank_summary", "records"),

@@ -7,6 +7,7 @@ import ast
 import copy
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -55,6 +56,8 @@ _CALL: dict[str, Callable[..., Value]] = {
     "ceil": math.ceil,
 }
 _LARGEST_POWER = 64
+# Sources that are spelled as ``ast.unparse`` spells them: most are.
+_CANONICAL = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*(?:\(\))?|\['[A-Za-z0-9_.]*'\]|\[(?:0|[1-9]\d{0,8})\])*", re.A)
 # Real guards and lines have some hundred characters and some ten levels. In the depth that a megabyte can have, Python 3.10 crashes.
 _LONGEST, _DEEPEST = 10_000, 100
 
@@ -101,10 +104,11 @@ class _Constants(ast.NodeTransformer):
 def parse(text: str) -> Expression:
     """Never raises: what cannot be parsed has no tree, and holds for nobody knows what."""
     names: list[str] = []
-    tree = syntax(text.strip())
+    code = text.strip()
+    tree = syntax(code)
     if not isinstance(tree, ast.Expression):
         return Expression(text, None, ())
-    return Expression(text, _named(tree.body, names), tuple(dict.fromkeys(names)))
+    return Expression(text, _named(tree.body, names, code if code.isascii() and "\n" not in code else ""), tuple(dict.fromkeys(names)))
 
 
 def syntax(text: str, mode: str = "eval") -> ast.AST | None:
@@ -133,7 +137,7 @@ def integer(text: str) -> int | None:
 
 def canonical(source: str) -> str:
     """A source spelled as in ``Expression.names``."""
-    tree = syntax(source)
+    tree = None if _CANONICAL.fullmatch(source) else syntax(source)
     return ast.unparse(tree) if tree is not None else source
 
 
@@ -143,22 +147,26 @@ def _is_function(node: ast.expr) -> bool:
     )
 
 
-def _named(node: ast.expr, names: list[str]) -> ast.expr:
-    """The tree with each source in it replaced by one name, its spelling, which is added to ``names``."""
+def _named(node: ast.expr, names: list[str], code: str) -> ast.expr:
+    """The tree with each source in it replaced by one name, its spelling, which is added to ``names``.
+
+    ``code`` is the line that the tree was made of, "" where columns do not count its characters.
+    """
     if isinstance(node, ast.Call) and _is_function(node.func):
-        node.args = [_named(argument, names) for argument in node.args]
+        node.args = [_named(argument, names, code) for argument in node.args]
     elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
-        names.append(ast.unparse(node))
+        written = code[node.col_offset : node.end_col_offset]
+        names.append(written if _CANONICAL.fullmatch(written) else ast.unparse(node))
         return ast.Name(names[-1])
     elif isinstance(node, ast.Compare):
-        node.left = _named(node.left, names)
-        node.comparators = [_named(part, names) for part in node.comparators]
+        node.left = _named(node.left, names, code)
+        node.comparators = [_named(part, names, code) for part in node.comparators]
     elif isinstance(node, ast.BoolOp):
-        node.values = [_named(part, names) for part in node.values]
+        node.values = [_named(part, names, code) for part in node.values]
     elif isinstance(node, ast.BinOp):
-        node.left, node.right = _named(node.left, names), _named(node.right, names)
+        node.left, node.right = _named(node.left, names, code), _named(node.right, names, code)
     elif isinstance(node, ast.UnaryOp):
-        node.operand = _named(node.operand, names)
+        node.operand = _named(node.operand, names, code)
     return node
 
 

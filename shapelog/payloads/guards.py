@@ -11,6 +11,7 @@ import orjson
 
 from shapelog.payloads.exprs import integer
 
+_NODE = re.compile(r"\n([| ]*)\+- ")
 _COMMENT = re.compile(r"(?<!\s)\s+# ")
 _WHERE = re.compile(r"^(?P<file>[^\s()]+\.py|<[^>]*>):(?P<line>\d{1,18}) in (?P<name>\S+)")
 _TENSOR = re.compile(
@@ -150,8 +151,8 @@ def parse_tree(text: str, known: Known | None = None) -> GuardTree:
         while len(sources) <= depth:
             sources.append(sources[-1])
         key = (sources[depth], body)
-        node = known.get(key) or _node(*key)
-        if node is not None:
+        node = known.get(key)
+        if node is None and (node := _node(*key)) is not None:
             known[key] = node
         if isinstance(node, Guard):
             guards.append(node)
@@ -197,17 +198,12 @@ def _manager(body: str) -> tuple[str, str]:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """(depth, content) of each node; a leaf whose constant holds a newline goes on without a ``+-`` of its own."""
-    depth, body = -1, [""]
-    for line in text.split("\n"):
-        at = line.find("+- ")
-        if at >= 0 and not line[:at].strip("| "):
-            if depth >= 0:
-                yield depth, "\n".join(body)
-            depth, body = at // 2, [line[at + 3 :]]
-        elif depth >= 0 and line and not line.startswith("Guard latency"):
-            body.append(line)
-    if depth >= 0:
-        yield depth, "\n".join(body)
+    parts = _NODE.split("\n" + text)
+    for indent, body in zip(parts[1::2], parts[2::2], strict=True):
+        line, _, more = body.partition("\n")
+        if more:
+            line = "\n".join((line, *(part for part in more.split("\n") if part and not part.startswith("Guard latency"))))
+        yield len(indent) // 2, line
 
 
 def parse_list(text: str) -> GuardTree:
@@ -255,9 +251,12 @@ def _finished(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, st
             same.add((one, other))
         elif guard.kind == "NO_TENSOR_ALIASING" and not distinct and guard.text.startswith("check_no_aliasing("):
             distinct.update(guard.text[len("check_no_aliasing(") : -1].split(", "))
+        source = guard.source
         for name, value in guard.facts:
-            facts.setdefault((guard.source, name), value)
-            by_key.setdefault((guard.source, name), guard)
+            key = (source, name)
+            if key not in facts:
+                facts[key] = value
+                by_key[key] = guard
     looked_at = frozenset(sources) | {guard.source for guard in guards}
     modules = frozenset(source.rpartition(".")[0] for source in looked_at if source.endswith(_MODULE_PARTS))
     return GuardTree(

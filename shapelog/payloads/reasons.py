@@ -36,6 +36,22 @@ class Reason:
     place: Place | None = None
     comment: str = ""
 
+    def about(self, entry: str) -> "Reason":
+        """The same, given for another entry."""
+        return Reason(
+            entry,
+            self.text,
+            self.code,
+            self.family,
+            self.source,
+            self.prop,
+            self.expected,
+            self.actual,
+            self.is_parameter,
+            self.place,
+            self.comment,
+        )
+
 
 def split(payload: str) -> list[str]:
     """The reasons in a ``recompile_reasons`` payload: a JSON list, or (torch 2.13 and later, one reason) bare text."""
@@ -50,8 +66,9 @@ def split(payload: str) -> list[str]:
 
 
 _T = r"tensor '(?P<source>.*?)' "
-_TEMPLATES: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
-    (family, prop, re.compile(pattern.replace(r"\d+", r"\d{1,18}"), re.S))  # int() refuses what has thousands of digits
+# Compiled when they are tried: most reasons need the first ones alone.
+_TEMPLATES: tuple[tuple[str, str, str], ...] = tuple(
+    (family, prop, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses what has thousands of digits
     for family, prop, pattern in (
         (
             "size",
@@ -133,7 +150,7 @@ def _classify(code: str) -> tuple[str, str, str, str, str]:
     if not code:
         return "backend", "", "backend", "", ""  # torch 2.6 and 2.8 have no text for a changed backend
     for family, prop, pattern in _TEMPLATES if len(code) <= LONGEST else ():
-        match = pattern.fullmatch(code)
+        match = re.fullmatch(pattern, code, re.S)
         if match:
             part = match.groupdict()
             source = part.get("source") or part.get("source2") or ""

@@ -28,7 +28,7 @@ def is_cell(file: str) -> bool:
 
 def strip(text: str) -> str:
     """What torch 2.8 and later make of a recompile reason: ``L['x']`` becomes ``x`` everywhere in the text."""
-    return _LOCAL.sub(r"\1", text)
+    return _LOCAL.sub(r"\1", text) if "L[" in text else text
 
 
 def friendly(source: str) -> str:

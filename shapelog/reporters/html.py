@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
+from io import BytesIO
+from itertools import accumulate, chain
 
 import orjson
 from jinja2 import Environment
@@ -95,7 +96,7 @@ def _rendered(report: Report, options: Options, checked: Checked | None) -> byte
     report.late.settled()  # the pages of frames need no advice, and what they read is not to show in the accounts
     payloads = _feeding(making)
     sooner = _frames(making, first, "d", _INLINE, _SOONER)
-    return _whole(making, sooner, later, payloads).encode("utf-8", "replace")
+    return _whole(making, sooner, later, payloads)
 
 
 def _divided(views: tuple[FrameView, ...]) -> tuple[tuple[FrameView, ...], tuple[FrameView, ...]]:
@@ -168,8 +169,25 @@ def _frames(making: _Making, views: tuple[FrameView, ...], prefix: str, inline: 
     return orjson.dumps(["".join(articles), [*details.chunks()]])
 
 
-def _whole(making: _Making, sooner: bytes, later: Callable[[], bytes], payloads: Store) -> str:
+def _whole(making: _Making, sooner: bytes, later: Callable[[], bytes], payloads: Store) -> bytes:
     """All of it around the pages of frames."""
+    head, middle, foot = _around(making)
+    page = BytesIO()  # grown piece by piece, and given away without a copy: the page is the largest thing in memory
+
+    def write(text: str) -> None:
+        page.write(text.encode("utf-8", "replace"))
+
+    (articles, details), (others, more) = orjson.loads(sooner), orjson.loads(later())
+    for text in (head, articles, others, middle):
+        write(text)
+    for name, packed in chain(details, more, payloads.chunks()):
+        write(f'<script type="text/plain" id="{name}">{packed}</script>\n')
+    write(foot)
+    return page.getvalue()
+
+
+def _around(making: _Making) -> tuple[str, str, str]:
+    """What stands before the pages of frames, between them and the compressed chunks, and after these."""
     report, anchors, views = making.report, making.anchors, making.views
     with_code = making.options.with_source
     summary = overview(report, views)
@@ -197,9 +215,7 @@ def _whole(making: _Making, sooner: bytes, later: Callable[[], bytes], payloads:
     )
     head, rest = text.split(_FRAMES_HERE)
     middle, foot = rest.split(_CHUNKS_HERE)
-    (articles, details), (others, more) = orjson.loads(sooner), orjson.loads(later())
-    chunks = [f'<script type="text/plain" id="{name}">{packed}</script>\n' for name, packed in (*details, *more, *payloads.chunks())]
-    return "".join((head, articles, others, middle, *chunks, foot))
+    return head, middle, foot
 
 
 def _index(making: _Making, summary: Overview) -> dict[str, object]:

@@ -111,7 +111,8 @@ class Coder:
     colors: Colors | None = None
     shown: dict[tuple[str, int, int], str] = field(default_factory=dict)
     tokens: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    diffs: dict[int, Markup] = field(default_factory=dict)
+    # With the diff itself, whose id would else be that of another once it is gone.
+    diffs: dict[int, tuple[Diff, Markup]] = field(default_factory=dict)
 
     def line(self, text: str) -> Markup:
         return Markup(self._marked(text, 0, 0))
@@ -120,8 +121,8 @@ class Coder:
         """The rows of a table with four columns: number and line of either text."""
         found = self.diffs.get(id(diff))
         if found is None:
-            found = self.diffs[id(diff)] = Markup("\n".join(map(self._row, diff.rows)))
-        return found
+            found = self.diffs[id(diff)] = diff, Markup("\n".join(map(self._row, diff.rows)))
+        return found[1]
 
     def _row(self, row: Row) -> str:
         if row.kind == "skipped":
