@@ -1,12 +1,13 @@
 """Records → Trace: joins attempts, describers and sources, finds where ids start again, and names the frames."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from shapelog import records
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
+from shapelog.folders import Tell
 from shapelog.foreign import foreign
 from shapelog.ids import CompileId
 from shapelog.looking import last_time
@@ -25,6 +26,8 @@ _MAY_BEGIN = frozenset(("dynamo_start", "artifact", "describe_source", "create_s
 _BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
 _BREAK_REASON = re.compile(r"^(?:Graph Break )?Reason: (.*)$", re.M)
 _BREAK_EXPLANATION = re.compile(r"^\s+Explanation: (.*)$", re.M)
+# Of files with more bytes it is told how far they are read, every so many records.
+_LARGE, _TOLD = 100_000_000, 256
 # So many files of one run are named.
 _NAMES = 4
 # Artifacts that are about a whole process.
@@ -494,10 +497,10 @@ def load(selection: Selection, strict: bool = False) -> Trace:
     return build(selection, [Reader(opened, strict) for opened in open_all(selection.files)])
 
 
-def build(selection: Selection, readers: list[Reader], debug: bool = False) -> Trace:
+def build(selection: Selection, readers: list[Reader], debug: bool = False, tell: Tell | None = None) -> Trace:
     """The trace that the readers of a selection's files give. Raises ShapelogError when not one of them holds a trace record.
 
-    With ``debug`` a record that cannot be parsed raises instead of becoming a problem.
+    With ``debug`` a record that cannot be parsed raises instead of becoming a problem. ``tell`` hears how far large files are read.
     """
     ranks: list[Rank] = []
     builders: list[Builder] = []
@@ -505,7 +508,7 @@ def build(selection: Selection, readers: list[Reader], debug: bool = False) -> T
     refusals: list[str] = []
     for file, reader in zip(selection.files, readers, strict=True):
         builder = Builder(reader, file.rank, debug)
-        for entry in reader.entries():
+        for entry in _told(reader, tell) if tell and reader.trace.size > _LARGE else reader.entries():
             builder.take(entry)
         if not reader.ledger.readable_records and not reader.trace.is_lost:
             damage = next((item.message for item in reader.trace.problems), "")
@@ -538,6 +541,16 @@ def build(selection: Selection, readers: list[Reader], debug: bool = False) -> T
             if file.rank is not None and not reader.ledger.readable_records
         ),
     )
+
+
+def _told(reader: Reader, tell: Tell) -> Iterator[Entry]:
+    """The entries of a large file, of which ``tell`` hears how far they are."""
+    name, size = reader.trace.name, reader.trace.size
+    for number, entry in enumerate(reader.entries()):
+        if not number % _TOLD:
+            tell(name, entry.offset, size)
+        yield entry
+    tell(name, size, -1)
 
 
 def name_of(files: list[str]) -> str:

@@ -12,6 +12,7 @@ from shapelog.output import lists_records, say
 
 if TYPE_CHECKING:
     from shapelog.errors import ShapelogError
+    from shapelog.folders import Tell
     from shapelog.model import Trace
     from shapelog.source import Choice, Selection
 
@@ -83,9 +84,8 @@ def _choice(shared: dict[str, Any], in_full: bool) -> "Choice":
     run, is_all = shared.get("run"), shared.get("all_runs")
     if run and is_all:
         raise ShapelogError(f"--run {run} and --all-runs: only one of them can be meant")
-    tell = Progress().tell if sys.stderr.isatty() else None
     option = shared.get("run_option", "--run")
-    return Choice("all" if is_all else run or "", shared["max_unpacked"], tell, in_full, option)
+    return Choice("all" if is_all else run or "", shared["max_unpacked"], _teller(), in_full, option)
 
 
 def read_several(paths: Sequence[str], shared: dict[str, Any], rank: int | None = None) -> "tuple[list[Trace], int]":
@@ -153,7 +153,7 @@ def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     if any(target.format == "terminal" for target in shared["targets"]):
         import shapelog.reporters.drawing  # noqa: F401
 
-    trace = build(selection, readers, shared["debug"])
+    trace = build(selection, readers, shared["debug"], _teller())
     for note in trace.notes:
         say(note)
     return trace
@@ -165,12 +165,16 @@ def _load_job(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     from shapelog.folding import How, fold
     from shapelog.workers import parse_executor
 
-    tell = Progress().tell if sys.stderr.isatty() else None
     executor = parse_executor(shared.get("executor") or "processes")
-    trace = fold(selection, How(executor, shared["strict"], shared["debug"], shared["max_unpacked"], tell, lists_records(shared)))
+    trace = fold(selection, How(executor, shared["strict"], shared["debug"], shared["max_unpacked"], _teller(), lists_records(shared)))
     for note in trace.notes:
         say(note)
     return trace
+
+
+def _teller() -> "Tell | None":
+    """Who shows how far long work is: nobody where standard error is no terminal."""
+    return Progress().tell if sys.stderr.isatty() else None
 
 
 class Progress:

@@ -6,9 +6,10 @@ from pathlib import Path
 import make
 import pytest
 
-from shapelog import load
+from shapelog import build, load
 from shapelog.errors import DATA_LOSS, INFO, ShapelogError
 from shapelog.model import Outcome, Trace
+from shapelog.source import Selection, TraceFile
 
 REAL = Path(__file__).parents[1] / "fixtures" / "real"
 
@@ -465,3 +466,15 @@ def test_a_number_below_zero_counts_nothing() -> None:
     trace = make.built(make.run(make.compile("0/0", graph_op_count=-1, guard_count=True, co_firstlineno=-5)))
     metrics = make.only(trace, "0/0").metrics
     assert (metrics.op_count, metrics.guard_count, metrics.code_line) == (None, None, 0)
+
+
+def test_it_is_told_how_far_a_large_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "_LARGE", 1000)
+    monkeypatch.setattr(build, "_TOLD", 10)
+    data = make.run(make.compile(), make.compile("0/1"))
+    told: list[tuple[str, int, int]] = []
+    build.build(Selection((TraceFile(None, make.NAME),)), [make.reader(data)], tell=lambda *item: told.append(item))
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    assert told[0] == (make.NAME, 0, len(data))
+    assert told[-1] == (make.NAME, len(data), -1)
+    assert len(told) > 2
