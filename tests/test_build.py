@@ -465,3 +465,10 @@ def test_a_number_below_zero_counts_nothing() -> None:
     trace = make.built(make.run(make.compile("0/0", graph_op_count=-1, guard_count=True, co_firstlineno=-5)))
     metrics = make.only(trace, "0/0").metrics
     assert (metrics.op_count, metrics.guard_count, metrics.code_line) == (None, None, 0)
+
+
+@pytest.mark.parametrize("strange", [True, -3, 1.5, "7", None])
+def test_a_line_of_a_stack_that_is_no_number_of_a_line_is_not_known(strange: object) -> None:
+    start = make.record("dynamo_start", {"stack": [{"line": strange, "name": "f", "filename": "/srv/a.py"}]}, id="0/0")
+    (frame,) = make.only(make.built(make.run(start, make.metrics("0/0"))), "0/0").stack.frames
+    assert (frame.file, frame.line) == ("/srv/a.py", 0)
