@@ -52,8 +52,7 @@ class Stack:
         file = entry.get("filename")
         if isinstance(file, int):
             file = (self.strings or {}).get(file, "")  # a forked child may use ids that only its parent defined
-        line = entry.get("line")
-        return StackFrame(str(file or ""), line if isinstance(line, int) else 0, str(entry.get("name") or ""), str(entry.get("loc") or ""))
+        return StackFrame(str(file or ""), _count(entry.get("line")), str(entry.get("name") or ""), str(entry.get("loc") or ""))
 
 
 Stacks = Callable[[str], Stack]

@@ -478,3 +478,10 @@ def test_it_is_told_how_far_a_large_file_is_read(monkeypatch: pytest.MonkeyPatch
     assert told[0] == (make.NAME, 0, len(data))
     assert told[-1] == (make.NAME, len(data), -1)
     assert len(told) > 2
+
+
+@pytest.mark.parametrize("strange", [True, -3, 1.5, "7", None])
+def test_a_line_of_a_stack_that_is_no_number_of_a_line_is_not_known(strange: object) -> None:
+    start = make.record("dynamo_start", {"stack": [{"line": strange, "name": "f", "filename": "/srv/a.py"}]}, id="0/0")
+    (frame,) = make.only(make.built(make.run(start, make.metrics("0/0"))), "0/0").stack.frames
+    assert (frame.file, frame.line) == ("/srv/a.py", 0)
