@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from shapelog.rank_summary import RankSummary, Step
+from shapelog.ranks import named
 from shapelog.schedules import OrderChange
 from shapelog.wording import counted
 
@@ -59,12 +60,43 @@ def classes_of(ranks: Iterable[RankSummary]) -> list[RankClass]:
     return sorted(found, key=lambda item: (-len(item.ranks), item.ranks[0].number))
 
 
-def respects_of(ranks: Sequence[RankSummary], classes: list[RankClass], order: OrderChange | None) -> Iterator[Respect]:
+def roles_of(classes: Sequence[RankClass]) -> list[list[RankClass]]:
+    """Classes of ranks that have code in common, directly or by way of others, the most ranks first: the stages of a pipeline apart.
+
+    Code of libraries is common to all, so it does not count. Stages have equally many ranks, and several: where these have not, some
+    took another way, or compiled nothing, and all are compared with each other.
+    """
+    found: list[tuple[set[Hashable], list[RankClass]]] = []
+    for item in classes:
+        own: set[Hashable] = {step.code for step in item.steps if not step.code.told}
+        if not own:
+            return [list(classes)]
+        joined = [role for role in found if role[0] & own]
+        found = [role for role in found if not role[0] & own]
+        found.append((own.union(*(codes for codes, _ in joined)), [*(other for _, role in joined for other in role), item]))
+    if len({_count(role) for _, role in found}) > 1 or _count(found[0][1]) < 2:
+        return [list(classes)]
+    return sorted((role for _, role in found), key=lambda role: (-_count(role), min(role[0].numbers)))
+
+
+def _count(role: Iterable[RankClass]) -> int:
+    return sum(len(item.ranks) for item in role)
+
+
+def role_words(roles: Sequence[Sequence[RankClass]]) -> str:
+    """Which ranks have no code in common; "" where all have."""
+    told = [named(number for item in role for number in item.numbers) for role in roles]
+    return f"{'; '.join(told)}: no code in common, as in the stages of a pipeline, so each is compared for itself" if told[1:] else ""
+
+
+def respects_of(ranks: Sequence[RankSummary], classes: list[RankClass], order: OrderChange | None, roles: str) -> Iterator[Respect]:
+    """Each respect that ranks are compared in; ``roles`` are the words for those that have no code in common."""
     versions = [((rank.number,), rank.torch_version or None, rank) for rank in ranks]
     yield _respect("versions", "torch version", versions, lambda rank: f"torch {rank.torch_version}", "not recorded")
     for name, title, key, words in _KEYS:
         keys = [(item.numbers, key(item.steps), item.steps) for item in classes]
-        yield _respect(name, title, keys, words, _WITHOUT_CACHES if all(key is None for _, key, _ in keys) else "")
+        note = roles if name == "compiles" else ""
+        yield _respect(name, title, keys, words, _WITHOUT_CACHES if all(key is None for _, key, _ in keys) else "", note)
     yield _told_of_graphs(
         "collectives", "collectives in graphs", classes, lambda step: step.collectives, _collective_words, _WITHOUT_COLLECTIVES
     )

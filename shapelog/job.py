@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from shapelog.agreeing import Respect, classes_of, respects_of
+from shapelog.agreeing import Respect, classes_of, respects_of, role_words, roles_of
 from shapelog.diverging import CrossSize, Divergence, cross_sizes, divergence
 from shapelog.payloads.distributed import Parity
 from shapelog.rank_summary import CodeName, RankSummary, Step
@@ -80,12 +80,13 @@ def compare_ranks(summaries: Sequence[RankSummary], unread: Sequence[int] = ()) 
     classes = classes_of(ranks)
     steps = [(step, item.numbers) for item in classes for step in item.steps]
     found, order = mismatches(steps), order_change(ranks)
+    roles = roles_of(classes)
     present = {rank.number for rank in ranks} | set(unread)
     return RankReport(
         ranks=ranks,
         missing=tuple(number for number in range(max(present)) if number not in present) if max(present) < _MOST else (),
-        respects=tuple(respects_of(ranks, classes, order)),
-        divergence=divergence(classes),
+        respects=tuple(respects_of(ranks, classes, order, role_words(roles))),
+        divergence=next((parted for role in roles for parted in [divergence(role)] if parted), None),
         sizes=tuple(cross_sizes(classes)),
         mismatches=tuple(found),
         order=order,

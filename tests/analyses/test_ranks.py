@@ -43,6 +43,30 @@ SIZES = report(sized(12, 16), sized(10, 14), sized(12, 16), sized(12, 16))
 HANGS = report((GATHER,), (GATHER,), (GATHER,), (SCATTER,))
 
 
+ENCODER, DECODER = (make.compile("0/0", name=name, line=line) for name, line in (("encode", 12), ("decode", 70)))
+LONGER = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], name="decode", line=70, free=[0])
+
+
+def test_the_stages_of_a_pipeline_are_compared_each_for_itself() -> None:
+    """They share no code, and there are as many ranks of each."""
+    stages = report((ENCODER,), (ENCODER,), (DECODER, LONGER), (DECODER, LONGER))
+    assert of_ranks(stages) == []
+    assert "ranks 0 and 1; ranks 2 and 3: no code in common, as in the stages of a pipeline" in flat(stages)
+    (found,) = of_ranks(report((ENCODER,), (ENCODER,), (DECODER, LONGER), (DECODER,)))
+    assert found.sentence.startswith("after 1 compile that is alike, rank 2 recompiled decode at 0/1")
+
+
+@pytest.mark.parametrize(
+    "traces",
+    [[(ENCODER,), (DECODER,)], [(ENCODER,), (ENCODER,), (DECODER,)], [(ENCODER,), (ENCODER,), (DECODER,), (DECODER,), ()]],
+    ids=["one each", "unequal", "one compiled nothing"],
+)
+def test_ranks_without_common_code_are_no_stages_where_they_are_not_several_and_equally_many(traces: list[tuple[bytes, ...]]) -> None:
+    (found,) = of_ranks(report(*traces))
+    assert found.rule.code == "SL701"
+    assert found.sentence.startswith("from the first compile on, ")
+
+
 def of_ranks(item: Report) -> list[Finding]:
     return [found for found in item.findings if found.rule.code.startswith("SL7")]
 
