@@ -6,25 +6,34 @@ from shapelog import advice, build
 from shapelog import report as reports
 from shapelog.advice import Advice
 from shapelog.errors import ShapelogError
+from shapelog.folding import How, fold
 from shapelog.ids import parse_version
 from shapelog.model import Trace
 from shapelog.recording import record
 from shapelog.report import Report
-from shapelog.source import Choice, select
+from shapelog.source import Choice, is_large, select
 from shapelog.study import study
+from shapelog.workers import parse_executor
 
 __all__ = ["advise", "analyze", "load", "record"]
 
 
-def load(path: str | os.PathLike[str], *, strict: bool = False, run: str | int = "", max_unpacked: int | None = None) -> Trace:
+def load(
+    path: str | os.PathLike[str], *, strict: bool = False, run: str | int = "", max_unpacked: int | None = None, executor: str = ""
+) -> Trace:
     """Read a trace: a file, a directory or an archive (its newest run), a URL, or ``-`` for standard input.
 
     ``strict`` decodes every record and verifies every checksum, not only those that the model uses. ``run`` is another run of a
     directory or an archive: 2 for the one before the newest, a part of the name of one of its files, or ``"all"``. What unpacks to more
     than ``max_unpacked`` bytes is refused; None allows what is usual for its size. Records that cannot be used are listed in
-    ``Trace.problems``. Raises ShapelogError when there is nothing to read, or not one trace record in it.
+    ``Trace.problems``. Of a job of more than 16 ranks, those that stand for all are read in full, and the others are summed up
+    (``Trace.alike``, ``Trace.summarized``): here, or by the workers that ``executor`` names, ``"processes"``, ``"processes:4"`` or
+    ``"dask://HOST:PORT"``. Raises ShapelogError when there is nothing to read, or not one trace record in it.
     """
-    return build.load(select(os.fspath(path), Choice(str(run), max_unpacked)), strict)
+    selection = select(os.fspath(path), Choice(str(run), max_unpacked))
+    if is_large([selection], bool(executor)):
+        return fold(selection, How(parse_executor(executor) if executor else None, strict, most=max_unpacked))
+    return build.load(selection, strict)
 
 
 def analyze(trace: Trace) -> Report:

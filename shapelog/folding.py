@@ -59,9 +59,9 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How the ranks of a job are read: ``tell`` hears of the progress, ``most`` is as in ``Choice``."""
+    """How the ranks of a job are read: ``tell`` hears of the progress, ``most`` is as in ``Choice``. Without workers they are read here."""
 
-    executor: Executor
+    executor: Executor | None = None
     is_strict: bool = False
     debug: bool = False
     most: int | None = None
@@ -170,7 +170,8 @@ class _Job:
         total, done = sum(sizes), 0
         tell = self.how.tell
         with ExitStack() as stack:
-            results = gather(self.how.executor, sum_up, self._tasks(sizes, stack))
+            tasks = self._tasks(sizes, stack)
+            results = gather(self.how.executor, sum_up, tasks) if self.how.executor else ((task, sum_up(task)) for task in tasks)
             stack.callback(results.close)
             for task, result in results:
                 if self._is_here(task.place):

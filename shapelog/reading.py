@@ -131,19 +131,17 @@ def _collect(error: "ShapelogError", path: str, refused: "list[ShapelogError]") 
 
 def _jobs(selected: "list[Selection]", shared: dict[str, Any]) -> "list[Selection]":
     """Several traces each by itself; as one where they have many ranks, or where others are to read them."""
-    from shapelog.source import IN_FULL, joined
+    from shapelog.source import is_large, joined
 
-    ranks = sum(file.rank is not None for selection in selected for file in selection.files)
-    return [joined(selected)] if ranks > IN_FULL or (shared.get("executor") and ranks > 1) else selected
+    return [joined(selected)] if is_large(selected, bool(shared.get("executor"))) else selected
 
 
 def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     """Load a trace. A large file is searched by a child process from here on, before the rest of shapelog is even imported."""
     from shapelog.scan import Reader
-    from shapelog.source import IN_FULL, open_all
+    from shapelog.source import is_large, open_all
 
-    ranks = sum(file.rank is not None for file in selection.files)
-    if ranks > IN_FULL or (shared.get("executor") and ranks > 1):
+    if is_large([selection], bool(shared.get("executor"))):
         return _load_job(selection, shared)
     readers = [Reader(opened, shared["strict"], ahead=True, listing=lists_records(shared)) for opened in open_all(selection.files)]
     # Meanwhile, everything else is imported that the command is going to need.

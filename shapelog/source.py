@@ -147,6 +147,12 @@ def joined(selections: Sequence[Selection]) -> Selection:
     )
 
 
+def is_large(selections: Iterable[Selection], has_workers: bool = False) -> bool:
+    """Whether these are a job whose ranks are summed up: more than one process reads in full, or several where workers are there for it."""
+    ranks = sum(file.rank is not None for item in selections for file in item.files)
+    return ranks > IN_FULL or (has_workers and ranks > 1)
+
+
 def of_rank(selection: Selection, rank: int | None) -> Selection:
     """Only the files that are named by this rank; all of them where none is."""
     files = tuple(file for file in selection.files if file.rank == rank)

@@ -14,6 +14,7 @@ import make
 import pytest
 from click.testing import CliRunner, Result
 
+import shapelog
 from shapelog import folding
 from shapelog.alerts import survey
 from shapelog.checkout import Checkout
@@ -371,3 +372,12 @@ def test_files_without_a_rank_are_read_here(here: None, tmp_path: Path) -> None:
     trace = fold(select_files(sorted(tmp_path.iterdir())), HOW)
     assert [rank.number for rank in trace.ranks] == [0, None]
     assert TraceFile(helper, helper.name).rank is None
+
+
+def test_from_python_a_large_job_is_read_here_or_by_workers(tmp_path: Path) -> None:
+    written(tmp_path, *alike(IN_FULL + 1))
+    here, workers = shapelog.load(tmp_path), shapelog.load(tmp_path, executor="processes:2")
+    assert here.alike == workers.alike == {0: tuple(range(IN_FULL + 1))}
+    assert here.rank_count == workers.rank_count == IN_FULL + 1
+    with pytest.raises(ShapelogError, match="is no executor"):
+        shapelog.load(tmp_path, executor="threads")
