@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import mutations  # makes the modules of the tests known  # noqa: F401
@@ -23,10 +24,12 @@ from shapelog.advice import advise
 from shapelog.advising import as_env, as_python, as_shell
 from shapelog.alerts import Kind, Survey, survey
 from shapelog.baseline import as_bytes, parse
+from shapelog.build import load
 from shapelog.check import check, overview
 from shapelog.checkout import Checkout
 from shapelog.compare import compare
 from shapelog.errors import ShapelogError
+from shapelog.folding import How, fold
 from shapelog.ids import TorchVersion
 from shapelog.model import Trace
 from shapelog.policy import Budget, Metric, Policy
@@ -40,6 +43,7 @@ from shapelog.reporters import (
     reporter,
     story_reporter,
 )
+from shapelog.source import select_files
 from shapelog.story import tell
 
 # Nothing but line ends, styles and text that stands where it is written: an own list, not the one of the package.
@@ -257,6 +261,26 @@ def compared(subject: Subject) -> None:
         _plain(_bounded(subject, comparison_reporter("terminal").render_comparison(found, Options(width=80, verbose=True))))
 
 
+def as_a_rank(subject: Subject) -> None:
+    """The input as one rank of a job that is summed up, against the same job read in full."""
+    with TemporaryDirectory() as folder:
+        files = [Path(folder, f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log") for number in range(3)]
+        for file, data in zip(files, (small_run(), subject.data, small_run()), strict=True):
+            file.write_bytes(data)
+        selection = select_files(files)
+        short, whole = analyze(fold(selection, How())), analyze(load(selection))
+        _demand(all(item.balances for item in short.accounts), "an account of a rank does not balance")
+        sizes = [sorted((item.name, item.size) for item in job.accounts) for job in (short, whole)]
+        _demand(sizes[0] == sizes[1], "a file of the job is lost")
+        if short.ranks and all(rank.processes == 1 for rank in short.ranks.ranks):
+            counts = [
+                (job.summary.compiles, job.summary.recompiles, job.summary.limit_hits, job.summary.failures) for job in (short, whole)
+            ]
+            _demand(counts[0] == counts[1], f"the ranks together made {counts[0]}, and read in full {counts[1]}")
+        _plain(_bounded(subject, reporter("terminal").render(short, Options(width=80, verbose=True))))
+        json.loads(_bounded(subject, reporter("json").render(short, Options())), parse_constant=_no_json)
+
+
 # Each stage, and of how many inputs one goes through it: what is cheap is done with every input.
 STAGES: tuple[tuple[Callable[[Subject], None], int], ...] = (
     (balanced, 1),
@@ -271,6 +295,7 @@ STAGES: tuple[tuple[Callable[[Subject], None], int], ...] = (
     (narrow, 100),
     (wide, 100),
     (compared, 120),
+    (as_a_rank, 120),
     (page, 500),
     (page_without_source, 1000),
     (page_of_a_check, 1000),
