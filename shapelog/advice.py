@@ -146,7 +146,9 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
         set_already=tuple(map(printable, split_list(studied.trace.config.dynamic_sources))) if used.reads_sources else (),
         scope=scope(studied.trace),
         failures=sum(compile.outcome is Outcome.FAILED for compile in studied.trace.compiles),
-        forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), plan.cost(choice.marks)) for plan in played.plans),
+        forecasts=tuple(
+            Forecast(plan.frame, played.cost_of(plan, frozenset()), played.cost_of(plan, choice.marks)) for plan in played.plans
+        ),
     )
 
 

@@ -99,7 +99,8 @@ class Replay:
     by_mark: dict[Mark, tuple[FramePlan, ...]] = field(default_factory=dict)
     costs: dict[tuple[int, Marks], Cost] = field(default_factory=dict)
 
-    def _cost_of(self, plan: FramePlan, marks: Marks) -> Cost:
+    def cost_of(self, plan: FramePlan, marks: Marks) -> Cost:
+        """What one frame would cost under these marks."""
         key = (id(plan), marks & plan.marks)
         found = self.costs.get(key)
         if found is None:
@@ -111,7 +112,7 @@ class Replay:
         chosen = frozenset(marks)
         total = Cost()
         for plan in self.plans:
-            total += self._cost_of(plan, chosen)
+            total += self.cost_of(plan, chosen)
         return total
 
     def earns(self, unit: Iterable[Mark], chosen: Marks) -> int:
@@ -119,7 +120,7 @@ class Replay:
         members = frozenset(unit)
         plans = {id(plan): plan for mark in members for plan in self.by_mark.get(mark, ())}.values()
         rest = chosen - members
-        return sum(self._cost_of(plan, rest).total - self._cost_of(plan, chosen).total for plan in plans)
+        return sum(self.cost_of(plan, rest).total - self.cost_of(plan, chosen).total for plan in plans)
 
 
 def replay(studied: Study) -> Replay:
