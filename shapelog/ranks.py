@@ -191,8 +191,8 @@ def _executed(rank: Rank) -> Executed | None:
     return Executed(tuple(labels[:_EXECUTIONS]), len(labels), hashlib.md5("\n".join(labels).encode("utf-8", "replace")).hexdigest())
 
 
-def named(numbers: Iterable[int]) -> str:
-    """``rank 3``, ``ranks 0-2 and 5``, ``ranks 0, 2, 4, 6, 8 and 27 more``."""
+def named(numbers: Iterable[int], most: int = _RUNS) -> str:
+    """``rank 3``, ``ranks 0-2 and 5``, ``ranks 0, 2, 4, 6, 8 and 27 more``: so many runs of numbers at most."""
     runs: list[list[int]] = []
     ordered = sorted(set(numbers))
     for number in ordered:
@@ -200,7 +200,7 @@ def named(numbers: Iterable[int]) -> str:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    shown = runs if len(runs) <= _RUNS else runs[: _RUNS - 1]
+    shown = runs if len(runs) <= most else runs[: most - 1]
     words = [text for low, high in shown for text in ([f"{low}-{high}"] if high > low + 1 else [str(low), str(high)][: high - low + 1])]
     if shown is not runs:
         words.append(f"{sum(high - low + 1 for low, high in runs[len(shown) :])} more")

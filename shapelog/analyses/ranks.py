@@ -16,6 +16,8 @@ from shapelog.wording import counted, seconds
 # So many compiles whose times differ most are told.
 _SPREADS = 12
 _AXES = 8
+# So many runs of numbers fit into a column.
+_NARROW = 4
 # Below this, compile times differ by chance.
 _WIDE = 0.05
 # A rank that ends so many seconds before the last is told as such; from an hour count on it may belong to another run.
@@ -108,7 +110,7 @@ def _overview(report: RankReport) -> Table:
     ends = [_before(max(early.get(rank.number, 0.0) for rank in ranks)) for _, ranks in members]
     rows = [
         (
-            named(rank.number for rank in ranks),
+            named((rank.number for rank in ranks), _NARROW),
             compiles,
             again,
             failed,

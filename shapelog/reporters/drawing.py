@@ -126,7 +126,7 @@ class Page:
         if below is not None:  # too narrow to be read: this column gets lines of its own
             widths = [width for i, width in enumerate(whole) if i != below]
             numbers = [is_number for i, is_number in enumerate(numbers) if i != below]
-            self._fit(widths, widths, (), indent)
+            self._fit(widths, [cell_len(title) for i, title in enumerate(header) if i != below], (), indent)
         if any(header):
             self._row([Text(title, style="dim") for i, title in enumerate(header) if i != below], widths, numbers, indent)
         for row in cells:

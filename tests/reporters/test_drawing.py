@@ -103,6 +103,19 @@ def test_a_wide_column_that_nobody_could_read_gets_lines_of_its_own() -> None:
     assert max(map(cell_len, lines)) <= 40
 
 
+def test_the_other_columns_fit_where_one_has_lines_of_its_own() -> None:
+    page = Page(Options(width=40))
+    page.table(
+        ("ranks", "compiles", "last"),
+        [("ranks 0-39, 41-67, 69-157 and 343 more", "12", "6/0 " + "f" * 30)],
+        (False, True, False),
+        (False, False, True),
+    )
+    assert all(cell_len(line) <= 40 for line in drawn(page))
+    assert "…" in drawn(page)[1]
+    assert drawn(page)[2].strip() == "6/0 " + "f" * 30
+
+
 def test_markup_and_emoji_codes_in_text_are_only_text() -> None:
     page = Page(Options(width=80, color=True))
     page.line("[red]x[/red] :smile:")
