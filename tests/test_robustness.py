@@ -24,7 +24,7 @@ from shapelog.reporters import CI_FORMATS, STORY_FORMATS, Options, check_reporte
 from shapelog.story import tell
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-FEW = settings(max_examples=14, deadline=None, derandomize=True)
+FEW = settings(max_examples=10, deadline=None, derandomize=True)
 
 
 def no_json(constant: str) -> None:
@@ -197,7 +197,7 @@ def _places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str |
     return [path, *(place for key, item in inner for place in _places(item, (*path, key)))]
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.data())
 def test_a_field_of_any_other_value_is_no_end(data: st.DataObject) -> None:
     records = make.records(_rich_run())
