@@ -130,13 +130,16 @@ def fold(selection: Selection, how: How) -> Trace:
     job.run()
     sums, refusals = job.sums, job.refusals
     ranks = [(index, rank) for index, item in sorted(sums.items()) for rank in item.ranks]
-    if not ranks and refusals and len(files) == len(selection.files):
-        index, reason = next(iter(sorted(refusals.items())))
+    if not ranks and len(files) == len(selection.files):
+        foreign = {index: item.problems[-1].message for index, item in sums.items() if item.problems}
+        index, reason = min((refusals or foreign).items(), default=(0, "no rank in it"))
         raise ShapelogError(f"{files[index].name}: {reason}" + (f"; nor can the other {len(files) - 1} files be read" if files[1:] else ""))
     groups = kinds_of([rank for _, rank in ranks])
     whole = {ranks[members[0]][0] for members in groups if members}
     chosen = [file for index, file in enumerate(files) if index in whole]
     chosen += [file for file in selection.files if file.rank is None]
+    for index in whole:  # these are unpacked once more
+        job.give_back(index)
     readers = [Reader(opened, how.is_strict, ahead=True, listing=how.with_records) for opened in open_all(chosen)]
     problems = tuple(
         Problem("unreadable-file", reason, files[index].name, severity=DATA_LOSS) for index, reason in sorted(refusals.items())
@@ -157,13 +160,17 @@ def fold(selection: Selection, how: How) -> Trace:
 
 @dataclass(slots=True)
 class _Job:
-    """Files while workers read them: by their places what is known of each, or why nothing is."""
+    """Files while workers read them: by their places what is known of each, or why nothing is.
+
+    ``unpacked`` holds of those in an archive how many bytes there were, and how they are damaged, "" for not at all.
+    """
 
     files: Sequence[TraceFile]
     how: How
     sums: dict[int, Summarized] = field(default_factory=dict)
     refusals: dict[int, str] = field(default_factory=dict)
     known: _Known = field(default_factory=_Known)
+    unpacked: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def run(self) -> None:
         sizes = [_size(file) for file in self.files]
@@ -189,7 +196,16 @@ class _Job:
         elif result.file is None:
             self.refusals[index] = result.refusal
         else:
-            self.sums[index] = replace(result.file, ranks=tuple(map(self.known.unpacked, result.ranks)))
+            damage = self.unpacked.get(index, (0, ""))[1]
+            lost = (Problem("damaged-archive", damage, self.files[index].name, severity=DATA_LOSS),) if damage else ()
+            ranks = tuple(map(self.known.unpacked, result.ranks))
+            self.sums[index] = replace(result.file, ranks=ranks, problems=(*lost, *result.file.problems))
+
+    def give_back(self, index: int) -> None:
+        """What was unpacked of a file lies on no disk any more."""
+        room = self.files[index].room
+        if room is not None:
+            room.taken -= self.unpacked.get(index, (0, ""))[0]
 
     def _is_here(self, index: int) -> bool:
         """Whether it lies in an archive, which only this process reads."""
@@ -203,7 +219,8 @@ class _Job:
             if self._is_here(index):
                 folder = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="shapelog-"))
                 try:
-                    address = _unpacked(file, f"{folder}/{index}")
+                    address = f"{folder}/{index}"
+                    self.unpacked[index] = _unpacked(file, address)
                 except ShapelogError as error:
                     self.refusals[index] = str(error).removeprefix(f"{file.name}: ")
                     continue
@@ -221,20 +238,21 @@ def _size(file: TraceFile) -> int:
         return 0
 
 
-def _unpacked(file: TraceFile, address: str) -> str:
-    """A member of an archive as a file of its own; one that is cut is as long as what can be read, and the archive's problem."""
+def _unpacked(file: TraceFile, address: str) -> tuple[int, str]:
+    """A member of an archive as a file of its own: how many bytes, and how they are damaged, "" for not at all."""
     assert file.item
     room = file.room or room_for(file.name, file.item.size, None)
+    size, damage = 0, ""
     with open(address, "wb") as plain:
         try:
             for chunk in file.item.chunks():
                 room.take(len(chunk))
-                plain.write(chunk)
-        except DamagedError:
-            pass
+                size += plain.write(chunk)
+        except DamagedError as error:
+            damage = str(error)
         except OSError as error:
             raise ShapelogError(f"cannot unpack: {error.strerror}") from error
-    return address
+    return size, damage
 
 
 def kinds_of(ranks: Sequence[RankSummary]) -> list[list[int]]:

@@ -29,7 +29,7 @@ from shapelog.report import Report, analyze, as_data
 from shapelog.reporters import Options
 from shapelog.reporters.html import render as page
 from shapelog.reporters.terminal import render
-from shapelog.source import IN_FULL, TraceFile, select, select_files
+from shapelog.source import IN_FULL, Choice, TraceFile, select, select_files
 from shapelog.study import study
 from shapelog.workers import Executor, Lost
 
@@ -381,3 +381,29 @@ def test_from_python_a_large_job_is_read_here_or_by_workers(tmp_path: Path) -> N
     assert here.rank_count == workers.rank_count == IN_FULL + 1
     with pytest.raises(ShapelogError, match="is no executor"):
         shapelog.load(tmp_path, executor="threads")
+
+
+def test_a_large_job_without_one_trace_is_refused_in_one_line(here: None, tmp_path: Path) -> None:
+    written(tmp_path, *[b"no trace at all\n"] * 17)
+    with pytest.raises(
+        ShapelogError, match=r"rank_0_abcdefgh\.log: no trace record in it; .*; nor can the other 16 files be read"
+    ) as refused:
+        fold(select_files(sorted(tmp_path.iterdir())), HOW)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_damaged_member_of_an_archive_is_a_problem_of_its_rank_and_its_room_is_used_once(here: None, tmp_path: Path) -> None:
+    packed = tmp_path / "job.zip"
+    data = make.run(FIRST, AGAIN)
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        for number in range(18):
+            archive.writestr(f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log", data)
+        at = archive.getinfo("dedicated_log_torch_trace_rank_7_abcdefgh.log").header_offset
+    content = bytearray(packed.read_bytes())
+    content[at + 30 + 45 + len(data) // 2] ^= 1
+    packed.write_bytes(content)
+    trace = fold(select(str(packed), Choice(most=18 * len(data) + 10)), HOW)
+    assert {problem.file for problem in trace.problems if problem.code == "damaged-archive"} == {
+        "dedicated_log_torch_trace_rank_7_abcdefgh.log"
+    }
+    assert trace.rank_count == 18
