@@ -1,8 +1,16 @@
 """Work that a child process does while this one does something else."""
 
 import os
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import BinaryIO
+
+if sys.platform == "linux":
+    from fcntl import F_SETPIPE_SZ, fcntl
+
+# What a child may be ahead. By default a pipe holds 64 KiB, and the child waits whenever this process has something else to do.
+_PIPE = 1 << 20
 
 
 def forked(write: Callable[[BinaryIO], None]) -> tuple[BinaryIO | None, int]:
@@ -13,6 +21,9 @@ def forked(write: Callable[[BinaryIO], None]) -> tuple[BinaryIO | None, int]:
     if not hasattr(os, "fork"):
         return None, 0
     receive, send = os.pipe()
+    if sys.platform == "linux":
+        with suppress(OSError):
+            fcntl(send, F_SETPIPE_SZ, _PIPE)
     try:
         child = os.fork()
     except OSError:
