@@ -195,12 +195,11 @@ class Builder:
             self.reader.ledger.add(entry.offset, "bad-record", text, severity=DATA_LOSS)
 
     def _take(self, entry: Entry) -> None:
-        kind, header = entry.kind, entry.header
-        process = self.processes.get(entry.process) or self._process(entry.process)
+        kind, header, number, _, _ = entry
+        process = self.processes.get(number) or self._process(number)
         if kind == "describe_tensor":
             body = header[kind]
-            number = body["describer_id"], body["id"]
-            process.tensors[number] = self._tensor(body)
+            process.tensors[body["describer_id"], body["id"]] = self._tensor(body)
             return
         if kind == "describe_source":
             self._source(entry, process)
@@ -292,8 +291,16 @@ class Builder:
             return body
         if not _INTS.issuperset(map(type, (*size, *stride, *marked))):
             return body
-        flags = get("requires_grad"), get("is_parameter"), get("is_leaf"), get("is_view"), get("is_inference")
-        key = (tuple(size), tuple(stride), texts, tuple(marked), *[flag is True for flag in flags])
+        key = (
+            (*size, None, *stride),
+            texts,
+            (*marked,),
+            get("requires_grad") is True,
+            get("is_parameter") is True,
+            get("is_leaf") is True,
+            get("is_view") is True,
+            get("is_inference") is True,
+        )
         found = self.tensors.get(key)
         if found is None:
             found = self.tensors[key] = Described(body)

@@ -126,7 +126,7 @@ class Reader:
         tallies: Tallies = {}
         released, bad_from, bad_stop, bad_lines, first_counted = 0, -1, -1, 0, labels.FIRST_COUNTED
         for place in self._ahead.places(tallies) if self._ahead else self.uncounted(tallies):
-            start, stop, label = place[0], place[1], place[4]
+            start, stop, _, _, label, _ = place
             if label >= first_counted and self.notes is not None:
                 self.notes.add(place)
                 continue
@@ -135,13 +135,13 @@ class Reader:
             if bad_from >= 0 and (start != bad_stop or head is not None or entry is not None):
                 self._unreadable(bad_from, bad_stop, bad_lines)
                 bad_from, bad_lines = -1, 0
-            if entry is None and head is None:
+            if head is not None:
+                entry = self._record(start, stop, head)
+            elif entry is None:
                 bad_from = start if bad_from < 0 else bad_from
                 bad_stop = stop
                 bad_lines += 1
                 continue
-            if head is not None:
-                entry = self._record(start, stop, head)
             if entry is not None:
                 yield entry
             if stop - released > _RELEASE:
@@ -202,24 +202,27 @@ class Reader:
             found, start = at if at < 0 else start + at, start + _PIECE
         return found
 
+    def _shortened(self, kind: str, start: int, end: int) -> bytes:
+        """The JSON text of a long header, without what stood in one before; empty if it is too long."""
+        if end - start > _LONGEST:
+            return b""
+        text = self.data[start:end]
+        return self._repeats.without(text) if kind in _WITH_REPEATS else text
+
     def _quick(self, place: Place, tallies: Tallies) -> Entry | None:
         """A record of a wanted kind with nothing wrong about it; None, and nothing counted, for any other."""
         start, stop, json_start, line_end, number, process = place
         label, kind = labels.LABELS[number]
-        if line_end - json_start > _LONGEST:
-            return None
-        text = self.data[json_start:line_end]
-        if kind in _WITH_REPEATS:
-            text = self._repeats.without(text)
+        text = self.data[json_start:line_end] if line_end - json_start < _LONG else self._shortened(kind, json_start, line_end)
         try:
             header = orjson.loads(text)
             digest = header.get("has_payload")
         except (ValueError, AttributeError):
             return None
         if digest is None:
-            payload = None
-            if line_end < stop - 1:
+            if line_end != stop - 1:
                 return None
+            payload = None
         elif type(digest) is str and line_end < stop - 1:
             payload = Span(line_end + 1, stop, digest)
         else:
