@@ -134,8 +134,8 @@ def fold(selection: Selection, how: How) -> Trace:
         foreign = {index: item.problems[-1].message for index, item in sums.items() if item.problems}
         index, reason = min((refusals or foreign).items(), default=(0, "no rank in it"))
         raise ShapelogError(f"{files[index].name}: {reason}" + (f"; nor can the other {len(files) - 1} files be read" if files[1:] else ""))
-    groups = kinds_of([rank for _, rank in ranks])
-    whole = {ranks[members[0]][0] for members in groups if members}
+    groups = _told_apart(kinds_of([rank for _, rank in ranks]), [rank.number for _, rank in ranks])
+    whole = {ranks[members[0]][0] for members in groups}
     chosen = [file for index, file in enumerate(files) if index in whole]
     chosen += [file for file in selection.files if file.rank is None]
     for index in whole:  # these are unpacked once more
@@ -146,14 +146,16 @@ def fold(selection: Selection, how: How) -> Trace:
     )
     trace = build(Selection(tuple(chosen), selection.notes, (*selection.problems, *problems)), readers, how.debug)
     told = {index for index, _ in ranks}
-    alike = {ranks[members[0]][1].number: tuple(sorted({ranks[member][1].number for member in members})) for members in groups}
+    alike = {ranks[members[0]][1].number: tuple(sorted(ranks[member][1].number for member in members)) for members in groups}
+    standing = {member: ranks[members[0]][1].number for members in groups for member in members}
+    summed = [rank for _, rank in ranks]
     return replace(
         trace,
         name=name_of([file.name for file in selection.files]),
-        notes=(*trace.notes, *_notes([rank for _, rank in ranks], alike), *_lost_notes(files, refusals)),
+        notes=(*trace.notes, *_notes(summed, alike, standing), *_lost_notes(files, refusals)),
         summarized=tuple(item for index, item in sorted(sums.items()) if index not in whole),
         alike=alike,
-        together=_together([rank for _, rank in ranks], alike),
+        together=_together(summed, standing),
         unread=(*trace.unread, *(file.rank for index, file in enumerate(files) if file.rank is not None and index not in told)),
     )
 
@@ -299,30 +301,40 @@ def _facts(step: Step) -> Iterator[object]:
         yield step.code, change.code, change.axis, step.verdict
 
 
-def _together(ranks: Sequence[RankSummary], alike: dict[int, tuple[int, ...]]) -> dict[tuple[int, str], float]:
-    """Seconds of each compile, by the rank that stands for those that made it, and its label."""
+def _told_apart(groups: Sequence[list[int]], numbers: Sequence[int]) -> list[list[int]]:
+    """The groups, each led by a member whose number leads no other: where several runs are read as one, ranks come again.
+
+    One that has no such member is left out.
+    """
+    found: dict[int, list[int]] = {}
+    for members in groups:
+        first = next((member for member in members if numbers[member] not in found), None)
+        if first is not None:
+            found[numbers[first]] = [first, *(member for member in members if member != first)]
+    return list(found.values())
+
+
+def _together(ranks: Sequence[RankSummary], standing: dict[int, int]) -> dict[tuple[int, str], float]:
+    """Seconds of each compile, by the rank that stands for those that made it (``standing`` by place), and its label."""
     found: dict[tuple[int, str], float] = {}
-    standing = {number: first for first, numbers in alike.items() for number in numbers}
-    for rank in ranks:
-        first = standing.get(rank.number, -1)
-        for step, spent in zip(rank.steps, rank.spent, strict=True) if first >= 0 else ():
+    for place, first in sorted(standing.items()):
+        for step, spent in zip(ranks[place].steps, ranks[place].spent, strict=True):
             found[first, step.label] = found.get((first, step.label), 0.0) + spent.compile
     return found
 
 
-def _notes(ranks: Sequence[RankSummary], alike: dict[int, tuple[int, ...]]) -> Iterator[str]:
+def _notes(ranks: Sequence[RankSummary], alike: dict[int, tuple[int, ...]], standing: dict[int, int]) -> Iterator[str]:
     """Which ranks are told of in full, and what is true of the others."""
-    standing = {number for numbers in alike.values() for number in numbers}
-    others = [rank for rank in ranks if rank.number not in standing]
+    others = [rank for place, rank in enumerate(ranks) if place not in standing]
     told = f"{len(ranks):,} ranks are compared; frames and recompiles are told of {named(alike)} in full"
     if len(alike) < len(ranks):
         told += f", and {'each' if not others else f'{len(standing) - len(alike):,}'} of the others compiled the same for the same reasons"
     yield told
     if others:
-        shown = {fact for rank in ranks if rank.number in alike for step in rank.steps for fact in _facts(step)}
+        shown = {fact for place in standing for step in ranks[place].steps for fact in _facts(step)}
         more = {fact for rank in others for step in rank.steps for fact in _facts(step)} - shown
         what = f"{len(more)} of their causes and outcomes are on none of those" if more else "every cause of theirs is on one of those, too"
-        yield f"{len(others):,} more ranks compiled in yet another order or number; {what}"
+        yield f"{len(others):,} more rank{'' if len(others) == 1 else 's'} compiled in yet another order or number; {what}"
 
 
 def _lost_notes(files: Sequence[TraceFile], refusals: dict[int, str]) -> Iterator[str]:

@@ -149,8 +149,8 @@ def joined(selections: Sequence[Selection]) -> Selection:
 
 def is_large(selections: Iterable[Selection], has_workers: bool = False) -> bool:
     """Whether these are a job whose ranks are summed up: more than one process reads in full, or several where workers are there for it."""
-    ranks = sum(file.rank is not None for item in selections for file in item.files)
-    return ranks > IN_FULL or (has_workers and ranks > 1)
+    ranks = {file.rank for item in selections for file in item.files if file.rank is not None}
+    return len(ranks) > IN_FULL or (has_workers and len(ranks) > 1)
 
 
 def of_rank(selection: Selection, rank: int | None) -> Selection:

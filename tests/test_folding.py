@@ -29,7 +29,7 @@ from shapelog.report import Report, analyze, as_data
 from shapelog.reporters import Options
 from shapelog.reporters.html import render as page
 from shapelog.reporters.terminal import render
-from shapelog.source import IN_FULL, Choice, TraceFile, select, select_files
+from shapelog.source import IN_FULL, Choice, TraceFile, is_large, select, select_files
 from shapelog.study import study
 from shapelog.workers import Executor, Lost
 
@@ -137,6 +137,45 @@ def _close(one: Any, other: Any) -> None:
             _close(left, right)
     else:
         assert one == other
+
+
+def test_two_runs_of_a_job_that_are_read_as_one_count_twice(here: None, tmp_path: Path) -> None:
+    """Rank 0 did one thing in the first run and another in the second, so another rank stands for the second."""
+    written(tmp_path, *alike(18))
+    for number in range(18):
+        data = make.run(FIRST) if number != 3 else sizes(8, 16)
+        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_zyxwvuts.log").write_bytes(data)
+    whole = analyze(build_all(tmp_path), debug=True)
+    trace = fold(select(str(tmp_path), Choice("all")), HOW)
+    report = analyze(trace, debug=True)
+    assert [rank.number for rank in trace.ranks] == [0, 1, 3]
+    assert trace.alike == {0: tuple(range(18)), 1: tuple(number for number in range(18) if number != 3), 3: (3,)}
+    assert (trace.rank_count, trace.told_count, len(trace.accounts)) == (36, 36, 36)
+    assert report.summary.compiles == whole.summary.compiles == 18 * 2 + 17 + 2
+    assert report.summary.recompiles == whole.summary.recompiles == 19
+    assert report.summary.seconds == pytest.approx(whole.summary.seconds)
+
+
+def build_all(folder: Path) -> Trace:
+    from shapelog.build import load
+
+    return load(select(str(folder), Choice("all")))
+
+
+def test_runs_of_which_no_other_rank_can_stand_for_one_say_so(here: None, tmp_path: Path) -> None:
+    written(tmp_path, sizes(8, 16), *alike(17))
+    (tmp_path / "dedicated_log_torch_trace_rank_0_zyxwvuts.log").write_bytes(sizes(8, 16, 24))
+    trace = fold(select(str(tmp_path), Choice("all")), HOW)
+    assert (trace.rank_count, trace.told_count, len(trace.ranks)) == (19, 18, 2)
+    assert trace.notes[-1].startswith("1 more rank compiled in yet another order or number")
+
+
+def test_many_runs_of_few_ranks_are_read_in_full(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"dedicated_log_torch_trace_rank_{number % 2}_run{number:05}.log").write_bytes(make.run(FIRST))
+    selection = select(str(tmp_path), Choice("all"))
+    assert len(selection.files) == 20
+    assert not is_large([selection])
 
 
 def test_each_account_balances_and_problems_keep_their_lines(here: None, tmp_path: Path) -> None:
