@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.ids import TorchVersion
 from shapelog.marks import Mark
@@ -18,8 +18,7 @@ _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
 _SHOWN = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """One dim or int with the values it had: (compile id, value) in order, and the guards that bound it in dynamic graphs."""
 
     mark: Mark

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 # One file a process; the eight characters are random, the rank is there if torch.distributed was initialised at the first record.
@@ -18,8 +18,7 @@ Tell = Callable[[str, int, int], None]
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A file in a folder.
 
     ``name`` is its path there, ``size`` in bytes as it lies there, -1 if nobody tells, ``written`` in seconds since the epoch.

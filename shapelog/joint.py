@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from shapelog.findings import Finding
 from shapelog.matching import file_of
@@ -35,7 +35,7 @@ class Joint:
     def axes(self) -> tuple[Axis, ...]:
         """With the values of all members."""
         columns = zip(*(item.axes for item in self.members), strict=True)
-        return tuple(replace(axes[0], values=tuple(dict.fromkeys(value for axis in axes for value in axis.values))) for axes in columns)
+        return tuple(axes[0]._replace(values=tuple(dict.fromkeys(value for axis in axes for value in axis.values))) for axes in columns)
 
     @property
     def owner(self) -> str:

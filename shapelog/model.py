@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from shapelog.errors import Problem
 from shapelog.ids import CompileId, TorchVersion, parse_version
@@ -127,8 +128,7 @@ class CodeStateRecord:
         return self.payloads.code_state(self.span)
 
 
-@dataclass(frozen=True, slots=True)
-class GraphBreak:
+class GraphBreak(NamedTuple):
     """A place where Dynamo could not go on: what it met, PyTorch's explanation ("" before 2.8), the user's line, the whole text."""
 
     reason: str
@@ -350,8 +350,7 @@ class Profile:
         return self.records[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """What became of every byte and record of one file. ``records`` counts readable ones by kind."""
 
     name: str
@@ -383,8 +382,7 @@ def account_of(book: Ledger) -> Account:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Summarized:
+class Summarized(NamedTuple):
     """A file of a large job that is known by the summary of its ranks alone, what became of its bytes, and what could not be used."""
 
     ranks: tuple[RankSummary, ...]

@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from shapelog.looking import code_before
 from shapelog.matching import Code, codes_of, file_of
@@ -49,7 +48,7 @@ def all_ranks(study: Study) -> tuple[RankSummary, ...]:
     for rank in (*summaries(study, 1 if others else 2), *others):
         known = found.get(rank.number)
         most = rank if known is None or len(rank.steps) > len(known.steps) else known
-        found[rank.number] = most if known is None else replace(most, processes=rank.processes + known.processes)
+        found[rank.number] = most if known is None else most._replace(processes=rank.processes + known.processes)
     return tuple(rank for _, rank in sorted(found.items())) if len(found) > 1 else ()
 
 

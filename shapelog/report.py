@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from shapelog.advice import Advice, advise
 from shapelog.advising import advice_data
@@ -32,8 +32,7 @@ class Part:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """The verdict on the whole run. ``compiles`` produced code; ``recompiles`` are those that were not their frame's first."""
 
     compiles: int
@@ -49,8 +48,7 @@ class Summary:
         return next((part for part in self.parts if part.verdict is verdict), Part(verdict, 0, 0.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """A property that took more than one value among the compiles of a frame, in order of appearance.
 
     ``rules`` say what it caused, ``helping`` those of them whose remedy holds.
@@ -63,8 +61,7 @@ class Axis:
     helping: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FrameReport:
+class FrameReport(NamedTuple):
     """One frame with its axes and recompiles. Seconds are those of all ``ranks`` that it stands for."""
 
     frame: Frame
@@ -88,8 +85,7 @@ class FrameReport:
         return shape_table(self.frame, self.recompiles, self.comparer, is_whole=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """What is only known once nothing more is read from the trace."""
 
     advice: Advice | None

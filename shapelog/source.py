@@ -7,9 +7,9 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
@@ -29,8 +29,7 @@ IN_FULL = 16
 Buffer = mmap.mmap | bytes
 
 
-@dataclass(frozen=True, slots=True)
-class TraceFile:
+class TraceFile(NamedTuple):
     """One trace before it is read: a file, or ``item`` of an archive, a remote directory or standard input, which has no path.
 
     ``rank`` is the one in its name, None without. ``room`` is what it may take of the disk when it is packed.
@@ -43,8 +42,7 @@ class TraceFile:
     room: Room | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The files of the run that was asked for, what people should know about the choice, and what cannot be read beside them."""
 
     files: tuple[TraceFile, ...]
@@ -52,8 +50,7 @@ class Selection:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """What is wanted of a place that holds several traces, and what it may cost.
 
     ``run`` is as in ``runs.chosen``, and ``option`` what asks for it. ``most`` is how many bytes may come out of an archive, None for what
@@ -158,7 +155,7 @@ def of_rank(selection: Selection, rank: int | None) -> Selection:
     files = tuple(file for file in selection.files if file.rank == rank)
     if rank is None or not files or len(files) == len(selection.files):
         return selection
-    return replace(selection, files=files, notes=(f"read {', '.join(file.name for file in files)} alone",))
+    return selection._replace(files=files, notes=(f"read {', '.join(file.name for file in files)} alone",))
 
 
 def _by_rank(file: TraceFile) -> tuple[bool, int, str]:
@@ -248,7 +245,7 @@ def _of_archive(archive: "Archive", choice: Choice) -> Selection:
             raise
         said = error if archive.items else f"{archive.name}: nothing in this archive can be read"
         raise ShapelogError(f"{said}; {loss}") from error
-    return replace(found, problems=tuple(archive.problems))
+    return found._replace(problems=tuple(archive.problems))
 
 
 def _of_directory(where: Path, choice: Choice) -> Selection:

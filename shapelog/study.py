@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shapelog.axes import Comparer
 from shapelog.causes import Cause, Explanation, explain
@@ -16,8 +17,7 @@ from shapelog.wording import clean
 _MANY = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Recompile:
+class Recompile(NamedTuple):
     """A compile that was not its frame's first, held against the nearest earlier entry (None if the trace has none).
 
     ``served_by`` is the earlier compile whose graph would serve this call if the axes were marked, None unless the verdict is MARKING.
@@ -60,8 +60,7 @@ class Recompile:
         return found or ("SL399",)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Compiles with similar graphs, in order of compilation. ``converged`` is the first dynamic one that no later member followed."""
 
     members: tuple[Compile, ...]

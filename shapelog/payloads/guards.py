@@ -6,6 +6,7 @@ One line of the tree is ``| | +- KIND: text  # user line  # file:line in functio
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import orjson
 
@@ -35,8 +36,7 @@ DYNAMIC = "dynamic"
 Fact = int | str | bool
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A line of user code as a guard's comment names it; the file is shortened by PyTorch, so it is not absolute."""
 
     file: str
@@ -48,8 +48,7 @@ class Place:
         return f"{self.file}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(NamedTuple):
     """One leaf: the property of a source that it fixes, and the value; ``text`` is the guard as PyTorch wrote it.
 
     ``value`` is ``DYNAMIC`` for a dim that is free. Properties: ``size[0]``, ``stride[0]``, ``dtype``, ``value``, ``type``, ``id``, ...
@@ -66,8 +65,7 @@ class Guard:
         return place_of(self.comment)
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeGuard:
+class ShapeGuard(NamedTuple):
     """A guard over sizes: its expression over sources, and the comment that tells where it comes from."""
 
     expression: str
