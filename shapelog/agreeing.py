@@ -5,9 +5,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from shapelog.rank_summary import RankSummary, Step
-from shapelog.ranks import named
 from shapelog.schedules import OrderChange
-from shapelog.wording import counted
+from shapelog.wording import counted, named
 
 _T = TypeVar("_T")
 

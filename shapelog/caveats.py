@@ -9,9 +9,9 @@ from shapelog.marks import Mark
 from shapelog.model import Frame, Outcome, Trace
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.sources import friendly
-from shapelog.ranks import named
 from shapelog.replay import Marks, Replay
 from shapelog.study import Study
+from shapelog.wording import named
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")

@@ -25,9 +25,9 @@ from shapelog.changes import (
 )
 from shapelog.matching import Code, Pair, match
 from shapelog.model import Trace
-from shapelog.ranks import named
 from shapelog.report import Report
 from shapelog.rules import RULES, remedy_for
+from shapelog.wording import named
 
 # 1: first shape.
 FORMAT_VERSION = 1

@@ -4,7 +4,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -263,5 +262,7 @@ def _variable(key: str) -> str:
 
 
 def _nearest_to(key: str, known: Mapping[str, Key], shown: Callable[[str], str] = str) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(key, known, n=1, cutoff=0.5)
     return f"; did you mean {shown(close[0])}?" if close else f"; known are {', '.join(map(shown, known))}"

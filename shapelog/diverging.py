@@ -7,7 +7,7 @@ from shapelog.agreeing import RankClass
 from shapelog.model import Outcome
 from shapelog.payloads.sources import friendly
 from shapelog.rank_summary import CodeName, Step
-from shapelog.ranks import named
+from shapelog.wording import named
 
 # So many values and compiles a sentence tells.
 _VALUES = 6

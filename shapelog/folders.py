@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 # One file a process; the eight characters are random, the rank is there if torch.distributed was initialised at the first record.
 TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d+)_?)?([a-z0-9_]{8})?\.log(\.gz|\.zst)?$")
@@ -80,5 +79,7 @@ def shown(url: str) -> str:
     """A path; a URL without what may be secret: a password, and the signature behind the question mark."""
     if not is_url(url):
         return url
+    from urllib.parse import urlsplit
+
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -14,11 +14,12 @@ from shapelog.errors import DATA_LOSS, Problem, ShapelogError
 from shapelog.folders import Tell
 from shapelog.model import Summarized, Trace, account_of
 from shapelog.rank_summary import RankSummary, Step, Tensor
-from shapelog.ranks import named, summaries
+from shapelog.ranks import summaries
 from shapelog.scan import Reader
 from shapelog.source import IN_FULL, Choice, Selection, TraceFile, open_all, open_trace, select
 from shapelog.study import study
 from shapelog.unpacking import DamagedError, room_for
+from shapelog.wording import named
 from shapelog.workers import Executor, Lost, gather
 
 # So many kinds of ranks are read in full even where the first of them have every cause that the others have.

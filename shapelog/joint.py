@@ -5,11 +5,10 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from shapelog.findings import Finding
-from shapelog.matching import file_of
 from shapelog.model import Compile, Frame, Trace
-from shapelog.ranks import named, steady
 from shapelog.report import Axis, FrameReport, Report
 from shapelog.study import Group
+from shapelog.wording import named, steady
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +53,8 @@ def joint_frames(report: Report, with_values: bool = False) -> tuple[Joint, ...]
 
 
 def _key(item: FrameReport, with_values: bool) -> Hashable:
+    from shapelog.matching import file_of  # one rank does without it
+
     frame = item.frame
     return (
         (file_of(frame.file), frame.line, frame.name, frame.title, frame.label),

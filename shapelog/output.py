@@ -288,8 +288,6 @@ def _one_line(text: str) -> str:
 
 
 def write(content: bytes, target: Target, to: TextIO) -> None:
-    import tempfile
-
     from shapelog.errors import ShapelogError
 
     output = target.file
@@ -311,6 +309,8 @@ def write(content: bytes, target: Target, to: TextIO) -> None:
             with open(path, "wb" if target.room is None else "ab") as stream:
                 stream.write(content)
             return
+        import tempfile
+
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".shapelog-")
         with os.fdopen(handle, "wb") as file:
             file.write(content)

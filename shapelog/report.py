@@ -2,9 +2,9 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shapelog.advice import Advice, advise
 from shapelog.advising import advice_data
@@ -13,11 +13,13 @@ from shapelog.axes import Comparer
 from shapelog.causes import Cause
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.findings import Finding, Table
-from shapelog.job import RankReport, ranks_data
 from shapelog.model import Account, Compile, Frame, Outcome, Rank, Trace
 from shapelog.rules import RULES, Rule, Verdict, problem_rule, remedy_for
 from shapelog.shapes import ShapeTable, axes_of, shape_table
 from shapelog.study import Group, Recompile, Study, remedy, study
+
+if TYPE_CHECKING:
+    from shapelog.job import RankReport
 
 # 1: first shape. 2: advice. 3: ranks, held against each other. 4: ranks that stand for others, and those not read.
 FORMAT_VERSION = 4
@@ -93,7 +95,7 @@ class Settled(NamedTuple):
     accounts: tuple[Account, ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Late:
     """The advice, and with it the end of the accounts: the one part of a report that others can be shown without."""
 
@@ -110,8 +112,7 @@ class Late:
         return self.known
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two."""
 
     trace: Trace
@@ -121,8 +122,8 @@ class Report:
     groups: tuple[Group, ...]
     findings: tuple[Finding, ...]
     tables: tuple[Table, ...]
-    late: Late = field(repr=False, compare=False)
-    ranks: RankReport | None = None
+    late: Late
+    ranks: "RankReport | None" = None
 
     @property
     def advice(self) -> Advice | None:
@@ -162,10 +163,10 @@ def analyze(trace: Trace, debug: bool = False) -> Report:
             for result in analysis.analyze(studied):
                 if isinstance(result, Table):
                     tables.append(result)
-                elif isinstance(result, RankReport):
-                    ranks = result
-                else:
+                elif isinstance(result, Finding):
                     findings.append(result)
+                else:
+                    ranks = result
         except Exception as error:
             if debug:
                 raise
@@ -297,7 +298,7 @@ def as_data(report: Report) -> dict[str, Any]:
             }
             for item in report.findings
         ],
-        "ranks": ranks_data(report.ranks) if report.ranks else None,
+        "ranks": _ranks_data(report.ranks) if report.ranks else None,
         "tables": [
             {
                 "name": table.name,
@@ -310,6 +311,12 @@ def as_data(report: Report) -> dict[str, Any]:
         ],
         "health": _health_data(report),
     }
+
+
+def _ranks_data(ranks: "RankReport") -> dict[str, Any]:
+    from shapelog.job import ranks_data
+
+    return ranks_data(ranks)
 
 
 def _rank_data(rank: Rank, trace: Trace) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -19,9 +19,11 @@ from shapelog import labels
 from shapelog.ahead import Ahead, Place, Tallies
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.ids import ENVELOPE_KEYS, KNOWN_KINDS, UNLISTED_KINDS, USED_ARTIFACTS, USED_KINDS
-from shapelog.noting import Notes
 from shapelog.repeats import Repeats
 from shapelog.source import OpenTrace
+
+if TYPE_CHECKING:
+    from shapelog.noting import Notes
 
 # A record starts behind a newline that no TAB follows. Groups: process, an empty one where the JSON begins, kind, name of an artifact.
 _HEAD = rb'[A-Z]\d{4} [\d:.]+ +(\d{1,18}) [^\]\n]*\] ()(?=\{)(?:\{"(\w{1,99})": (?:\{"name": "([^"\\\n]{0,999})")?)?'
@@ -111,7 +113,7 @@ class Reader:
         self.trace = trace
         self.data = trace.data
         self.strict = strict
-        self.notes: Notes | None = Notes(trace.data, labels.NAMES, _decode) if listing else None
+        self.notes: Notes | None = _notes(trace) if listing else None
         self.ledger = Ledger(trace.name, trace.size)
         self._repeats = Repeats()
         self._looked_at = 0
@@ -231,7 +233,7 @@ class Reader:
             self.notes.add(place)
         return Entry(kind, header, process, start, payload)
 
-    def noted(self) -> Notes:
+    def noted(self) -> "Notes":
         """All readable records but those of ``UNLISTED_KINDS``, as far as the file was read.
 
         A reader that was not made for a listing reads the whole file once more.
@@ -442,6 +444,12 @@ class Reader:
 
 def _text(name: bytes | None) -> str:
     return name.decode("utf-8", "replace") if name else ""
+
+
+def _notes(trace: OpenTrace) -> "Notes":
+    from shapelog.noting import Notes  # the page alone lists records
+
+    return Notes(trace.data, labels.NAMES, _decode)
 
 
 def _decode(text: bytes) -> dict[str, Any] | None:

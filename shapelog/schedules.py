@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from shapelog.rank_summary import Executed, RankSummary, Step
-from shapelog.ranks import named
-from shapelog.wording import counted
+from shapelog.wording import counted, named
 
 
 class Mismatch(NamedTuple):

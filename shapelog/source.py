@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
 from shapelog.folders import TLPARSE_LOG, Item, Tell, is_archive_name, is_url, rank_of, shown, traces_of
@@ -67,7 +66,7 @@ class Choice(NamedTuple):
 _DEFAULT = Choice()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpenTrace:
     """The bytes of one trace, mapped into memory, and what went wrong while they were brought there.
 
@@ -107,6 +106,8 @@ def _selected(path: str, choice: Choice) -> Selection:
     if is_url(path):
         if not path.lower().startswith("file://"):
             return _of_url(path, choice)
+        from urllib.parse import unquote, urlsplit
+
         path = unquote(urlsplit(path).path)
     where = Path(path)
     state = where.stat()

@@ -14,8 +14,9 @@ from shapelog.job import RankReport, compare_ranks
 from shapelog.model import merged
 from shapelog.payloads.distributed import Parity
 from shapelog.rank_summary import RankSummary, Tensor
-from shapelog.ranks import named, summaries
+from shapelog.ranks import summaries
 from shapelog.study import study
+from shapelog.wording import named
 
 FIRST = make.compile()
 AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
