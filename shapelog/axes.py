@@ -70,7 +70,7 @@ class Observation(NamedTuple):
     has_symbols: bool = True
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Comparer:
     """Compares the compiles of one trace; remembers what it parsed and compared, so that repeated payloads cost nothing."""
 

@@ -90,7 +90,7 @@ def _met(needs: Iterable[Need], marks: Marks) -> bool:
     return all(not need.isdisjoint(marks) for need in needs)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Replay:
     """All frames of a trace, ready to be asked what any set of marks would do."""
 

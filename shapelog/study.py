@@ -1,7 +1,6 @@
 """What the whole trace tells: each recompile against its nearest entry, similar graphs, and what can be avoided."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shapelog.axes import Comparer
@@ -75,17 +74,16 @@ class Group(NamedTuple):
         return tuple(member for member in self.members if not member.is_dynamic)
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
+class Study(NamedTuple):
     """A trace and everything that more than one analysis asks about it. ``failed`` holds the ids of frames that could not be explained."""
 
     trace: Trace
     comparer: Comparer
     recompiles: tuple[Recompile, ...]
     groups: tuple[Group, ...]
-    problems: tuple[Problem, ...] = ()
-    failed: frozenset[int] = frozenset()
-    by_frame: dict[int, tuple[Recompile, ...]] = field(default_factory=dict)
+    problems: tuple[Problem, ...]
+    failed: frozenset[int]
+    by_frame: dict[int, tuple[Recompile, ...]]
 
     def of_frame(self, frame: Frame) -> tuple[Recompile, ...]:
         return self.by_frame.get(id(frame), ())

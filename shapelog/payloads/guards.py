@@ -5,7 +5,6 @@ One line of the tree is ``| | +- KIND: text  # user line  # file:line in functio
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import orjson
@@ -76,8 +75,7 @@ class ShapeGuard(NamedTuple):
         return place_of(self.comment)
 
 
-@dataclass(frozen=True, slots=True)
-class GuardTree:
+class GuardTree(NamedTuple):
     """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source where it is written.
 
     ``sources`` are all that is looked at, ``same`` pairs of them that are one object, ``distinct`` tensors that are all different
@@ -87,13 +85,13 @@ class GuardTree:
     guards: tuple[Guard, ...]
     shapes: tuple[ShapeGuard, ...]
     types: dict[str, str]
-    unread: tuple[str, ...] = ()
-    sources: frozenset[str] = frozenset()
-    same: frozenset[tuple[str, str]] = frozenset()
-    distinct: frozenset[str] = frozenset()
-    modules: frozenset[str] = frozenset()
-    facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
-    by_key: dict[tuple[str, str], Guard] = field(default_factory=dict)
+    unread: tuple[str, ...]
+    sources: frozenset[str]
+    same: frozenset[tuple[str, str]]
+    distinct: frozenset[str]
+    modules: frozenset[str]
+    facts: dict[tuple[str, str], Fact]
+    by_key: dict[tuple[str, str], Guard]
 
 
 def place_of(comment: str) -> Place | None:
