@@ -11,7 +11,7 @@ TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d+)_?)?([a-z0-9_]
 TLPARSE_LOG = "raw.log"
 _TLPARSE_RANK = re.compile(r"(?:^|/)rank_(\d{1,9})/raw\.log$")
 _LOGS = (".log", ".log.gz", ".log.zst")
-_URL = re.compile(r"^[a-z][a-z0-9+.-]+://", re.I)
+_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 # Who is told what is read, how many bytes of it are there already, and of how many: 0 where that is not known, -1 once it is over.
 Tell = Callable[[str, int, int], None]
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")

@@ -4,7 +4,6 @@ Grammar (PyTorch's ``trace_structured``): ``V1120 08:27:33.313000 12031 torch/x.
 each of its lines behind one TAB. So a newline with anything but a TAB behind it starts a record.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -367,7 +366,7 @@ class Reader:
         """Whether the payload has its checksum; one that is too long to be read is taken for whole."""
         if span.end - span.start > _LONGEST:
             return True
-        return hashlib.md5(self.raw(span), usedforsecurity=False).hexdigest() == span.digest
+        return _digest(self.raw(span)) == span.digest
 
     def header(self, offset: int) -> dict[str, Any]:
         """The JSON object of the record that starts at ``offset``, decoded again; empty if it cannot be."""
@@ -413,7 +412,7 @@ class Reader:
         raw = self.raw(span)
         if span.digest not in self._texts_verified:
             self.ledger.payloads_verified += 1
-            if hashlib.md5(raw, usedforsecurity=False).hexdigest() == span.digest:
+            if _digest(raw) == span.digest:
                 self._texts_verified.add(span.digest)
             elif span.digest and span.start not in self._mismatched:
                 self._mismatched.add(span.start)
@@ -444,6 +443,12 @@ class Reader:
 
 def _text(name: bytes | None) -> str:
     return name.decode("utf-8", "replace") if name else ""
+
+
+def _digest(payload: bytes) -> str:
+    import hashlib  # takes a while, and the child that looks ahead needs none
+
+    return hashlib.md5(payload, usedforsecurity=False).hexdigest()
 
 
 def _notes(trace: OpenTrace) -> "Notes":
