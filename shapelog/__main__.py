@@ -1,5 +1,6 @@
 """The console script: settles what Ctrl-C does before anything is imported that takes a while."""
 
+import gc
 import os
 import signal
 
@@ -8,6 +9,7 @@ def main() -> None:
     """``shapelog`` and ``python -m shapelog``."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
+    gc.disable()  # nothing that imports make is garbage; ``cli.main`` says the same of what follows
     from shapelog.cli import main as command
 
     command()

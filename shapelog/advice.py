@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from shapelog.caveats import Seen, of_list, of_source, rationale, scope, seen_values
 from shapelog.choosing import Choice, LeftOut, choose
@@ -28,8 +28,7 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(NamedTuple):
     """One source to mark dynamic. ``entries`` are its entries of the list, () where this torch has none.
 
     ``gone`` are the compile ids that would come back without it, ``seconds`` what they cost. ``python`` holds ``mark_dynamic`` lines for
@@ -56,8 +55,7 @@ class Suggestion:
     python: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(NamedTuple):
     """What one frame cost, and what it would cost with the suggestions."""
 
     frame: Frame
@@ -65,8 +63,7 @@ class Forecast:
     after: Cost
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
     ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of the same calls with the suggestions; ``scope`` says of
@@ -152,8 +149,7 @@ def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(NamedTuple):
     """A choice of marks in its trace, and every source that PyTorch will hold the list against."""
 
     studied: Study
@@ -170,7 +166,7 @@ def _suggestions(studied: Study, played: Replay, choice: Choice, version: TorchV
     case = _Case(studied, played, choice.marks, version, _all_sources(studied) if by_source else frozenset())
     made = [_suggestion(case, marks) for marks in by_source.values()]
     for number, item in enumerate(sorted(made, key=lambda item: (-item.seconds, item.source)), 1):
-        yield replace(item, id=f"A{number}")
+        yield item._replace(id=f"A{number}")
 
 
 def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:

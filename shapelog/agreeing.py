@@ -2,27 +2,23 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from shapelog.rank_summary import RankSummary, Step
-from shapelog.ranks import named
 from shapelog.schedules import OrderChange
-from shapelog.wording import counted
+from shapelog.wording import counted, named
 
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Ranks that are alike in some respect, and what they have in common in a few words."""
 
     ranks: tuple[int, ...]
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Respect:
+class Respect(NamedTuple):
     """One thing that ranks are compared in. ``unknown`` are those that do not tell, ``note`` says what to record or where they differ."""
 
     name: str
@@ -40,8 +36,7 @@ class Respect:
         return len(self.groups) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class RankClass:
+class RankClass(NamedTuple):
     """Ranks whose steps are all the same; ``numbers`` are theirs."""
 
     ranks: tuple[RankSummary, ...]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from shapelog.advice import Suggestion
 from shapelog.causes import Cause
@@ -63,8 +64,7 @@ class Level(Enum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One time that it happened: the compile, its rank with those that it stands for, and the number of its process among all of the run.
 
     ``kinds`` are what this one is with regard to the rule. ``order`` is that of the compile in
@@ -268,8 +268,7 @@ def _to_set(suggestions: list[Suggestion]) -> str:
     return f"{words}: {'; '.join(lines[:_ENTRIES])}{'; …' if len(lines) > _ENTRIES else ''}" if lines else words
 
 
-@dataclass(frozen=True, slots=True)
-class _Maker:
+class _Maker(NamedTuple):
     """Makes the alerts of one code."""
 
     report: Report

@@ -6,7 +6,8 @@ the value on the other side is not known, and often the guard is only there beca
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shapelog.model import Compile, Frame
 from shapelog.payloads import exprs
@@ -36,8 +37,7 @@ STATE_PROPS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """``source`` had ``prop`` = ``actual`` where the entry wanted ``expected``; ``actual`` is UNKNOWN where the trace does not tell.
 
     ``shape`` is set for a guard over sizes, ``reason`` where PyTorch itself named this failure.
@@ -56,8 +56,7 @@ class Violation:
         return self.source, self.prop
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """What is known about the call that led to a compile. ``numbers`` holds sizes, strides and ints under their guard spelling.
 
     ``has_symbols`` is False where the version records neither symbols nor reasons: then an int that is guarded by its type alone has
@@ -71,7 +70,7 @@ class Observation:
     has_symbols: bool = True
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Comparer:
     """Compares the compiles of one trace; remembers what it parsed and compared, so that repeated payloads cost nothing."""
 
@@ -142,7 +141,7 @@ class Comparer:
         state = next((violation.reason for violation in named if violation.prop == "global state"), None)
         if state is not None and any(is_state(violation) for violation in found):  # the tree tells it, with both values
             named = [violation for violation in named if violation.prop != "global state"]
-            found = tuple(replace(item, reason=state) if is_state(item) and item.prop[:8] in state.expected else item for item in found)
+            found = tuple(item._replace(reason=state) if is_state(item) and item.prop[:8] in state.expected else item for item in found)
         said = {violation.key for violation in named}
         kinds = {violation.source for violation in named if violation.prop in _KIND_PROPS}
         new = [item for item in found if item.key not in said and not (item.prop in _KIND_PROPS and item.source in kinds)]

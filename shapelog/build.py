@@ -37,7 +37,7 @@ _NO_SIZES: list[int] = []
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Draft:
     """A compile while its records come in."""
 
@@ -130,7 +130,7 @@ def process_key(number: int) -> int:
     return number if number <= _LARGEST_PROCESS_ID else 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Process:
     """What one process wrote: string table, described tensors, and its compiles in order."""
 
@@ -144,7 +144,7 @@ class Process:
     executed: list[Span] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Described:
     """A tensor as ``describe_tensor`` has it, one for all that look the same, and the inputs made of it by source."""
 

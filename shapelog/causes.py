@@ -1,7 +1,7 @@
 """Violations → causes: the rule code of each, and what merely follows from another."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.axes import STATE_PROPS, Comparer, Violation, covers
 from shapelog.judging import judge
@@ -16,8 +16,7 @@ from shapelog.states import autocast_pair, state_value
 _BELOW_REPLACED = frozenset(("id", "type", "tensor", "closure"))
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """Why an entry did not fit: the property that changed, from what to what, and the rule that says so.
 
     ``codes`` begins with the main rule; more follow where they explain why marking will not remove it all. ``axis`` is the property as
@@ -54,8 +53,7 @@ class Cause:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """The causes that separate a compile from one earlier entry, and the differences that only follow from them."""
 
     entry: Compile

@@ -2,24 +2,23 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.ids import TorchVersion
 from shapelog.marks import Mark
 from shapelog.model import Frame, Outcome, Trace
 from shapelog.payloads.exprs import integer
 from shapelog.payloads.sources import friendly
-from shapelog.ranks import named
 from shapelog.replay import Marks, Replay
 from shapelog.study import Study
+from shapelog.wording import named
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
 _SHOWN = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """One dim or int with the values it had: (compile id, value) in order, and the guards that bound it in dynamic graphs."""
 
     mark: Mark

@@ -4,6 +4,7 @@ import os
 import posixpath
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shapelog.payloads.sources import is_cell, is_library
 
@@ -13,8 +14,7 @@ _INSTALLED = re.compile(r"(?:^|/)(?:(?:site|dist)-packages|lib/python3\.\d+)/")
 _DEEPEST = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """A 1-based line of a file. ``file`` is relative to the repository where ``is_inside``, else as the trace has it; slashes always."""
 
     file: str

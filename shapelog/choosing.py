@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.ids import TorchVersion
 from shapelog.marks import Mark
@@ -16,8 +16,7 @@ from shapelog.study import Study
 from shapelog.uses import Use, is_seen_whole, lines_of, spelled, use_by, use_in
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """A mark that would save compiles and is not on the list, and why. ``frame`` is where it would do harm."""
 
     mark: Mark
@@ -26,8 +25,7 @@ class LeftOut:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """A minimal list: each unit of ``marks`` (one dim, or from torch 2.8 to 2.12 one source) earns at least one compile."""
 
     marks: Marks

@@ -25,9 +25,9 @@ from shapelog.changes import (
 )
 from shapelog.matching import Code, Pair, match
 from shapelog.model import Trace
-from shapelog.ranks import named
 from shapelog.report import Report
 from shapelog.rules import RULES, remedy_for
+from shapelog.wording import named
 
 # 1: first shape.
 FORMAT_VERSION = 1
@@ -294,10 +294,10 @@ def _notes(before: Report, after: Report, *cached: int) -> list[str]:
     if old:
         runs = "neither run tells" if len(old) == 2 else f"the {old[0]} run does not tell"
         notes.append(f"torch 2.5 and older record neither graph breaks nor the recompile limit, so {runs} of any")
-    for item in fields(one.config):
-        values = [getattr(trace.config, item.name) for trace in (one, other)]
+    for name in one.config._fields:
+        values = [getattr(trace.config, name) for trace in (one, other)]
         if values[0] != values[1] and None not in values:
-            notes.append(f"another setting: {item.name} {values[0] or 'empty'} before, {values[1] or 'empty'} after")
+            notes.append(f"another setting: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after")
     ranks = [{number for rank in trace.ranks for number in trace.standing(rank.number)} for trace in (one, other)]
     for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
         if own and one.rank_count + other.rank_count > 2:

@@ -4,10 +4,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from shapelog.errors import ShapelogError
 from shapelog.unpacking import parse_size
@@ -18,8 +16,7 @@ _SECTION = re.compile(r"(?m)^\s*\[\s*tool\s*\.\s*[\"']?shapelog\b")
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One setting: how a value of a file is read, how the text of an environment variable is, and what it has to be, in words.
 
     Both readers raise ValueError for what is none. ``is_path`` says that a relative path in a file starts at that file.
@@ -265,5 +262,7 @@ def _variable(key: str) -> str:
 
 
 def _nearest_to(key: str, known: Mapping[str, Key], shown: Callable[[str], str] = str) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(key, known, n=1, cutoff=0.5)
     return f"; did you mean {shown(close[0])}?" if close else f"; known are {', '.join(map(shown, known))}"

@@ -1,13 +1,13 @@
 """Where the ranks of a job first differ and why, and the sizes that differ across ranks in one and the same compile."""
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.agreeing import RankClass
 from shapelog.model import Outcome
 from shapelog.payloads.sources import friendly
 from shapelog.rank_summary import CodeName, Step
-from shapelog.ranks import named
+from shapelog.wording import named
 
 # So many values and compiles a sentence tells.
 _VALUES = 6
@@ -16,8 +16,7 @@ _Steps = tuple[Step, ...]
 _Dim = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """What some ranks did where ranks first differ. ``label`` and ``title`` are "" for those that compiled nothing more."""
 
     ranks: tuple[int, ...]
@@ -26,8 +25,7 @@ class Side:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(NamedTuple):
     """The first compile in which ranks differ: how many they have in common before it, and what each group did."""
 
     position: int
@@ -38,8 +36,7 @@ class Divergence:
         return "; ".join(f"{named(side.ranks)} {side.words}" for side in self.sides)
 
 
-@dataclass(frozen=True, slots=True)
-class CrossSize:
+class CrossSize(NamedTuple):
     """A size that differs across ranks in the same compile of the same code: (value, ranks). ``is_dynamic`` on every rank.
 
     ``recompiled`` are the ranks that recompiled because of it.

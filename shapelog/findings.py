@@ -1,13 +1,12 @@
 """The shapes that analyses answer in: findings of a rule, and tables."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.model import Frame
 from shapelog.rules import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A rule that fired: one sentence, the frame, compile and place it is about, and named details. All plain text."""
 
     rule: Rule
@@ -18,8 +17,7 @@ class Finding:
     frame: Frame | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A table's column; numbers are aligned to the right, and one column may take what width is left."""
 
     name: str
@@ -30,8 +28,7 @@ class Column:
 Cell = str | int | float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows of one kind, most important first. Floats are seconds."""
 
     name: str

@@ -19,7 +19,7 @@ _LOCAL = re.compile(r"^L\['(\w+)'\]$")
 _SHAPE = re.compile(r"^\w+\[([^\]]*)\]")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Flows:
     """Where the tensors of resumed functions come from; asked one source and dim at a time."""
 

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import NamedTuple
 
 # One file a process; the eight characters are random, the rank is there if torch.distributed was initialised at the first record.
 TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d+)_?)?([a-z0-9_]{8})?\.log(\.gz|\.zst)?$")
@@ -12,14 +11,13 @@ TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d+)_?)?([a-z0-9_]
 TLPARSE_LOG = "raw.log"
 _TLPARSE_RANK = re.compile(r"(?:^|/)rank_(\d{1,9})/raw\.log$")
 _LOGS = (".log", ".log.gz", ".log.zst")
-_URL = re.compile(r"^[a-z][a-z0-9+.-]+://", re.I)
+_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 # Who is told what is read, how many bytes of it are there already, and of how many: 0 where that is not known, -1 once it is over.
 Tell = Callable[[str, int, int], None]
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A file in a folder.
 
     ``name`` is its path there, ``size`` in bytes as it lies there, -1 if nobody tells, ``written`` in seconds since the epoch.
@@ -81,5 +79,7 @@ def shown(url: str) -> str:
     """A path; a URL without what may be secret: a password, and the signature behind the question mark."""
     if not is_url(url):
         return url
+    from urllib.parse import urlsplit
+
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -14,11 +14,12 @@ from shapelog.errors import DATA_LOSS, Problem, ShapelogError
 from shapelog.folders import Tell
 from shapelog.model import Summarized, Trace, account_of
 from shapelog.rank_summary import RankSummary, Step, Tensor
-from shapelog.ranks import named, summaries
+from shapelog.ranks import summaries
 from shapelog.scan import Reader
 from shapelog.source import IN_FULL, Choice, Selection, TraceFile, open_all, open_trace, select
 from shapelog.study import study
 from shapelog.unpacking import DamagedError, room_for
+from shapelog.wording import named
 from shapelog.workers import Executor, Lost, gather
 
 # So many kinds of ranks are read in full even where the first of them have every cause that the others have.
@@ -82,7 +83,7 @@ def sum_up(task: Task) -> Sum:
         return Sum(file=Summarized((), account_of(reader.ledger), (*reader.problems(), problem)))
     studied = study(trace)
     ranks = summaries(studied, 1)
-    rest = tuple(replace(rank, steps=()) for rank in ranks)
+    rest = tuple(rank._replace(steps=()) for rank in ranks)
     file = Summarized(rest, trace.accounts[0], (*trace.problems, *studied.problems))
     return Sum(tuple(Packed(one, tuple(map(_packed, rank.steps))) for one, rank in zip(rest, ranks, strict=True)), file)
 
@@ -91,7 +92,7 @@ def _file(task: Task) -> TraceFile:
     if "://" not in task.address:
         return TraceFile(Path(task.address), task.name, task.rank, None, room_for(task.name, task.size, task.most))
     (file,) = select(task.address, Choice(most=task.most)).files
-    return replace(file, name=task.name, rank=task.rank)
+    return file._replace(name=task.name, rank=task.rank)
 
 
 def _packed(step: Step) -> tuple[bytes, bytes]:
@@ -108,7 +109,7 @@ class _Known:
         self.tensors: dict[Tensor, Tensor] = {}
 
     def unpacked(self, packed: Packed) -> RankSummary:
-        return replace(packed.rest, steps=tuple(self._step(digest, text) for digest, text in packed.steps))
+        return packed.rest._replace(steps=tuple(self._step(digest, text) for digest, text in packed.steps))
 
     def _step(self, digest: bytes, text: bytes) -> Step:
         found = self.by_digest.get(digest)
@@ -201,7 +202,7 @@ class _Job:
             damage = self.unpacked.get(index, (0, ""))[1]
             lost = (Problem("damaged-archive", damage, self.files[index].name, severity=DATA_LOSS),) if damage else ()
             ranks = tuple(map(self.known.unpacked, result.ranks))
-            self.sums[index] = replace(result.file, ranks=ranks, problems=(*lost, *result.file.problems))
+            self.sums[index] = result.file._replace(ranks=ranks, problems=(*lost, *result.file.problems))
 
     def give_back(self, index: int) -> None:
         """What was unpacked of a file lies on no disk any more."""

@@ -2,8 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from shapelog.bundled import template_dir
 from shapelog.errors import ShapelogError
@@ -29,8 +28,7 @@ _FAMILIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What the handbook says about a rule: four texts in Markdown, without their headings.
 
     Paragraphs, lists of one level, fenced code and code in backticks are all that they use of it.
@@ -48,8 +46,7 @@ class Entry:
         return tuple(zip(SECTIONS, (self.meaning, self.example, self.cost, self.fix), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(NamedTuple):
     """Rules whose codes begin in the same way."""
 
     title: str

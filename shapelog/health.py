@@ -1,6 +1,6 @@
 """What the trace is, how it was configured, and what of it could not be used."""
 
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from shapelog.errors import Problem
 from shapelog.report import Report
@@ -10,8 +10,7 @@ from shapelog.wording import counted
 _APART, _FILES = 4, 3
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """Problems of one file in the same words, in order of lines; ``others`` are further files of which the same is to be said."""
 
     members: tuple[Problem, ...]
@@ -26,8 +25,7 @@ class Told:
         return f"and the same in {counted(len(self.others), 'more file')}: {names}"
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(NamedTuple):
     """Counts over all files, in records, bytes and payloads. ``unknown`` lists kinds that no version known so far writes, "" without any.
 
     ``problems`` are told together where they say the same of one file, or of many.
@@ -53,7 +51,7 @@ def health_of(report: Report) -> Health:
         size=sum(book.size for book in report.accounts),
         unreadable=sum(book.unreadable_bytes for book in report.accounts),
         verified=sum(book.payloads_verified for book in report.accounts),
-        config=tuple((item.name, str(value)) for item in fields(config) if (value := getattr(config, item.name)) not in (None, "")),
+        config=tuple((name, str(value)) for name, value in config._asdict().items() if value not in (None, "")),
         unknown=", ".join(f"{count} {name}" for name, count in sorted(unknown.items())),
         problems=_problems(report),
     )

@@ -1,13 +1,12 @@
 """Values that every layer names: compile ids, torch versions, record kinds."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _LABEL = re.compile(r"^(?:!(\d{1,9}|-)/?)?(?:(\d{1,9})/(\d{1,9}))?(?:#(\d{1,9}))?$")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class CompileId:
+class CompileId(NamedTuple):
     """One cache entry that Dynamo tried to fill: frame id, compile number in that frame, compiled-autograd id.
 
     ``generation`` tells apart ids that came again in one process, as they do after ``torch._dynamo.reset()``; it starts at 1.
@@ -38,8 +37,7 @@ def parse_compile_id(text: str) -> CompileId | None:
 _VERSION = re.compile(r"\s*(\d{1,4})\.(\d{1,4})")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TorchVersion:
+class TorchVersion(NamedTuple):
     """Major and minor version of PyTorch, and what it knows. Between measured versions the older one's rules hold."""
 
     major: int

@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from shapelog.agreeing import Respect, classes_of, respects_of, role_words, roles_of
 from shapelog.diverging import CrossSize, Divergence, cross_sizes, divergence
@@ -20,8 +19,7 @@ _SHOWN = 6
 _MOST = 1 << 17
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(NamedTuple):
     """The seconds of one compile over ranks, or of its graphs as estimated: (rank, seconds) of the fastest and the slowest."""
 
     label: str
@@ -36,8 +34,7 @@ class Spread:
         return self.slowest[1] - self.fastest[1]
 
 
-@dataclass(frozen=True, slots=True)
-class RankReport:
+class RankReport(NamedTuple):
     """All ranks of a job. ``missing`` are numbers below the highest that no file has, ``unread`` those whose file cannot be read; ``early``
     holds (rank, seconds before the last one) of those whose trace ends earlier; ``slow`` those that compiled much longer than the median.
     """

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from shapelog.findings import Finding
-from shapelog.matching import file_of
 from shapelog.model import Compile, Frame, Trace
-from shapelog.ranks import named, steady
 from shapelog.report import Axis, FrameReport, Report
 from shapelog.study import Group
+from shapelog.wording import named, steady
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +34,7 @@ class Joint:
     def axes(self) -> tuple[Axis, ...]:
         """With the values of all members."""
         columns = zip(*(item.axes for item in self.members), strict=True)
-        return tuple(replace(axes[0], values=tuple(dict.fromkeys(value for axis in axes for value in axis.values))) for axes in columns)
+        return tuple(axes[0]._replace(values=tuple(dict.fromkeys(value for axis in axes for value in axis.values))) for axes in columns)
 
     @property
     def owner(self) -> str:
@@ -54,6 +53,8 @@ def joint_frames(report: Report, with_values: bool = False) -> tuple[Joint, ...]
 
 
 def _key(item: FrameReport, with_values: bool) -> Hashable:
+    from shapelog.matching import file_of  # one rank does without it
+
     frame = item.frame
     return (
         (file_of(frame.file), frame.line, frame.name, frame.title, frame.label),

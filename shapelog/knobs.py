@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.causes import Cause
 from shapelog.ids import TorchVersion
@@ -26,8 +26,7 @@ _DEFAULT_LIMIT = 8
 _IN_ARGUMENTS = re.compile(r"^L\['\w+'\](?:\['[^']*'\])*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(NamedTuple):
     """Another tool for a problem of this run: its name in PyTorch, what it is for, lines to paste, and what to beware of.
 
     ``codes`` are the rules that it answers to.
@@ -41,8 +40,7 @@ class Alternative:
     warning: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(NamedTuple):
     studied: Study
     marks: Marks
     remaining: tuple[Remaining, ...]

@@ -1,7 +1,7 @@
 """PyTorch's own suggestion (PGO) held against shapelog's: what it knew, where they differ, and why."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.choosing import Choice
 from shapelog.ids import TorchVersion
@@ -14,8 +14,7 @@ from shapelog.serving import BLOCKED
 from shapelog.study import Study
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """A source on which the two lists differ: what PGO suggests, what shapelog does ("" for nothing), and why."""
 
     source: str
@@ -24,8 +23,7 @@ class Difference:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
+class Opinion(NamedTuple):
     """What PGO knew of this run, what it would list, and what that would come to.
 
     ``value`` is the list as PyTorch writes it; ``knew`` each source that varied with its state as PyTorch has it, the warm start's where

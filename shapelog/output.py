@@ -4,8 +4,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TextIO, TypeVar
+from typing import Any, NamedTuple, TextIO, TypeVar
 
 import click
 
@@ -18,8 +17,7 @@ _SUMMARY = 1024 * 1024
 _UNMISTAKABLE = frozenset(("html", "jsonl", "markdown", "sarif"))
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """One output: its format, and its file, None for the standard stream.
 
     ``room`` is given for a file that others write to as well: that many bytes are appended at most. A file that is ``announced`` is
@@ -32,8 +30,7 @@ class Target:
     is_announced: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """What a command made: ``render`` gives it the form of a target, ``has_problems`` tells whether the trace has any."""
 
     render: Callable[[Target], bytes]
@@ -291,8 +288,6 @@ def _one_line(text: str) -> str:
 
 
 def write(content: bytes, target: Target, to: TextIO) -> None:
-    import tempfile
-
     from shapelog.errors import ShapelogError
 
     output = target.file
@@ -314,6 +309,8 @@ def write(content: bytes, target: Target, to: TextIO) -> None:
             with open(path, "wb" if target.room is None else "ab") as stream:
                 stream.write(content)
             return
+        import tempfile
+
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".shapelog-")
         with os.fdopen(handle, "wb") as file:
             file.write(content)

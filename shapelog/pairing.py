@@ -1,6 +1,5 @@
 """Which two traces ``shapelog compare`` compares."""
 
-from dataclasses import replace
 from typing import Any
 
 from shapelog.errors import ShapelogError
@@ -24,7 +23,7 @@ def two_runs(before: str, after: str | None, before_run: str | None, after_run: 
         why = "names one and the same run twice" if newer.notes else "is one trace alone"
         raise ShapelogError(f"compare {before}: that {why}; shapelog compare BEFORE AFTER, or with --before-run and --after-run")
     # The notes behind the first tell what is not read, which is not true of the other of the two.
-    return [replace(older, notes=older.notes[:1]), replace(newer, notes=newer.notes[:1])]
+    return [older._replace(notes=older.notes[:1]), newer._replace(notes=newer.notes[:1])]
 
 
 def _place(file: TraceFile) -> tuple[object, str]:

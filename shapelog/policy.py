@@ -1,10 +1,10 @@
 """What a check asks of a run: which rules count, what makes it fail, and budgets."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from shapelog.alerts import Kind
 from shapelog.errors import ShapelogError
@@ -23,8 +23,7 @@ class Metric(Enum):
     AVOIDABLE = "avoidable seconds"
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """At most so much of something in the whole run or, with a pattern, in each piece of code that the pattern fits.
 
     A pattern is a glob for the title, the name or the file of the code; of several that fit the longest decides, stars not
@@ -36,8 +35,7 @@ class Budget:
     pattern: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """What makes a check fail. ``fail_on`` None means the default: what is avoidable, limit hits and failures; with ``select`` everything
     selected; with budgets limit hits and failures, besides the budgets.
 

@@ -86,8 +86,7 @@ class Executed:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class RankSummary:
+class RankSummary(NamedTuple):
     """One rank: every compile in order, its times beside it. ``ended`` is the time of the last record, as it stands in the file.
 
     ``executed`` is None where the order of graphs was not recorded. ``parity`` holds (label, difference of the code from the schedule) of

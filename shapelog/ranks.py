@@ -1,9 +1,7 @@
 """A study → what is kept of each rank of a distributed job."""
 
 import hashlib
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
 from shapelog.looking import code_before
 from shapelog.matching import Code, codes_of, file_of
@@ -13,15 +11,12 @@ from shapelog.payloads.distributed import SCHEDULE, TENSORS, Parity
 from shapelog.payloads.sources import tensor_part
 from shapelog.rank_summary import Change, CodeName, Executed, RankSummary, Spent, Step, Tensor
 from shapelog.study import Recompile, Study
+from shapelog.wording import steady
 
 # So many executions of graphs are kept one by one; all of them are in the digest.
 _EXECUTIONS = 1000
 # So many schedules of a rank are held against the generated code, and so many collectives of a compile are kept.
 _CHECKED, _COLLECTIVES = 256, 10_000
-# So many runs of numbers are told of many ranks.
-_RUNS = 8
-# Addresses and ids differ in every process.
-_OWN = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
 
 
 def summaries(study: Study, least: int = 2) -> tuple[RankSummary, ...]:
@@ -49,7 +44,7 @@ def all_ranks(study: Study) -> tuple[RankSummary, ...]:
     for rank in (*summaries(study, 1 if others else 2), *others):
         known = found.get(rank.number)
         most = rank if known is None or len(rank.steps) > len(known.steps) else known
-        found[rank.number] = most if known is None else replace(most, processes=rank.processes + known.processes)
+        found[rank.number] = most if known is None else most._replace(processes=rank.processes + known.processes)
     return tuple(rank for _, rank in sorted(found.items())) if len(found) > 1 else ()
 
 
@@ -133,11 +128,6 @@ def _changes(why: Recompile) -> Iterator[Change]:
         yield Change(cause.rule.code, axis, before, after, cause.size_related, sentence)
 
 
-def steady(text: str) -> str:
-    """A text without the addresses and ids in it."""
-    return _OWN.sub("$", text)
-
-
 _Inductor = tuple[tuple[Parity, ...], str, float | None]
 
 
@@ -189,20 +179,3 @@ def _executed(rank: Rank) -> Executed | None:
     if not labels:
         return None
     return Executed(tuple(labels[:_EXECUTIONS]), len(labels), hashlib.md5("\n".join(labels).encode("utf-8", "replace")).hexdigest())
-
-
-def named(numbers: Iterable[int], most: int = _RUNS) -> str:
-    """``rank 3``, ``ranks 0-2 and 5``, ``ranks 0, 2, 4, 6, 8 and 27 more``: so many runs of numbers at most."""
-    runs: list[list[int]] = []
-    ordered = sorted(set(numbers))
-    for number in ordered:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    shown = runs if len(runs) <= most else runs[: most - 1]
-    words = [text for low, high in shown for text in ([f"{low}-{high}"] if high > low + 1 else [str(low), str(high)][: high - low + 1])]
-    if shown is not runs:
-        words.append(f"{sum(high - low + 1 for low, high in runs[len(shown) :])} more")
-    listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
-    return f"rank{'' if len(ordered) == 1 else 's'} {listed or 'none'}"

@@ -7,8 +7,7 @@ the builder turns into a problem.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -17,8 +16,7 @@ from shapelog.payloads.exprs import integer
 Body = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class StackFrame:
+class StackFrame(NamedTuple):
     """A place in code: file as PyTorch wrote it, 1-based line, function, source line where known."""
 
     file: str
@@ -27,8 +25,7 @@ class StackFrame:
     code: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(NamedTuple):
     """A stack as written, outermost frame first. It stays in the file until its frames are asked for: many are written, few are read.
 
     ``header`` decodes the record again, ``keys`` lead to the stack in it; file names are ids in the string table of their process.
@@ -59,8 +56,7 @@ Stacks = Callable[[str], Stack]
 """Makes the stack that stands under a field of the record at hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """A tensor that a compile was called with. Sizes and strides are the real ones, in elements, also for dynamic dims."""
 
     source: str
@@ -104,8 +100,7 @@ def _device(text: str) -> str:
     return text if not found else found[1] if found[2] is None else f"{found[1]}:{found[2]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A size, int or float that became symbolic. ``hint`` is the value it had (or the override that the user gave), as text."""
 
     name: str
@@ -138,8 +133,7 @@ def created_unbacked_symbol(body: Body, stacks: Stacks) -> Symbol:
     return Symbol(str(body["symbol"]), "", str(body.get("vr", "")), "", user, framework, is_unbacked=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Specialization:
+class Specialization(NamedTuple):
     """A symbol that was pinned to one value. ``reason`` is PyTorch's word for it (solve, range_refined_to_singleton, ...)."""
 
     symbol: str
@@ -161,8 +155,7 @@ def specialized(body: Body, stacks: Stacks) -> Specialization:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class GuardAdded:
+class GuardAdded(NamedTuple):
     """An expression over symbols that the compiled code relies on, and the line that asked for it."""
 
     expression: str
@@ -174,8 +167,7 @@ def guard_added(body: Body, stacks: Stacks) -> GuardAdded:
     return GuardAdded(str(body["expr"]), stacks("user_stack"), stacks("stack"))
 
 
-@dataclass(frozen=True, slots=True)
-class AutomaticDynamic:
+class AutomaticDynamic(NamedTuple):
     """The moment a source became dynamic by itself: ``dim`` is an index, ``scalar`` or ``all``; ``cached`` and ``new`` are values."""
 
     source: str
@@ -198,8 +190,7 @@ def automatic_dynamic(payload: str) -> AutomaticDynamic | None:
     return AutomaticDynamic(name, dim, reason, cached, new, cid)
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """The settings of torch._dynamo that decide about recompiles; None where the trace does not say."""
 
     recompile_limit: int | None = None
@@ -219,15 +210,14 @@ def config_of(dynamo: object, compiler: object) -> Config:
     """The JSON texts ``dynamo_config`` (torch 2.6 and later) and ``compiler_config`` (2.10 and later) of the metrics."""
     settings = orjson.loads(dynamo) if isinstance(dynamo, str) else {}
     more = orjson.loads(compiler) if isinstance(compiler, str) else {}
-    flags = {name: settings[name] for name in Config.__dataclass_fields__ if isinstance(settings.get(name), (bool, int))}
+    flags = {name: settings[name] for name in Config._fields if isinstance(settings.get(name), (bool, int))}
     for new, old in (("recompile_limit", "cache_size_limit"), ("accumulated_recompile_limit", "accumulated_cache_size_limit")):
         if new not in flags and isinstance(settings.get(old), int):
             flags[new] = settings[old]
     return Config(**flags, dynamic_sources=str(more.get("dynamic_sources") or ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Metrics:
+class Metrics(NamedTuple):
     """``compilation_metrics`` of one compile. Times are in seconds, None where the version or the backend does not measure them.
 
     ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``, which contains ``triton``.

@@ -1,7 +1,7 @@
 """What marking will not fix: the recompiles that stay, each with what stands in the way and what helps instead."""
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.causes import Cause
 from shapelog.choosing import LeftOut
@@ -17,8 +17,7 @@ from shapelog.study import Recompile, Study, remedy
 _RELATIVE = frozenset(("SL103", "SL105"))
 
 
-@dataclass(frozen=True, slots=True)
-class Remaining:
+class Remaining(NamedTuple):
     """Recompiles of one code that stay for one and the same reason. ``frame`` and ``sentence`` are those of the first of them."""
 
     frame: Frame

@@ -7,6 +7,7 @@ compiled is not in its trace: calls that hit the cache hit it again, and calls a
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shapelog.causes import Explanation, explain
 from shapelog.flows import Flows
@@ -34,8 +35,7 @@ class Cost:
         return Cost(self.compiles + other.compiles, self.limit_hits + other.limit_hits, self.seconds + other.seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A call that was compiled, or hit the limit, and the ways in which an earlier entry would serve it.
 
     ``seconds`` are those of all ranks that the frame stands for.
@@ -46,8 +46,7 @@ class Call:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class FramePlan:
+class FramePlan(NamedTuple):
     """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which stay whatever is marked.
 
     ``weight`` is the number of ranks that the frame stands for, each of which compiles what it does.
@@ -91,7 +90,7 @@ def _met(needs: Iterable[Need], marks: Marks) -> bool:
     return all(not need.isdisjoint(marks) for need in needs)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Replay:
     """All frames of a trace, ready to be asked what any set of marks would do."""
 

@@ -2,9 +2,9 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shapelog.advice import Advice, advise
 from shapelog.advising import advice_data
@@ -13,11 +13,13 @@ from shapelog.axes import Comparer
 from shapelog.causes import Cause
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.findings import Finding, Table
-from shapelog.job import RankReport, ranks_data
 from shapelog.model import Account, Compile, Frame, Outcome, Rank, Trace
 from shapelog.rules import RULES, Rule, Verdict, problem_rule, remedy_for
 from shapelog.shapes import ShapeTable, axes_of, shape_table
 from shapelog.study import Group, Recompile, Study, remedy, study
+
+if TYPE_CHECKING:
+    from shapelog.job import RankReport
 
 # 1: first shape. 2: advice. 3: ranks, held against each other. 4: ranks that stand for others, and those not read.
 FORMAT_VERSION = 4
@@ -32,8 +34,7 @@ class Part:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """The verdict on the whole run. ``compiles`` produced code; ``recompiles`` are those that were not their frame's first."""
 
     compiles: int
@@ -49,8 +50,7 @@ class Summary:
         return next((part for part in self.parts if part.verdict is verdict), Part(verdict, 0, 0.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """A property that took more than one value among the compiles of a frame, in order of appearance.
 
     ``rules`` say what it caused, ``helping`` those of them whose remedy holds.
@@ -63,8 +63,7 @@ class Axis:
     helping: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FrameReport:
+class FrameReport(NamedTuple):
     """One frame with its axes and recompiles. Seconds are those of all ``ranks`` that it stands for."""
 
     frame: Frame
@@ -88,8 +87,7 @@ class FrameReport:
         return shape_table(self.frame, self.recompiles, self.comparer, is_whole=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """What is only known once nothing more is read from the trace."""
 
     advice: Advice | None
@@ -97,7 +95,7 @@ class Settled:
     accounts: tuple[Account, ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Late:
     """The advice, and with it the end of the accounts: the one part of a report that others can be shown without."""
 
@@ -114,8 +112,7 @@ class Late:
         return self.known
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two."""
 
     trace: Trace
@@ -125,8 +122,8 @@ class Report:
     groups: tuple[Group, ...]
     findings: tuple[Finding, ...]
     tables: tuple[Table, ...]
-    late: Late = field(repr=False, compare=False)
-    ranks: RankReport | None = None
+    late: Late
+    ranks: "RankReport | None" = None
 
     @property
     def advice(self) -> Advice | None:
@@ -166,10 +163,10 @@ def analyze(trace: Trace, debug: bool = False) -> Report:
             for result in analysis.analyze(studied):
                 if isinstance(result, Table):
                     tables.append(result)
-                elif isinstance(result, RankReport):
-                    ranks = result
-                else:
+                elif isinstance(result, Finding):
                     findings.append(result)
+                else:
+                    ranks = result
         except Exception as error:
             if debug:
                 raise
@@ -301,7 +298,7 @@ def as_data(report: Report) -> dict[str, Any]:
             }
             for item in report.findings
         ],
-        "ranks": ranks_data(report.ranks) if report.ranks else None,
+        "ranks": _ranks_data(report.ranks) if report.ranks else None,
         "tables": [
             {
                 "name": table.name,
@@ -314,6 +311,12 @@ def as_data(report: Report) -> dict[str, Any]:
         ],
         "health": _health_data(report),
     }
+
+
+def _ranks_data(ranks: "RankReport") -> dict[str, Any]:
+    from shapelog.job import ranks_data
+
+    return ranks_data(ranks)
 
 
 def _rank_data(rank: Rank, trace: Trace) -> dict[str, Any]:

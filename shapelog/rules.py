@@ -1,7 +1,7 @@
 """The rule catalogue: what each code means, whether it is about sizes, and what helps. Codes are never reused."""
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Verdict(Enum):
@@ -18,8 +18,7 @@ class Verdict(Enum):
     BUDGET = "over a budget"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One kind of axis or problem. ``verdict`` is what a recompile with this cause alone comes to; the remedy is one sentence."""
 
     code: str

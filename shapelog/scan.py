@@ -4,14 +4,13 @@ Grammar (PyTorch's ``trace_structured``): ``V1120 08:27:33.313000 12031 torch/x.
 each of its lines behind one TAB. So a newline with anything but a TAB behind it starts a record.
 """
 
-import hashlib
 import json
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -19,9 +18,11 @@ from shapelog import labels
 from shapelog.ahead import Ahead, Place, Tallies
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.ids import ENVELOPE_KEYS, KNOWN_KINDS, UNLISTED_KINDS, USED_ARTIFACTS, USED_KINDS
-from shapelog.noting import Notes
 from shapelog.repeats import Repeats
 from shapelog.source import OpenTrace
+
+if TYPE_CHECKING:
+    from shapelog.noting import Notes
 
 # A record starts behind a newline that no TAB follows. Groups: process, an empty one where the JSON begins, kind, name of an artifact.
 _HEAD = rb'[A-Z]\d{4} [\d:.]+ +(\d{1,18}) [^\]\n]*\] ()(?=\{)(?:\{"(\w{1,99})": (?:\{"name": "([^"\\\n]{0,999})")?)?'
@@ -111,7 +112,7 @@ class Reader:
         self.trace = trace
         self.data = trace.data
         self.strict = strict
-        self.notes: Notes | None = Notes(trace.data, labels.NAMES, _decode) if listing else None
+        self.notes: Notes | None = _notes(trace) if listing else None
         self.ledger = Ledger(trace.name, trace.size)
         self._repeats = Repeats()
         self._looked_at = 0
@@ -234,7 +235,7 @@ class Reader:
             self.notes.add(place)
         return Entry(kind, header, process, start, payload)
 
-    def noted(self) -> Notes:
+    def noted(self) -> "Notes":
         """All readable records but those of ``UNLISTED_KINDS``, as far as the file was read.
 
         A reader that was not made for a listing reads the whole file once more.
@@ -368,7 +369,7 @@ class Reader:
         """Whether the payload has its checksum; one that is too long to be read is taken for whole."""
         if span.end - span.start > _LONGEST:
             return True
-        return hashlib.md5(self.raw(span), usedforsecurity=False).hexdigest() == span.digest
+        return _digest(self.raw(span)) == span.digest
 
     def header(self, offset: int) -> dict[str, Any]:
         """The JSON object of the record that starts at ``offset``, decoded again; empty if it cannot be."""
@@ -414,7 +415,7 @@ class Reader:
         raw = self.raw(span)
         if span.digest not in self._texts_verified:
             self.ledger.payloads_verified += 1
-            if hashlib.md5(raw, usedforsecurity=False).hexdigest() == span.digest:
+            if _digest(raw) == span.digest:
                 self._texts_verified.add(span.digest)
             elif span.digest and span.start not in self._mismatched:
                 self._mismatched.add(span.start)
@@ -445,6 +446,18 @@ class Reader:
 
 def _text(name: bytes | None) -> str:
     return name.decode("utf-8", "replace") if name else ""
+
+
+def _digest(payload: bytes) -> str:
+    import hashlib  # takes a while, and the child that looks ahead needs none
+
+    return hashlib.md5(payload, usedforsecurity=False).hexdigest()
+
+
+def _notes(trace: OpenTrace) -> "Notes":
+    from shapelog.noting import Notes  # the page alone lists records
+
+    return Notes(trace.data, labels.NAMES, _decode)
 
 
 def _decode(text: bytes) -> dict[str, Any] | None:

@@ -1,15 +1,13 @@
 """Where ranks do not run the same collectives in the same order: what makes a job hang."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.rank_summary import Executed, RankSummary, Step
-from shapelog.ranks import named
-from shapelog.wording import counted
+from shapelog.wording import counted, named
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(NamedTuple):
     """The first position (from 0 on) at which the collectives of one graph differ, and which ranks run what there ("" for none)."""
 
     label: str
@@ -25,8 +23,7 @@ class Mismatch:
         return f"the collectives of {self.title} at {self.label} differ {where}: {sides}"
 
 
-@dataclass(frozen=True, slots=True)
-class OrderChange:
+class OrderChange(NamedTuple):
     """The first position (from 0 on) at which ranks ran another graph, by the labels of compiles ("" where a rank ran no more)."""
 
     position: int

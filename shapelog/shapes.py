@@ -1,8 +1,8 @@
 """The shape table of a frame: one row a source and dim, one column a compile; and the axes, the rows that vary."""
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from shapelog.axes import STATE_PROPS, Comparer
 from shapelog.causes import Cause
@@ -24,8 +24,7 @@ class State(Enum):
     ABSENT = "absent"
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeCell:
+class ShapeCell(NamedTuple):
     """One dim or int in one compile; ``is_violated`` where it kept the compile from using its nearest earlier entry."""
 
     value: str
@@ -34,8 +33,7 @@ class ShapeCell:
     is_violated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeRow:
+class ShapeRow(NamedTuple):
     """One dim or int over all compiles of a frame."""
 
     name: str
@@ -49,8 +47,7 @@ class ShapeRow:
         return all(cell.state is State.STATIC and not cell.is_violated for cell in seen) and len({cell.value for cell in seen}) < 2
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeTable:
+class ShapeTable(NamedTuple):
     """Rows in the order in which the sources first appear; columns are ``compiles``. ``left_out`` counts rows that never vary."""
 
     compiles: tuple[Compile, ...]

@@ -7,10 +7,9 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
 from shapelog.folders import TLPARSE_LOG, Item, Tell, is_archive_name, is_url, rank_of, shown, traces_of
@@ -29,8 +28,7 @@ IN_FULL = 16
 Buffer = mmap.mmap | bytes
 
 
-@dataclass(frozen=True, slots=True)
-class TraceFile:
+class TraceFile(NamedTuple):
     """One trace before it is read: a file, or ``item`` of an archive, a remote directory or standard input, which has no path.
 
     ``rank`` is the one in its name, None without. ``room`` is what it may take of the disk when it is packed.
@@ -43,8 +41,7 @@ class TraceFile:
     room: Room | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The files of the run that was asked for, what people should know about the choice, and what cannot be read beside them."""
 
     files: tuple[TraceFile, ...]
@@ -52,8 +49,7 @@ class Selection:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """What is wanted of a place that holds several traces, and what it may cost.
 
     ``run`` is as in ``runs.chosen``, and ``option`` what asks for it. ``most`` is how many bytes may come out of an archive, None for what
@@ -70,7 +66,7 @@ class Choice:
 _DEFAULT = Choice()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpenTrace:
     """The bytes of one trace, mapped into memory, and what went wrong while they were brought there.
 
@@ -110,6 +106,8 @@ def _selected(path: str, choice: Choice) -> Selection:
     if is_url(path):
         if not path.lower().startswith("file://"):
             return _of_url(path, choice)
+        from urllib.parse import unquote, urlsplit
+
         path = unquote(urlsplit(path).path)
     where = Path(path)
     state = where.stat()
@@ -158,7 +156,7 @@ def of_rank(selection: Selection, rank: int | None) -> Selection:
     files = tuple(file for file in selection.files if file.rank == rank)
     if rank is None or not files or len(files) == len(selection.files):
         return selection
-    return replace(selection, files=files, notes=(f"read {', '.join(file.name for file in files)} alone",))
+    return selection._replace(files=files, notes=(f"read {', '.join(file.name for file in files)} alone",))
 
 
 def _by_rank(file: TraceFile) -> tuple[bool, int, str]:
@@ -248,7 +246,7 @@ def _of_archive(archive: "Archive", choice: Choice) -> Selection:
             raise
         said = error if archive.items else f"{archive.name}: nothing in this archive can be read"
         raise ShapelogError(f"{said}; {loss}") from error
-    return replace(found, problems=tuple(archive.problems))
+    return found._replace(problems=tuple(archive.problems))
 
 
 def _of_directory(where: Path, choice: Choice) -> Selection:

@@ -2,8 +2,7 @@
 
 import difflib
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from shapelog.axes import Comparer
 from shapelog.causes import Explanation, explain
@@ -12,10 +11,10 @@ from shapelog.ids import parse_compile_id
 from shapelog.model import Compile, Frame, Trace
 from shapelog.payloads.graphs import Graph
 from shapelog.payloads.guards import Fact
-from shapelog.ranks import named
 from shapelog.report import cause_data, recompile_data
 from shapelog.serving import similar
 from shapelog.study import Group, Recompile, Study, candidates, study
+from shapelog.wording import named
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _DELETED = re.compile(r";  (?:\w+ = )+None$")
@@ -24,8 +23,7 @@ _DELETED = re.compile(r";  (?:\w+ = )+None$")
 FORMAT_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class GuardChange:
+class GuardChange(NamedTuple):
     """A fact that two entries check differently; "" on the side that does not check it. Static dims are numbers."""
 
     source: str
@@ -34,8 +32,7 @@ class GuardChange:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(NamedTuple):
     """One compile. ``recompile`` is None for the first compile of a frame; ``others`` holds the entries that were not the nearest.
 
     ``guard_changes`` and ``graph_diff`` (unified, without context beyond two lines) are against the nearest entry.

@@ -1,7 +1,7 @@
 """What the whole trace tells: each recompile against its nearest entry, similar graphs, and what can be avoided."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shapelog.axes import Comparer
 from shapelog.causes import Cause, Explanation, explain
@@ -16,8 +16,7 @@ from shapelog.wording import clean
 _MANY = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Recompile:
+class Recompile(NamedTuple):
     """A compile that was not its frame's first, held against the nearest earlier entry (None if the trace has none).
 
     ``served_by`` is the earlier compile whose graph would serve this call if the axes were marked, None unless the verdict is MARKING.
@@ -60,8 +59,7 @@ class Recompile:
         return found or ("SL399",)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Compiles with similar graphs, in order of compilation. ``converged`` is the first dynamic one that no later member followed."""
 
     members: tuple[Compile, ...]
@@ -76,17 +74,16 @@ class Group:
         return tuple(member for member in self.members if not member.is_dynamic)
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
+class Study(NamedTuple):
     """A trace and everything that more than one analysis asks about it. ``failed`` holds the ids of frames that could not be explained."""
 
     trace: Trace
     comparer: Comparer
     recompiles: tuple[Recompile, ...]
     groups: tuple[Group, ...]
-    problems: tuple[Problem, ...] = ()
-    failed: frozenset[int] = frozenset()
-    by_frame: dict[int, tuple[Recompile, ...]] = field(default_factory=dict)
+    problems: tuple[Problem, ...]
+    failed: frozenset[int]
+    by_frame: dict[int, tuple[Recompile, ...]]
 
     def of_frame(self, frame: Frame) -> tuple[Recompile, ...]:
         return self.by_frame.get(id(frame), ())

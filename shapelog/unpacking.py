@@ -1,12 +1,8 @@
 """Packed bytes → a temporary file, and never more of them than it may take."""
 
-import gzip
 import io
 import os
 import re
-import shutil
-import tempfile
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,7 +32,7 @@ class DamagedError(Exception):
     """Packed data that ends early or is wrong from here on; its text says how."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Room:
     """How many more bytes may be written to temporary files for what is called ``name``; ``most`` None leaves it to the disk."""
 
@@ -58,6 +54,9 @@ class Room:
             raise ShapelogError(f"{self.name}: not read, because it unpacks to more than {sized(self.most)}, {how}")
         if self.taken - self.looked >= _LOOK:
             self.looked = self.taken
+            import shutil
+            import tempfile
+
             where = tempfile.gettempdir()
             if shutil.disk_usage(where).free < _KEPT_FREE + min(count, _LOOK):
                 raise ShapelogError(
@@ -142,6 +141,9 @@ class _Stream(io.RawIOBase):
 
 
 def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    import gzip
+    import zlib
+
     with gzip.GzipFile(fileobj=io.BufferedReader(_Stream(chunks), 1 << 16)) as file:
         try:
             while chunk := file.read1(CHUNK):
@@ -196,6 +198,8 @@ def spool(chunks: Iterable[bytes], room: Room) -> tuple[BinaryIO, str]:
 
     Raises ShapelogError where they are more than there is room for.
     """
+    import tempfile  # plain files need none of this
+
     file = tempfile.TemporaryFile()  # noqa: SIM115
     damage = ""
     try:

@@ -1,12 +1,17 @@
-"""Plain text for people: harmless characters, counted nouns, times that can be read."""
+"""Plain text for people: harmless characters, counted nouns, times that can be read, numbers of ranks."""
 
 import re
+from collections.abc import Iterable
 
 # Control characters (also the C1 range), those that turn the writing direction and those that nobody sees are shown as escapes.
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _SPACES = re.compile(r"[\t\n]+\s*")
+# Addresses and ids differ in every process.
+_OWN = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
+# So many runs of numbers are told of many ranks.
+_RUNS = 8
 
 
 def clean(text: object) -> str:
@@ -44,3 +49,25 @@ def counted(number: int, noun: str) -> str:
         if noun.endswith(ending):
             return f"{number} {noun.removesuffix(ending)}{plural}"
     return f"{number} {noun}s"
+
+
+def steady(text: str) -> str:
+    """A text without the addresses and ids in it."""
+    return _OWN.sub("$", text)
+
+
+def named(numbers: Iterable[int], most: int = _RUNS) -> str:
+    """``rank 3``, ``ranks 0-2 and 5``, ``ranks 0, 2, 4, 6, 8 and 27 more``: so many runs of numbers at most."""
+    runs: list[list[int]] = []
+    ordered = sorted(set(numbers))
+    for number in ordered:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    shown = runs if len(runs) <= most else runs[: most - 1]
+    words = [text for low, high in shown for text in ([f"{low}-{high}"] if high > low + 1 else [str(low), str(high)][: high - low + 1])]
+    if shown is not runs:
+        words.append(f"{sum(high - low + 1 for low, high in runs[len(shown) :])} more")
+    listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+    return f"rank{'' if len(ordered) == 1 else 's'} {listed or 'none'}"

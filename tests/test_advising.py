@@ -5,7 +5,6 @@ import random
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -46,7 +45,7 @@ PLAIN = advice_on("L['x']")
 def listing(*entries: str) -> Advice:
     """Advice to list these entries, whatever they are."""
     (suggestion,) = PLAIN.suggestions
-    return replace(PLAIN, suggestions=(replace(suggestion, entries=entries),))
+    return PLAIN._replace(suggestions=(suggestion._replace(entries=entries),))
 
 
 def random_values() -> list[str]:

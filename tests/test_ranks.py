@@ -3,7 +3,6 @@
 import json
 import pickle
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import lab
@@ -15,8 +14,9 @@ from shapelog.job import RankReport, compare_ranks
 from shapelog.model import merged
 from shapelog.payloads.distributed import Parity
 from shapelog.rank_summary import RankSummary, Tensor
-from shapelog.ranks import named, summaries
+from shapelog.ranks import summaries
 from shapelog.study import study
+from shapelog.wording import named
 
 FIRST = make.compile()
 AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
@@ -172,7 +172,7 @@ def test_a_rank_whose_trace_ends_in_a_compile_is_told_as_such() -> None:
 
 def test_a_process_that_compiled_nothing_is_a_rank_too() -> None:
     summary = kept((FIRST,), (FIRST,))[0]
-    report = compare_ranks([summary, replace(summary, number=1, steps=(), spent=())])
+    report = compare_ranks([summary, summary._replace(number=1, steps=(), spent=())])
     assert report.divergence is not None
     assert report.divergence.sides[1].words == "never compiled it: it compiled nothing"
 
@@ -184,7 +184,7 @@ def test_missing_ranks_are_those_below_the_highest() -> None:
 
 def test_another_version_of_torch_on_one_rank_is_told() -> None:
     one, two = kept((FIRST,), (FIRST,))
-    report = compare_ranks([one, replace(two, torch_version="2.10.0")])
+    report = compare_ranks([one, two._replace(torch_version="2.10.0")])
     assert groups(report.respect("versions")) == [(0,), (1,)]
 
 
@@ -361,14 +361,14 @@ def test_a_compile_that_takes_longer_on_one_rank_is_told_with_it() -> None:
 
 def test_a_rank_that_ends_before_the_last_is_told_by_how_much() -> None:
     one, two = kept((FIRST,), (FIRST,))
-    report = compare_ranks([one, replace(two, ended="1120 08:29:34.313000")])
+    report = compare_ranks([one, two._replace(ended="1120 08:29:34.313000")])
     assert [(number, round(value, 3)) for number, value in report.early] == [(0, 121.0)]
 
 
 @pytest.mark.parametrize("ended", ["", "no time", "1399 99:99:99.1"])
 def test_a_time_that_cannot_be_read_is_not_compared(ended: str) -> None:
     one, two = kept((FIRST,), (FIRST,))
-    assert compare_ranks([replace(one, ended=ended), two]).early == ()
+    assert compare_ranks([one._replace(ended=ended), two]).early == ()
 
 
 @pytest.mark.parametrize("number", ["true", "-1", "3.5", "1e99", '"1"', "null"])

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from shapelog.findings import Column, Finding, Table
@@ -80,7 +79,7 @@ def _entries(state: CodeState) -> dict[tuple[CodeEntry, int], CodeEntry]:
     found: dict[tuple[CodeEntry, int], CodeEntry] = {}
     alike: Counter[CodeEntry] = Counter()
     for entry in state.entries:
-        code = replace(entry, states=())
+        code = entry._replace(states=())
         found[code, alike[code]] = entry
         alike[code] += 1
     return found
@@ -93,8 +92,7 @@ def _frames_of(entry: CodeEntry, frames: Iterable[Frame]) -> list[Frame]:
     return [frame for frame in alike if frame.file == entry.file] or alike
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(NamedTuple):
     """What this run shows of the sources of one code: tensors with the dims that the program marked, ranks that changed, numbers."""
 
     compiles: list[Compile]

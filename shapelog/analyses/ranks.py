@@ -1,17 +1,18 @@
 """What did all ranks of a job do alike, which differ, and where first?"""
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from shapelog.agreeing import Respect
 from shapelog.findings import Column, Finding, Table
-from shapelog.job import RankReport, Spread, compare_ranks, slow_words
 from shapelog.model import Frame, Outcome
-from shapelog.rank_summary import RankSummary
-from shapelog.ranks import all_ranks, named
 from shapelog.rules import RULES
-from shapelog.schedules import parity_words
 from shapelog.study import Study
-from shapelog.wording import counted, seconds
+from shapelog.wording import counted, named, seconds
+
+if TYPE_CHECKING:
+    from shapelog.agreeing import Respect
+    from shapelog.job import RankReport, Spread
+    from shapelog.rank_summary import RankSummary
 
 # So many compiles whose times differ most are told.
 _SPREADS = 12
@@ -24,7 +25,12 @@ _WIDE = 0.05
 _SOON, _EARLY, _LONG = 1.0, 60.0, 12 * 3600.0
 
 
-def analyze(study: Study) -> Iterator[Finding | Table | RankReport]:
+def analyze(study: Study) -> "Iterator[Finding | Table | RankReport]":
+    if study.trace.rank_count < 2:  # most traces are of one, and do without what only jobs need
+        return
+    from shapelog.job import compare_ranks
+    from shapelog.ranks import all_ranks
+
     ranks = all_ranks(study)
     if len(ranks) < 2:
         return
@@ -36,7 +42,7 @@ def analyze(study: Study) -> Iterator[Finding | Table | RankReport]:
     yield from _tables(report)
 
 
-def _findings(report: RankReport, study: Study) -> Iterator[Finding]:
+def _findings(report: "RankReport", study: Study) -> Iterator[Finding]:
     if report.divergence:
         first = report.divergence.sides[0]
         frame = _frame(study, first.ranks, first.label)
@@ -72,7 +78,7 @@ def _place(frame: Frame | None) -> str:
     return f"{frame.file}:{frame.line}" if frame and frame.file else ""
 
 
-def _agreement(report: RankReport) -> Table:
+def _agreement(report: "RankReport") -> Table:
     rows = tuple((item.title, _verdict(item, len(report.ranks)), _groups(item), item.note) for item in report.respects)
     missing = f"{named(report.missing)} left no trace; " if report.missing else ""
     missing += f"{named(report.unread)} could not be read; " if report.unread else ""
@@ -80,7 +86,7 @@ def _agreement(report: RankReport) -> Table:
     return Table("rank_agreement", "What ranks have in common", columns, rows, f"{missing}{named(report.numbers)} read")
 
 
-def _verdict(item: Respect, ranks: int) -> str:
+def _verdict(item: "Respect", ranks: int) -> str:
     if not item.is_known:
         return "not known"
     known = ranks - len(item.unknown)
@@ -89,15 +95,17 @@ def _verdict(item: Respect, ranks: int) -> str:
     return f"same on all {ranks}" if known == ranks else f"same on {known} of {ranks}"
 
 
-def _groups(item: Respect) -> str:
+def _groups(item: "Respect") -> str:
     if not item.differs:
         return item.groups[0].words if item.groups else ""
     told = "; ".join(f"{named(group.ranks)}: {group.words}" for group in item.groups)
     return told + (f"; {named(item.unknown)}: not recorded" if item.unknown else "")
 
 
-def _overview(report: RankReport) -> Table:
+def _overview(report: "RankReport") -> Table:
     """One row for ranks with as many compiles that end in the same one."""
+    from shapelog.job import slow_words
+
     early = dict(report.early)
     alike: dict[tuple[int, int, int, str], list[RankSummary]] = {}
     for rank in report.ranks:
@@ -138,7 +146,7 @@ def _before(value: float) -> str:
     return "" if value < _SOON else seconds(value) if value < _LONG else "12 hours or more"
 
 
-def _early_words(report: RankReport) -> str:
+def _early_words(report: "RankReport") -> str:
     """Ranks whose trace ends much earlier than that of the last one."""
     early = [number for number, value in report.early if _EARLY <= value < _LONG]
     other = [number for number, value in report.early if value >= _LONG]
@@ -149,10 +157,12 @@ def _early_words(report: RankReport) -> str:
     return "; ".join(words)
 
 
-def _tables(report: RankReport) -> Iterator[Table]:
+def _tables(report: "RankReport") -> Iterator[Table]:
     if report.sizes:
         yield _sizes(report)
     if report.parity:
+        from shapelog.schedules import parity_words
+
         columns = (Column("compile"), Column("ranks"), Column("generated code", is_wide=True))
         told = tuple((label, named(ranks), parity_words(item.difference, item.missing_waits)) for label, item, ranks in report.parity)
         yield Table("collective_parity", "Collectives of the generated code against the schedule", columns, told)
@@ -163,7 +173,7 @@ def _tables(report: RankReport) -> Iterator[Table]:
         yield _spreads("rank_runtimes", "Runtime of graphs as Inductor estimates it (milliseconds)", report.runtime_spread, 1000.0)
 
 
-def _sizes(report: RankReport) -> Table:
+def _sizes(report: "RankReport") -> Table:
     columns = (Column("compile"), Column("code"), Column("axis"), Column("sizes", is_wide=True), Column("recompiled"), Column("dynamic"))
     rows = tuple(
         (
@@ -179,7 +189,7 @@ def _sizes(report: RankReport) -> Table:
     return Table("rank_sizes", "Sizes that differ across ranks in one compile", columns, rows)
 
 
-def _spreads(name: str, title: str, spreads: Iterable[Spread], factor: float) -> Table:
+def _spreads(name: str, title: str, spreads: "Iterable[Spread]", factor: float) -> Table:
     """The fastest and the slowest rank of each compile, in seconds times ``factor``."""
     names = ("fastest", "rank", "median", "slowest", "on rank", "apart")
     columns = (Column("compile"), Column("code", is_wide=True), *(Column(name, True) for name in names))

@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # Lines that are the same around each difference.
 _CONTEXT = 2
@@ -14,8 +14,7 @@ _ROWS = 300
 _NAME = re.compile(r"\s*\w*")
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """A line of one text: its 1-based number, and the part ``text[start:end]`` that the other side does not have."""
 
     number: int
@@ -24,8 +23,7 @@ class Side:
     end: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """``same``, ``changed``, ``gone`` (left only), ``new`` (right only), or ``skipped``: lines left out between two rows."""
 
     kind: str
@@ -34,8 +32,7 @@ class Row:
     skipped: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(NamedTuple):
     """The rows around each difference. ``left_out`` counts differing lines beyond what is shown, ``is_same`` is True without any."""
 
     rows: tuple[Row, ...]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shapelog.analyses.failures import message
 from shapelog.joint import Joint, joint_frames
@@ -26,8 +27,7 @@ _COMPILE, _ROW = 15_000, 500
 _SHORTEST = 0.0005
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(NamedTuple):
     """A part of a compile's time, in seconds, and the share of the whole in percent."""
 
     name: str
@@ -35,8 +35,7 @@ class Phase:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class CompileView:
+class CompileView(NamedTuple):
     """One compile, which can be told in full or with its causes alone."""
 
     compile: Compile
@@ -49,8 +48,7 @@ class CompileView:
     is_full: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """What a page tells of a compile beyond its causes: ``story`` of a recompile, ``diff`` of its graph against the nearest entry's.
 
     Where it is not ``is_full``, the causes are all.
@@ -62,8 +60,7 @@ class Told:
     phases: tuple[Phase, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AxisView:
+class AxisView(NamedTuple):
     """A property that varied, its first values, how many more there are, and the rules with what helps in this torch version."""
 
     name: str
@@ -77,8 +74,7 @@ class AxisView:
         return " ".join(rule.code for rule in self.rules)
 
 
-@dataclass(frozen=True, slots=True)
-class FrameView:
+class FrameView(NamedTuple):
     """One frame, as lists of frames show it; one that several ranks had alike is shown once, as the first of them had it.
 
     ``parts`` holds (kind of compile, how many, seconds) over all of them, and ``seconds`` is their sum.
@@ -102,8 +98,7 @@ class FrameView:
         return tuple(dict.fromkeys(code for item in self.report.recompiles for code in item.codes))
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(NamedTuple):
     """The rest of a frame's page. ``constant`` counts the rows of the shape table that are left out; ``told`` goes with the compiles."""
 
     columns: tuple[tuple[Compile, str], ...]

@@ -1,7 +1,7 @@
 """Similar graphs, within one frame and across frames."""
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.joint import joint_groups, owner_of
 from shapelog.model import Compile, Frame
@@ -9,8 +9,7 @@ from shapelog.report import Report
 from shapelog.study import Group
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRow:
+class GroupRow(NamedTuple):
     """Compiles with similar graphs. ``owner`` is the rank or process, "" where there is one; ``operations`` those of the graph."""
 
     frames: tuple[Frame, ...]
@@ -22,8 +21,7 @@ class GroupRow:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(NamedTuple):
     """Most expensive first; a group that spans frames is told once, and again for each of its frames that has several of its members."""
 
     within: tuple[GroupRow, ...]

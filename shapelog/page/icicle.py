@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.page.charts import WORDS, clipped, percent
 from shapelog.page.stacks import StackNode
@@ -22,8 +22,7 @@ _CROWDED = 8
 _LONGEST = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
+class Strip(NamedTuple):
     """The share that one kind of compile has in a box, within the box."""
 
     kind: str
@@ -31,8 +30,7 @@ class Strip:
     width: str
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """A call, a compiled function (``anchor`` is that of its frame), or ``is_rest``: several that are too small or too deep to be shown."""
 
     x: str
@@ -48,8 +46,7 @@ class Box:
     strips: tuple[Strip, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A call that everything has in common, and which is told above the chart instead."""
 
     name: str
@@ -57,8 +54,7 @@ class Step:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class Icicle:
+class Icicle(NamedTuple):
     """The chart, outermost calls in the first row. ``is_wide`` tells whether it is too full for a phone.
 
     ``has_stacks`` is False where no caller is known: then frames stand for themselves. ``by_seconds`` is False where no time was recorded

@@ -1,7 +1,7 @@
 """The answer first: the verdict in a sentence and in numbers, and the lists that the first pages show."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.advising import as_python, as_shell, why_nothing
 from shapelog.errors import DATA_LOSS
@@ -19,8 +19,7 @@ _LIMITS = 6
 _RECOMPILES = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(NamedTuple):
     """A number with what it counts; ``kind`` colors it, "" for none."""
 
     number: str
@@ -29,8 +28,7 @@ class Tile:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(NamedTuple):
     """The first page. ``parts`` holds (kind of compile, how many, seconds); ``why`` says why there is no list to set."""
 
     title: str

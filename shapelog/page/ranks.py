@@ -1,29 +1,28 @@
 """The ranks of a job on the page: what all did alike, what differs and where first, and tables of sizes and times."""
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from shapelog.agreeing import Respect
 from shapelog.findings import Finding, Table
-from shapelog.ranks import named
 from shapelog.report import Report
-from shapelog.wording import counted
+from shapelog.wording import counted, named
+
+if TYPE_CHECKING:
+    from shapelog.agreeing import Respect
 
 TABLES = ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
 # So many groups of ranks are told of each respect.
 _GROUPS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class RankRow:
+class RankRow(NamedTuple):
     """One respect: the ranks of each group with what they have in common; ``more`` counts groups that are left out."""
 
-    respect: Respect
+    respect: "Respect"
     groups: tuple[tuple[str, str], ...]
     more: int
 
 
-@dataclass(frozen=True, slots=True)
-class RanksView:
+class RanksView(NamedTuple):
     """``lead`` says which ranks were read, ``full`` which of them the other pages are about, ``same`` what all of them did alike.
 
     ``unknown`` are respects that nothing is known of.
@@ -37,7 +36,7 @@ class RanksView:
     findings: tuple[Finding, ...]
     same: tuple[tuple[str, str], ...]
     differing: tuple[RankRow, ...]
-    unknown: tuple[Respect, ...]
+    unknown: "tuple[Respect, ...]"
     tables: tuple[Table, ...]
 
 
@@ -71,7 +70,7 @@ def _full(report: Report) -> str:
     return f"Frames, compiles and times are told of {named(trace.alike)} in full, which stand for all that did the same{rest}."
 
 
-def _row(item: Respect) -> RankRow:
+def _row(item: "Respect") -> RankRow:
     groups = [(named(group.ranks), group.words) for group in item.groups[:_GROUPS]]
     if item.unknown:
         groups.append((named(item.unknown), "not recorded"))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import orjson
 
@@ -93,8 +94,7 @@ def _lines(records: list[Listed]) -> bytes:
     return "\n".join(texts).encode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A row of records, and the chunk of the page that its text would be in; "" where nothing of it was asked for."""
 
     item: Item

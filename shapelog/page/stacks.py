@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shapelog.model import Compile, Frame, resumed_by
 from shapelog.page.anchors import Anchors, kind_of, recompiles_by_compile
@@ -24,8 +25,7 @@ _LONGEST = 200
 _Call = tuple[str, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class CompileLink:
+class CompileLink(NamedTuple):
     """A compile of the function that a node stands for."""
 
     label: str
@@ -33,8 +33,7 @@ class CompileLink:
     seconds: str
 
 
-@dataclass(frozen=True, slots=True)
-class KindLinks:
+class KindLinks(NamedTuple):
     """Compiles of one kind, in order; ``more`` of them are left out. ``words`` begin with the rank where there are several."""
 
     kind: str
@@ -43,8 +42,7 @@ class KindLinks:
     more: int
 
 
-@dataclass(frozen=True, slots=True)
-class StackNode:
+class StackNode(NamedTuple):
     """A call, or a compiled function (``anchor`` is that of its frame, "" for a call).
 
     ``place`` is ``model.py:12``, "" where the trace does not tell. ``seconds``, ``compiles`` and ``kinds``, (kind, seconds) with the

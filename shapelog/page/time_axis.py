@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from shapelog.page.charts import percent
 
@@ -29,8 +30,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _SHORT = 2 * _MINUTE
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(NamedTuple):
     """A moment with its label; ``anchor`` is SVG's ``start``, ``middle`` or ``end``."""
 
     x: str
@@ -38,8 +38,7 @@ class Tick:
     anchor: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A stretch without any compile that is drawn shorter than it was. ``anchor`` is that of its label, "" where there is no
     room for one.
     """
@@ -51,8 +50,7 @@ class Cut:
     anchor: str
 
 
-@dataclass(frozen=True, slots=True)
-class TimeAxis:
+class TimeAxis(NamedTuple):
     """Moments in seconds since the first compile, and where each lies in percent: straight lines between the ``moments``."""
 
     moments: tuple[float, ...] = (0.0,)

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.model import Compile, Frame, Outcome, resumed_by
 from shapelog.page.anchors import Anchors, kind_of, recompiles_by_compile
@@ -32,8 +33,7 @@ _LONGEST_NAME = 60
 _LONGEST_CAUSE = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """One compile, its backward graph (``is_backward``), or several that are too short to be told apart."""
 
     anchor: str
@@ -44,8 +44,7 @@ class Bar:
     is_backward: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(NamedTuple):
     """A frame, or in the last lane all that have none of their own (``anchor`` is "" there)."""
 
     name: str
@@ -66,8 +65,7 @@ class Entry:
     seconds: str
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(NamedTuple):
     """The chart. ``is_timed`` tells whether x is the time of the clock, or compiles stand one after another; ``is_wide`` whether it
     is too full for a phone.
     """
@@ -84,8 +82,7 @@ class Timeline:
     is_wide: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """A stretch of time in which something was compiled, in seconds since the first."""
 
     compile: Compile
@@ -245,8 +242,7 @@ def _spread(heaps: list[_Heap]) -> list[_Heap]:
     return heaps
 
 
-@dataclass(frozen=True, slots=True)
-class _Telling:
+class _Telling(NamedTuple):
     """What the words about a compile are made of; ``names`` are those of the frames."""
 
     anchors: Anchors

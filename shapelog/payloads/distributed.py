@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 
@@ -19,16 +19,14 @@ _OPERATOR = re.compile(r"_?c10d_functional\.(\w+)")
 WAIT = "wait_tensor"
 
 
-@dataclass(frozen=True, slots=True)
-class Tensors:
+class Tensors(NamedTuple):
     """A digest of the operations of a graph with shape, stride and dtype of what each returns; estimated runtime in seconds."""
 
     digest: str
     runtime: float
 
 
-@dataclass(frozen=True, slots=True)
-class Parity:
+class Parity(NamedTuple):
     """Collectives of the generated code against the schedule: how many more or less of all kinds, and how many that nothing waits for."""
 
     difference: int

@@ -9,7 +9,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Value = int | float | bool
 
@@ -62,8 +62,7 @@ _CANONICAL = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*(?:\(\))?|\['[A-Za-z0-9_.
 _LONGEST, _DEEPEST = 10_000, 100
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """A parsed guard. ``names`` are the sources in it, spelled as ``ast.unparse`` spells them."""
 
     text: str

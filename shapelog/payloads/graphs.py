@@ -7,7 +7,7 @@ numbers, ``torch.Size`` and size arithmetic do not count; bools, strings and dty
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _FORWARD = re.compile(r"^(\s*)def (\w+)\(self(?:, )?(.*?)\)(?: -> [^)]*)?:\s*$", re.S)
 _PARAMETER = re.compile(r'\b(\w+)\b(?:: "([^"]*)")?(?: = [^,=]*)?(?:, |$)')
@@ -30,8 +30,7 @@ _KERNEL = re.compile(r"triton_kernel_wrapper_(?:mutation|functional)\(kernel_idx
 _LONGEST_COMMENT, _DEEPEST = 4000, 100
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
+class Placeholder(NamedTuple):
     """A graph input: its name and what fx wrote about it, ``f32[s0, 8][8, 1]cpu`` or ``Sym(s0)``."""
 
     name: str
@@ -42,8 +41,7 @@ class Placeholder:
         return self.annotation.startswith("Sym(")
 
 
-@dataclass(frozen=True, slots=True)
-class UserLine:
+class UserLine(NamedTuple):
     """A line of user code that a part of the graph was made from."""
 
     file: str
@@ -52,8 +50,7 @@ class UserLine:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(NamedTuple):
     """One captured graph. ``key`` is "" when it holds no operation but size arithmetic; ``statements`` is its text for diffs."""
 
     placeholders: tuple[Placeholder, ...]

@@ -5,7 +5,7 @@ One line of the tree is ``| | +- KIND: text  # user line  # file:line in functio
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import orjson
 
@@ -35,8 +35,7 @@ DYNAMIC = "dynamic"
 Fact = int | str | bool
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A line of user code as a guard's comment names it; the file is shortened by PyTorch, so it is not absolute."""
 
     file: str
@@ -48,8 +47,7 @@ class Place:
         return f"{self.file}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(NamedTuple):
     """One leaf: the property of a source that it fixes, and the value; ``text`` is the guard as PyTorch wrote it.
 
     ``value`` is ``DYNAMIC`` for a dim that is free. Properties: ``size[0]``, ``stride[0]``, ``dtype``, ``value``, ``type``, ``id``, ...
@@ -66,8 +64,7 @@ class Guard:
         return place_of(self.comment)
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeGuard:
+class ShapeGuard(NamedTuple):
     """A guard over sizes: its expression over sources, and the comment that tells where it comes from."""
 
     expression: str
@@ -78,8 +75,7 @@ class ShapeGuard:
         return place_of(self.comment)
 
 
-@dataclass(frozen=True, slots=True)
-class GuardTree:
+class GuardTree(NamedTuple):
     """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source where it is written.
 
     ``sources`` are all that is looked at, ``same`` pairs of them that are one object, ``distinct`` tensors that are all different
@@ -89,13 +85,13 @@ class GuardTree:
     guards: tuple[Guard, ...]
     shapes: tuple[ShapeGuard, ...]
     types: dict[str, str]
-    unread: tuple[str, ...] = ()
-    sources: frozenset[str] = frozenset()
-    same: frozenset[tuple[str, str]] = frozenset()
-    distinct: frozenset[str] = frozenset()
-    modules: frozenset[str] = frozenset()
-    facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
-    by_key: dict[tuple[str, str], Guard] = field(default_factory=dict)
+    unread: tuple[str, ...]
+    sources: frozenset[str]
+    same: frozenset[tuple[str, str]]
+    distinct: frozenset[str]
+    modules: frozenset[str]
+    facts: dict[tuple[str, str], Fact]
+    by_key: dict[tuple[str, str], Guard]
 
 
 def place_of(comment: str) -> Place | None:

@@ -9,8 +9,8 @@ One line for the code, one for each of its sources, and from torch 2.8 on a clos
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from shapelog.payloads.exprs import integer
 
@@ -38,8 +38,7 @@ class Kind(Enum):
     UNUSUAL = "unusual"
 
 
-@dataclass(frozen=True, slots=True)
-class SourceState:
+class SourceState(NamedTuple):
     """What is known of one source. ``scalar`` is the number as written, "" unless it is one; ``text`` the state as PyTorch has it."""
 
     source: str
@@ -60,8 +59,7 @@ class SourceState:
         return self.is_dynamic or None in self.strides
 
 
-@dataclass(frozen=True, slots=True)
-class CodeEntry:
+class CodeEntry(NamedTuple):
     """A piece of code with the state of its sources. ``digest`` is the checksum of its file ("" in torch 2.6).
 
     Closures of one function have entries of their own that look alike (torch 2.13 and later).
@@ -74,8 +72,7 @@ class CodeEntry:
     states: tuple[SourceState, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CodeState:
+class CodeState(NamedTuple):
     """All that was known at one moment. ``suggestion`` are the sources that the closing sentence lists, ``suggestion_text`` its value
     as written, commas and all; ``unread`` counts the lines that could not be read.
     """

@@ -5,7 +5,7 @@ Templates are those of ``torch._C._dynamo.guards`` and ``torch/_dynamo/guards.py
 
 import json
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.payloads.guards import LONGEST, Place, place_of, split_comment, without_hint
 from shapelog.payloads.sources import is_library
@@ -16,8 +16,7 @@ _PARAMETER = ". Guard failed on a parameter"
 _FRAME = re.compile(r'File "([^"]*)", line (\d{1,18}), in (\S+)(?:\n\s*(.*))?')
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """Why one earlier entry did not fit. ``entry`` is the compile id as written.
 
     ``family`` names the template, ``source`` and ``prop`` what failed (the source stripped of ``L[...]`` by torch 2.8 and later),

@@ -2,9 +2,8 @@
 ``SUFFIX``; those in ``STORY_FORMATS`` show the story of one compile, those in ``COMPARE_FORMATS`` what changed between two runs,
 those in ``ADVICE_FORMATS`` what to mark dynamic, those in ``VERIFY_FORMATS`` whether it helped."""
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,8 +62,7 @@ PYTEST = "shapelog.reporters.pytest_report"
 WATCH = "shapelog.reporters.terminal_watch"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the person asked for. ``limit`` is how many entries a list shows (0: all); ``width`` is in columns, None for the terminal's.
 
     ``embed`` says which payloads an HTML page carries (``none``, ``fit``, ``recompiled`` or ``all``); without ``with_source`` it holds

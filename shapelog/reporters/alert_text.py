@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from shapelog.alerts import Alert, Kind, digest
 from shapelog.check import Checked, Judged
 from shapelog.checkout import Spot
-from shapelog.ranks import named
 from shapelog.rules import problem_rule
-from shapelog.wording import clean, counted
+from shapelog.wording import clean, counted, named
 
 # What stands for code that lies in no file, where a format asks for one: its name tells where it is known from.
 NO_FILE = "TORCH_TRACE"

@@ -4,10 +4,10 @@ import base64
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from itertools import accumulate, chain
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 from jinja2 import Environment
@@ -16,7 +16,6 @@ from markupsafe import Markup
 from shapelog import __version__
 from shapelog.aside import Aside
 from shapelog.bundled import template_dir
-from shapelog.check import Checked
 from shapelog.health import health_of
 from shapelog.joint import joint_findings, joint_frames
 from shapelog.listing import listing
@@ -37,6 +36,9 @@ from shapelog.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html_filters import page_environment
 from shapelog.rules import RULES
+
+if TYPE_CHECKING:
+    from shapelog.check import Checked
 
 SUFFIX = ".html"
 # Where these go in the template.
@@ -62,8 +64,7 @@ _FILES = 8
 _LIMIT = 60
 
 
-@dataclass(frozen=True, slots=True)
-class _Making:
+class _Making(NamedTuple):
     """A page while it is made. ``records`` are the rows of each compile by its anchor, "" for those outside of any."""
 
     report: Report
@@ -81,12 +82,12 @@ def render(report: Report, options: Options) -> bytes:
     return _rendered(report, options, None)
 
 
-def render_check(checked: Checked, options: Options) -> bytes:
+def render_check(checked: "Checked", options: Options) -> bytes:
     """The page, which begins with the outcome of the check."""
     return _rendered(checked.survey.report, options, checked)
 
 
-def _rendered(report: Report, options: Options, checked: Checked | None) -> bytes:
+def _rendered(report: Report, options: Options, checked: "Checked | None") -> bytes:
     making = _begun(report, options)
     making.environment.globals["checked"] = checked
     first, others = _divided(making.views)

@@ -1,17 +1,20 @@
-"""The report as JSON, for programs."""
+"""The report as JSON, for programs. Each form imports what it needs."""
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from shapelog.advice import Advice
-from shapelog.advising import advice_data
-from shapelog.check import Checked, check_data
-from shapelog.compare import Comparison, comparison_data
-from shapelog.handbook import Entry, rules_data
 from shapelog.report import Report, as_data
 from shapelog.reporters import Options
 from shapelog.reporters.json_text import pretty
-from shapelog.story import Story, story_data
-from shapelog.verifying import Verification, verification_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shapelog.advice import Advice
+    from shapelog.check import Checked
+    from shapelog.compare import Comparison
+    from shapelog.handbook import Entry
+    from shapelog.story import Story
+    from shapelog.verifying import Verification
 
 SUFFIX = ".json"
 
@@ -20,29 +23,41 @@ def render(report: Report, options: Options) -> bytes:
     return pretty(as_data(report))
 
 
-def render_story(story: Story, options: Options) -> bytes:
+def render_story(story: "Story", options: Options) -> bytes:
+    from shapelog.story import story_data
+
     return pretty(story_data(story))
 
 
-def render_check(checked: Checked, options: Options) -> bytes:
+def render_check(checked: "Checked", options: Options) -> bytes:
+    from shapelog.check import check_data
+
     return pretty(check_data(checked))
 
 
-def render_comparison(comparison: Comparison, options: Options) -> bytes:
+def render_comparison(comparison: "Comparison", options: Options) -> bytes:
+    from shapelog.compare import comparison_data
+
     return pretty(comparison_data(comparison))
 
 
-def render_advice(advice: Advice, options: Options) -> bytes:
+def render_advice(advice: "Advice", options: Options) -> bytes:
+    from shapelog.advising import advice_data
+
     return pretty(advice_data(advice))
 
 
-def render_verification(verification: Verification, options: Options) -> bytes:
+def render_verification(verification: "Verification", options: Options) -> bytes:
+    from shapelog.verifying import verification_data
+
     return pretty(verification_data(verification))
 
 
-def render_rules(entries: Iterable[Entry], options: Options) -> bytes:
+def render_rules(entries: "Iterable[Entry]", options: Options) -> bytes:
+    from shapelog.handbook import rules_data
+
     return pretty(rules_data(entries))
 
 
-def render_rule(entry: Entry, options: Options) -> bytes:
-    return pretty(rules_data([entry]))
+def render_rule(entry: "Entry", options: Options) -> bytes:
+    return render_rules([entry], options)

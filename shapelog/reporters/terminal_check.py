@@ -4,11 +4,10 @@ from rich.text import Text
 
 from shapelog.alerts import Level
 from shapelog.check import Checked, Judged, Measured
-from shapelog.ranks import named
 from shapelog.reporters import Options
 from shapelog.reporters.advice_head import headline, what_to_set
 from shapelog.reporters.drawing import Page, shortened
-from shapelog.wording import clean, counted
+from shapelog.wording import clean, counted, named
 
 SUFFIX = ".txt"
 _STYLES = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "blue"}

@@ -1,16 +1,19 @@
 """The ranks of a job in a terminal: what all did alike in a few lines, then what differs, and where first."""
 
-from shapelog.agreeing import Respect
-from shapelog.job import RankReport
-from shapelog.ranks import named
+from typing import TYPE_CHECKING
+
 from shapelog.reporters.drawing import Page, shortened
-from shapelog.wording import clean, counted
+from shapelog.wording import clean, counted, named
+
+if TYPE_CHECKING:
+    from shapelog.agreeing import Respect
+    from shapelog.job import RankReport
 
 # So many groups of ranks are told of each respect.
 _GROUPS = 6
 
 
-def ranks_heading(page: Page, ranks: RankReport) -> None:
+def ranks_heading(page: Page, ranks: "RankReport") -> None:
     page.heading("Ranks", f"{named(ranks.numbers)}; what they did alike is told once, with the times of all of them together")
     if ranks.missing:
         page.line(("missing: ", "yellow"), f"{named(ranks.missing)} left no trace here", indent=2)
@@ -18,7 +21,7 @@ def ranks_heading(page: Page, ranks: RankReport) -> None:
         page.line(("not read: ", "yellow"), f"the trace of {named(ranks.unread)} could not be read; see Health", indent=2)
 
 
-def what_ranks_share(page: Page, ranks: RankReport, limit: int, verbose: bool) -> None:
+def what_ranks_share(page: Page, ranks: "RankReport", limit: int, verbose: bool) -> None:
     """What all did alike, then the groups of those that differ. ``limit`` 0 tells every group; ``verbose`` what to record for the rest."""
     same = [item for item in ranks.respects if item.is_known and not item.differs]
     told = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
@@ -41,7 +44,7 @@ def what_ranks_share(page: Page, ranks: RankReport, limit: int, verbose: bool) -
         page.line((f"not known: {names}; --verbose tells what to record", "dim"), indent=2)
 
 
-def _differ(page: Page, items: list[Respect], limit: int) -> None:
+def _differ(page: Page, items: "list[Respect]", limit: int) -> None:
     """Respects that divide ranks in the same way, together."""
     first = items[0]
     titles = ", ".join(item.title for item in items)

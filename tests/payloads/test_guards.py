@@ -288,7 +288,8 @@ def test_the_list_of_old_versions_tells_the_same_facts() -> None:
 
 
 def test_the_empty_list_that_the_c_plus_plus_tree_leaves_is_a_tree_without_guards() -> None:
-    assert parse_list("[\n\n]") == GuardTree((), (), {})
+    tree = parse_list("[\n\n]")
+    assert (tree.guards, tree.shapes, tree.types, tree.unread) == ((), (), {}, ())
 
 
 def test_a_list_that_is_no_json_raises_value_error() -> None:

@@ -1,7 +1,6 @@
 """The advice in a terminal: the line to paste, what it saves, what it will not fix, and nothing that could harm the terminal."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from lab import PACKED, Recording, analyzed, at, checked, freed, numbered, sized, tensor, tree
@@ -185,5 +184,5 @@ def test_names_of_a_trace_cannot_harm_the_terminal(form: str, version: TorchVers
 
 
 def test_marks_that_were_set_by_something_hostile_cannot_harm_it_either() -> None:
-    advice = replace(advised(sized(10, 12)), caveats=(HOSTILE,))
+    advice = advised(sized(10, 12))._replace(caveats=(HOSTILE,))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown(advice))
