@@ -7,7 +7,7 @@ when it equals the source, or when ``re.match`` finds it at the start of the sou
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.ids import TorchVersion
 from shapelog.payloads.sources import tensor_part
@@ -19,8 +19,7 @@ _MOST_REPEATS, _LONGEST_MATCHED = 2, 2000
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()\-&~#]")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Mark:
+class Mark(NamedTuple):
     """Something to mark dynamic: one dim of the tensor at ``source``, or, where ``dim`` is -1, the int there."""
 
     source: str
