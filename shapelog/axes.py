@@ -7,6 +7,7 @@ the value on the other side is not known, and often the guard is only there beca
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
 from shapelog.model import Compile, Frame
@@ -16,6 +17,9 @@ from shapelog.payloads.reasons import Reason
 from shapelog.payloads.sources import dict_of_key, is_below, strip, tensor_part, unwrapped
 from shapelog.pinning import Pinned, pinned_numbers
 
+_LOOKS = attrgetter("source", "size", "stride", "dtype", "requires_grad")
+_HINTS = attrgetter("source", "hint")
+_AS_SAID = ("torch.Tensor", "a tensor")
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
 UNKNOWN = ""
 # Properties that tell what an object is; one that fails stands for all.
@@ -87,6 +91,8 @@ class Comparer:
     pinned: dict[int, Pinned] = field(default_factory=dict)
     strangers: dict[tuple[object, ...], Compile] = field(default_factory=dict)
     explanations: dict[tuple[int, int], object] = field(default_factory=dict)
+    versions: dict[tuple[int, int], list[Compile] | None] = field(default_factory=dict)
+    tensors: dict[int, frozenset[str]] = field(default_factory=dict)
     sources: dict[int, frozenset[str]] = field(default_factory=dict)
     values: dict[int, frozenset[str]] = field(default_factory=dict)
 
@@ -177,8 +183,8 @@ class Comparer:
         if found is None:
             found = self.signatures[id(compile)] = (
                 compile.guards_span.digest if compile.guards_span else id(compile),
-                hash(tuple((item.source, item.size, item.stride, item.dtype, item.requires_grad) for item in compile.inputs)),
-                hash(tuple((symbol.source, symbol.hint) for symbol in compile.symbols)),
+                hash(tuple(map(_LOOKS, compile.inputs))),
+                hash(tuple(map(_HINTS, compile.symbols))),
             )
         return found
 
@@ -233,20 +239,21 @@ class Comparer:
         return Observation(facts, numbers, tree.types if tree else {}, tree, has_symbols)
 
     def _differences(self, tree: GuardTree, seen: Observation) -> Iterator[Violation]:
-        facts = seen.facts
-        for (source, prop), expected in self.focused.get(id(tree)) or tree.facts.items():
-            if expected == DYNAMIC:
+        facts, own = seen.facts, self.focused.get(id(tree)) or tree.facts.items()
+        for key, expected in own:
+            actual = facts.get(key)
+            if actual == expected or expected == DYNAMIC:
                 continue
-            actual = facts.get((source, prop))
+            source, prop = key
             if actual is None:
                 if prop in ("value", "type", "tensor", "id"):
                     yield from _other_kind(tree, seen, source, prop, expected)
-            elif actual != expected and _really_differs(prop, expected, actual):
-                guard = tree.by_key[source, prop]
+            elif _really_differs(prop, expected, actual):
+                guard = tree.by_key[key]
                 if prop in ("type", "id"):
                     expected, actual = tree.types.get(source, str(expected)), seen.types.get(source, str(actual))
                 yield Violation(source, prop, expected, actual, guard.comment)
-        yield from _presence(tree, seen, self.focused.get(id(tree)) or tuple(tree.facts.items()))
+        yield from _presence(tree, seen, own)
         yield from _aliasing(tree, seen.tree)
         for shape in tree.shapes:
             if self.expression(shape.expression).holds(seen.numbers) is False:
@@ -345,7 +352,7 @@ def _kind_seen(seen: Observation, source: str) -> str:
 def _other_kind(tree: GuardTree, seen: Observation, source: str, prop: str, expected: Fact) -> Iterator[Violation]:
     """A source that is guarded as one kind of thing in the entry, and as another in the new compile."""
     facts, comment = seen.facts, tree.by_key[source, prop].comment
-    was, now = (types.get(source, "").replace("torch.Tensor", "a tensor") for types in (tree.types, seen.types))
+    was, now = tree.types.get(source, "").replace(*_AS_SAID), seen.types.get(source, "").replace(*_AS_SAID)
     if was and now and was != now:  # the tree names the type of everything that it looks at
         if was == "NoneType":
             yield Violation(source, "value", "None", facts.get((source, "value"), now), comment)
@@ -421,11 +428,12 @@ def _presence(tree: GuardTree, seen: Observation, facts: Iterable[tuple[tuple[st
     if seen.tree is None:
         return
     for (source, prop), expected in facts:
-        if prop.startswith("has attribute ") and expected is False and f"{source}.{prop[14:]}" in seen.tree.sources:
+        if expected is False and prop.startswith("has attribute ") and f"{source}.{prop[14:]}" in seen.tree.sources:
             yield Violation(source, prop, False, True, tree.by_key[source, prop].comment)
     if not seen.has_symbols:
+        counts = _key_counts(seen.tree)
         for source, count in _key_counts(tree).items():
-            now = _key_counts(seen.tree).get(source, count)
+            now = counts.get(source, count)
             if now != count and (source, "len") not in tree.facts:
                 yield Violation(source, "len", count, now)
 

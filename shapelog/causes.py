@@ -63,7 +63,7 @@ class Explanation(NamedTuple):
     @property
     def others(self) -> int:
         """How many causes are no sizes; an int that could be symbolic is none either."""
-        return sum(not cause.is_size for cause in self.causes)
+        return sum([not cause.is_size for cause in self.causes])
 
 
 def explain(comparer: Comparer, entry: Compile, compile: Compile) -> Explanation:
@@ -72,7 +72,7 @@ def explain(comparer: Comparer, entry: Compile, compile: Compile) -> Explanation
     known = comparer.explanations.get(pair)
     if isinstance(known, Explanation):
         return known
-    words = tuple(reason.text for reason in comparer.reasons_about(entry, compile))
+    words = tuple([reason.text for reason in comparer.reasons_about(entry, compile)])
     key = (comparer.signature(entry), comparer.signature(compile), words)
     found = comparer.explained.get(key)
     if not isinstance(found, tuple):

@@ -191,7 +191,8 @@ class Compile:
 
     @property
     def seconds(self) -> float:
-        return (self.metrics.seconds or 0.0) + math.fsum(part.seconds or part.backward or 0.0 for part in self.backward)
+        forward = self.metrics.seconds or 0.0
+        return forward + math.fsum([part.seconds or part.backward or 0.0 for part in self.backward]) if self.backward else forward
 
     @property
     def phases(self) -> tuple[tuple[str, float], ...]:
@@ -273,7 +274,7 @@ class Frame:
     @property
     def entries(self) -> tuple[Compile, ...]:
         """The compiles that produced guarded code."""
-        return tuple(compile for compile in self.compiles if compile.outcome is Outcome.COMPILED)
+        return tuple([compile for compile in self.compiles if compile.outcome is Outcome.COMPILED])
 
     @property
     def label(self) -> str:
@@ -445,7 +446,7 @@ class Trace:
 
     @property
     def frames(self) -> tuple[Frame, ...]:
-        return tuple(frame for rank in self.ranks for frame in rank.frames)
+        return tuple([frame for rank in self.ranks for frame in rank.frames])
 
     @property
     def version(self) -> TorchVersion:
@@ -469,7 +470,7 @@ class Trace:
 
     @property
     def compiles(self) -> tuple[Compile, ...]:
-        return tuple(compile for frame in self.frames for compile in frame.compiles)
+        return tuple([compile for frame in self.frames for compile in frame.compiles])
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -13,7 +13,7 @@ from shapelog.causes import Explanation, explain
 from shapelog.flows import Flows
 from shapelog.marks import Mark
 from shapelog.model import Compile, Frame, Outcome
-from shapelog.serving import Need, Route, at_the_limit, route
+from shapelog.serving import Route, at_the_limit, route
 from shapelog.study import Study, candidates
 
 Marks = frozenset[Mark]
@@ -57,13 +57,20 @@ class FramePlan(NamedTuple):
     fixed_seconds: float
     marks: Marks
     weight: int = 1
+    known: dict[Marks, dict[int, Route]] = field(default_factory=dict, repr=False, compare=False)
 
     def served(self, marks: Marks) -> dict[int, Route]:
         """The calls that need no compile of their own, by their place in ``calls``, and what serves each."""
+        found = self.known.get(marks)
+        if found is None:
+            found = self.known[marks] = self._served(marks)
+        return found
+
+    def _served(self, marks: Marks) -> dict[int, Route]:
         found: dict[int, Route] = {}
         kept: set[int] = set()
         for index, call in enumerate(self.calls):
-            way = next((item for item in call.routes if id(item.entry) in kept and _met(item.needs, marks)), None)
+            way = _way(call.routes, kept, marks)
             if way is not None:
                 found[index] = way
             elif call.compile.outcome is Outcome.COMPILED:
@@ -75,8 +82,8 @@ class FramePlan(NamedTuple):
         served = self.served(marks)
         left = [call for index, call in enumerate(self.calls) if index not in served]
         room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
-        hits = sum(call.compile.outcome is Outcome.LIMIT for call in left)
-        seconds = self.fixed_seconds + math.fsum(self._seconds(call, served) for call in left)
+        hits = sum([call.compile.outcome is Outcome.LIMIT for call in left])
+        seconds = self.fixed_seconds + math.fsum([self._seconds(call, served) for call in left])
         return Cost(self.weight * (len(left) - (0 if room else hits)), 0 if room else self.weight * hits, seconds)
 
     def _seconds(self, call: Call, served: dict[int, Route]) -> float:
@@ -86,8 +93,12 @@ class FramePlan(NamedTuple):
         return dynamic[-1] if dynamic and not call.compile.is_dynamic else call.seconds
 
 
-def _met(needs: Iterable[Need], marks: Marks) -> bool:
-    return all(not need.isdisjoint(marks) for need in needs)
+def _way(routes: Iterable[Route], kept: set[int], marks: Marks) -> Route | None:
+    """The first of these routes whose entry is still there and whose needs are met."""
+    for way in routes:
+        if id(way.entry) in kept and not any(map(marks.isdisjoint, way.needs)):
+            return way
+    return None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -109,10 +120,11 @@ class Replay:
     def cost(self, marks: Iterable[Mark]) -> Cost:
         """What the whole run would cost under these marks; () gives what it did cost."""
         chosen = frozenset(marks)
-        total = Cost()
+        compiles, limit_hits, seconds = 0, 0, 0.0
         for plan in self.plans:
-            total += self.cost_of(plan, chosen)
-        return total
+            cost = self.cost_of(plan, chosen)
+            compiles, limit_hits, seconds = compiles + cost.compiles, limit_hits + cost.limit_hits, seconds + cost.seconds
+        return Cost(compiles, limit_hits, seconds)
 
     def earns(self, unit: Iterable[Mark], chosen: Marks) -> int:
         """How many compiles and limit hits would come back were these marks left out of the chosen ones."""
@@ -142,9 +154,9 @@ def _plan(frame: Frame, studied: Study, flows: Flows) -> FramePlan:
             calls.append(Call(compile, ways, studied.trace.seconds(compile)))
         if compile.outcome is Outcome.COMPILED:
             entries.append(compile)
-    marks = frozenset(mark for call in calls for way in call.routes for need in way.needs for mark in need)
+    marks = frozenset([mark for call in calls for way in call.routes for need in way.needs for mark in need])
     others = [compile for compile in frame.compiles if compile.outcome not in (Outcome.COMPILED, Outcome.LIMIT)]
-    fixed = math.fsum(studied.trace.seconds(compile) for compile in others)
+    fixed = math.fsum(map(studied.trace.seconds, others))
     return FramePlan(frame, tuple(calls), fixed, marks, studied.trace.weight(frame.rank))
 
 

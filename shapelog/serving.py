@@ -95,22 +95,22 @@ def at_the_limit(item: Explanation, others: list[Explanation]) -> Explanation | 
 
 
 def _marks_act(item: Explanation) -> bool:
-    if not item.causes or not all(
-        cause.size_related and cause.codes[0] in MARKABLE and not BLOCKED & set(cause.codes) for cause in item.causes
-    ):
-        return False
-    if held_static(item):
-        return False
-    # a size of 0 or 1 has a graph of its own, marked or not
-    return not any(cause.is_size and (_SMALL.search(cause.after) or _SMALL.search(cause.before)) for cause in item.causes)
+    for cause in item.causes:
+        if not cause.size_related or cause.codes[0] not in MARKABLE or not BLOCKED.isdisjoint(cause.codes):
+            return False
+        # a size of 0 or 1 has a graph of its own, marked or not
+        if cause.is_size and (_SMALL.search(cause.after) or _SMALL.search(cause.before)):
+            return False
+    return bool(item.causes) and not held_static(item)
 
 
 def held_static(item: Explanation) -> str:
     """A dim among the causes on which the program calls mark_static, "" if there is none. That beats the list; torch 2.13 guards on it."""
-    tree = item.entry.guards
-    for cause in item.causes if tree else ():
+    sizes = [cause for cause in item.causes if cause.prop.startswith("size[")]
+    tree = item.entry.guards if sizes else None
+    for cause in sizes if tree else ():
         marked = tree.facts.get((cause.source, "marking _dynamo_static_indices")) if tree else None
-        if cause.prop.startswith("size[") and isinstance(marked, str) and cause.prop[5:-1] in re.findall(r"\d+", marked):
+        if isinstance(marked, str) and cause.prop[5:-1] in re.findall(r"\d+", marked):
             return cause.axis
     return ""
 
@@ -121,7 +121,18 @@ def _dynamic_versions(frame: Frame, item: Explanation, compile: Compile, compare
     A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards hold for
     the entry's call, that call makes the same graph once it is marked.
     """
-    if compile.is_dynamic and _tensors(compile) == _tensors(item.entry) and not explain(comparer, compile, item.entry).causes:
+    pair = (id(item.entry), id(compile))
+    if pair not in comparer.versions:
+        comparer.versions[pair] = _versions(frame, item, compile, comparer)
+    return comparer.versions[pair]
+
+
+def _versions(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> list[Compile] | None:
+    if (
+        compile.is_dynamic
+        and _tensors(compile, comparer) == _tensors(item.entry, comparer)
+        and not explain(comparer, compile, item.entry).causes
+    ):
         return [compile]
     if not (similar(item.entry, compile) or not (has_operations(item.entry) or has_operations(compile))):
         return None
@@ -147,9 +158,13 @@ def pinned(item: Explanation, compile: Compile, comparer: Comparer) -> str:
     return ""
 
 
-def _tensors(compile: Compile) -> set[str]:
+def _tensors(compile: Compile, comparer: Comparer) -> frozenset[str]:
     """The tensors of a call; a float that became symbolic is written as one, and is none."""
-    return {tensor.source for tensor in compile.inputs if not tensor.source.startswith("___as_tensor(")}
+    found = comparer.tensors.get(id(compile))
+    if found is None:
+        names = [tensor.source for tensor in compile.inputs]
+        found = comparer.tensors[id(compile)] = frozenset([name for name in names if not name.startswith("___as_tensor(")])
+    return found
 
 
 def _is_wide(entry: Compile, item: Explanation) -> bool:
@@ -194,6 +209,8 @@ def _lost(frame: Frame, entry: Compile, compile: Compile, comparer: Comparer, fl
 
     Later calls may have hit the compile that goes with other values of it, and then compile again: such calls left no record.
     """
+    if not compile.symbols:
+        return ()
     tree = entry.guards
     own = {unwrapped(symbol.source) for symbol in entry.symbols}
     pinned = {source for special in compile.specializations for source in special.sources}

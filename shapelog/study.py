@@ -132,6 +132,8 @@ def _explained(frame: Frame, comparer: Comparer, has_reasons: bool) -> list[Reco
 
 def candidates(earlier: list[Compile], compile: Compile) -> list[Compile]:
     """The cache entries that were looked at, most recently used first: those PyTorch lists, else all earlier ones."""
+    if not compile.reasons:
+        return earlier[::-1]
     by_label = {entry.label.partition("#")[0]: entry for entry in earlier}
     listed = [by_label[reason.entry] for reason in compile.reasons if reason.entry in by_label]
     return list(dict.fromkeys(listed)) if listed else earlier[::-1]
@@ -169,15 +171,19 @@ def nearest(explanations: list[Explanation], compile: Compile) -> Explanation | 
     """Fewest causes that are no sizes, then a similar graph, then fewest causes that are not even ints, then fewest size causes, then
     the most recently used.
     """
-    told = [item for item in explanations if item.causes]
+    told = [(item.others, item) for item in explanations if item.causes]
     if not told:
         return None
+    fewest = min([others for others, _ in told])
+    near = [item for others, item in told if others == fewest]
+    if len(near) == 1:
+        return near[0]
 
-    def distance(item: Explanation) -> tuple[int, bool, int, int]:
-        hard = sum(not cause.size_related for cause in item.causes)
-        return item.others, not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes})
+    def distance(item: Explanation) -> tuple[bool, int, int]:
+        hard = sum([not cause.size_related for cause in item.causes])
+        return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes})
 
-    return min(told, key=distance)
+    return min(near, key=distance)
 
 
 def _recompile(frame: Frame, compile: Compile, missing: str, explanations: list[Explanation], comparer: Comparer) -> Recompile:

@@ -23,6 +23,7 @@ _NEUTRAL = frozenset(("slice", "None", "True", "False", "operator", "int", "floa
 _ASSERTS = ("torch._check", "_assert_scalar", "sym_constrain_range", "torch.sym_", "_operator.")
 _NUMBERS = re.compile(r"[(\[]#(?:,#)*,?[)\]]")
 _NUMBER_ARGUMENT = re.compile(r",#(?=[,)])|(?<=\()#,")
+_PUNCTUATION = frozenset("()[]{},:.=+*/&|<>%~^@!?;'\"")
 _KERNEL_INDEX = re.compile(r"\b(kernel_idx) = (\d{1,18})")
 _KERNEL_NUMBER = re.compile(r",?'\w+':#")
 _KERNEL = re.compile(r"triton_kernel_wrapper_(?:mutation|functional)\(kernel_idx = (\d{1,18})")
@@ -51,14 +52,22 @@ class UserLine(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """One captured graph. ``key`` is "" when it holds no operation but size arithmetic; ``statements`` is its text for diffs."""
+    """One captured graph. ``key`` is "" when it holds no operation but size arithmetic; ``statements`` is its text for diffs, without
+    ``comments``.
+    """
 
     placeholders: tuple[Placeholder, ...]
     statements: tuple[str, ...]
     key: str
     op_count: int
-    user_lines: tuple[UserLine, ...]
+    comments: tuple[str, ...]
     triton_kernels: tuple[int, ...] = ()
+
+    @property
+    def user_lines(self) -> tuple[UserLine, ...]:
+        """What the comments name, in their order."""
+        found = (_FILE.match(comment) for comment in self.comments if len(comment) <= _LONGEST_COMMENT)
+        return tuple(dict.fromkeys(UserLine(match[1], int(match[2]), match[3], match[4]) for match in found if match))
 
     @property
     def is_dynamic(self) -> bool:
@@ -111,7 +120,7 @@ class _Normalizer:
     def _is_arithmetic(self, annotation: str, expression: str) -> bool:
         if annotation:
             return False
-        if _SIZE_CALL.match(expression) or expression.startswith("torch.Size(") or any(word in expression for word in _ASSERTS):
+        if _SIZE_CALL.match(expression) or expression.startswith("torch.Size(") or _asserts(expression):
             return True
         names = [token.partition(".")[0] for token in _TOKEN.findall(expression) if token[0].isalpha() or token[0] == "_"]
         values = [name for name in names if name not in _NEUTRAL]
@@ -136,19 +145,22 @@ class _Normalizer:
 
     def _normal(self, expression: str) -> str:
         parts: list[str] = []
-        expression = _KERNEL_INDEX.sub(r"\1 = kernel_\2", expression)  # which kernel it is does count
+        if "kernel_idx" in expression:
+            expression = _KERNEL_INDEX.sub(r"\1 = kernel_\2", expression)  # which kernel it is does count
         for token in _TOKEN.findall(expression):
+            if token in _PUNCTUATION:
+                parts.append(token)
+                continue
             first = token[0]
             if first.isdigit() or (first == "-" and len(token) > 1):
                 parts.append("#")
             elif first.isalpha() or first == "_":
                 root, dot, rest = token.partition(".")
                 named = self._name(root)
-                parts.append(named if named == "#" and not dot else named + dot + rest)
+                parts.append(named + dot + rest if dot else named)
             else:
                 parts.append(token)
-        text = "".join(f" {part} " if part[0].isalpha() else part for part in parts)
-        text = text.replace(" ", "").replace("torch.Size", "").replace(".size()", "#").replace(".shape", "#")
+        text = "".join(parts).replace(" ", "").replace("torch.Size", "").replace(".size()", "#").replace(".shape", "#")
         for _ in range(_DEEPEST):
             text, changes = _NUMBERS.subn("#", text)
             if not changes:
@@ -158,6 +170,10 @@ class _Normalizer:
         if "triton_kernel_wrapper" in text:  # an int is an argument while symbolic, and no argument once it is a constant
             text = _KERNEL_NUMBER.sub("", text)
         return text
+
+
+def _asserts(text: str) -> bool:
+    return any(map(text.__contains__, _ASSERTS))
 
 
 def _kind_of(annotation: str) -> str:
@@ -172,16 +188,14 @@ def parse(text: str) -> Graph:
     normalizer = _Normalizer()
     inputs: list[Placeholder] = []
     statements: list[str] = []
-    user_lines: dict[UserLine, None] = {}
+    comments: dict[str, None] = {}
     kernels: list[int] = []
     operations = 0
     for line in _logical_lines(text):
         if line.startswith("#"):
-            match = _FILE.match(line) if len(line) <= _LONGEST_COMMENT else None
-            if match:
-                user_lines.setdefault(UserLine(match[1], int(match[2]), match[3], match[4]))
+            comments[line] = None
             continue
-        header = _FORWARD.match(line)
+        header = _FORWARD.match(line) if line.startswith("def ") else None
         if header:
             own = tuple(Placeholder(name, annotation) for name, annotation in _PARAMETER.findall(header[3]))
             normalizer.add_inputs(own)
@@ -189,7 +203,8 @@ def parse(text: str) -> Graph:
             continue
         statements.append(line)
         main = line.split(";  ", 1)[0]
-        kernels.extend(int(index) for index in _KERNEL.findall(main))
+        if "triton_kernel_wrapper" in main:
+            kernels.extend(int(index) for index in _KERNEL.findall(main))
         assign = _ASSIGN.match(main)
         if assign:
             operations += normalizer.statement(assign[1], assign[2] or "", assign[3])
@@ -197,9 +212,9 @@ def parse(text: str) -> Graph:
             normalizer.returned(main[7:])
         elif not main.startswith("class "):
             normalizer.other(main)
-            operations += not any(word in main for word in _ASSERTS)
+            operations += not _asserts(main)
     key = hashlib.md5("\n".join(normalizer.lines).encode(), usedforsecurity=False).hexdigest() if operations else ""
-    return Graph(tuple(inputs), tuple(statements), key, operations, tuple(user_lines), tuple(kernels))
+    return Graph(tuple(inputs), tuple(statements), key, operations, tuple(comments), tuple(kernels))
 
 
 def returned(graph: Graph) -> tuple[tuple[str, str], ...]:

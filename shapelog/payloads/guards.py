@@ -4,7 +4,7 @@ One line of the tree is ``| | +- KIND: text  # user line  # file:line in functio
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import orjson
@@ -18,21 +18,23 @@ _TENSOR = re.compile(
     r", (?P<type>[\w.]+), (?P<keys>DispatchKeySet\(.*?\)|\w+), (?P<dtype>torch\.\w+), device=(?P<device>[^,]+), "
     r"requires_grad=(?P<grad>True|False), size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
 )
-_OBJECT = re.compile(r"^___check_(obj|type)_id\((.*), (\d+)\)(?:, type=(.*?))?$", re.S)
+_OBJECT = re.compile(r"^___check_(obj|type)_id\(.*, (\d+)\)(?:, type=.*)?$", re.S)
 _LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)\) (==|!=) (\d{1,18})$", re.S)
-_CONTAINS = re.compile(
-    r"^(not )?(?:___dict_contains\((?P<key>.*), (?P<dict>.*?)\)|(?:set|frozenset)\.__contains__\((?P<set>.*?), (?P<item>.*)\))$", re.S
-)
+_CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), .*\)|(?:set|frozenset)\.__contains__\(.*?, (?P<item>.*)\))$", re.S)
 _HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$", re.S)
+_MARKED = re.compile(r"\b(_dynamo_\w+)(?:', set\(\)\))?\.issubset\((\{.*?\}|set\(\))\)")
 # What these patterns are tried on: with several places to cut a text at, some take the square of its length.
 LONGEST = 4000
 _AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", "CURRENT_DEVICE")
 _MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks")
 _NEVER_THE_USER = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
+_ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
 
 Fact = int | str | bool
+Facts = tuple[tuple[str, Fact], ...]
+"""Properties of one source, each with its value."""
 
 
 class Place(NamedTuple):
@@ -48,15 +50,15 @@ class Place(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """One leaf: the property of a source that it fixes, and the value; ``text`` is the guard as PyTorch wrote it.
+    """One leaf: ``text`` is the guard as PyTorch wrote it, ``facts`` the properties of its source that it fixes, with their values.
 
-    ``value`` is ``DYNAMIC`` for a dim that is free. Properties: ``size[0]``, ``stride[0]``, ``dtype``, ``value``, ``type``, ``id``, ...
+    A value is ``DYNAMIC`` for a dim that is free. Properties: ``size[0]``, ``stride[0]``, ``dtype``, ``value``, ``type``, ``id``, ...
     """
 
     kind: str
     source: str
     text: str
-    facts: tuple[tuple[str, Fact], ...]
+    facts: tuple[tuple[tuple[str, str], Fact], ...]
     comment: str = ""
 
     @property
@@ -142,11 +144,14 @@ def parse_tree(text: str, known: Known | None = None) -> GuardTree:
     unread: list[str] = []
     sources: list[str] = [""]
     looked_at: set[str] = set()
-    for depth, body in _lines(text):
-        del sources[depth + 1 :]
-        while len(sources) <= depth:
-            sources.append(sources[-1])
-        key = (sources[depth], body)
+    parts = _NODE.split("\n" + text)
+    for indent, whole in zip(parts[1::2], parts[2::2], strict=True):
+        depth, body = len(indent) // 2, _joined(whole) if "\n" in whole else whole
+        if len(sources) != depth + 1:
+            del sources[depth + 1 :]
+            while len(sources) <= depth:
+                sources.append(sources[-1])
+        key = (sources[-1], body)
         node = known.get(key)
         if node is None and (node := _node(*key)) is not None:
             known[key] = node
@@ -174,11 +179,15 @@ def _node(above: str, body: str) -> "Guard | ShapeGuard | tuple[str, str] | None
         code = without_hint(code)
         if kind in SHAPE_KINDS and not above and " is " not in code and not any(word in code for word in _AMBIENT):
             return ShapeGuard(code, comment)
-        return Guard(kind, above, code, tuple(facts_of(kind, code, above)), comment)
+        return _guard(kind, above, code, comment)
     if " source=" in body:
         source, of_type = _manager(body)
         return source, type_name(of_type)
     return None
+
+
+def _guard(kind: str, source: str, code: str, comment: str) -> Guard:
+    return Guard(kind, source, code, tuple([((source, name), value) for name, value in facts_of(kind, code, source)]), comment)
 
 
 def _manager(body: str) -> tuple[str, str]:
@@ -192,14 +201,10 @@ def _manager(body: str) -> tuple[str, str]:
     return body[start:stop], body[typed + 7 : end] if typed >= 0 else ""
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """(depth, content) of each node; a leaf whose constant holds a newline goes on without a ``+-`` of its own."""
-    parts = _NODE.split("\n" + text)
-    for indent, body in zip(parts[1::2], parts[2::2], strict=True):
-        line, _, more = body.partition("\n")
-        if more:
-            line = "\n".join((line, *(part for part in more.split("\n") if part and not part.startswith("Guard latency"))))
-        yield len(indent) // 2, line
+def _joined(body: str) -> str:
+    """A leaf whose constant holds a newline, which goes on without a ``+-`` of its own; without blank lines and PyTorch's measurement."""
+    first, *more = body.split("\n")
+    return "\n".join((first, *(line for line in more if line and not line.startswith("Guard latency"))))
 
 
 def parse_list(text: str) -> GuardTree:
@@ -213,7 +218,7 @@ def parse_list(text: str) -> GuardTree:
             if kind == "LAMBDA_GUARD" and not any(word in guard for word in _AMBIENT) and ("size()" in guard or "stride()" in guard):
                 shapes.append(ShapeGuard(guard, comment))
             elif guard:
-                guards.append(Guard(kind, source, guard, tuple(facts_of(kind, guard, source)), comment))
+                guards.append(_guard(kind, source, guard, comment))
     return _finished(guards, shapes, {}, [], set())
 
 
@@ -242,19 +247,17 @@ def _finished(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, st
     same: set[tuple[str, str]] = set()
     distinct: set[str] = set()
     for guard in guards:
-        if guard.kind in ("OBJECT_ALIASING", "TENSOR_ALIASING"):
+        if guard.kind in _ALIASING:
             one, _, other = guard.text.partition(" is ")
             same.add((one, other))
         elif guard.kind == "NO_TENSOR_ALIASING" and not distinct and guard.text.startswith("check_no_aliasing("):
             distinct.update(guard.text[len("check_no_aliasing(") : -1].split(", "))
-        source = guard.source
-        for name, value in guard.facts:
-            key = (source, name)
+        for key, value in guard.facts:
             if key not in facts:
                 facts[key] = value
                 by_key[key] = guard
-    looked_at = frozenset(sources) | {guard.source for guard in guards}
-    modules = frozenset(source.rpartition(".")[0] for source in looked_at if source.endswith(_MODULE_PARTS))
+    looked_at = frozenset(sources).union([guard.source for guard in guards])
+    modules = frozenset([source.rpartition(".")[0] for source in looked_at if source.endswith(_MODULE_PARTS)])
     return GuardTree(
         tuple(guards), tuple(shapes), types, tuple(unread), looked_at, frozenset(same), frozenset(distinct), modules, facts, by_key
     )
@@ -265,78 +268,91 @@ def type_name(text: str) -> str:
     return text[8:-2] if text.startswith("<class '") else text
 
 
-def facts_of(kind: str, code: str, source: str) -> Iterator[tuple[str, Fact]]:
+def facts_of(kind: str, code: str, source: str) -> Facts:
     """The properties of ``source`` that one leaf fixes; none for a form that says nothing comparable."""
     if len(code) > LONGEST:
-        yield from _equality(code, source)
-    elif kind == "TENSOR_MATCH":
-        yield from _tensor_facts(code)
-    elif kind == "GLOBAL_STATE":
-        yield from _global_facts(code)
-    elif kind in ("TYPE_MATCH", "ID_MATCH"):
-        match = _OBJECT.match(code)
-        if match:
-            yield ("id" if match[1] == "obj" else "type"), match[3]
-        else:
-            yield from _equality(code, source)
-    elif kind in ("LENGTH_CHECK", "DICT_LENGTH", "TUPLE_ITERATOR_LEN"):
-        length = _LENGTH.match(code)
-        if length:
-            yield "len", int(length[3])
-        elif code.startswith("not "):
-            yield "len", 0
-        elif " == " in code:
-            yield from _equality(code, source, "len")
-    elif kind in ("DICT_CONTAINS", "SET_CONTAINS"):
-        found = _CONTAINS.match(code)
-        if found:
-            yield f"has {found['key'] or found['item']}", not found[1]
-    elif "hasattr(" in code[:12]:
-        attribute = _HASATTR.match(code)
-        if attribute:
-            present = (attribute[1] is None) == (attribute[4] != "False")
-            yield (f"marking {attribute[3]}" if attribute[3].startswith("_dynamo_") else f"has attribute {attribute[3]}"), present
-    elif kind in ("DYNAMIC_INDICES", "DIMENSION_DYNAMIC_MARKING_GUARD"):
-        marked = re.search(r"\b(_dynamo_\w+)(?:', set\(\)\))?\.issubset\((\{.*?\}|set\(\))\)", code)
-        if marked:
-            yield f"marking {marked[1]}", marked[2].replace("set()", "{}")
-    elif kind == "RANGE_ITERATOR_MATCH":
-        yield from _equality(code, source, "range")
-    elif kind == "DEFAULT_DEVICE":
-        yield from _equality(code, "utils_device.CURRENT_DEVICE", "default device")
-    elif kind in ("OBJECT_ALIASING", "TENSOR_ALIASING", "NO_TENSOR_ALIASING", *SHAPE_KINDS):
-        return
-    else:
-        yield from _equality(code, source)
+        return _equality(code, source)
+    read = _BY_KIND.get(kind)
+    if read is None:
+        read = _attribute if "hasattr(" in code[:12] else _BY_LATER_KIND.get(kind, _equality)
+    return read(code, source)
 
 
-def _equality(code: str, source: str, name: str = "value") -> Iterator[tuple[str, Fact]]:
+def _equality(code: str, source: str, name: str = "value") -> Facts:
     """``S == constant``, ``S is None`` and the like."""
-    rest = code[len(source) :] if source and code.startswith(source) else ""
-    if rest.startswith(" is ") or rest.startswith(" == "):
-        yield name, rest[4:]
-    elif " == " in code:
-        yield name, code.split(" == ", 1)[1]
+    if source and code.startswith((" is ", " == "), len(source)) and code.startswith(source):
+        return ((name, code[len(source) + 4 :]),)
+    _, equals, value = code.partition(" == ")
+    return ((name, value),) if equals else ()
 
 
-def _tensor_facts(code: str) -> Iterator[tuple[str, Fact]]:
+def _identity(code: str, source: str) -> Facts:
+    match = _OBJECT.match(code)
+    return (("id" if match[1] == "obj" else "type", match[2]),) if match else _equality(code, source)
+
+
+def _length(code: str, source: str) -> Facts:
+    length = _LENGTH.match(code)
+    if length:
+        return (("len", int(length[3])),)
+    return (("len", 0),) if code.startswith("not ") else _equality(code, source, "len") if " == " in code else ()
+
+
+def _contains(code: str, source: str) -> Facts:
+    found = _CONTAINS.match(code)
+    return ((f"has {found['key'] or found['item']}", not found[1]),) if found else ()
+
+
+def _attribute(code: str, source: str) -> Facts:
+    found = _HASATTR.match(code)
+    if not found:
+        return ()
+    present = (found[1] is None) == (found[4] != "False")
+    return ((f"marking {found[3]}" if found[3].startswith("_dynamo_") else f"has attribute {found[3]}", present),)
+
+
+def _marking(code: str, source: str) -> Facts:
+    marked = _MARKED.search(code)
+    return ((f"marking {marked[1]}", marked[2].replace("set()", "{}")),) if marked else ()
+
+
+def _range(code: str, source: str) -> Facts:
+    return _equality(code, source, "range")
+
+
+def _default_device(code: str, source: str) -> Facts:
+    return _equality(code, "utils_device.CURRENT_DEVICE", "default device")
+
+
+def _tensor(code: str, source: str) -> Facts:
     match = _TENSOR.search(code)
     if not match:
-        return
-    sizes = [part.strip() for part in match["size"].split(",") if part.strip()]
-    strides = [part.strip() for part in match["stride"].split(",") if part.strip()]
-    yield "tensor", match["type"].rsplit(".", 1)[-1]
-    yield "rank", len(sizes)
-    yield "dtype", match["dtype"].removeprefix("torch.")
-    yield "dispatch keys", match["keys"]
-    yield "device", match["device"]
-    yield "requires_grad", match["grad"] == "True"
-    for name, parts in (("size", sizes), ("stride", strides)):
-        for dim, part in enumerate(parts):
-            yield f"{name}[{dim}]", size if (size := integer(part)) is not None else DYNAMIC
+        return ()
+    sizes, strides = ([part.strip() for part in match[name].split(",") if part.strip()] for name in ("size", "stride"))
+    return (
+        ("tensor", match["type"].rsplit(".", 1)[-1]),
+        ("rank", len(sizes)),
+        ("dtype", match["dtype"].removeprefix("torch.")),
+        ("dispatch keys", match["keys"]),
+        ("device", match["device"]),
+        ("requires_grad", match["grad"] == "True"),
+        *[
+            (f"{name}[{dim}]", size if (size := integer(part)) is not None else DYNAMIC)
+            for name, parts in (("size", sizes), ("stride", strides))
+            for dim, part in enumerate(parts)
+        ],
+    )
 
 
-def _global_facts(code: str) -> Iterator[tuple[str, Fact]]:
+def _nothing(code: str, source: str) -> Facts:
+    return ()
+
+
+def _global_state(code: str, source: str) -> Facts:
+    return tuple(_state_fields(code))
+
+
+def _state_fields(code: str) -> Iterator[tuple[str, Fact]]:
     """``___check_global_state() against {json}``, torch 2.13 and later: each field of the state at compile time."""
     _, _, state = code.partition(" against ")
     if not state:
@@ -351,3 +367,24 @@ def _global_facts(code: str) -> Iterator[tuple[str, Fact]]:
                 yield f"autocast {part}", str(inner)
         else:
             yield str(name), value if isinstance(value, (bool, int)) else str(value)
+
+
+# What reads a leaf, by its kind; a leaf of another kind that asks for an attribute is read as such, whatever its kind.
+_BY_KIND: dict[str, Callable[[str, str], Facts]] = {
+    "TENSOR_MATCH": _tensor,
+    "GLOBAL_STATE": _global_state,
+    "TYPE_MATCH": _identity,
+    "ID_MATCH": _identity,
+    "LENGTH_CHECK": _length,
+    "DICT_LENGTH": _length,
+    "TUPLE_ITERATOR_LEN": _length,
+    "DICT_CONTAINS": _contains,
+    "SET_CONTAINS": _contains,
+}
+_BY_LATER_KIND: dict[str, Callable[[str, str], Facts]] = {
+    "DYNAMIC_INDICES": _marking,
+    "DIMENSION_DYNAMIC_MARKING_GUARD": _marking,
+    "RANGE_ITERATOR_MATCH": _range,
+    "DEFAULT_DEVICE": _default_device,
+    **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), _nothing),
+}

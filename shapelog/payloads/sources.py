@@ -4,7 +4,7 @@ import re
 
 # Bounded, as all that has to be looked for from many starts: a hostile name would take the square of its length.
 _LOCAL = re.compile(r"L\[\s{0,9}['\"](.{0,100}?)['\"]\s{0,9}\]")
-_MODULE_DICT = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]+)'\]")
+_MODULE_DICT = re.compile(r"(\.)_(?:modules|parameters|buffers)\['([^'\]]+)'\]")
 _WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*)\)$")
 _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
@@ -28,27 +28,35 @@ def is_cell(file: str) -> bool:
 
 def strip(text: str) -> str:
     """What torch 2.8 and later make of a recompile reason: ``L['x']`` becomes ``x`` everywhere in the text."""
-    return _LOCAL.sub(r"\1", text) if "L[" in text else text
+    return _groups_of(_LOCAL, text) if "L[" in text else text
+
+
+def _groups_of(pattern: re.Pattern[str], text: str) -> str:
+    """The text with each match replaced by its groups, as ``sub(r"\\1\\2")`` does in three times the time."""
+    return "".join(pattern.split(text))
 
 
 def friendly(source: str) -> str:
     """The source as its user would write it: ``L['self']._modules['lin']._parameters['weight']`` is ``self.lin.weight``."""
     wrapped = _WRAPPER.match(source)
-    text = _LOCAL.sub(r"\1", wrapped[1] if wrapped else source)
-    text = _MODULE_DICT.sub(r".\1", text)
+    text = strip(wrapped[1] if wrapped else source)
+    if "._" in text:
+        text = _groups_of(_MODULE_DICT, text)
+    if "G['" not in text:
+        return text
     text = _IMPORT.sub(lambda match: match[1].replace("_dot_", "."), text)
-    return _GLOBAL.sub(r"\1", text)
+    return _groups_of(_GLOBAL, text)
 
 
 def dict_of_key(source: str) -> str | None:
     """The dict that ``list(dict.keys(L['d']))[0]`` is a key of, None for any other source."""
-    match = _KEY.match(source)
+    match = _KEY.match(source) if source.startswith("list(") else None
     return match[1] if match else None
 
 
 def unwrapped(source: str) -> str:
     """The Python value behind a source that Dynamo made a tensor of: ``___as_tensor(L['lr'])`` is ``L['lr']``."""
-    match = _WRAPPER.match(source.removesuffix(".item()"))
+    match = _WRAPPER.match(source.removesuffix(".item()")) if source.startswith("___") else None
     return match[1] if match else source
 
 
@@ -61,5 +69,5 @@ def is_below(source: str, parent: str) -> bool:
 
 def tensor_part(source: str) -> tuple[str, str, int] | None:
     """(tensor, "size" or "stride", dim) of a symbol's source such as ``L['x'].size()[0]``, None for a plain int or float."""
-    match = _TENSOR_PART.match(source)
+    match = _TENSOR_PART.match(source) if "()[" in source else None
     return (match[1], match[2], int(match[3])) if match else None

@@ -141,7 +141,7 @@ def test_a_hash_in_a_string_constant_is_no_comment() -> None:
         tree_of("| +- GuardManager: source=L['s'], accessed_by=A(s)", "| | +- EQUALS_MATCH: L['s'] == 'a # b'  # if s:  # app.py:3 in f")
     )
     assert found.text == "L['s'] == 'a # b'"
-    assert found.facts == (("value", "'a # b'"),)
+    assert found.facts == ((("L['s']", "value"), "'a # b'"),)
     assert found.place is not None
     assert (found.place.file, found.place.line, found.place.name, found.place.code) == ("app.py", 3, "f", "if s:")
 
@@ -220,7 +220,7 @@ def test_a_leaf_fixes_these_properties(leaf: str, source: str, facts: dict[str, 
     lines = (f"| +- GuardManager: source={source}, accessed_by=A", f"| | +- {leaf}") if source else (f"| +- {leaf}",)
     found = only(tree_of(*lines))
     assert found.source == source
-    assert dict(found.facts) == facts
+    assert dict(found.facts) == {(source, prop): value for prop, value in facts.items()}
 
 
 def test_the_marks_of_2_6_are_a_set_of_dims() -> None:
