@@ -38,7 +38,7 @@ class GuardChange:
 class Story:
     """One compile. ``recompile`` is None for the first compile of a frame; ``others`` holds the entries that were not the nearest.
 
-    ``guard_changes`` and ``graph_diff`` (unified, without context beyond two lines) are against the nearest entry.
+    ``guard_changes`` are against the nearest entry.
     """
 
     trace: Trace
@@ -49,9 +49,14 @@ class Story:
     guard_changes: tuple[GuardChange, ...]
     guards_only_before: int
     guards_only_after: int
-    graph_diff: tuple[str, ...]
     is_similar: bool
     group: Group | None
+
+    @property
+    def graph_diff(self) -> tuple[str, ...]:
+        """Against the nearest entry, unified, without context beyond two lines; made when asked for."""
+        nearest = self.recompile.nearest if self.recompile else None
+        return _graph_diff(nearest, self.compile) if nearest else ()
 
 
 def tell(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> Story:
@@ -76,7 +81,6 @@ def story_of(studied: Study, frame: Frame, compile: Compile) -> Story:
         guard_changes=changes,
         guards_only_before=before,
         guards_only_after=after,
-        graph_diff=_graph_diff(nearest, compile) if nearest else (),
         is_similar=bool(nearest and similar(nearest, compile)),
         group=_group_of(studied, compile),
     )
