@@ -1,6 +1,7 @@
 """Source expressions, Dynamo's names for where a value comes from: ``L['x']``, ``L['self']._parameters['weight']``, ``G['N']``."""
 
 import re
+from functools import lru_cache
 
 # Bounded, as all that has to be looked for from many starts: a hostile name would take the square of its length.
 _LOCAL = re.compile(r"L\[\s{0,9}['\"](.{0,100}?)['\"]\s{0,9}\]")
@@ -31,6 +32,7 @@ def strip(text: str) -> str:
     return _LOCAL.sub(r"\1", text) if "L[" in text else text
 
 
+@lru_cache(1 << 12)
 def friendly(source: str) -> str:
     """The source as its user would write it: ``L['self']._modules['lin']._parameters['weight']`` is ``self.lin.weight``."""
     wrapped = _WRAPPER.match(source)

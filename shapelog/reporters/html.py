@@ -163,15 +163,15 @@ def _frames(making: _Making) -> bytes:
 def _pages(making: _Making, views: tuple[FrameView, ...], prefix: str, inline: int, told: float) -> tuple[list[str], Store]:
     """The page of each frame, in place up to ``inline`` characters, else its headline, with the page in the store."""
     told = math.inf if making.options.embed in _WITHOUT_LIMIT else told
-    article, packed = (making.environment.get_template(f"report/{name}.html.j2") for name in ("frame", "packed"))
+    whole, packed = (getattr(making.environment.get_template("report/frame.html.j2").module, name) for name in ("frame", "packed"))
     book, details = Book(making.report, making.anchors, told), Store(0, prefix=prefix)
     articles: list[str] = []
     size = 0
     for view in views:
-        text = article.render(view=view, details=book.details(view))
+        text: str = whole(view, book.details(view))
         size += len(text)
         if size > inline:
-            text = packed.render(view=view, chunk=details.add(view.anchor, partial(text.encode, "utf-8", "replace")))
+            text = packed(view, details.add(view.anchor, partial(text.encode, "utf-8", "replace")))
         articles.append(text)
     return articles, details
 
