@@ -44,3 +44,10 @@ def counted(number: int, noun: str) -> str:
         if noun.endswith(ending):
             return f"{number} {noun.removesuffix(ending)}{plural}"
     return f"{number} {noun}s"
+
+
+def size_of(count: int) -> str:
+    """Bytes for people: ``812 bytes``, ``4.2 kB``, ``257.0 MB``."""
+    if count < 1000:
+        return counted(count, "byte")
+    return f"{count / 1e3:.1f} kB" if count < 1_000_000 else f"{count / 1e6:.1f} MB"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from itertools import accumulate, chain
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -15,27 +16,21 @@ from markupsafe import Markup
 from shapelog import __version__
 from shapelog.aside import Aside
 from shapelog.bundled import template_dir
-from shapelog.check import Checked
-from shapelog.health import health_of
-from shapelog.joint import joint_findings, joint_frames
+from shapelog.joint import joint_frames
 from shapelog.listing import listing
 from shapelog.page.anchors import KINDS, Anchors, anchors_of
 from shapelog.page.charts import WORDS
 from shapelog.page.frames import Book, FrameView, frame_views
-from shapelog.page.groups import groups_of
-from shapelog.page.icicle import icicle
-from shapelog.page.overview import Overview, overview
-from shapelog.page.ranks import TABLES, ranks_view
 from shapelog.page.records import Item, Row, arranged, items_of
 from shapelog.page.redact import Redaction, redaction_of
-from shapelog.page.search import entries
-from shapelog.page.stacks import stack_trie
 from shapelog.page.store import Store
-from shapelog.page.timeline import timeline
 from shapelog.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html_filters import page_environment
 from shapelog.rules import RULES
+
+if TYPE_CHECKING:
+    from shapelog.check import Checked
 
 SUFFIX = ".html"
 # Where these go in the template.
@@ -82,12 +77,12 @@ def render(report: Report, options: Options) -> bytes:
     return _rendered(report, options, None)
 
 
-def render_check(checked: Checked, options: Options) -> bytes:
+def render_check(checked: "Checked", options: Options) -> bytes:
     """The page, which begins with the outcome of the check."""
     return _rendered(checked.survey.report, options, checked)
 
 
-def _rendered(report: Report, options: Options, checked: Checked | None) -> bytes:
+def _rendered(report: Report, options: Options, checked: "Checked | None") -> bytes:
     making = _begun(report, options)
     making.environment.globals["checked"] = checked
     frames: Callable[[], bytes] = partial(_frames, making)
@@ -197,42 +192,22 @@ def _whole(making: _Making, made: Callable[[], bytes], payloads: Store) -> bytes
 
 def _around(making: _Making) -> tuple[str, str, str]:
     """What stands before the pages of frames, between them and the compressed chunks, and after these."""
-    report, anchors, views = making.report, making.anchors, making.views
-    with_code = making.options.with_source
-    summary = overview(report, views)
-    trie = stack_trie(report, anchors, with_code)
+    from shapelog.page.around import surroundings  # not before the other process is at work, which needs none of it
+
+    report, with_code = making.report, making.options.with_source
     css, script = "".join(map(_asset, ("report.css", "charts.css"))), _asset("report.js")
     text = making.environment.get_template("report.html.j2").render(
+        surroundings(report, making.anchors, making.views, with_code, making.redact or str),
         css=Markup(css),
-        findings=joint_findings((item for item in report.findings if not item.rule.code.startswith("SL7")), report.trace),
-        groups=groups_of(report),
-        health=health_of(report),
         files=_FILES,
-        elsewhere=("top_causes", "rank_agreement", *TABLES),
-        icicle=icicle(trie),
-        index=_index(making, summary),
-        more_frames=max(0, len({making.anchors.frame(item.frame) for item in report.frames}) - len(views)),
         outside=making.records.get("", ()),
-        ranks=ranks_view(report),
-        overview=summary,
         policy=_policy(script, css),
         script=Markup(script),
-        timeline=timeline(report, anchors, with_code),
-        trie=trie,
         version=__version__,
-        views=views,
     )
     head, rest = text.split(_FRAMES_HERE)
     middle, foot = rest.split(_CHUNKS_HERE)
     return head, middle, foot
-
-
-def _index(making: _Making, summary: Overview) -> dict[str, object]:
-    """For the script: what the search finds, and the frame that each compile is told on."""
-    redact = making.redact or str
-    found = [[where, redact(title), redact(text)] for where, title, text in entries(making.views, summary)]
-    inside = {item.anchor: view.anchor for view in making.views for item in view.compiles}
-    return {"entries": found, "inside": inside, "aliases": making.anchors.aliases}
 
 
 def _asset(name: str) -> str:

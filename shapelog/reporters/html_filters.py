@@ -13,13 +13,12 @@ from markupsafe import Markup
 
 from shapelog.advising import cost_of
 from shapelog.page.diff import Diff, Row, Side
-from shapelog.page.overview import size_of
 from shapelog.page.redact import Redaction, without_stack
 from shapelog.payloads.sources import friendly, is_library
 from shapelog.report import Report
 from shapelog.reporters.markup import environment
 from shapelog.rules import Rule, problem_rule, remedy_for
-from shapelog.wording import base, clean, counted, harmless, seconds
+from shapelog.wording import base, clean, counted, harmless, seconds, size_of
 
 _LONGEST = 2000
 # Longer ones are names and texts that nobody reads, or meant to fill the page.
