@@ -61,6 +61,7 @@ def is_below(source: str, parent: str) -> bool:
     return source != parent and f"({parent})" in source
 
 
+@lru_cache(1 << 12)
 def tensor_part(source: str) -> tuple[str, str, int] | None:
     """(tensor, "size" or "stride", dim) of a symbol's source such as ``L['x'].size()[0]``, None for a plain int or float."""
     match = _TENSOR_PART.match(source)
