@@ -300,8 +300,12 @@ class Frame:
 
     def caller(self, compile: Compile) -> StackFrame | None:
         """The user's line that called this code when ``compile`` was made, None if the stack holds library code alone."""
+        return self.called_from(compile.stack.frames)
+
+    def called_from(self, stack: tuple[StackFrame, ...]) -> StackFrame | None:
+        """The same of a stack."""
         own = (self.file, self.line, self.name)
-        callers = [item for item in compile.stack.frames if (item.file, item.line, item.name) != own and not in_library(item.file)]
+        callers = [item for item in stack if (item.file, item.line, item.name) != own and not in_library(item.file)]
         return callers[-1] if callers else None
 
     @property

@@ -122,7 +122,7 @@ def _cells(
     facts = comparer.observe(compile).facts
     for source in sorted(named):
         value = facts.get((source, "value"))
-        if tensor_part(source) is None and isinstance(value, str) and integer(value) is not None:
+        if isinstance(value, str) and integer(value) is not None and tensor_part(source) is None:
             is_static = (source, "value") in guarded or source in pinned
             state = _state(not is_static and source in symbols, source in symbols or source in pinned)
             yield friendly(source), source, ShapeCell(value, state, symbols.get(source, ""))

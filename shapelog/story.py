@@ -35,7 +35,7 @@ class GuardChange(NamedTuple):
 class Story(NamedTuple):
     """One compile. ``recompile`` is None for the first compile of a frame; ``others`` holds the entries that were not the nearest.
 
-    ``guard_changes`` and ``graph_diff`` (unified, without context beyond two lines) are against the nearest entry.
+    ``guard_changes`` are against the nearest entry.
     """
 
     trace: Trace
@@ -46,9 +46,14 @@ class Story(NamedTuple):
     guard_changes: tuple[GuardChange, ...]
     guards_only_before: int
     guards_only_after: int
-    graph_diff: tuple[str, ...]
     is_similar: bool
     group: Group | None
+
+    @property
+    def graph_diff(self) -> tuple[str, ...]:
+        """Against the nearest entry, unified, without context beyond two lines; made when asked for."""
+        nearest = self.recompile.nearest if self.recompile else None
+        return _graph_diff(nearest, self.compile) if nearest else ()
 
 
 def tell(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> Story:
@@ -73,7 +78,6 @@ def story_of(studied: Study, frame: Frame, compile: Compile) -> Story:
         guard_changes=changes,
         guards_only_before=before,
         guards_only_after=after,
-        graph_diff=_graph_diff(nearest, compile) if nearest else (),
         is_similar=bool(nearest and similar(nearest, compile)),
         group=_group_of(studied, compile),
     )
@@ -116,10 +120,10 @@ def _guard_changes(entry: Compile, compile: Compile) -> tuple[tuple[GuardChange,
     if one is None or other is None:
         return (), 0, 0
     changed = []
-    differing = {key for key, _ in one.facts.items() - other.facts.items()} & other.facts.keys()
-    for source, prop in (key for key in one.facts if key in differing):
-        before, after = one.facts[source, prop], other.facts[source, prop]
-        changed.append(GuardChange(source, prop, _shown(prop, before, one.types, source), _shown(prop, after, other.types, source)))
+    for (source, prop), before in one.facts.items():
+        after = other.facts.get((source, prop), before)
+        if after != before:
+            changed.append(GuardChange(source, prop, _shown(prop, before, one.types, source), _shown(prop, after, other.types, source)))
     before_sources = {source for source, _ in one.facts}
     after_sources = {source for source, _ in other.facts}
     shapes_before = {item.expression for item in one.shapes}

@@ -71,3 +71,10 @@ def named(numbers: Iterable[int], most: int = _RUNS) -> str:
         words.append(f"{sum(high - low + 1 for low, high in runs[len(shown) :])} more")
     listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
     return f"rank{'' if len(ordered) == 1 else 's'} {listed or 'none'}"
+
+
+def size_of(count: int) -> str:
+    """Bytes for people: ``812 bytes``, ``4.2 kB``, ``257.0 MB``."""
+    if count < 1000:
+        return counted(count, "byte")
+    return f"{count / 1e3:.1f} kB" if count < 1_000_000 else f"{count / 1e6:.1f} MB"

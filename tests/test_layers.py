@@ -84,6 +84,7 @@ LAYERS = (
     ("page.frames", "page.stacks", "page.time_axis"),
     ("page.groups", "page.icicle", "page.overview", "page.ranks", "page.timeline"),
     ("page.search",),
+    ("page.around",),
     ("reporters",),
     ("recording", "runner", "watching"),
     ("proving",),

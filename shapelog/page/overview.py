@@ -11,7 +11,7 @@ from shapelog.page.charts import WORDS
 from shapelog.page.frames import CompileView, FrameView
 from shapelog.report import Report
 from shapelog.rules import RULES, Rule, Verdict
-from shapelog.wording import counted, seconds
+from shapelog.wording import counted, seconds, size_of
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _LONGEST = 20_000
@@ -144,10 +144,3 @@ def _parts(views: tuple[FrameView, ...]) -> tuple[tuple[str, int, float], ...]:
             known = counts.get(kind, (0, 0.0))
             counts[kind] = known[0] + count, known[1] + spent
     return tuple((kind, *counts[kind]) for kind in WORDS if kind in counts)
-
-
-def size_of(count: int) -> str:
-    """Bytes for people: ``812 bytes``, ``4.2 kB``, ``257.0 MB``."""
-    if count < 1000:
-        return counted(count, "byte")
-    return f"{count / 1e3:.1f} kB" if count < 1_000_000 else f"{count / 1e6:.1f} MB"

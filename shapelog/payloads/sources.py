@@ -1,6 +1,7 @@
 """Source expressions, Dynamo's names for where a value comes from: ``L['x']``, ``L['self']._parameters['weight']``, ``G['N']``."""
 
 import re
+from functools import lru_cache
 
 # Bounded, as all that has to be looked for from many starts: a hostile name would take the square of its length.
 _LOCAL = re.compile(r"L\[\s{0,9}['\"](.{0,100}?)['\"]\s{0,9}\]")
@@ -36,6 +37,7 @@ def _groups_of(pattern: re.Pattern[str], text: str) -> str:
     return "".join(pattern.split(text))
 
 
+@lru_cache(1 << 12)
 def friendly(source: str) -> str:
     """The source as its user would write it: ``L['self']._modules['lin']._parameters['weight']`` is ``self.lin.weight``."""
     wrapped = _WRAPPER.match(source)
@@ -67,6 +69,7 @@ def is_below(source: str, parent: str) -> bool:
     return source != parent and f"({parent})" in source
 
 
+@lru_cache(1 << 12)
 def tensor_part(source: str) -> tuple[str, str, int] | None:
     """(tensor, "size" or "stride", dim) of a symbol's source such as ``L['x'].size()[0]``, None for a plain int or float."""
     match = _TENSOR_PART.match(source) if "()[" in source else None

@@ -9,29 +9,20 @@ from io import BytesIO
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple
 
-import orjson
 from jinja2 import Environment
 from markupsafe import Markup
 
 from shapelog import __version__
 from shapelog.aside import Aside
 from shapelog.bundled import template_dir
-from shapelog.health import health_of
-from shapelog.joint import joint_findings, joint_frames
+from shapelog.joint import joint_frames
 from shapelog.listing import listing
 from shapelog.page.anchors import KINDS, Anchors, anchors_of
 from shapelog.page.charts import WORDS
 from shapelog.page.frames import Book, FrameView, frame_views
-from shapelog.page.groups import groups_of
-from shapelog.page.icicle import icicle
-from shapelog.page.overview import Overview, overview
-from shapelog.page.ranks import TABLES, ranks_view
 from shapelog.page.records import Item, Row, arranged, items_of
 from shapelog.page.redact import Redaction, redaction_of
-from shapelog.page.search import entries
-from shapelog.page.stacks import stack_trie
 from shapelog.page.store import Store
-from shapelog.page.timeline import timeline
 from shapelog.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html_filters import page_environment
@@ -49,9 +40,11 @@ _FULL = 150
 _INLINE = 800_000
 # Compiles behind so many characters are told in short, of the first frames and of the others.
 _SOONER, _LATER = 3_000_000, 6_000_000
-# Frames behind so many compiles can be told by another process; of fewer frames it is not worth one.
+# Frames behind so many compiles are always compressed; where these are few, it is not worth another process to tell frames.
 _FIRST = 24
 _WORTH_A_PROCESS = 20
+# Bytes of a number in front of what another process makes.
+_LENGTH = 8
 # Frames that have a page; the others are counted.
 _FRAMES = 1000
 # What to embed, where that is told however large the page becomes.
@@ -90,18 +83,15 @@ def render_check(checked: "Checked", options: Options) -> bytes:
 def _rendered(report: Report, options: Options, checked: "Checked | None") -> bytes:
     making = _begun(report, options)
     making.environment.globals["checked"] = checked
-    first, others = _divided(making.views)
-    later: Callable[[], bytes] = partial(_frames, making, others, "e", 0, _LATER)
-    if options.may_fork and len(others) > _WORTH_A_PROCESS:
-        later = Aside(later).result
+    frames: Callable[[], bytes] = partial(_frames, making)
+    if options.may_fork and len(_divided(making.views)[1]) > _WORTH_A_PROCESS:
+        frames = Aside(frames).result
     report.late.settled()  # the pages of frames need no advice, and what they read is not to show in the accounts
-    payloads = _feeding(making)
-    sooner = _frames(making, first, "d", _INLINE, _SOONER)
-    return _whole(making, sooner, later, payloads)
+    return _whole(making, frames, _feeding(making))
 
 
 def _divided(views: tuple[FrameView, ...]) -> tuple[tuple[FrameView, ...], tuple[FrameView, ...]]:
-    """The frames that this process tells, and those that another one can tell meanwhile."""
+    """The frames that matter most, which are told in place, and the others."""
     counts = accumulate(len(view.compiles) for view in views)
     number = sum(count <= _FIRST for count in counts) or 1
     return views[:number], views[number:]
@@ -154,77 +144,68 @@ def _feeding(making: _Making) -> Store:
     return store
 
 
-def _frames(making: _Making, views: tuple[FrameView, ...], prefix: str, inline: int, told: float) -> bytes:
-    """The page of each frame, in place up to ``inline`` characters, else compressed behind its headline; and the chunks, as JSON."""
+def _frames(making: _Making) -> bytes:
+    """The pages of all frames, and behind them the chunks of those that are compressed; in front, how many bytes the pages are."""
+    first, others = _divided(making.views)
+    sooner, later = _pages(making, first, "d", _INLINE, _SOONER), _pages(making, others, "e", 0, _LATER)
+    pages = "".join((*sooner[0], *later[0])).encode("utf-8", "replace")
+    chunks = (_chunk(name, packed) for name, packed in chain(sooner[1].chunks(), later[1].chunks()))
+    return b"".join((len(pages).to_bytes(_LENGTH, "little"), pages, *chunks))
+
+
+def _pages(making: _Making, views: tuple[FrameView, ...], prefix: str, inline: int, told: float) -> tuple[list[str], Store]:
+    """The page of each frame, in place up to ``inline`` characters, else its headline, with the page in the store."""
     told = math.inf if making.options.embed in _WITHOUT_LIMIT else told
-    article, packed = (making.environment.get_template(f"report/{name}.html.j2") for name in ("frame", "packed"))
+    whole, packed = (getattr(making.environment.get_template("report/frame.html.j2").module, name) for name in ("frame", "packed"))
     book, details = Book(making.report, making.anchors, told), Store(0, prefix=prefix)
     articles: list[str] = []
     size = 0
     for view in views:
-        text = article.render(view=view, details=book.details(view))
+        text: str = whole(view, book.details(view))
         size += len(text)
         if size > inline:
-            text = packed.render(view=view, chunk=details.add(view.anchor, partial(text.encode, "utf-8", "replace")))
+            text = packed(view, details.add(view.anchor, partial(text.encode, "utf-8", "replace")))
         articles.append(text)
-    return orjson.dumps(["".join(articles), [*details.chunks()]])
+    return articles, details
 
 
-def _whole(making: _Making, sooner: bytes, later: Callable[[], bytes], payloads: Store) -> bytes:
+def _chunk(name: str, packed: str) -> bytes:
+    return f'<script type="text/plain" id="{name}">{packed}</script>\n'.encode()
+
+
+def _whole(making: _Making, made: Callable[[], bytes], payloads: Store) -> bytes:
     """All of it around the pages of frames."""
-    head, middle, foot = _around(making)
+    head, middle, foot = (text.encode("utf-8", "replace") for text in _around(making))
     page = BytesIO()  # grown piece by piece, and given away without a copy: the page is the largest thing in memory
-
-    def write(text: str) -> None:
-        page.write(text.encode("utf-8", "replace"))
-
-    (articles, details), (others, more) = orjson.loads(sooner), orjson.loads(later())
-    for text in (head, articles, others, middle):
-        write(text)
-    for name, packed in chain(details, more, payloads.chunks()):
-        write(f'<script type="text/plain" id="{name}">{packed}</script>\n')
-    write(foot)
+    frames = memoryview(made())
+    end = _LENGTH + int.from_bytes(frames[:_LENGTH], "little")
+    for part in (head, frames[_LENGTH:end], middle, frames[end:]):
+        page.write(part)
+    del frames
+    for name, packed in payloads.chunks():
+        page.write(_chunk(name, packed))
+    page.write(foot)
     return page.getvalue()
 
 
 def _around(making: _Making) -> tuple[str, str, str]:
     """What stands before the pages of frames, between them and the compressed chunks, and after these."""
-    report, anchors, views = making.report, making.anchors, making.views
-    with_code = making.options.with_source
-    summary = overview(report, views)
-    trie = stack_trie(report, anchors, with_code)
+    from shapelog.page.around import surroundings  # not before the other process is at work, which needs none of it
+
+    report, with_code = making.report, making.options.with_source
     css, script = "".join(map(_asset, ("report.css", "charts.css"))), _asset("report.js")
     text = making.environment.get_template("report.html.j2").render(
+        surroundings(report, making.anchors, making.views, with_code, making.redact or str),
         css=Markup(css),
-        findings=joint_findings((item for item in report.findings if not item.rule.code.startswith("SL7")), report.trace),
-        groups=groups_of(report),
-        health=health_of(report),
         files=_FILES,
-        elsewhere=("top_causes", "rank_agreement", *TABLES),
-        icicle=icicle(trie),
-        index=_index(making, summary),
-        more_frames=max(0, len({making.anchors.frame(item.frame) for item in report.frames}) - len(views)),
         outside=making.records.get("", ()),
-        ranks=ranks_view(report),
-        overview=summary,
         policy=_policy(script, css),
         script=Markup(script),
-        timeline=timeline(report, anchors, with_code),
-        trie=trie,
         version=__version__,
-        views=views,
     )
     head, rest = text.split(_FRAMES_HERE)
     middle, foot = rest.split(_CHUNKS_HERE)
     return head, middle, foot
-
-
-def _index(making: _Making, summary: Overview) -> dict[str, object]:
-    """For the script: what the search finds, and the frame that each compile is told on."""
-    redact = making.redact or str
-    found = [[where, redact(title), redact(text)] for where, title, text in entries(making.views, summary)]
-    inside = {item.anchor: view.anchor for view in making.views for item in view.compiles}
-    return {"entries": found, "inside": inside, "aliases": making.anchors.aliases}
 
 
 def _asset(name: str) -> str:

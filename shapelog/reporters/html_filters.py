@@ -1,8 +1,10 @@
 """How values become HTML: what the templates of the page are given to show numbers, places, code and differences with."""
 
 import keyword
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -11,13 +13,12 @@ from markupsafe import Markup
 
 from shapelog.advising import cost_of
 from shapelog.page.diff import Diff, Row, Side
-from shapelog.page.overview import size_of
 from shapelog.page.redact import Redaction, without_stack
 from shapelog.payloads.sources import friendly, is_library
 from shapelog.report import Report
 from shapelog.reporters.markup import environment
 from shapelog.rules import Rule, problem_rule, remedy_for
-from shapelog.wording import base, clean, counted, harmless, seconds
+from shapelog.wording import base, clean, counted, harmless, seconds, size_of
 
 _LONGEST = 2000
 # Longer ones are names and texts that nobody reads, or meant to fill the page.
@@ -100,15 +101,10 @@ def _told_without_code(text: str) -> str:
     return _shortened(without_stack(text))
 
 
-# The parts of a line, each with its class, "" for none.
-Colors = Callable[[str], Iterable[tuple[str, str]]]
-
-
 @dataclass(slots=True)
 class Coder:
     """Python code with its parts in colors; each line is taken apart once."""
 
-    colors: Colors | None = None
     shown: dict[tuple[str, int, int], str] = field(default_factory=dict)
     tokens: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     # With the diff itself, whose id would else be that of another once it is gone.
@@ -158,48 +154,29 @@ class Coder:
         """(class, part) for each part of the line."""
         found = self.tokens.get(text)
         if found is None:
-            found = self.tokens[text] = self._split(text) if len(text) <= _LONGEST_LINE else [("", text)]
+            found = self.tokens[text] = _split(text) if len(text) <= _LONGEST_LINE else [("", text)]
         return found
 
-    def _split(self, text: str) -> list[tuple[str, str]]:
-        self.colors = self.colors or _colors()
-        merged: list[tuple[str, str]] = []
-        for name, value in self.colors(text):
-            if merged and merged[-1][0] == name:
-                merged[-1] = name, merged[-1][1] + value
-            else:
-                merged.append((name, value))
-        return merged
+
+@cache
+def _parts() -> re.Pattern[str]:
+    """Python as far as colors tell its parts apart: the names of groups are the classes, and what is in none has no color."""
+    return re.compile(
+        rf"(?P<hk>(?:{'|'.join((*keyword.kwlist, 'self'))})\b)|[^\W\d]\w*|(?P<hn>\d[\w.]*)|[^\w\"'#]+"
+        r"|(?P<hs>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')|(?P<hc>#.*)|."
+    )
 
 
-def _colors() -> Colors:
-    """A lexer of Pygments' kind. Its own one for Python knows all of the grammar, and takes ten times as long for these few colors."""
-    from pygments.lexer import RegexLexer, words
-    from pygments.token import Comment, Keyword, Name, Number, String, Text
-
-    class Code(RegexLexer):  # type: ignore[misc]  # pygments has no types
-        """A line of Python, as far as colors tell its parts apart."""
-
-        tokens = {  # noqa: RUF012
-            "root": [
-                (r"[\s,()\[\]{}=.:;+*/%<>!&|^~@-]+", Text),
-                (words((*keyword.kwlist, "self"), suffix=r"\b"), Keyword),
-                (r"[^\W\d]\w*", Name),
-                (r"\d[\w.]*", Number),
-                (r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", String),
-                (r"#.*", Comment),
-                (r".", Text),
-            ]
-        }
-
-    lexer = Code(stripnl=False, ensurenl=False)
-    classes = {Comment: "hc", Keyword: "hk", Number: "hn", String: "hs"}
-
-    def colored(text: str) -> Iterator[tuple[str, str]]:
-        for _, kind, value in lexer.get_tokens_unprocessed(text):
-            yield classes.get(kind, ""), value
-
-    return colored
+def _split(text: str) -> list[tuple[str, str]]:
+    """(class, part) for each part of a line, those without a color joined."""
+    merged: list[tuple[str, str]] = []
+    for found in _parts().finditer(text):
+        name, value = found.lastgroup or "", found[0]
+        if merged and merged[-1][0] == name:
+            merged[-1] = name, merged[-1][1] + value
+        else:
+            merged.append((name, value))
+    return merged
 
 
 def _cut(value: str, start: int, end: int) -> list[tuple[str, bool]]:

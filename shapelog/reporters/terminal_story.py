@@ -133,11 +133,12 @@ def _graph(page: Page, story: Story, options: Options) -> None:
     if story.recompile is None or story.recompile.nearest is None:
         return
     page.heading("Graph", "similar: the same operations, numbers apart" if story.is_similar else "another one, or none recorded")
-    shown = story.graph_diff[2:] if not options.limit else story.graph_diff[2 : 2 + 2 * options.limit]
+    lines = story.graph_diff[2:]
+    shown = lines[: 2 * options.limit] if options.limit else lines
     for line in shown:
         page.console.print(Text(f"  {shortened(clean(line), page.width - 2)}", style=_DIFF_STYLES.get(line[:1], "dim")), soft_wrap=True)
-    if len(shown) < len(story.graph_diff) - 2:
-        page.line((f"… {len(story.graph_diff) - 2 - len(shown)} more lines, shown with --verbose", "dim"), indent=2)
+    if len(shown) < len(lines):
+        page.line((f"… {len(lines) - len(shown)} more lines, shown with --verbose", "dim"), indent=2)
     if story.group and len(story.group.members) > 1:
         page.line("similar graphs: " + " ".join(member.label for member in story.group.members), indent=2)
 

@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 from jinja2 import DictLoader, Environment, UndefinedError
+from markupsafe import Markup
 
 from shapelog.reporters.markup import environment
+
+
+class Text(str):
+    """Text that is no markup."""
 
 
 def shouted(value: Any) -> Any:
@@ -30,11 +35,41 @@ def greeting(made: Environment) -> str:
     return with_template(made).get_template("greeting").render(name="<b>")
 
 
-def test_what_was_compiled_with_other_settings_is_not_used(kept: Path) -> None:
+def test_what_was_compiled_before_shows_values_as_each_page_wants_them(kept: Path) -> None:
     for _ in range(2):
         assert greeting(environment()) == "<p>&lt;b&gt;</p>"
         assert greeting(environment(shouted)) == "<p>&lt;B&gt;</p>"
-    assert len(list(kept.rglob("*.cache"))) == 2
+    assert len(list(kept.rglob("*.cache"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("<b>", "&lt;b&gt;"),
+        (Markup("<b>"), "<b>"),
+        (Path("<b>"), "&lt;b&gt;"),
+        (Text("<i>"), "&lt;i&gt;"),
+        (12, "12"),
+        (0.5, "0.5"),
+        (True, "True"),
+        (None, "None"),
+    ],
+)
+def test_every_value_but_markup_is_escaped(value: Any, text: str) -> None:
+    assert environment().from_string("{{ value }} {{ value }}").render(value=value) == f"{text} {text}"
+
+
+def test_the_same_text_is_escaped_where_it_is_no_markup() -> None:
+    made = environment()
+    shown = made.from_string("{{ text }} {{ markup }} {{ text }}")
+    assert shown.render(text="<b>", markup=Markup("<b>")) == "&lt;b&gt; <b> &lt;b&gt;"
+
+
+def test_macros_take_names_defaults_and_callers() -> None:
+    plain = "{% macro plain(text, name='x', more='') %}<{{ text }} {{ name }}{{ more }}>{% endmacro %}"
+    around = "{% macro around(text) %}<{{ text }} {{ caller() }}>{% endmacro %}"
+    uses = "{{ plain('&', more=1) }} {% call around('a') %}{{ text }}{% endcall %}"
+    assert environment().from_string(plain + around + uses).render(text="<b>") == "<&amp; x1> <a &lt;b&gt;>"
 
 
 def test_without_a_place_to_keep_them_templates_are_compiled_each_time(kept: Path) -> None:
