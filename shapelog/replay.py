@@ -46,7 +46,8 @@ class Call(NamedTuple):
     seconds: float
 
 
-class FramePlan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FramePlan:
     """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which stay whatever is marked.
 
     ``weight`` is the number of ranks that the frame stands for, each of which compiles what it does.
