@@ -176,7 +176,8 @@ def _suggestions(studied: Study, played: Replay, choice: Choice, version: TorchV
 def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
     plans = tuple({id(plan): plan for mark in marks for plan in case.played.by_mark[mark]}.values())
     gone = tuple(_gone(plans, case.chosen, case.chosen - set(marks)))
-    helped = [plan for plan in plans if any(compile in plan.frame.compiles for compile in gone)] or list(plans)
+    went = set(map(id, gone))
+    helped = [plan for plan in plans if not went.isdisjoint(map(id, plan.frame.compiles))] or list(plans)
     frames = tuple(plan.frame for plan in helped)
     seen = tuple(seen_values(mark, frames, case.studied) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)
@@ -215,12 +216,10 @@ def _mark_lines(seen: tuple[Seen, ...], codes: tuple[str, ...], frames: tuple[Fr
 
 def _all_sources(studied: Study) -> frozenset[str]:
     """Every source that PyTorch will hold the list against."""
-    found: set[str] = set()
-    for compile in studied.trace.compiles:
-        found.update(item.source for item in compile.inputs)
-        tree = compile.guards
-        found.update(tree.sources if tree else ())
-    return frozenset(found)
+    compiles = studied.trace.compiles
+    names = {item.source for compile in compiles for item in compile.inputs}
+    trees = {id(tree): tree for tree in [compile.guards for compile in compiles] if tree}
+    return frozenset(names).union(*[tree.sources for tree in trees.values()])
 
 
 def _gone(plans: tuple[FramePlan, ...], chosen: Marks, rest: Marks) -> Iterator[Compile]:
