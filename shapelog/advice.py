@@ -17,6 +17,7 @@ from shapelog.records import StackFrame
 from shapelog.remains import Remaining, remaining
 from shapelog.replay import Cost, FramePlan, Marks, Replay, replay
 from shapelog.rules import Verdict
+from shapelog.serving import Route
 from shapelog.study import Study
 
 # Rules about values that the code itself pins or branches on: another line of code removes them.
@@ -253,10 +254,14 @@ def _narrowed(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> Iterat
     for plan in plans:
         for index, way in plan.served(chosen & plan.marks).items():
             lost = way.narrows(chosen)
-            if lost and any(need & marks for need in way.needs):
+            if lost and _uses(way, marks):
                 names = ", ".join(friendly(source).replace(".size()[", ".size[") for source in lost)
                 gone = plan.calls[index].compile.label
                 yield f"{gone}, which goes, was symbolic in {names} too: later calls with other values of it would compile again"
+
+
+def _uses(way: Route, marks: set[Mark]) -> bool:
+    return not all(map(marks.isdisjoint, way.needs))
 
 
 def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
@@ -264,7 +269,7 @@ def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
     levels = []
     for plan in plans:
         for index, way in plan.served(chosen & plan.marks).items():
-            if any(need & marks for need in way.needs):
+            if _uses(way, marks):
                 is_hit = plan.calls[index].compile.outcome is Outcome.LIMIT
                 is_sure = way.is_proven and not way.narrows(chosen)
                 levels.append("low" if is_hit else "high" if is_sure else "medium")

@@ -76,8 +76,8 @@ def of_source(
         frame.title
         for frame in studied.trace.frames
         if id(frame) not in helped
-        and (frame.file, frame.line, frame.name) not in codes_helped
         and source in studied.comparer.looked_at(frame)
+        and (frame.file, frame.line, frame.name) not in codes_helped
         and not _varied(frame, source, studied)
     ]
     if others and version.reads_sources:
