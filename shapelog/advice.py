@@ -17,6 +17,7 @@ from shapelog.records import StackFrame
 from shapelog.remains import Remaining, remaining
 from shapelog.replay import Cost, FramePlan, Marks, Replay, replay
 from shapelog.rules import Verdict
+from shapelog.serving import Route
 from shapelog.study import Study
 
 # Rules about values that the code itself pins or branches on: another line of code removes them.
@@ -172,7 +173,8 @@ def _suggestions(studied: Study, played: Replay, choice: Choice, version: TorchV
 def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
     plans = tuple({id(plan): plan for mark in marks for plan in case.played.by_mark[mark]}.values())
     gone = tuple(_gone(plans, case.chosen, case.chosen - set(marks)))
-    helped = [plan for plan in plans if any(compile in plan.frame.compiles for compile in gone)] or list(plans)
+    went = set(map(id, gone))
+    helped = [plan for plan in plans if not went.isdisjoint(map(id, plan.frame.compiles))] or list(plans)
     frames = tuple(plan.frame for plan in helped)
     seen = tuple(seen_values(mark, frames, case.studied) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)
@@ -211,12 +213,10 @@ def _mark_lines(seen: tuple[Seen, ...], codes: tuple[str, ...], frames: tuple[Fr
 
 def _all_sources(studied: Study) -> frozenset[str]:
     """Every source that PyTorch will hold the list against."""
-    found: set[str] = set()
-    for compile in studied.trace.compiles:
-        found.update(item.source for item in compile.inputs)
-        tree = compile.guards
-        found.update(tree.sources if tree else ())
-    return frozenset(found)
+    compiles = studied.trace.compiles
+    names = {item.source for compile in compiles for item in compile.inputs}
+    trees = {id(tree): tree for tree in [compile.guards for compile in compiles] if tree}
+    return frozenset(names).union(*[tree.sources for tree in trees.values()])
 
 
 def _gone(plans: tuple[FramePlan, ...], chosen: Marks, rest: Marks) -> Iterator[Compile]:
@@ -250,10 +250,14 @@ def _narrowed(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> Iterat
     for plan in plans:
         for index, way in plan.served(chosen & plan.marks).items():
             lost = way.narrows(chosen)
-            if lost and any(need & marks for need in way.needs):
+            if lost and _uses(way, marks):
                 names = ", ".join(friendly(source).replace(".size()[", ".size[") for source in lost)
                 gone = plan.calls[index].compile.label
                 yield f"{gone}, which goes, was symbolic in {names} too: later calls with other values of it would compile again"
+
+
+def _uses(way: Route, marks: set[Mark]) -> bool:
+    return not all(map(marks.isdisjoint, way.needs))
 
 
 def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
@@ -261,7 +265,7 @@ def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
     levels = []
     for plan in plans:
         for index, way in plan.served(chosen & plan.marks).items():
-            if any(need & marks for need in way.needs):
+            if _uses(way, marks):
                 is_hit = plan.calls[index].compile.outcome is Outcome.LIMIT
                 is_sure = way.is_proven and not way.narrows(chosen)
                 levels.append("low" if is_hit else "high" if is_sure else "medium")

@@ -91,8 +91,10 @@ class Comparer:
     pinned: dict[int, Pinned] = field(default_factory=dict)
     strangers: dict[tuple[object, ...], Compile] = field(default_factory=dict)
     explanations: dict[tuple[int, int], object] = field(default_factory=dict)
+    observed: dict[int, Observation] = field(default_factory=dict)
     versions: dict[tuple[int, int], list[Compile] | None] = field(default_factory=dict)
     tensors: dict[int, frozenset[str]] = field(default_factory=dict)
+    bounding: dict[int, dict[str, list[str]]] = field(default_factory=dict)
     sources: dict[int, frozenset[str]] = field(default_factory=dict)
     values: dict[int, frozenset[str]] = field(default_factory=dict)
 
@@ -118,6 +120,17 @@ class Comparer:
             found = self.values[id(tree)] = frozenset(source for source, prop in tree.facts if prop == "value")
         return found
 
+    def bounds(self, tree: GuardTree) -> dict[str, list[str]]:
+        """The guards that bound one size or int alone, by its guard spelling."""
+        found = self.bounding.get(id(tree))
+        if found is None:
+            found = self.bounding[id(tree)] = {}
+            for shape in tree.shapes:
+                names = self.expression(shape.expression).names
+                if len(names) == 1:
+                    found.setdefault(names[0], []).append(shape.expression)
+        return found
+
     def pinned_numbers(self, compile: Compile) -> Pinned:
         """The constants in a compile's graph that its operators need as such."""
         graph = compile.graph
@@ -129,10 +142,13 @@ class Comparer:
         return found
 
     def observe(self, compile: Compile) -> Observation:
-        key = self.signature(compile)
-        found = self.observations.get(key)
+        found = self.observed.get(id(compile))
         if found is None:
-            found = self.observations[key] = self._observe(compile)
+            key = self.signature(compile)
+            found = self.observations.get(key)
+            if found is None:
+                found = self.observations[key] = self._observe(compile)
+            self.observed[id(compile)] = found
         return found
 
     def violations(self, entry: Compile, compile: Compile) -> tuple[Violation, ...]:

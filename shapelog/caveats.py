@@ -32,15 +32,15 @@ def seen_values(mark: Mark, frames: tuple[Frame, ...], studied: Study) -> Seen:
     spelled = studied.comparer.spell(mark.source) + ("" if mark.is_int else f".size()[{mark.dim}]")
     values: list[tuple[str, str]] = []
     bounds: dict[str, None] = {}
-    for compile in (compile for frame in frames for compile in frame.compiles):
-        fact = studied.comparer.observe(compile).facts.get((mark.source, prop))
+    key, comparer = (mark.source, prop), studied.comparer
+    for compile in [compile for frame in frames for compile in frame.compiles]:
+        fact = comparer.observe(compile).facts.get(key)
         if fact is not None and (not mark.is_int or (isinstance(fact, str) and integer(fact) is not None)):
             values.append((compile.label, str(fact)))
-        tree = compile.guards
-        for shape in tree.shapes if tree and compile.outcome is Outcome.COMPILED else ():
-            is_bound = studied.comparer.expression(shape.expression).names == (spelled,)
-            if is_bound and not _ONLY_NOT_SMALL.match(shape.expression):
-                bounds[shape.expression] = None
+        tree = compile.guards if compile.outcome is Outcome.COMPILED else None
+        for expression in comparer.bounds(tree).get(spelled, ()) if tree else ():
+            if not _ONLY_NOT_SMALL.match(expression):
+                bounds[expression] = None
     name = friendly(mark.source) + ("" if mark.is_int else f".size[{mark.dim}]")
     return Seen(mark, name, tuple(values), tuple(bounds))
 
@@ -75,8 +75,8 @@ def of_source(
         frame.title
         for frame in studied.trace.frames
         if id(frame) not in helped
-        and (frame.file, frame.line, frame.name) not in codes_helped
         and source in studied.comparer.looked_at(frame)
+        and (frame.file, frame.line, frame.name) not in codes_helped
         and not _varied(frame, source, studied)
     ]
     if others and version.reads_sources:

@@ -8,7 +8,7 @@ from shapelog.ids import TorchVersion
 from shapelog.marks import Mark
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.payloads.exprs import integer
-from shapelog.payloads.guards import place_of
+from shapelog.payloads.guards import GuardTree, place_of
 from shapelog.payloads.sources import friendly, unwrapped
 from shapelog.placing import is_registered
 from shapelog.replay import Marks, Replay
@@ -36,8 +36,10 @@ def choose(studied: Study, played: Replay, version: TorchVersion) -> Choice:
     """The minimal list for this version. Before 2.8 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
     wanted = {mark for plan in played.plans for mark in plan.marks}
     left_out: list[LeftOut] = []
+    frames = studied.trace.frames if any(not mark.is_int for mark in wanted) else ()
+    firsts = [(frame, tree) for frame in frames if (tree := frame.compiles[0].guards)]
     for mark in sorted(wanted):
-        harm = _harm(mark, studied, played) if mark.is_int else _harm_of_size(mark, studied, played)
+        harm = _harm(mark, studied, played) if mark.is_int else _harm_of_size(mark, firsts, played)
         if harm is not None:
             left_out.append(harm)
             wanted.discard(mark)
@@ -103,13 +105,15 @@ def _harm(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
     return None
 
 
-def _harm_of_size(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
-    """Why a dim had better not be listed: other code that has a tensor of this name puts its sizes into a string."""
+def _harm_of_size(mark: Mark, firsts: list[tuple[Frame, GuardTree]], played: Replay) -> LeftOut | None:
+    """Why a dim had better not be listed: other code that has a tensor of this name puts its sizes into a string.
+
+    ``firsts`` are frames with what the first compile of each checks.
+    """
     helped = [plan.frame for plan in played.by_mark.get(mark, ())]
-    name = spelled(mark.source)
-    for frame in studied.trace.frames:
-        tree = frame.compiles[0].guards
-        guard = tree.by_key.get((mark.source, f"size[{mark.dim}]")) if tree else None
+    name, size = spelled(mark.source), (mark.source, f"size[{mark.dim}]")
+    for frame, tree in firsts:
+        guard = tree.by_key.get(size)
         place = place_of(guard.comment) if guard and (".shape" in guard.comment or ".size(" in guard.comment) else None
         if place is None or any(frame is item for item in helped):
             continue

@@ -133,12 +133,12 @@ def _stance(case: _Case) -> Iterator[Alternative]:
         item.frame.title
         for item in case.studied.recompiles
         if item.compile.outcome is Outcome.COMPILED
-        and item.frame.entries[:1]
-        and item.nearest is item.frame.entries[0]
-        and all(_IN_ARGUMENTS.match(mark_at(cause.source).source) for cause in item.causes if cause.size_related)
-        and item.size_related
         and item.compile.is_dynamic
-        and not item.frame.entries[0].is_dynamic
+        and item.nearest is not None
+        and not item.nearest.is_dynamic
+        and item.nearest is next(iter(item.frame.entries), None)
+        and item.size_related
+        and all(_IN_ARGUMENTS.match(mark_at(cause.source).source) for cause in item.causes if cause.size_related)
     ]
     if firsts and case.version.has(8):
         yield Alternative(
@@ -213,8 +213,9 @@ def _profile(case: _Case) -> Iterator[Alternative]:
         if not pinned and any(unwrapped(symbol.source) == cause.source for symbol in item.compile.symbols):
             floats[friendly(cause.source)] = None
     kept = {"SL106", "SL315"}  # what is static by default is not profiled
-    found = [(mark_at(cause.source).source, cause) for _, cause in case.causes]
-    marked = [friendly(source) for source, cause in found if source in case.sources and not kept & set(cause.codes)]
+    sources = case.sources
+    found = [mark_at(cause.source).source for _, cause in case.causes if kept.isdisjoint(cause.codes)] if sources else []
+    marked = [friendly(source) for source in dict.fromkeys(found) if source in sources]
     subject = [*floats, *dict.fromkeys(marked)]
     if subject:
         yield Alternative(

@@ -50,8 +50,7 @@ def pattern(source: str, others: Iterable[str] = ()) -> str:
 
 
 def _finds_others(entry: str, source: str, others: Iterable[str]) -> bool:
-    find = re.compile(entry).match
-    return any(find(other) and other != source for other in others)
+    return any(other != source for other in filter(re.compile(entry).match, others))
 
 
 def _stands(source: str) -> bool:
@@ -101,8 +100,9 @@ def entries(marks: Iterable[Mark], version: TorchVersion, others: Iterable[str] 
         return ()
     known = tuple(others)
     spelled: dict[str, None] = {}
+    names: dict[str, str] = {}
     for mark in sorted(set(marks)):
-        name = pattern(mark.source, known)
+        name = names.get(mark.source) or names.setdefault(mark.source, pattern(mark.source, known))
         spelled[name if mark.is_int or not version.reads_dims else f"{name}:{mark.dim}"] = None
     return tuple(spelled)
 

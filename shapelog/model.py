@@ -230,6 +230,8 @@ class Compile:
     @property
     def restarts(self) -> tuple[str, ...]:
         """Why the analysis was started again, for reasons that are no graph breaks; the first line of each."""
+        if not self.metrics.restart_reasons:
+            return ()
         known = {item.reason for item in self.breaks}
         lines = (reason.strip().split("\n", 1)[0].strip("'\"") for reason in self.metrics.restart_reasons)
         return tuple(line for line in lines if not any(line in text or text in line for text in known))

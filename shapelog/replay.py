@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from shapelog.causes import Explanation, explain
 from shapelog.flows import Flows
 from shapelog.marks import Mark
 from shapelog.model import Compile, Frame, Outcome
 from shapelog.serving import Route, at_the_limit, route
-from shapelog.study import Study, candidates
+from shapelog.study import Study
 
 Marks = frozenset[Mark]
 
@@ -84,14 +83,13 @@ class FramePlan:
         left = [call for index, call in enumerate(self.calls) if index not in served]
         room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
         hits = sum([call.compile.outcome is Outcome.LIMIT for call in left])
-        seconds = self.fixed_seconds + math.fsum([self._seconds(call, served) for call in left])
+        seconds = self.fixed_seconds + math.fsum(self._seconds(left, served))
         return Cost(self.weight * (len(left) - (0 if room else hits)), 0 if room else self.weight * hits, seconds)
 
-    def _seconds(self, call: Call, served: dict[int, Route]) -> float:
+    def _seconds(self, left: list[Call], served: dict[int, Route]) -> list[float]:
         """A static compile that serves others becomes a dynamic one, and takes as long as that took where the trace has one."""
-        followers = [self.calls[index] for index, way in served.items() if way.entry is call.compile]
-        dynamic = [item.seconds for item in followers if item.compile.is_dynamic]
-        return dynamic[-1] if dynamic and not call.compile.is_dynamic else call.seconds
+        dynamic = {id(way.entry): call.seconds for index, way in served.items() if (call := self.calls[index]).compile.is_dynamic}
+        return [call.seconds if call.compile.is_dynamic else dynamic.get(id(call.compile), call.seconds) for call in left]
 
 
 def _way(routes: Iterable[Route], kept: set[int], marks: Marks) -> Route | None:
@@ -151,7 +149,7 @@ def _plan(frame: Frame, studied: Study, flows: Flows) -> FramePlan:
     entries: list[Compile] = []
     for compile in frame.compiles:
         if compile.outcome in (Outcome.COMPILED, Outcome.LIMIT):
-            ways = _routes(frame, entries, compile, studied, flows) if entries and id(frame) not in studied.failed else ()
+            ways = _routes(frame, compile, studied, flows) if entries and id(frame) not in studied.failed else ()
             calls.append(Call(compile, ways, studied.trace.seconds(compile)))
         if compile.outcome is Outcome.COMPILED:
             entries.append(compile)
@@ -161,10 +159,9 @@ def _plan(frame: Frame, studied: Study, flows: Flows) -> FramePlan:
     return FramePlan(frame, tuple(calls), fixed, marks, studied.trace.weight(frame.rank))
 
 
-def _routes(frame: Frame, entries: list[Compile], compile: Compile, studied: Study, flows: Flows) -> tuple[Route, ...]:
-    comparer = studied.comparer
-    told: list[Explanation | None] = [explain(comparer, entry, compile) for entry in candidates(entries, compile)]
+def _routes(frame: Frame, compile: Compile, studied: Study, flows: Flows) -> tuple[Route, ...]:
+    told = studied.told[id(compile)]
     if compile.outcome is Outcome.LIMIT:
-        told = [at_the_limit(item, [other for other in told if other]) for item in told if item]
-    ways = (route(frame, item, compile, comparer, flows) for item in told if item)
-    return tuple(way for way in ways if way is not None)
+        told = [known for item in told if (known := at_the_limit(item, told))]
+    ways = [route(frame, item, compile, studied.comparer, flows) for item in told]
+    return tuple([way for way in ways if way is not None])

@@ -210,18 +210,19 @@ def _importance(item: FrameReport) -> tuple[float, ...]:
 
 
 def _seconds(recompiles: tuple[Recompile, ...], verdict: Verdict, trace: Trace) -> float:
-    return math.fsum(trace.seconds(item.compile) for item in recompiles if item.verdict is verdict)
+    return math.fsum([trace.seconds(item.compile) for item in recompiles if item.verdict is verdict])
 
 
 def _frame_report(frame: Frame, studied: Study) -> FrameReport:
     recompiles = studied.of_frame(frame)
-    rules: dict[str, dict[Rule, None]] = {}
-    helping: dict[str, dict[Rule, None]] = {}
-    for cause in (cause for item in recompiles for cause in item.causes):
-        rules.setdefault(cause.axis, {}).update(dict.fromkeys(RULES[code] for code in cause.codes))
-        helping.setdefault(cause.axis, {})[cause.helping] = None
+    rules: dict[str, dict[str, None]] = {}
+    helping: dict[str, dict[str, None]] = {}
+    for item in recompiles:
+        for cause in item.causes:
+            rules.setdefault(cause.axis, {}).update(dict.fromkeys(cause.codes))
+            helping.setdefault(cause.axis, {})[cause.helping.code] = None
     axes = tuple(
-        Axis(name, source, values, tuple(rules[name]), tuple(helping[name]))
+        Axis(name, source, values, tuple(map(RULES.__getitem__, rules[name])), tuple(map(RULES.__getitem__, helping[name])))
         for source, name, values in (axes_of(frame, recompiles, studied.comparer) if recompiles else ())
     )
     return FrameReport(

@@ -395,10 +395,9 @@ class Reader:
         if span.end - span.start > _LONGEST:
             return b""
         self._look(span.end - span.start)
-        block = self.data[span.start : span.end]
-        if block.endswith(b"\n"):
-            block = block[:-1]
-        return b"\n".join(block[1:].split(b"\n\t"))  # half the time of replace()
+        data, last = self.data, span.end - 1
+        end = last if last >= span.start and data[last] == _NEWLINE else span.end
+        return b"\n".join(data[span.start + 1 : end].split(b"\n\t"))  # half the time of replace()
 
     def text(self, span: Span, offset: int = -1) -> str:
         """The payload as text. Its checksum is verified; one that does not match is used all the same, and reported.

@@ -60,14 +60,12 @@ def has_operations(compile: Compile) -> bool:
 
 def can_serve(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool:
     """Whether the graph of an entry would serve this call, were all its causes marked dynamic."""
-    return _marks_act(item) and (compile.outcome is Outcome.LIMIT or _dynamic_versions(frame, item, compile, comparer) is not None)
+    return _dynamic_versions(frame, item, compile, comparer) is not None
 
 
 def route(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer, flows: Flows) -> Route | None:
     """How the entry of an explanation would serve this call, None if no mark makes it do so."""
-    if not _marks_act(item):
-        return None
-    versions = [] if compile.outcome is Outcome.LIMIT else _dynamic_versions(frame, item, compile, comparer)
+    versions = _dynamic_versions(frame, item, compile, comparer)
     if versions is None:
         return None
     needs = _needs(frame, item, compile, comparer, flows)
@@ -108,26 +106,32 @@ def held_static(item: Explanation) -> str:
     """A dim among the causes on which the program calls mark_static, "" if there is none. That beats the list; torch 2.13 guards on it."""
     sizes = [cause for cause in item.causes if cause.prop.startswith("size[")]
     tree = item.entry.guards if sizes else None
-    for cause in sizes if tree else ():
-        marked = tree.facts.get((cause.source, "marking _dynamo_static_indices")) if tree else None
+    facts = tree.facts if tree else {}
+    for cause in sizes:
+        marked = facts.get((cause.source, "marking _dynamo_static_indices"))
         if isinstance(marked, str) and cause.prop[5:-1] in re.findall(r"\d+", marked):
             return cause.axis
     return ""
 
 
 def _dynamic_versions(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> list[Compile] | None:
-    """Dynamic entries that prove that one graph serves both calls: [] if the trace has none that could, None if none of those does.
-
-    A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards hold for
-    the entry's call, that call makes the same graph once it is marked.
+    """Dynamic entries that prove that one graph serves both calls: [] if the trace has none that could, None if none of those does, or
+    marks do not act on what separates the two.
     """
+    if compile.outcome is Outcome.LIMIT:  # which has left no graph
+        return [] if _marks_act(item) else None
     pair = (id(item.entry), id(compile))
     if pair not in comparer.versions:
-        comparer.versions[pair] = _versions(frame, item, compile, comparer)
+        comparer.versions[pair] = _versions(frame, item, compile, comparer) if _marks_act(item) else None
     return comparer.versions[pair]
 
 
 def _versions(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> list[Compile] | None:
+    """The same for a compile that has a graph, and causes that marks act on.
+
+    A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards hold for
+    the entry's call, that call makes the same graph once it is marked.
+    """
     if (
         compile.is_dynamic
         and _tensors(compile, comparer) == _tensors(item.entry, comparer)

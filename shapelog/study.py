@@ -75,7 +75,10 @@ class Group(NamedTuple):
 
 
 class Study(NamedTuple):
-    """A trace and everything that more than one analysis asks about it. ``failed`` holds the ids of frames that could not be explained."""
+    """A trace and everything that more than one analysis asks about it. ``failed`` holds the ids of frames that could not be explained.
+
+    ``told`` is what separates a compile from each entry that it was held against, by the id of the compile.
+    """
 
     trace: Trace
     comparer: Comparer
@@ -84,6 +87,7 @@ class Study(NamedTuple):
     problems: tuple[Problem, ...]
     failed: frozenset[int]
     by_frame: dict[int, tuple[Recompile, ...]]
+    told: dict[int, list[Explanation]]
 
     def of_frame(self, frame: Frame) -> tuple[Recompile, ...]:
         return self.by_frame.get(id(frame), ())
@@ -94,11 +98,12 @@ def study(trace: Trace, debug: bool = False) -> Study:
     comparer = Comparer()
     has_reasons = any(compile.has_reasons_record for compile in trace.compiles)
     recompiles: list[Recompile] = []
+    told: dict[int, list[Explanation]] = {}
     problems: list[Problem] = []
     failed: set[int] = set()
     for frame in trace.frames:
         try:
-            recompiles.extend(_explained(frame, comparer, has_reasons))
+            recompiles.extend(_explained(frame, comparer, has_reasons, told))
         except Exception as error:
             if debug:
                 raise
@@ -109,10 +114,11 @@ def study(trace: Trace, debug: bool = False) -> Study:
     by_frame: dict[int, tuple[Recompile, ...]] = {}
     for item in recompiles:
         by_frame[id(item.frame)] = (*by_frame.get(id(item.frame), ()), item)
-    return Study(trace, comparer, tuple(recompiles), groups, tuple(problems), frozenset(failed), by_frame)
+    return Study(trace, comparer, tuple(recompiles), groups, tuple(problems), frozenset(failed), by_frame, told)
 
 
-def _explained(frame: Frame, comparer: Comparer, has_reasons: bool) -> list[Recompile]:
+def _explained(frame: Frame, comparer: Comparer, has_reasons: bool, told: dict[int, list[Explanation]]) -> list[Recompile]:
+    """The recompiles of a frame; ``told`` takes their explanations."""
     found: list[Recompile] = []
     if len(frame.compiles) > _MANY:
         comparer.focus(frame.compiles)
@@ -124,7 +130,7 @@ def _explained(frame: Frame, comparer: Comparer, has_reasons: bool) -> list[Reco
             continue
         if index == 0:
             continue
-        explanations = [explain(comparer, entry, compile) for entry in candidates(earlier, compile)]
+        explanations = told[id(compile)] = [explain(comparer, entry, compile) for entry in candidates(earlier, compile)]
         missing = _missing(compile, has_reasons)
         found.append(_recompile(frame, compile, missing, explanations, comparer))
     return found

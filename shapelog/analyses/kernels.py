@@ -9,10 +9,11 @@ from shapelog.study import Study
 def analyze(study: Study) -> Iterator[Finding | Table]:
     rows = []
     for frame in study.trace.frames:
-        graphs = [compile.graph for compile in frame.entries] if len(frame.entries) > 1 else []
+        entries = frame.entries
+        graphs = [compile.graph for compile in entries] if len(entries) > 1 else []
         kernels = {index for graph in graphs if graph for index in graph.triton_kernels}
         if kernels:
-            rows.append((frame.title, f"{frame.file}:{frame.line}", len(kernels), len(frame.entries)))
+            rows.append((frame.title, f"{frame.file}:{frame.line}", len(kernels), len(entries)))
     if rows:
         columns = (Column("frame"), Column("where", is_wide=True), Column("kernels", True), Column("compiles", True))
         note = "constexpr arguments of a kernel always specialize: a size passed as one brings a graph for each value"

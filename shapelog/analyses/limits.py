@@ -18,6 +18,8 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
     for frame in study.trace.frames:
         hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
         entries = len(frame.entries)
+        if hit is None and entries + 1 < limit:
+            continue
         eaters = _eaters(study, frame)
         if hit is not None:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"

@@ -13,10 +13,12 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
     seconds: dict[tuple[str, str, str], float] = {}
     members: dict[tuple[str, str, str], list[Recompile]] = {}
     variants: dict[tuple[str, str, str], set[str]] = {}
+    folded: dict[str, str] = {}
     for recompile in study.recompiles:
         axes: dict[tuple[str, str, str], set[str]] = {}
         for cause in recompile.causes:
-            axes.setdefault((cause.rule.code, cause.rule.name, fold(cause.axis)), set()).add(cause.axis)
+            name, rule = folded.get(cause.axis) or folded.setdefault(cause.axis, fold(cause.axis)), cause.rule
+            axes.setdefault((rule.code, rule.name, name), set()).add(cause.axis)
         for key, names in axes.items():
             # A recompile with several causes is shared among them, so that the column adds up to what recompiles cost.
             seconds[key] = seconds.get(key, 0.0) + study.trace.seconds(recompile.compile) / len(axes)

@@ -102,10 +102,14 @@ class Page:
         self._put(_harmless(line) if isinstance(line, Text) else Text(clean(line), style=style), indent)
 
     def _put(self, text: Text, indent: int) -> None:
-        self.console.print(Text(" " * indent) + text, soft_wrap=True, overflow="ignore", no_wrap=True)
+        plain = text.plain
+        if self.console.color_system is None and "\t" not in plain and not plain.endswith(" "):
+            self.buffer.write(f"{' ' * indent}{plain}\n")  # what the console would make of it, in a tenth of the time
+        else:
+            self.console.print(Text(" " * indent) + text, soft_wrap=True, overflow="ignore", no_wrap=True)
 
     def blank(self) -> None:
-        self.console.print()
+        self.buffer.write("\n")
 
     def heading(self, title: str, note: str = "") -> None:
         self.blank()
@@ -144,7 +148,7 @@ class Page:
                 widths[widest] = max(floor, least[widest], widths[widest] - (sum(widths) - room))
 
     def _row(self, row: Sequence[Text], widths: Sequence[int], numbers: Sequence[bool], indent: int) -> None:
-        line = Text(" " * indent)
+        line = Text()
         for index, cell in enumerate(row):
             width = widths[index]
             if cell_len(cell.plain) > width:
@@ -155,7 +159,7 @@ class Page:
             if index < len(row) - 1:
                 line.append(("" if numbers[index] else pad) + "  ")
         line.rstrip()
-        self.console.print(line, soft_wrap=True, no_wrap=True, overflow="ignore")
+        self._put(line, indent if line.plain else 0)
 
     def bytes(self) -> bytes:
         return self.buffer.getvalue().encode("utf-8", "replace")
