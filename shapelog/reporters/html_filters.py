@@ -43,6 +43,7 @@ def page_environment(report: Report, redact: Redaction | None) -> Environment:
         is_library=is_library,
         problem_rule=problem_rule,
         place=lambda place: f"{base(place.file)}:{place.line}",
+        records=lambda rows: sum(row.item.count for row in rows),
         remedy=lambda rule: _remedy(rule, reads_sources),
         seconds=seconds,
         sentence=_sentence,
