@@ -76,14 +76,15 @@ class Listing:
 
 def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[Listed]:
     notes = reader.noted()
+    labels, envelopes = notes.labels, notes.envelopes
     for index in indexes:
         start, stop, json_start, line_end, label, envelope, checksum = notes[index]
-        kind, name = notes.labels[label]
+        kind, name = labels[label]
         if kind == "dump_file" and not name:  # of what is only counted, artifacts alone have their name in the label
             name = _name(reader.header(start).get(kind))
-        size = max(0, stop - line_end - 1)
-        span = Span(line_end + 1, stop, notes.checksum(checksum)) if size else None
-        yield Listed(kind, name, notes.envelopes[envelope].attempt, size, span, start, line_end - json_start, reader)
+        size = stop - line_end - 1
+        span = Span(line_end + 1, stop, notes.checksum(checksum)) if size > 0 else None
+        yield Listed(kind, name, envelopes[envelope].attempt, size if span else 0, span, start, line_end - json_start, reader)
 
 
 def _name(body: object) -> str:

@@ -148,8 +148,11 @@ def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     import shapelog.report
     from shapelog.build import build
 
-    if any(target.format == "terminal" for target in shared["targets"]):
-        import shapelog.reporters.drawing  # noqa: F401
+    formats = {target.format for target in shared["targets"]}
+    if "terminal" in formats:
+        import shapelog.reporters.drawing
+    if "html" in formats:
+        import shapelog.reporters.html  # noqa: F401
 
     trace = build(selection, readers, shared["debug"], _teller())
     for note in trace.notes:

@@ -120,10 +120,9 @@ def _guard_changes(entry: Compile, compile: Compile) -> tuple[tuple[GuardChange,
     if one is None or other is None:
         return (), 0, 0
     changed = []
-    for (source, prop), before in one.facts.items():
-        after = other.facts.get((source, prop), before)
-        if after != before:
-            changed.append(GuardChange(source, prop, _shown(prop, before, one.types, source), _shown(prop, after, other.types, source)))
+    for source, prop in [key for key, value in one.facts.items() if other.facts.get(key, value) != value]:
+        before, after = one.facts[source, prop], other.facts[source, prop]
+        changed.append(GuardChange(source, prop, _shown(prop, before, one.types, source), _shown(prop, after, other.types, source)))
     before_sources = {source for source, _ in one.facts}
     after_sources = {source for source, _ in other.facts}
     shapes_before = {item.expression for item in one.shapes}

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from html import escape
 from typing import Any
 
 from jinja2 import Environment
@@ -23,6 +22,7 @@ from shapelog.wording import base, clean, counted, harmless, seconds, size_of
 _LONGEST = 2000
 # Longer ones are names and texts that nobody reads, or meant to fill the page.
 _LONGEST_VALUE = 30_000
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 # Longer lines are shown without colors, and those beyond the second length without their end.
 _LONGEST_LINE, _LONGEST_SHOWN = 600, 4000
 
@@ -43,6 +43,7 @@ def page_environment(report: Report, redact: Redaction | None) -> Environment:
         is_library=is_library,
         problem_rule=problem_rule,
         place=lambda place: f"{base(place.file)}:{place.line}",
+        records=lambda rows: sum(row.item.count for row in rows),
         remedy=lambda rule: _remedy(rule, reads_sources),
         seconds=seconds,
         sentence=_sentence,
@@ -144,7 +145,7 @@ class Coder:
         at = 0
         for name, value in self._tokens(text):
             for piece, is_marked in _cut(value, start - at, end - at):
-                shown = escape(piece if piece.isprintable() else harmless(piece))
+                shown = (piece if piece.isprintable() else harmless(piece)).translate(_ESCAPES)
                 if name:
                     shown = f'<span class="{name}">{shown}</span>'
                 yield f"<mark>{shown}</mark>" if is_marked else shown
