@@ -1,5 +1,7 @@
 """Code in colors: what is kept of one text never shows for another."""
 
+import pytest
+
 from shapelog.page.diff import side_by_side
 from shapelog.reporters.html_filters import Coder
 
@@ -12,3 +14,20 @@ def test_a_diff_is_not_taken_for_one_that_is_gone() -> None:
     del gone, diff
     kept = [side_by_side([f"a{number}"], [f"b{number}"]) for number in range(100)]
     assert all(f"a{number}" in coder.rows(diff) for number, diff in enumerate(kept))
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("if x1 > 2.5:", '<span class="hk">if</span> x1 &gt; <span class="hn">2.5</span>:'),
+        ("iffy = notself", "iffy = notself"),
+        (
+            "self.f('a<b') # \"c\"",
+            '<span class="hk">self</span>.f(<span class="hs">&#x27;a&lt;b&#x27;</span>) <span class="hc"># &quot;c&quot;</span>',
+        ),
+        ("x = 'open", "x = &#x27;open"),
+        (r"'\'' + \"", r'<span class="hs">&#x27;\&#x27;&#x27;</span> + \&quot;'),
+    ],
+)
+def test_keywords_numbers_texts_and_comments_have_colors(code: str, shown: str) -> None:
+    assert Coder().line(code) == shown
