@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.axes import STATE_PROPS, Comparer, Violation, covers
 from shapelog.judging import judge
@@ -54,8 +55,7 @@ class Cause:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """The causes that separate a compile from one earlier entry, and the differences that only follow from them."""
 
     entry: Compile

@@ -7,6 +7,7 @@ compiled is not in its trace: calls that hit the cache hit it again, and calls a
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shapelog.flows import Flows
 from shapelog.marks import Mark
@@ -33,8 +34,7 @@ class Cost:
         return Cost(self.compiles + other.compiles, self.limit_hits + other.limit_hits, self.seconds + other.seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A call that was compiled, or hit the limit, and the ways in which an earlier entry would serve it.
 
     ``seconds`` are those of all ranks that the frame stands for.

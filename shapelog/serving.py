@@ -5,7 +5,7 @@ of that graph, the guards of one of them must hold for both calls.
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shapelog.axes import Comparer
 from shapelog.causes import Cause, Explanation, explain
@@ -28,8 +28,7 @@ Need = frozenset[Mark]
 """Marks of which one is enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """An earlier entry that would serve a call once every need is met; ``is_proven`` if a dynamic version's guards hold for both.
 
     ``lost`` are sources that vary and that the call's own compile had symbolic where the entry has not, each with what keeps it so.
