@@ -14,7 +14,8 @@ from shapelog.model import Compile, Frame, Outcome, Trace
 from shapelog.payloads.graphs import Graph, returned
 from shapelog.payloads.sources import tensor_part, unwrapped
 
-_RESUMED = re.compile(r"^torch_dynamo_resume_in_(.+)_at_\d+$")
+_RESUMES = "torch_dynamo_resume_in_"
+_RESUMED = re.compile(rf"^{_RESUMES}(.+)_at_\d+$")
 _LOCAL = re.compile(r"^L\['(\w+)'\]$")
 _SHAPE = re.compile(r"^\w+\[([^\]]*)\]")
 
@@ -30,6 +31,8 @@ class Flows:
 
     def origins(self, frame: Frame, source: str, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim of a resumed function's tensor symbolic, () where the trace shows no such path."""
+        if not frame.name.startswith(_RESUMES):
+            return ()
         key = (id(frame), source, dim)
         found = self.known.get(key)
         if found is None:

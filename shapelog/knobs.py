@@ -231,6 +231,8 @@ def _profile(case: _Case) -> Iterator[Alternative]:
 
 def _needless(case: _Case) -> Iterator[Alternative]:
     """What was made dynamic and pinned again in every dynamic graph (SL108): static from the start saves that work."""
+    if not case.version.has(15):
+        return
     found: dict[str, None] = {}
     for frame in case.studied.trace.frames:
         symbolic = [compile for compile in frame.entries if compile.symbols]
@@ -238,7 +240,7 @@ def _needless(case: _Case) -> Iterator[Alternative]:
             holders = [compile for compile in symbolic if any(symbol.source == source for symbol in compile.symbols)]
             if len(holders) > 1 and all(any(source in item.sources for item in compile.specializations) for compile in holders):
                 found[source] = None
-    if not found or not case.version.has(15):
+    if not found:
         return
     bases = list(dict.fromkeys(part[0] if (part := tensor_part(source)) else unwrapped(source) for source in found))
     yield Alternative(
@@ -344,7 +346,7 @@ def _limit(case: _Case) -> Iterator[Alternative]:
     config = integer(str(case.studied.trace.config.recompile_limit or "")) or _DEFAULT_LIMIT
     left = {id(compile) for item in case.remaining for compile in item.compiles}
     for frame in case.studied.trace.frames:
-        own = {id(compile) for compile in frame.compiles}
+        own = set(map(id, frame.compiles))
         if own.isdisjoint(left):
             continue
         stay = [item for item in case.remaining if any(id(compile) in own for compile in item.compiles)]

@@ -143,8 +143,11 @@ def axes_of(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Comparer)
     for name in sorted(causes, key=lambda name: -len(causes[name])):
         members = causes[name]
         seen = dict.fromkeys(_seen(frame, members[0].source, members[0].prop, comparer))
-        told = [value for cause in members for value in (cause.before, cause.after) if value and not cause.prop.startswith("shape ")]
-        values = seen if len(seen) > 1 else dict.fromkeys(told)
+        if len(seen) > 1:
+            values = seen
+        else:
+            told = [cause for cause in members if not cause.prop.startswith("shape ")]
+            values = dict.fromkeys([value for cause in told for value in (cause.before, cause.after) if value])
         is_nameless = members[0].prop == "id" and len(values) == 1  # one kind of object, of which the guards tell no more than ids
         yield members[0].source, name, () if is_nameless else tuple(values)
 

@@ -9,6 +9,7 @@ arithmetic, comparisons, slices and sizes are fine, and so is a message that is 
 import ast
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import lru_cache
 
 from shapelog.model import Frame
 from shapelog.payloads.exprs import canonical, syntax
@@ -146,6 +147,7 @@ def _is(node: ast.AST, name: str) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(node) == name
 
 
+@lru_cache(maxsize=256)  # one line is quoted by many guards, and by those of each compile again
 def _parsed(code: str) -> ast.AST | None:
     """One line, or the head of a block, as a tree."""
     text = code.strip()

@@ -121,3 +121,13 @@ def test_markup_and_emoji_codes_in_text_are_only_text() -> None:
     page.line("[red]x[/red] :smile:")
     page.text(Text("[/] :+1:"))
     assert drawn(page) == ["[red]x[/red] :smile:", "[/] :+1:"]
+
+
+@pytest.mark.parametrize("text", ["a", "", "a\tb", "blanks   ", "模型", "[bold]x[/bold] :smile: https://a.b 12", "x" * 90, " " * 50])
+def test_a_page_without_colors_is_what_the_console_makes_of_it(text: str) -> None:
+    page, other = Page(Options(width=100)), Page(Options(width=100))
+    page.text(Text(text, style="bold red"), 3)
+    page.blank()
+    other.console.print(Text("   ").append(text, "bold red"), soft_wrap=True, overflow="ignore", no_wrap=True)
+    other.console.print()
+    assert page.bytes() == other.bytes()
