@@ -7,6 +7,7 @@ each of its lines behind one TAB. So a newline with anything but a TAB behind it
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -99,6 +100,13 @@ class Ledger:
 
 # Smaller files are read before another process is up.
 WORTH_A_PROCESS = 24 << 20
+# In pieces of so many bytes is a file searched by two processes, in so many pieces at most: their numbers have to fit into a pipe.
+_SEARCHED, _MOST_PIECES = 4 << 20, 4096
+
+
+def _pieces(size: int) -> list[tuple[int, int]]:
+    step = max(_SEARCHED, -(-size // _MOST_PIECES))
+    return [(start, start + step) for start in range(0, size, step)]
 
 
 class Reader:
@@ -119,7 +127,9 @@ class Reader:
         self._texts_verified: set[str] = set()
         self._mismatched: set[int] = set()
         self._ahead = (
-            Ahead(self.uncounted) if ahead and trace.size >= WORTH_A_PROCESS and not strict and (os.cpu_count() or 1) > 1 else None
+            Ahead(self.uncounted, _pieces(trace.size))
+            if ahead and trace.size >= WORTH_A_PROCESS and not strict and (os.cpu_count() or 1) > 1
+            else None
         )
 
     def entries(self) -> Iterator[Entry]:
@@ -153,17 +163,21 @@ class Reader:
         self._settle(tallies)
         self.trace.release(released, self.trace.size)
 
-    def uncounted(self, tallies: Tallies) -> Iterator[Place]:
+    def uncounted(self, tallies: Tallies, begin: int = 0, end: int = sys.maxsize) -> Iterator[Place]:
         """The place of each record that has to be decoded or looked at; those that are only counted go into ``tallies``.
 
-        For a listing the counted ones are given as well.
+        Only of records that start between two offsets. For a listing the counted ones are given as well.
         """
         data, size, find = self.data, self.trace.size, self.data.find
         counted, numbers = labels.COUNTED, labels.NUMBERS
         if not size:
             return
-        start, head, released = 0, _FIRST.match(data), 0
-        for following in chain(_START.finditer(data), (None,) if data[size - 1] != _NEWLINE else ()):
+        head = _START.search(data, begin - 1) if begin else _FIRST.match(data)
+        start = head.start() + 1 if begin and head is not None else begin
+        if start >= end or (begin and head is None):
+            return
+        released = start
+        for following in chain(_START.finditer(data, head.end() if head is not None else 0), (None,) if data[size - 1] != _NEWLINE else ()):
             stop = following.start() + 1 if following is not None else size
             kind = head[3] if head is not None else None
             label = b"artifact " + (head[4] or b"") if kind == b"artifact" and head is not None else kind
@@ -183,6 +197,8 @@ class Reader:
                     if self.notes is not None and counted[label] >= 0:
                         yield start, stop, head.start(2), line_end, counted[label], int(head[1])
                     start, head = stop, following
+                    if stop >= end:
+                        return
                     continue
             number = numbers.get(label, -1)
             if head is None or number < 0 or not is_plain:
@@ -193,6 +209,8 @@ class Reader:
                 self.trace.release(released, stop)
                 released = stop
             start, head = stop, following
+            if stop >= end:
+                return
 
     def _line_end(self, start: int, stop: int) -> int:
         """Where the line ends that a record begins with."""

@@ -147,8 +147,8 @@ def test_a_child_that_looks_ahead_makes_no_difference(name: str, dies_at: int | 
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     parent, searched = os.getpid(), Reader.uncounted
 
-    def dying(self: Reader, tallies: scan.Tallies):
-        for number, item in enumerate(searched(self, tallies)):
+    def dying(self: Reader, tallies: scan.Tallies, *given: int) -> Iterator[scan.Place]:
+        for number, item in enumerate(searched(self, tallies, *given)):
             if number == dies_at and os.getpid() != parent:
                 os._exit(9)
             yield item

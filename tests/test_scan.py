@@ -2,12 +2,14 @@
 
 import json
 import os
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import make
 import pytest
 
-from shapelog import scan
+from shapelog import ahead, scan
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.scan import Entry, Reader
 from shapelog.source import open_trace, select
@@ -422,49 +424,78 @@ def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
 
 
+@pytest.fixture(params=["child", "both"])
+def whose(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Who searches: the child alone, or each what it gets, this process whenever it may."""
+    waits = request.param == "child"
+    monkeypatch.setattr(ahead.select, "select", lambda readers, *_: (readers if waits else [], [], []))
+    return str(request.param)
+
+
 def assert_ahead_reads_the_same(data: bytes) -> None:
-    alone, ahead = make.reader(data), make.reader(data, ahead=True)
-    assert list(ahead.entries()) == list(alone.entries())
-    assert ahead.problems() == alone.problems()
-    assert ahead.ledger == alone.ledger
+    alone, both = make.reader(data), make.reader(data, ahead=True)
+    assert list(both.entries()) == list(alone.entries())
+    assert both.problems() == alone.problems()
+    assert both.ledger == alone.ledger
 
 
-@pytest.mark.usefixtures("_two_processors")
+@pytest.mark.usefixtures("_two_processors", "whose")
+@pytest.mark.parametrize("piece", [150, 5000, 4 << 20])
 @pytest.mark.parametrize(
-    "data", [MIXED, MIXED[:-9], MIXED * 200, b"no trace at all\n", GOOD], ids=["mixed", "cut", "long", "foreign", "one"]
+    "data",
+    [MIXED, MIXED[:-9], MIXED * 200, b"no trace at all\n", b"\n\n" + GOOD, GOOD],
+    ids=["mixed", "cut", "long", "foreign", "empty", "one"],
 )
-def test_a_child_that_looks_ahead_finds_what_reading_alone_finds(data: bytes) -> None:
+def test_a_child_that_looks_ahead_finds_what_reading_alone_finds(data: bytes, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "_SEARCHED", piece)
     assert_ahead_reads_the_same(data)
 
 
+@pytest.mark.parametrize("data", [MIXED, MIXED[:-9], b"\n\n" + MIXED + b"\n\n", b"x\n"], ids=["mixed", "cut", "empty", "short"])
+def test_records_are_found_alike_in_pieces_of_every_size(data: bytes) -> None:
+    reader, tallies = make.reader(data), {}
+    whole = list(reader.uncounted(tallies))
+    for size in range(1, len(data) + 2, 1 + len(data) // 300):
+        again: scan.Tallies = {}
+        pieces = [place for start in range(0, len(data), size) for place in reader.uncounted(again, start, start + size)]
+        assert pieces == whole
+        assert again == tallies
+
+
 @pytest.mark.usefixtures("_two_processors")
-def test_a_child_really_looks_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    parent, searched = os.getpid(), Reader.uncounted
+def test_a_child_really_looks_ahead_and_this_process_helps(whose: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parent, searched, own = os.getpid(), Reader.uncounted, []
 
-    def only_in_the_child(self: Reader, tallies: scan.Tallies):
-        assert os.getpid() != parent
-        return searched(self, tallies)
+    def noted(self: Reader, tallies: scan.Tallies, *given: int) -> Iterator[scan.Place]:
+        own.extend([given] * (os.getpid() == parent))
+        return searched(self, tallies, *given)
 
-    monkeypatch.setattr(Reader, "uncounted", only_in_the_child)
-    assert len(list(make.reader(MIXED, ahead=True).entries())) == len(list(make.reader(make.small_run(), ahead=True).entries()))
+    monkeypatch.setattr(Reader, "uncounted", noted)
+    monkeypatch.setattr(scan, "_SEARCHED", 1000)
+    data = MIXED * 40
+    assert len(list(make.reader(data, ahead=True).entries())) == 40 * len(list(make.reader(MIXED).entries()))
+    assert len(own) - 1 < -(-len(data) // 1000)  # the last is that of the reader without a child
+    assert (len(own) > 1) == (whose == "both")
 
 
-@pytest.mark.usefixtures("_two_processors")
-@pytest.mark.parametrize("records", [0, 1, 1500, 2600])
-def test_when_the_child_dies_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch, records: int) -> None:
-    parent, searched = os.getpid(), Reader.uncounted
+@pytest.mark.usefixtures("_two_processors", "whose")
+@pytest.mark.parametrize("piece", [5000, 4 << 20])
+@pytest.mark.parametrize("records", [0, 1, 600, 1500, 2600])
+def test_when_the_child_dies_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch, records: int, piece: int) -> None:
+    parent, searched, told = os.getpid(), Reader.uncounted, count()
 
-    def dying(self: Reader, tallies: scan.Tallies):
-        for number, item in enumerate(searched(self, tallies)):
-            if number == records and os.getpid() != parent:
+    def dying(self: Reader, tallies: scan.Tallies, *given: int) -> Iterator[scan.Place]:
+        for item in searched(self, tallies, *given):
+            if os.getpid() != parent and next(told) == records:
                 os._exit(9)
             yield item
 
     monkeypatch.setattr(Reader, "uncounted", dying)
+    monkeypatch.setattr(scan, "_SEARCHED", piece)
     assert_ahead_reads_the_same(MIXED * 150)
 
 
-@pytest.mark.usefixtures("_two_processors")
+@pytest.mark.usefixtures("_two_processors", "whose")
 def test_when_the_child_dies_before_its_tallies_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> bytes:
         raise MemoryError
@@ -484,15 +515,23 @@ def test_when_no_child_can_be_made_the_records_are_found_without_it(monkeypatch:
 
 @pytest.mark.usefixtures("_two_processors")
 def test_no_pipe_stays_open_when_no_child_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = [os.pipe() for _ in range(1)]
-    monkeypatch.setattr(os, "pipe", lambda: opened[0])
+    opened: list[int] = []
+    pipe = os.pipe
+
+    def noted() -> tuple[int, int]:
+        ends = pipe()
+        opened.extend(ends)
+        return ends
+
+    monkeypatch.setattr(os, "pipe", noted)
 
     def refuse() -> int:
         raise OSError("no more processes")
 
     monkeypatch.setattr(os, "fork", refuse)
     assert list(make.reader(GOOD, ahead=True).entries())
-    for end in opened[0]:
+    assert len(opened) == 4
+    for end in opened:
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.fstat(end)
 
