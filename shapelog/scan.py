@@ -198,7 +198,7 @@ class Reader:
                         yield start, stop, head.start(2), line_end, counted[label], int(head[1])
                     start, head = stop, following
                     if stop >= end:
-                        return
+                        break
                     continue
             number = numbers.get(label, -1)
             if head is None or number < 0 or not is_plain:
@@ -210,7 +210,9 @@ class Reader:
                 released = stop
             start, head = stop, following
             if stop >= end:
-                return
+                break
+        if end < size:
+            self.trace.release(released, start)
 
     def _line_end(self, start: int, stop: int) -> int:
         """Where the line ends that a record begins with."""
