@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from shapelog.noting import Notes
 
 # A record starts behind a newline that no TAB follows. Groups: process, an empty one where the JSON begins, kind, name of an artifact.
-_HEAD = rb'[A-Z]\d{4} [\d:.]+ +(\d{1,18}) [^\]\n]*\] ()(?=\{)(?:\{"(\w{1,99})": (?:\{"name": "([^"\\\n]{0,999})")?)?'
+# The whole line is matched if it is not long.
+_HEAD = rb'[A-Z]\d{4} [\d:.]+ +(\d{1,18}) [^\]\n]*\] ()(?=\{)(?:\{"(\w{1,99})": (?:\{"name": "([^"\\\n]{0,999})")?)?[^\n]{0,400}'
 _FIRST = re.compile(_HEAD)
 _START = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb")?")
 _AUTOMATIC = b'\t{\n\t"name": "automatic_dynamic"'
+# How a header ends that announces a payload: so, then its MD5 in 32 digits, and two characters more.
+_ANNOUNCED, _BEHIND = b'"has_payload": "', 34
 # Names of bytecode artifacts hold the name of the function.
 _PER_FUNCTION = re.compile(r".*_(ORIGINAL|MODIFIED)_BYTECODE$")
 _RELEASE = 2 << 20
@@ -184,13 +187,16 @@ class Reader:
             # The last record may be cut off, so it is always looked at.
             is_plain = head is not None and stop < size and not self.strict
             if is_plain and label in counted and head is not None:
-                line_end = find(b"\n", head.end(), stop)
-                announced = find(b'"has_payload": "', line_end - 64, line_end) > start
-                if (
-                    data[line_end - 1] == _BRACE
-                    and announced is (line_end < stop - 1)
-                    and (kind != b"chromium_event" or data[line_end + 1 : line_end + 32] != _AUTOMATIC)
-                ):
+                line_end = head.end()
+                if data[line_end] != _NEWLINE:
+                    line_end = find(b"\n", line_end, stop)
+                if line_end == stop - 1:
+                    is_fine = find(_ANNOUNCED, line_end - 64, line_end) <= start
+                else:
+                    announced = max(start, line_end - _BEHIND - len(_ANNOUNCED))
+                    is_fine = data[announced : line_end - _BEHIND] == _ANNOUNCED
+                    is_fine &= kind != b"chromium_event" or data[line_end + 1 : line_end + 32] != _AUTOMATIC
+                if is_fine and data[line_end - 1] == _BRACE:
                     tally = tallies.get(label) or tallies.setdefault(label, [0, 0, 0])
                     tally[0] += 1
                     tally[1] += stop - start
@@ -204,7 +210,10 @@ class Reader:
             if head is None or number < 0 or not is_plain:
                 yield start, stop, -1, -1, -1, -1
             else:
-                yield start, stop, head.start(2), self._line_end(head.end(), stop), number, int(head[1])
+                line_end = head.end()
+                if data[line_end] != _NEWLINE:
+                    line_end = self._line_end(line_end, stop)
+                yield start, stop, head.start(2), line_end, number, int(head[1])
             if stop - released > _RELEASE:
                 self.trace.release(released, stop)
                 released = stop
