@@ -84,9 +84,7 @@ class Ahead:
 
     def _is_here(self, number: int, counted: Tallies) -> bool:
         """Whether a piece is found by this process, which takes others while the child has nothing to tell."""
-        while (
-            number not in self.found and self.pipe is not None and len(self.found) < _KEPT and not select.select([self.pipe], [], [], 0)[0]
-        ):
+        while number not in self.found and self.pipe is not None and len(self.found) < _KEPT and not _has_news(self.pipe):
             taken = self._next()
             if taken is None:
                 break
@@ -121,6 +119,13 @@ class Ahead:
             self.pipe.close()
             os.waitpid(self.child, 0)
         self.pipe = None
+
+
+def _has_news(pipe: BinaryIO) -> bool:
+    """Whether there is something to be read, or the child has ended."""
+    waiting = select.poll()  # other than select() for any number of open files
+    waiting.register(pipe, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def _unpacked(places: "array[int]") -> Iterator[Place]:

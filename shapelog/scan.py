@@ -4,6 +4,7 @@ Grammar (PyTorch's ``trace_structured``): ``V1120 08:27:33.313000 12031 torch/x.
 each of its lines behind one TAB. So a newline with anything but a TAB behind it starts a record.
 """
 
+import json
 import os
 import re
 import sys
@@ -492,8 +493,6 @@ def _decode(text: bytes) -> dict[str, Any] | None:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
-        import json
-
         try:
             value = json.loads(text.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
