@@ -3,6 +3,7 @@
 import os
 import select
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import BinaryIO
@@ -19,21 +20,31 @@ Place = tuple[int, int, int, int, int, int]
 Tallies = dict[bytes, list[int]]
 
 # The child tells so many places at once.
-_TOLD = 512
+_TOLD = 192
 # What was found before its turn is kept of so many pieces at most.
 _KEPT = 4
+# The child waits once it has so many bytes to tell that nobody read yet.
+_UNREAD = 16 << 20
 
 
 class Ahead:
     """Finds the records of a file piece by piece, most of them by a forked child, so that this process has only to decode them.
 
     ``find`` gives the places of the records that begin between two offsets. Whoever has time takes the next piece, by reading its
-    number from a pipe that holds them all. The child sends places as numbers, each message behind three more: the piece, and the
-    sizes of the places and of the piece's tallies as JSON, which come last. When it dies, or cannot be made, all is found here.
+    number from a pipe that holds them all. The child sends places as numbers with their texts, which it has in memory already, each
+    message behind four more: the piece, and the sizes of the places, of the texts, and of the piece's tallies as JSON, which come last.
+    When it dies, or cannot be made, all is found here.
     """
 
-    def __init__(self, find: Callable[[Tallies, int, int], Iterator[Place]], pieces: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        find: Callable[[Tallies, int, int], Iterator[Place]],
+        text: Callable[[Place], bytes],
+        pieces: Sequence[tuple[int, int]],
+    ) -> None:
+        """``text`` gives what is to be decoded at a place, without a newline; empty where there is nothing."""
         self.find = find
+        self.text = text
         self.pieces = pieces
         self.found: dict[int, array[int]] = {}
         receive, send = os.pipe()
@@ -48,37 +59,35 @@ class Ahead:
         return number[0] if number else None
 
     def _send(self, pipe: BinaryIO) -> None:
+        out = _Unread(pipe.fileno())
         while (number := self._next()) is not None:
             tallies: Tallies = {}
-            found = array("q")
+            found, texts = array("q"), []
             for place in self.find(tallies, *self.pieces[number]):
                 found.extend(place)
-                if len(found) >= 6 * _TOLD:
-                    self._tell(pipe, number, found, b"")
-                    del found[:]
-            self._tell(pipe, number, found, orjson.dumps({label.decode("latin-1"): tally for label, tally in tallies.items()}))
+                texts.append(self.text(place))
+                if len(texts) >= _TOLD:
+                    out.tell(number, found, texts, b"")
+                    found, texts = array("q"), []
+            out.tell(number, found, texts, orjson.dumps({label.decode("latin-1"): tally for label, tally in tallies.items()}))
+        out.end()
 
-    def _tell(self, pipe: BinaryIO, number: int, found: "array[int]", tallies: bytes) -> None:
-        places = found.tobytes()
-        pipe.write(array("q", (number, len(places), len(tallies))).tobytes() + places + tallies)
-        pipe.flush()
-
-    def places(self, tallies: Tallies) -> Iterator[Place]:
-        """Those of all pieces, in file order."""
+    def places(self, tallies: Tallies) -> Iterator[tuple[Place, bytes]]:
+        """Those of all pieces, in file order, each with its text, which is empty for those found here."""
         counted: Tallies = {}
         for number, (start, stop) in enumerate(self.pieces):
             done, is_told = start, False
             while not is_told and not self._is_here(number, counted):
-                places, told = self._receive()
+                places, texts, told = self._receive()
                 if places:
                     done = places[-5]
-                    yield from _unpacked(places)
+                    yield from zip(_unpacked(places), texts.split(b"\n"), strict=True)
                 is_told = told is not None
                 _add(counted, told or {})
             if not is_told:
                 known = self.found.pop(number, None)
                 found = self.find(counted, start, stop) if known is None else _unpacked(known)
-                yield from found if done == start else (place for place in found if place[0] >= done)
+                yield from ((place, b"") for place in found if place[0] >= done)
         self._end()
         _add(tallies, counted)
 
@@ -93,14 +102,14 @@ class Ahead:
             self.found[taken] = array("q", chain.from_iterable(self.find(counted, *self.pieces[taken])))
         return number in self.found or self.pipe is None
 
-    def _receive(self) -> "tuple[array[int], Tallies | None]":
-        """What the child tells next: places, and behind the last of a piece its tallies. Without an answer there is no child any more."""
-        head = array("q", self._bytes(24))
+    def _receive(self) -> "tuple[array[int], bytes, Tallies | None]":
+        """What the child tells next: places, their texts, and behind the last of a piece its tallies. Without an answer it has died."""
+        head = array("q", self._bytes(32))
         if head:
-            places, told = array("q", self._bytes(head[1])), self._bytes(head[2])
+            places, texts, told = array("q", self._bytes(head[1])), self._bytes(head[2]), self._bytes(head[3])
             if self.pipe is not None:
-                return places, {label.encode("latin-1"): tally for label, tally in orjson.loads(told).items()} if told else None
-        return array("q"), None
+                return places, texts, {label.encode("latin-1"): tally for label, tally in orjson.loads(told).items()} if told else None
+        return array("q"), b"", None
 
     def _bytes(self, size: int) -> bytes:
         """So many bytes of the child; none when it dies before."""
@@ -119,6 +128,41 @@ class Ahead:
             self.pipe.close()
             os.waitpid(self.child, 0)
         self.pipe = None
+
+
+class _Unread:
+    """Messages of the child, which goes on while nobody reads them."""
+
+    def __init__(self, pipe: int) -> None:
+        self.pipe = pipe
+        self.waiting: deque[bytes] = deque()
+        self.size = 0
+        os.set_blocking(pipe, False)
+
+    def tell(self, number: int, places: "array[int]", texts: list[bytes], tallies: bytes) -> None:
+        parts = places.tobytes(), b"\n".join(texts), tallies
+        self.waiting.append(b"".join((array("q", (number, *map(len, parts))).tobytes(), *parts)))
+        self.size += len(self.waiting[-1])
+        self._write(_UNREAD)
+
+    def end(self) -> None:
+        self._write(0)
+
+    def _write(self, most: int) -> None:
+        """Write what the pipe takes, and wait for it while there is more than that left."""
+        while self.waiting:
+            try:
+                written = os.write(self.pipe, self.waiting[0])
+            except BlockingIOError:
+                if self.size <= most:
+                    return
+                os.set_blocking(self.pipe, True)
+                written = os.write(self.pipe, self.waiting[0])
+                os.set_blocking(self.pipe, False)
+            self.size -= written
+            rest = self.waiting.popleft()[written:]
+            if rest:
+                self.waiting.appendleft(rest)
 
 
 def _has_news(pipe: BinaryIO) -> bool:

@@ -373,11 +373,22 @@ class Builder:
         if entry.payload is None or (is_list and (draft.guards_span or entry.payload.end - entry.payload.start < 16)):
             return  # with the C++ guard manager the list is empty
         draft.guards_span, draft.guards_are_list = entry.payload, is_list
+        if draft.id.compile > 0:
+            self._compared_later(draft, process)
+
+    def _compared_later(self, draft: Draft, process: Process) -> None:
+        """Parse now what a recompile will be compared by: a child that searches a large file has the time to go on meanwhile."""
+        before = process.current.get((draft.id.frame, draft.id.compile - 1, -1))
+        for item in (before, draft):
+            if item is not None and item.guards_span is not None:
+                self.payloads.tree(item.guards_span, item.guards_are_list)
+            if item is not None and item.graph_span is not None:
+                self.payloads.graph(item.graph_span)
 
     def _metrics(self, draft: Draft, entry: Entry, process: Process) -> None:
         body = entry.header[entry.kind]
         metrics = records.metrics(body)
-        if self.config is None and isinstance(body.get("dynamo_config"), str):
+        if self.config is None and body.get("dynamo_config") and isinstance(body["dynamo_config"], str):
             self.config = records.config_of(body["dynamo_config"], body.get("compiler_config"))
         self.torch_version = self.torch_version or metrics.torch_version
         failed_limit = entry.kind == "bwd_compilation_metrics" and metrics.is_forward is None and bool(metrics.fail_type)

@@ -57,24 +57,24 @@ class Notes:
             self.labels.append((kind, name))
         return number
 
-    def add(self, place: Place) -> None:
+    def add(self, place: Place, text: bytes = b"") -> None:
+        """Note a record; ``text`` is its header's JSON, or the end of that, where it is at hand."""
         start, stop, json_start, line_end, label, process = place
-        data, at = self.data, line_end - _CHECKSUM - 2
-        if process == self._process:
-            if data[line_end - len(self._plain) : line_end] == self._plain:
-                self._numbers.extend((start, stop, json_start, line_end, label, self._envelope, -1))
-                return
-            is_same = data[at - len(self._announced) : at] == self._announced
+        text = text or self.data[max(json_start, line_end - _LONGEST) : line_end]
+        at = len(text) - _CHECKSUM - 2
+        if process == self._process and text.endswith(self._plain):
+            envelope, checksum = self._envelope, b""
+        elif process == self._process and text.endswith(self._announced, 0, max(at, 0)):
+            envelope, checksum = self._envelope, text[at:-2]
         else:
-            is_same = False
-        envelope, checksum = (self._envelope, data[at : at + _CHECKSUM]) if is_same else self._look(process, json_start, line_end)
+            envelope, checksum = self._look(process, json_start, line_end, text)
         self._numbers.extend((start, stop, json_start, line_end, label, envelope, len(self._checksums) if checksum else -1))
         self._checksums += checksum
 
-    def _look(self, process: int, json_start: int, line_end: int) -> tuple[int, bytes]:
+    def _look(self, process: int, json_start: int, line_end: int, text: bytes) -> tuple[int, bytes]:
         """The number of an envelope that is not the one before, and the stated checksum."""
-        at = self.data.rfind(b'}, "', max(json_start, line_end - _LONGEST), line_end)
-        found = _END.match(self.data, at, line_end) if at >= 0 else None
+        at = text.rfind(b'}, "', max(0, len(text) - _LONGEST))
+        found = _END.match(text, at) if at >= 0 else None
         if found is None:
             text = self.data[json_start:line_end] if line_end - json_start <= _MOST else b""
             return self._decoded(process, self.decode(text) or {})

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -25,11 +25,22 @@ from shapelog.source import OpenTrace
 if TYPE_CHECKING:
     from shapelog.noting import Notes
 
-# A record starts behind a newline that no TAB follows. Groups: process, an empty one where the JSON begins, kind, name of an artifact.
-# The whole line is matched if it is not long.
-_HEAD = rb'[A-Z]\d{4} [\d:.]+ +(\d{1,18}) [^\]\n]*\] ()(?=\{)(?:\{"(\w{1,99})": (?:\{"name": "([^"\\\n]{0,999})")?)?[^\n]{0,400}'
-_FIRST = re.compile(_HEAD)
-_START = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb")?")
+# A record starts behind a newline that no TAB follows. Groups: process, an empty one where the JSON begins, an empty one behind each of
+# ``_PLAIN``, else kind and name of an artifact. The whole line is matched if it is not long. (``(?:x|)`` costs less than ``(?:x)?``.)
+_HEAD = (
+    rb"[A-Z]\d{4} [\d:.]+ +(\d{1,18}) [^\]\n]*\] ()(?=\{)(?:%b()|%b()|"
+    rb'(?:\{"(\w{1,99})": (?:\{"name": "([^"\\\n]{0,999})"|)|)[^\n]{0,500})'
+)
+_PROCESS, _JSON, _EVENT, _STORAGE, _KIND, _NAME = range(1, 7)
+# The most frequent records are only counted: events with a payload that is announced, but the one that is decoded, and storages.
+_SAID = rb'"has_payload": ".{32}"\}'
+_PLAIN = (
+    rb'\{"chromium_event": \{[^\n]{0,500}(?<=' + _SAID + rb')(?=\n\t(?!\{\n\t"name": "automatic_dynamic"))',
+    rb'\{"describe_storage": \{[^\n]{0,500}(?<=\})(?<!' + _SAID + rb")(?=\n(?!\t))",
+)
+_PLAIN_LABELS = {_EVENT: b"chromium_event", _STORAGE: b"describe_storage"}
+_FIRST = re.compile(_HEAD % (rb"(?!)", rb"(?!)"))
+_START = re.compile(rb"\n(?!\t)(?:" + _HEAD % _PLAIN + rb"|)")
 _AUTOMATIC = b'\t{\n\t"name": "automatic_dynamic"'
 # How a header ends that announces a payload: so, then its MD5 in 32 digits, and two characters more.
 _ANNOUNCED, _BEHIND = b'"has_payload": "', 34
@@ -130,7 +141,7 @@ class Reader:
         self._texts_verified: set[str] = set()
         self._mismatched: set[int] = set()
         self._ahead = (
-            Ahead(self.uncounted, _pieces(trace.size))
+            Ahead(self.uncounted, self._json_text, _pieces(trace.size))
             if ahead and trace.size >= WORTH_A_PROCESS and not strict and (os.cpu_count() or 1) > 1
             else None
         )
@@ -139,12 +150,13 @@ class Reader:
         """Each record of a kind that the model wants, in file order; all other records are counted."""
         tallies: Tallies = {}
         released, bad_from, bad_stop, bad_lines, first_counted = 0, -1, -1, 0, labels.FIRST_COUNTED
-        for place in self._ahead.places(tallies) if self._ahead else self.uncounted(tallies):
+        places = self._ahead.places(tallies) if self._ahead else zip(self.uncounted(tallies), repeat(b""))  # one is endless
+        for place, text in places:
             start, stop, _, _, label, _ = place
             if label >= first_counted and self.notes is not None:
-                self.notes.add(place)
+                self.notes.add(place, text)
                 continue
-            entry = self._quick(place, tallies) if label >= 0 else None
+            entry = self._quick(place, text or self._json_text(place), tallies) if label >= 0 else None
             head = _FIRST.match(self.data, start, stop) if entry is None else None
             if bad_from >= 0 and (start != bad_stop or head is not None or entry is not None):
                 self._unreadable(bad_from, bad_stop, bad_lines)
@@ -171,57 +183,68 @@ class Reader:
 
         Only of records that start between two offsets. For a listing the counted ones are given as well.
         """
-        data, size, find = self.data, self.trace.size, self.data.find
-        counted, numbers = labels.COUNTED, labels.NUMBERS
+        data, size = self.data, self.trace.size
         if not size:
             return
         head = _START.search(data, begin - 1) if begin else _FIRST.match(data)
         start = head.start() + 1 if begin and head is not None else begin
         if start >= end or (begin and head is None):
             return
-        released = start
+        numbers, released = labels.NUMBERS, start
+        counts, sizes = dict.fromkeys(_PLAIN_LABELS, 0), dict.fromkeys(_PLAIN_LABELS, 0)
         for following in chain(_START.finditer(data, head.end() if head is not None else 0), (None,) if data[size - 1] != _NEWLINE else ()):
             stop = following.start() + 1 if following is not None else size
-            kind = head[3] if head is not None else None
-            label = b"artifact " + (head[4] or b"") if kind == b"artifact" and head is not None else kind
             # The last record may be cut off, so it is always looked at.
             is_plain = head is not None and stop < size and not self.strict
-            if is_plain and label in counted and head is not None:
-                line_end = head.end()
-                if data[line_end] != _NEWLINE:
-                    line_end = find(b"\n", line_end, stop)
-                if line_end == stop - 1:
-                    is_fine = find(_ANNOUNCED, line_end - 64, line_end) <= start
-                else:
-                    announced = max(start, line_end - _BEHIND - len(_ANNOUNCED))
-                    is_fine = data[announced : line_end - _BEHIND] == _ANNOUNCED
-                    is_fine &= kind != b"chromium_event" or data[line_end + 1 : line_end + 32] != _AUTOMATIC
-                if is_fine and data[line_end - 1] == _BRACE:
-                    tally = tallies.get(label) or tallies.setdefault(label, [0, 0, 0])
-                    tally[0] += 1
-                    tally[1] += stop - start
-                    if self.notes is not None and counted[label] >= 0:
-                        yield start, stop, head.start(2), line_end, counted[label], int(head[1])
-                    start, head = stop, following
-                    if stop >= end:
-                        break
-                    continue
-            number = numbers.get(label, -1)
-            if head is None or number < 0 or not is_plain:
-                yield start, stop, -1, -1, -1, -1
+            if is_plain and head is not None and head.lastindex in counts:
+                counts[head.lastindex] += 1
+                sizes[head.lastindex] += stop - start
             else:
-                line_end = head.end()
-                if data[line_end] != _NEWLINE:
-                    line_end = self._line_end(line_end, stop)
-                yield start, stop, head.start(2), line_end, number, int(head[1])
-            if stop - released > _RELEASE:
-                self.trace.release(released, stop)
-                released = stop
+                number = numbers.get(head[_KIND], -1) if is_plain and head is not None else -1
+                if number >= 0 and head is not None and data[line_end := head.end()] == _NEWLINE:
+                    yield start, stop, head.start(_JSON), line_end, number, int(head[_PROCESS])
+                elif (place := self._place(start, stop, head if is_plain else None, tallies)) is not None:
+                    yield place
+                if stop - released > _RELEASE:
+                    self.trace.release(released, stop)
+                    released = stop
             start, head = stop, following
             if stop >= end:
                 break
+        for group, label in _PLAIN_LABELS.items():
+            if counts[group]:
+                tally = tallies.setdefault(label, [0, 0, 0])
+                tally[0] += counts[group]
+                tally[1] += sizes[group]
         if end < size:
             self.trace.release(released, start)
+
+    def _place(self, start: int, stop: int, head: re.Match[bytes] | None, tallies: Tallies) -> Place | None:
+        """The place of a record, None if it is only counted. Without a match it has to be looked at."""
+        if head is None:
+            return start, stop, -1, -1, -1, -1
+        data = self.data
+        kind = head[_KIND]
+        label = b"artifact " + (head[_NAME] or b"") if kind == b"artifact" else kind
+        line_end = head.end()
+        if data[line_end] != _NEWLINE:
+            line_end = self._line_end(line_end, stop)
+        if label in labels.COUNTED:
+            if line_end == stop - 1:
+                is_fine = data.find(_ANNOUNCED, line_end - 64, line_end) <= start
+            else:
+                announced = max(start, line_end - _BEHIND - len(_ANNOUNCED))
+                is_fine = data[announced : line_end - _BEHIND] == _ANNOUNCED
+                is_fine &= kind != b"chromium_event" or data[line_end + 1 : line_end + 32] != _AUTOMATIC
+            if is_fine and data[line_end - 1] == _BRACE:
+                tally = tallies.get(label) or tallies.setdefault(label, [0, 0, 0])
+                tally[0] += 1
+                tally[1] += stop - start
+                if self.notes is None or labels.COUNTED[label] < 0:
+                    return None
+                return start, stop, head.start(_JSON), line_end, labels.COUNTED[label], int(head[_PROCESS])
+        number = labels.NUMBERS.get(label, -1)
+        return (start, stop, head.start(_JSON), line_end, number, int(head[_PROCESS])) if number >= 0 else (start, stop, -1, -1, -1, -1)
 
     def _line_end(self, start: int, stop: int) -> int:
         """Where the line ends that a record begins with."""
@@ -232,18 +255,20 @@ class Reader:
             found, start = at if at < 0 else start + at, start + _PIECE
         return found
 
-    def _shortened(self, kind: str, start: int, end: int) -> bytes:
-        """The JSON text of a long header, without what stood in one before; empty if it is too long."""
-        if end - start > _LONGEST:
+    def _json_text(self, place: Place) -> bytes:
+        """The JSON text of a header, of a long one what is new in it, empty if it is too long; its end where it is only counted."""
+        _, _, start, end, number, _ = place
+        if number >= labels.FIRST_COUNTED:
+            return self.data[max(start, end - _LONG) : end]
+        if number < 0 or end - start > _LONGEST:
             return b""
         text = self.data[start:end]
-        return self._repeats.without(text) if kind in _WITH_REPEATS else text
+        return self._repeats.without(text) if end - start > _LONG and labels.LABELS[number][1] in _WITH_REPEATS else text
 
-    def _quick(self, place: Place, tallies: Tallies) -> Entry | None:
+    def _quick(self, place: Place, text: bytes, tallies: Tallies) -> Entry | None:
         """A record of a wanted kind with nothing wrong about it; None, and nothing counted, for any other."""
-        start, stop, json_start, line_end, number, process = place
+        start, stop, _, line_end, number, process = place
         label, kind = labels.LABELS[number]
-        text = self.data[json_start:line_end] if line_end - json_start < _LONG else self._shortened(kind, json_start, line_end)
         try:
             header = orjson.loads(text)
             digest = header.get("has_payload")
@@ -261,7 +286,7 @@ class Reader:
         tally[0] += 1
         tally[1] += stop - start
         if self.notes is not None and kind not in UNLISTED_KINDS:
-            self.notes.add(place)
+            self.notes.add(place, text)
         return Entry(kind, header, process, start, payload)
 
     def noted(self) -> "Notes":
@@ -277,9 +302,9 @@ class Reader:
         return self.notes
 
     def _name(self, kind: str, head: re.Match[bytes], line_end: int, header: dict[str, Any] | None) -> str:
-        if head[4] is not None and _text(head[3]) == kind:
-            return _text(head[4])
-        header = header if header is not None else _decode(self.data[head.start(2) : line_end]) or {}
+        if head[_NAME] is not None and _text(head[_KIND]) == kind:
+            return _text(head[_NAME])
+        header = header if header is not None else _decode(self.data[head.start(_JSON) : line_end]) or {}
         body = header.get(kind)
         name = body.get("name") if isinstance(body, dict) else None
         return name if isinstance(name, str) else ""
@@ -308,21 +333,21 @@ class Reader:
 
     def _record(self, start: int, stop: int, head: re.Match[bytes]) -> Entry | None:
         """Count one record, and decode its header if its kind is wanted, not known, or everything is to be checked."""
-        data, kind = self.data, head[3]
+        data, kind = self.data, head[_KIND]
         line_end = data.find(b"\n", head.end(), stop)
         if line_end < 0:
             line_end = stop
         name = _KINDS.get(kind)
-        wanted = name in USED_KINDS or (name == "artifact" and _text(head[4]) in USED_ARTIFACTS)
+        wanted = name in USED_KINDS or (name == "artifact" and _text(head[_NAME]) in USED_ARTIFACTS)
         if name == "chromium_event":
             wanted = data[line_end + 1 : line_end + 32] == _AUTOMATIC
         header = None
-        unnamed = name == "artifact" and head[4] is None
+        unnamed = name == "artifact" and head[_NAME] is None
         if wanted or self.strict or name is None or unnamed or stop == self.trace.size:
             if line_end - start > _LONGEST:
                 self._too_long(start, stop, line_end, name or "of no known kind")
                 return None
-            text = data[head.start(2) : line_end]
+            text = data[head.start(_JSON) : line_end]
             header = _decode(self._repeats.without(text) if name in _WITH_REPEATS else text)
             if header is not None and (name is None or unnamed):
                 name = name or next((key for key in header if key not in ENVELOPE_KEYS), None)
@@ -337,10 +362,10 @@ class Reader:
         self._tally(name, stop - start)
         if self.notes is not None and name not in UNLISTED_KINDS:
             label = self.notes.label_of(name, self._name(name, head, line_end, header))
-            self.notes.add((start, stop, head.start(2), line_end, label, int(head[1])))
+            self.notes.add((start, stop, head.start(_JSON), line_end, label, int(head[_PROCESS])))
         payload = self._payload(start, stop, line_end, name, header)
         if wanted and header is not None:
-            return Entry(name, header, int(head[1]), start, payload)
+            return Entry(name, header, int(head[_PROCESS]), start, payload)
         self._count_unused(name, head, header)
         return None
 
@@ -348,7 +373,7 @@ class Reader:
         label = name
         if name == "artifact":
             artifact = header.get("artifact") if header else None
-            given = artifact.get("name") if isinstance(artifact, dict) else _text(head[4])
+            given = artifact.get("name") if isinstance(artifact, dict) else _text(head[_NAME])
             by_function = _PER_FUNCTION.match(str(given))
             label = f"artifact {'*_' + by_function[1] + '_BYTECODE' if by_function else given}"
         self._unused(label)
@@ -410,7 +435,7 @@ class Reader:
         head = _FIRST.match(self.data, offset)
         line_end = self.data.find(b"\n", offset)
         line_end = line_end if line_end >= 0 else self.trace.size
-        return self.data[head.start(2) : line_end] if head and line_end - offset <= _LONGEST else b""
+        return self.data[head.start(_JSON) : line_end] if head and line_end - offset <= _LONGEST else b""
 
     def _look(self, size: int) -> None:
         """Give back the pages that were looked at before, when they are many."""

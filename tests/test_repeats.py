@@ -27,6 +27,13 @@ def test_known_settings_are_left_out_and_the_rest_stays() -> None:
         }
 
 
+def test_settings_of_dynamo_are_read_once() -> None:
+    repeats = Repeats()
+    headers = [json.dumps({"compilation_metrics": {"dynamo_config": text}}).encode() for text in (SETTINGS, SETTINGS, "{}", SETTINGS, "{}")]
+    found = [orjson.loads(repeats.without(text))["compilation_metrics"]["dynamo_config"] for text in headers]
+    assert found == [SETTINGS, "", "{}", "", ""]
+
+
 def test_settings_are_found_wherever_they_stand() -> None:
     repeats = Repeats()
     for more in (0, 5000, 3, 20_000):

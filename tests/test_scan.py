@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -460,6 +461,45 @@ def test_records_are_found_alike_in_pieces_of_every_size(data: bytes) -> None:
         pieces = [place for start in range(0, len(data), size) for place in reader.uncounted(again, start, start + size)]
         assert pieces == whole
         assert again == tallies
+
+
+@pytest.mark.usefixtures("_two_processors")
+@pytest.mark.parametrize("most", [0, 1, 5000])
+def test_a_child_that_is_not_heard_for_a_while_loses_nothing(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "_UNREAD", most)
+    data = (MIXED + make.record("create_symbol", {"symbol": "s0", "val": "9" * 3000}, id="0/0")) * 500  # several times what a pipe holds
+    assert_ahead_reads_the_same(data)
+
+
+PLAIN = {
+    "event": make.record("chromium_event", {}, '{\n"name": "dynamo"}', id="0/0"),
+    "automatic": make.record("chromium_event", {}, '{\n"name": "automatic_dynamic"}', id="0/0"),
+    "bare event": make.record("chromium_event", {}, id="0/0"),
+    "event of another shape": make.record("chromium_event", {"x": 1}, "[]", id="0/0"),
+    "long event": make.record("chromium_event", {"x": "y" * 900}, "[]", id="0/0"),
+    "event without its payload": make.record("chromium_event", {}, "[]", id="0/0").split(b"\n")[0] + b"\n",
+    "event with a payload that is not announced": make.record("chromium_event", {}, id="0/0") + b"\t[]\n",
+    "event that ends early": make.record("chromium_event", {}, "[]", id="0/0").replace(b'"}\n', b'"\n', 1),
+    "storage": make.record("describe_storage", {"id": 0, "describer_id": 0, "size": 8}, id="0/0"),
+    "storage with a payload": make.record("describe_storage", {"id": 0}, "[]", id="0/0"),
+    "storage without its payload": make.record("describe_storage", {"id": 0}, "[]", id="0/0").split(b"\n")[0] + b"\n",
+    "storage with a payload that is not announced": make.record("describe_storage", {"id": 0}, id="0/0") + b"\t[]\n",
+    "storage that ends early": make.record("describe_storage", {"id": 0}, id="0/0").replace(b"}\n", b"\n", 1),
+}
+
+
+@pytest.mark.parametrize("first", PLAIN)
+@pytest.mark.parametrize("second", PLAIN)
+def test_what_is_counted_in_passing_is_counted_as_if_it_were_looked_at(first: str, second: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = PLAIN[first] + PLAIN[second] + GOOD
+    quick = make.reader(data)
+    entries = list(quick.entries())
+    monkeypatch.setattr(scan, "_START", re.compile(rb"\n(?!\t)(?:" + scan._HEAD % (rb"(?!)", rb"(?!)") + rb"|)"))
+    monkeypatch.setattr(scan.labels, "COUNTED", {})
+    slow = make.reader(data)
+    assert list(slow.entries()) == entries
+    assert slow.ledger == quick.ledger
+    assert slow.problems() == quick.problems()
 
 
 @pytest.mark.usefixtures("_two_processors")
