@@ -19,6 +19,7 @@ from shapelog.pinning import Pinned, pinned_numbers
 
 _LOOKS = attrgetter("source", "size", "stride", "dtype", "requires_grad")
 _HINTS = attrgetter("source", "hint")
+_SOURCES = attrgetter("sources")
 _AS_SAID = ("torch.Tensor", "a tensor")
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
 UNKNOWN = ""
@@ -92,7 +93,9 @@ class Comparer:
     strangers: dict[tuple[object, ...], Compile] = field(default_factory=dict)
     explanations: dict[tuple[int, int], object] = field(default_factory=dict)
     observed: dict[int, Observation] = field(default_factory=dict)
-    versions: dict[tuple[int, int], list[Compile] | None] = field(default_factory=dict)
+    versions: dict[tuple[int, int], bool | None] = field(default_factory=dict)
+    served: dict[tuple[object, ...], bool | None] = field(default_factory=dict)
+    alike: dict[int, tuple[object, ...]] = field(default_factory=dict)
     tensors: dict[int, frozenset[str]] = field(default_factory=dict)
     bounding: dict[int, dict[str, list[str]]] = field(default_factory=dict)
     sources: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -191,17 +194,27 @@ class Comparer:
 
     def pair(self, entry: Compile, compile: Compile) -> tuple[object, ...]:
         """Pairs with the same key differ in the same facts."""
-        return (entry.guards_span.digest if entry.guards_span else id(entry), *self.signature(compile))
+        return ((entry.guards_span and entry.guards_span.digest) or id(entry), *self.signature(compile))
 
     def signature(self, compile: Compile) -> tuple[object, ...]:
         """Two compiles with the same signature saw the same facts."""
         found = self.signatures.get(id(compile))
         if found is None:
-            found = self.signatures[id(compile)] = (
-                compile.guards_span.digest if compile.guards_span else id(compile),
-                hash(tuple(map(_LOOKS, compile.inputs))),
-                hash(tuple(map(_HINTS, compile.symbols))),
-            )
+            looks = hash(tuple(map(_LOOKS, compile.inputs))), hash(tuple(map(_HINTS, compile.symbols)))
+            if compile.guards_span:
+                found = compile.guards_span.digest or id(compile), *looks
+            else:  # which hold most of what is known
+                told = (compile.has_reasons_record, compile.inputs, compile.automatic_dynamic, *map(_SOURCES, compile.specializations))
+                found = hash(told), *looks
+            self.signatures[id(compile)] = found
+        return found
+
+    def likeness(self, compile: Compile) -> tuple[object, ...]:
+        """Two compiles that are alike saw the same facts, have the same graph and are both dynamic or both not."""
+        found = self.alike.get(id(compile))
+        if found is None:
+            graph = compile.graph_span and (compile.graph_span.digest or id(compile))
+            found = self.alike[id(compile)] = (graph, compile.is_dynamic, *self.signature(compile))
         return found
 
     def number(self, compile: Compile, spelling: str) -> exprs.Value | None:
@@ -324,7 +337,7 @@ class Comparer:
         """``x`` of a reason back to ``L['x']``, with the help of the entry's own guards."""
         if tree is None or not name:
             return name
-        key = entry.guards_span.digest if entry.guards_span else str(id(entry))
+        key = (entry.guards_span and entry.guards_span.digest) or str(id(entry))
         table = self.stripped.get(key)
         if table is None:
             table = self.stripped[key] = {}

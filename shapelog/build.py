@@ -187,27 +187,26 @@ class Builder:
     def take(self, entry: Entry) -> None:
         """Never raises for a bad record: it becomes a problem, and the rest goes on."""
         try:
-            self._take(entry)
+            kind, header, number, _, _ = entry
+            process = self.processes.get(number) or self._process(number)
+            if kind == "describe_tensor":
+                body = header[kind]
+                process.tensors[body["describer_id"], body["id"]] = self._tensor(body)
+            elif kind == "describe_source":
+                self._source(entry, process)
+            elif kind == "str":
+                text, number = header["str"]
+                process.strings[int(number)] = str(text)
+            else:
+                self._take(entry, process)
         except Exception as error:
             if self.debug:
                 raise
             text = f"a field of this {entry.kind} record is not as expected ({type(error).__name__}: {error})"
             self.reader.ledger.add(entry.offset, "bad-record", text, severity=DATA_LOSS)
 
-    def _take(self, entry: Entry) -> None:
-        kind, header, number, _, _ = entry
-        process = self.processes.get(number) or self._process(number)
-        if kind == "describe_tensor":
-            body = header[kind]
-            process.tensors[body["describer_id"], body["id"]] = self._tensor(body)
-            return
-        if kind == "describe_source":
-            self._source(entry, process)
-            return
-        if kind == "str":
-            text, number = header["str"]
-            process.strings[int(number)] = str(text)
-            return
+    def _take(self, entry: Entry, process: Process) -> None:
+        kind, header = entry.kind, entry.header
         if "rank" in header and process.rank is None and _is_id(header["rank"]):
             process.rank = header["rank"]
         if kind == "artifact" and entry.payload and header["artifact"]["name"] in _OF_PROCESS:

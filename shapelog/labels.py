@@ -5,7 +5,10 @@ from shapelog.ids import UNLISTED_KINDS, USED_ARTIFACTS, USED_KINDS
 # What is decoded: label and kind by number.
 LABELS = [(kind.encode(), kind) for kind in sorted(USED_KINDS)]
 LABELS += [(b"artifact " + name.encode(), "artifact") for name in sorted(USED_ARTIFACTS)]
+# Of events, only this one is decoded. No kind or name in a file is a label with a blank behind ``chromium_event``.
+LABELS.append((b"chromium_event automatic_dynamic", "chromium_event"))
 NUMBERS: dict[bytes | None, int] = {label: number for number, (label, _) in enumerate(LABELS)}
+AUTOMATIC = NUMBERS[LABELS[-1][0]]
 
 # Those that are many and never decoded: the loop counts them on the way.
 _COUNTED_LABELS = (

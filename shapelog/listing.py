@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shapelog.build import process_key
 from shapelog.model import Compile, Trace
@@ -41,6 +41,12 @@ class Listed(NamedTuple):
     def header(self) -> str:
         """The JSON text of the first line."""
         return self.reader.header_text(self.offset).decode("utf-8", "replace")
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The header of the first record of its kind and name in the file; of none where it is that itself."""
+        offset = self.reader.noted().first(self.kind, self.name)
+        return self.reader.first_header(offset) if offset < self.offset else {}
 
     @property
     def raw(self) -> bytes:

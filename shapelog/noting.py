@@ -46,6 +46,7 @@ class Notes:
         self._numbers = array("q")
         self._checksums = bytearray()
         self._known: dict[Envelope, int] = {}
+        self._firsts: dict[int, int] = {}
         self._label_numbers = {label: number for number, label in enumerate(self.labels)}
         # How the header before this one ended, without a payload and with one; many in a row end alike. None holds a newline.
         self._process, self._envelope, self._plain, self._announced = -1, -1, b"\n", b"\n"
@@ -96,6 +97,14 @@ class Notes:
         if number == len(self.envelopes):
             self.envelopes.append(envelope)
         return number
+
+    def first(self, kind: str, name: str) -> int:
+        """Where the first record of a kind and name that is noted starts."""
+        label = self.label_of(kind, name)
+        found = self._firsts.get(label)
+        if found is None:
+            found = self._firsts[label] = self.start(self._numbers[4::_WIDTH].index(label))
+        return found
 
     def numbers(self) -> Iterator[int]:
         """Of each record, which of ``envelopes`` it has."""

@@ -140,6 +140,7 @@ class Reader:
         self._looked_at = 0
         self._texts_verified: set[str] = set()
         self._mismatched: set[int] = set()
+        self._firsts: dict[int, dict[str, Any]] = {}
         self._ahead = (
             Ahead(self.uncounted, self._json_text, _pieces(trace.size))
             if ahead and trace.size >= WORTH_A_PROCESS and not strict and (os.cpu_count() or 1) > 1
@@ -235,8 +236,9 @@ class Reader:
             else:
                 announced = max(start, line_end - _BEHIND - len(_ANNOUNCED))
                 is_fine = data[announced : line_end - _BEHIND] == _ANNOUNCED
-                is_fine &= kind != b"chromium_event" or data[line_end + 1 : line_end + 32] != _AUTOMATIC
             if is_fine and data[line_end - 1] == _BRACE:
+                if kind == b"chromium_event" and data[line_end + 1 : line_end + 32] == _AUTOMATIC:
+                    return start, stop, head.start(_JSON), line_end, labels.AUTOMATIC, int(head[_PROCESS])
                 tally = tallies.get(label) or tallies.setdefault(label, [0, 0, 0])
                 tally[0] += 1
                 tally[1] += stop - start
@@ -312,10 +314,9 @@ class Reader:
     def _settle(self, tallies: Tallies) -> None:
         """Enter into the ledger what the loop counted on the way."""
         for label, (count, size, is_used) in tallies.items():
-            kind = _KINDS.get(label)
-            self._tally(kind or "artifact", size, count)
+            self._tally(_KINDS[label.partition(b" ")[0]], size, count)
             if not is_used:
-                self._unused(kind or _text(label), count)
+                self._unused(_text(label), count)
 
     def _tally(self, name: str, size: int, count: int = 1) -> None:
         ledger = self.ledger
@@ -428,6 +429,13 @@ class Reader:
     def header(self, offset: int) -> dict[str, Any]:
         """The JSON object of the record that starts at ``offset``, decoded again; empty if it cannot be."""
         return _decode(self.header_text(offset)) or {}
+
+    def first_header(self, offset: int) -> dict[str, Any]:
+        """The same for a record that many are held against; it is kept."""
+        found = self._firsts.get(offset)
+        if found is None:
+            found = self._firsts[offset] = self.header(offset)
+        return found
 
     def header_text(self, offset: int) -> bytes:
         """The JSON text of the record that starts at ``offset``; empty if it is too long."""

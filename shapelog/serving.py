@@ -60,16 +60,16 @@ def has_operations(compile: Compile) -> bool:
 
 def can_serve(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool:
     """Whether the graph of an entry would serve this call, were all its causes marked dynamic."""
-    return _dynamic_versions(frame, item, compile, comparer) is not None
+    return _is_proven(frame, item, compile, comparer) is not None
 
 
 def route(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer, flows: Flows) -> Route | None:
     """How the entry of an explanation would serve this call, None if no mark makes it do so."""
-    versions = _dynamic_versions(frame, item, compile, comparer)
-    if versions is None:
+    is_proven = _is_proven(frame, item, compile, comparer)
+    if is_proven is None:
         return None
     needs = _needs(frame, item, compile, comparer, flows)
-    return Route(item.entry, needs, bool(versions), _lost(frame, item.entry, compile, comparer, flows)) if needs is not None else None
+    return Route(item.entry, needs, is_proven, _lost(frame, item.entry, compile, comparer, flows)) if needs is not None else None
 
 
 def at_the_limit(item: Explanation, others: list[Explanation]) -> Explanation | None:
@@ -114,20 +114,30 @@ def held_static(item: Explanation) -> str:
     return ""
 
 
-def _dynamic_versions(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> list[Compile] | None:
-    """Dynamic entries that prove that one graph serves both calls: [] if the trace has none that could, None if none of those does, or
-    marks do not act on what separates the two.
+def _is_proven(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool | None:
+    """Whether a dynamic entry proves that one graph serves both calls: False if the trace has none that could, None if none of those does,
+    or marks do not act on what separates the two.
     """
     if compile.outcome is Outcome.LIMIT:  # which has left no graph
-        return [] if _marks_act(item) else None
+        return False if _marks_act(item) else None
     pair = (id(item.entry), id(compile))
     if pair not in comparer.versions:
-        comparer.versions[pair] = _versions(frame, item, compile, comparer) if _marks_act(item) else None
+        comparer.versions[pair] = _proof(frame, item, compile, comparer) if _marks_act(item) else None
     return comparer.versions[pair]
 
 
-def _versions(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> list[Compile] | None:
-    """The same for a compile that has a graph, and causes that marks act on.
+def _proof(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool | None:
+    """The same for a compile that has a graph, and causes that marks act on; worked out once for frames that are alike."""
+    entries = comparer.dynamic_entries(frame)
+    key = (item.causes, *map(comparer.likeness, (item.entry, compile, *entries)))
+    if key not in comparer.served:
+        versions = _versions(item, compile, entries, comparer)
+        comparer.served[key] = None if versions is None else bool(versions)
+    return comparer.served[key]
+
+
+def _versions(item: Explanation, compile: Compile, entries: tuple[Compile, ...], comparer: Comparer) -> list[Compile] | None:
+    """The dynamic entries that prove it.
 
     A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards hold for
     the entry's call, that call makes the same graph once it is marked.
@@ -140,7 +150,7 @@ def _versions(frame: Frame, item: Explanation, compile: Compile, comparer: Compa
         return [compile]
     if not (similar(item.entry, compile) or not (has_operations(item.entry) or has_operations(compile))):
         return None
-    dynamic = [entry for entry in comparer.dynamic_entries(frame) if similar(entry, compile)]
+    dynamic = [entry for entry in entries if similar(entry, compile)]
     if not dynamic and pinned(item, compile, comparer):
         return None
     wide = [entry for entry in dynamic if _is_wide(entry, item)]

@@ -101,9 +101,15 @@ def study(trace: Trace, debug: bool = False) -> Study:
     told: dict[int, list[Explanation]] = {}
     problems: list[Problem] = []
     failed: set[int] = set()
+    models: dict[tuple[object, ...] | Frame, tuple[Frame, list[Recompile]]] = {}
     for frame in trace.frames:
         try:
-            recompiles.extend(_explained(frame, comparer, has_reasons, told))
+            likeness = _likeness(frame, comparer) or frame
+            if likeness in models:
+                found = _as_in(*models[likeness], frame, told)
+            else:
+                found = models.setdefault(likeness, (frame, _explained(frame, comparer, has_reasons, told)))[1]
+            recompiles.extend(found)
         except Exception as error:
             if debug:
                 raise
@@ -115,6 +121,36 @@ def study(trace: Trace, debug: bool = False) -> Study:
     for item in recompiles:
         by_frame[id(item.frame)] = (*by_frame.get(id(item.frame), ()), item)
     return Study(trace, comparer, tuple(recompiles), groups, tuple(problems), frozenset(failed), by_frame, told)
+
+
+def _likeness(frame: Frame, comparer: Comparer) -> tuple[object, ...] | None:
+    """The same for frames, of other ranks or after a reset, that recompiled for the same reasons; None where an entry is not known."""
+    numbers = {compile.label.partition("#")[0]: index for index, compile in enumerate(frame.compiles)}
+    found: list[object] = []
+    for compile in frame.compiles:
+        reasons = [(numbers.get(reason.entry), reason.text) for reason in compile.reasons]
+        if any(number is None for number, _ in reasons):
+            return None
+        found.append((comparer.likeness(compile), compile.outcome, compile.has_reasons_record, *reasons))
+    return tuple(found)
+
+
+def _as_in(model: Frame, known: list[Recompile], frame: Frame, told: dict[int, list[Explanation]]) -> list[Recompile]:
+    """The recompiles of a frame that is like another one, of which they are known; ``told`` takes their explanations."""
+    own = {id(other): compile for other, compile in zip(model.compiles, frame.compiles, strict=True)}
+    for other in model.compiles:
+        if id(other) in told:
+            explanations = [Explanation(own[id(entry)], causes, consequences) for entry, causes, consequences in told[id(other)]]
+            told[id(own[id(other)])] = explanations
+    return [
+        item._replace(
+            compile=own[id(item.compile)],
+            frame=frame,
+            nearest=item.nearest and own[id(item.nearest)],
+            served_by=item.served_by and own[id(item.served_by)],
+        )
+        for item in known
+    ]
 
 
 def _explained(frame: Frame, comparer: Comparer, has_reasons: bool, told: dict[int, list[Explanation]]) -> list[Recompile]:

@@ -1,7 +1,10 @@
 """The nearest entry, what can be done about each recompile, which graphs are alike, and sums that add up."""
 
 import json
+import re
+from collections.abc import Sequence
 
+import make
 import pytest
 from lab import FIXTURES, LAB, LINE, PACKED, Recording, analyzed, checked, graph, manager, recompile_of, state, tensor, tree, value
 
@@ -9,7 +12,7 @@ from shapelog.advice import advise
 from shapelog.model import Outcome
 from shapelog.rules import Verdict
 from shapelog.serving import similar
-from shapelog.study import Recompile, nearest, remedy
+from shapelog.study import Recompile, nearest, remedy, study
 
 TRUTH = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
 TANH = graph('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
@@ -298,3 +301,69 @@ def test_a_tensor_whose_strides_are_fewer_or_more_than_its_sizes_is_no_end(strid
     studied = made.compile("0/2", tensor(size=(12, 9), stride=[9, 1])).study()
     assert studied.problems == ()
     assert advise(studied).before.total == 3
+
+
+def plain(found: Sequence[Recompile]) -> list[object]:
+    """Recompiles of one frame, as far as they do not say which frame."""
+    return [
+        (
+            *(item.causes, item.consequences, item.verdict, item.entries_checked, item.note, item.obstacle, item.missing),
+            *(entry and entry.id.compile for entry in (item.compile, item.nearest, item.served_by)),
+        )
+        for item in found
+    ]
+
+
+@pytest.mark.parametrize("lengths", [(8, 3), (8, 3, 5), (8, 1, 3), (8, 8)])
+def test_frames_that_are_alike_are_told_alike_each_with_its_own_compiles(lengths: tuple[int, ...]) -> None:
+    both = study(make.built(make.run(*(made(lengths, frame) for frame in range(2)))))
+    first, second = (both.of_frame(frame) for frame in both.trace.frames)
+    assert plain(first) == plain(second)
+    for frame, found in zip(both.trace.frames, (first, second), strict=True):
+        alone = study(make.built(make.run(made(lengths, frame.number))))
+        assert plain(found) == plain(alone.recompiles)
+        for item in found:
+            assert item.frame is frame
+            assert all(entry is None or entry in frame.compiles for entry in (item.compile, item.nearest, item.served_by))
+            assert [told.entry in frame.compiles for told in both.told[id(item.compile)]] == [True] * item.entries_checked
+
+
+def made(lengths: tuple[int, ...], frame: int) -> bytes:
+    """A function compiled for these lengths, the last time dynamic; PyTorch names the entry before."""
+    return make.sized(*lengths[:-1], frame=frame) + make.compile(
+        f"{frame}/{len(lengths) - 1}", (lengths[-1], 16), [make.mismatch(f"{frame}/{len(lengths) - 2}", lengths[-2], lengths[-1])], free=[0]
+    )
+
+
+@pytest.mark.parametrize("change", ["reason", "entry", "outcome", "input", "graph"])
+def test_frames_that_differ_are_told_each_for_itself(change: str) -> None:
+    other = make.sized(8, 3, 5, frame=1)
+    if change == "reason":
+        other = make.sized(8, 3, frame=1) + make.compile("1/2", (5, 16), ["1/1: GLOBAL_STATE changed: grad_mode"])
+    elif change == "entry":
+        other = make.sized(8, 3, frame=1) + make.compile("1/2", (5, 16), [make.mismatch("1/0", 8, 5)])
+    elif change == "outcome":
+        other = make.sized(8, 3, 5, frame=1, fail_type="Unsupported", has_guarded_code=False)
+    elif change == "input":
+        other = make.sized(8, 3, 6, frame=1)
+    else:
+        was = make.graph((8, 16), id="1/0")
+        text = was.partition(b"\n\t")[2].decode().replace("\n\t", "\n").rstrip("\n")
+        now = make.record("dynamo_output_graph", {"sizes": {"l_x_": [8, 16]}}, text.replace("l_x_ + l_x_", "l_x_ * l_x_"), id="1/0")
+        assert was in other
+        other = other.replace(was, now)
+    frames = make.sized(8, 3, 5), other
+    both = study(make.built(make.run(*frames)))
+    for frame, data in zip(both.trace.frames, frames, strict=True):
+        assert plain(both.of_frame(frame)) == plain(study(make.built(make.run(data))).recompiles)
+
+
+def test_guards_without_a_checksum_are_not_taken_for_each_other() -> None:
+    node = "| +- GuardManager: source=L['mode'], accessed_by=F(key='mode'), type=<class 'str'>\n| | +- EQUALS_MATCH: L['mode'] == '{}'\n"
+    compiles = (make.compile(f"{frame}/{number}", more=node.format(f"{frame}{number}")) for frame in range(2) for number in range(2))
+    data = make.run(*compiles)
+    bare = re.sub(rb', "has_payload": "\w{32}"\}(?=\n\t\n\tTREE)', b"}", data)
+    assert bare != data
+    for trace in (make.built(data), make.built(bare)):
+        values = [(item.causes[0].before, item.causes[0].after) for item in study(trace).recompiles]
+        assert values == [("'00'", "'01'"), ("'10'", "'11'")]

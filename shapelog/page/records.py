@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -36,6 +36,8 @@ _FIRST = frozenset(
     )
 )
 _TIERS = 3
+# Characters from which on a text is named rather than repeated.
+_WORTH_NAMING = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,24 @@ def _lines(records: list[Listed]) -> bytes:
     texts = [record.header for record in records]
     if len(texts) == 1:
         try:
-            return orjson.dumps(orjson.loads(texts[0]), option=orjson.OPT_INDENT_2)
-        except ValueError:
+            return orjson.dumps(_without_known(orjson.loads(texts[0]), records[0].first), option=orjson.OPT_INDENT_2)
+        except (ValueError, AttributeError):
             pass
     return "\n".join(texts).encode("utf-8", "replace")
+
+
+def _without_known(header: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:
+    """A header that only names long texts which stand word for word in the first of its kind: the settings take 34 kB of 40 in metrics."""
+    for kind, body in header.items():
+        known = first.get(kind)
+        if isinstance(body, dict) and isinstance(known, dict):
+            header[kind] = {key: _unless_known(value, known.get(key)) for key, value in body.items()}
+    return header
+
+
+def _unless_known(value: object, known: object) -> object:
+    is_known = isinstance(value, str) and len(value) >= _WORTH_NAMING and value == known
+    return f"the same {len(str(value)):,} characters as in the first record of this kind" if is_known else value
 
 
 class Row(NamedTuple):

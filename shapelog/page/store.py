@@ -10,8 +10,8 @@ from threading import Condition, Thread
 LIMIT = 2_500_000
 # Bytes of one text.
 LONGEST = 2_000_000
-# Of real guards, graphs and generated code 5 makes 3 % more bytes than 6 in 70 % of its time; 4 would make 9 % more in 60 %.
-_LEVEL = 5
+# Of pages of frames, guards and graphs 3 makes 10 % more bytes than 5 in 60 % of its time.
+_LEVEL = 3
 
 _Work = tuple[int, Callable[[], bytes]]
 

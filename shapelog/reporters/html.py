@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from io import BytesIO
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment
@@ -50,7 +50,7 @@ _FRAMES = 1000
 # What to embed, where that is told however large the page becomes.
 _WITHOUT_LIMIT = ("recompiled", "all")
 # So many bytes of packed payloads a page carries else.
-_PAYLOADS = 1_300_000
+_PAYLOADS = 900_000
 # Files whose records are told by kind.
 _FILES = 8
 # Rows of a table.
@@ -83,11 +83,13 @@ def render_check(checked: "Checked", options: Options) -> bytes:
 def _rendered(report: Report, options: Options, checked: "Checked | None") -> bytes:
     making = _begun(report, options)
     making.environment.globals["checked"] = checked
-    frames: Callable[[], bytes] = partial(_frames, making)
-    if options.may_fork and len(_divided(making.views)[1]) > _WORTH_A_PROCESS:
-        frames = Aside(frames).result
+    first, rest = _divided(making.views)
+    others: Callable[[], bytes] = partial(_frames, making, rest, "e", 0, _LATER)
+    if options.may_fork and len(rest) > _WORTH_A_PROCESS:
+        others = Aside(others).result
     report.late.settled()  # the pages of frames need no advice, and what they read is not to show in the accounts
-    return _whole(making, frames, _feeding(making))
+    payloads = _feeding(making)
+    return _whole(_around(making), _frames(making, first, "d", _INLINE, _SOONER), others(), payloads)
 
 
 def _divided(views: tuple[FrameView, ...]) -> tuple[tuple[FrameView, ...], tuple[FrameView, ...]]:
@@ -144,13 +146,11 @@ def _feeding(making: _Making) -> Store:
     return store
 
 
-def _frames(making: _Making) -> bytes:
-    """The pages of all frames, and behind them the chunks of those that are compressed; in front, how many bytes the pages are."""
-    first, others = _divided(making.views)
-    sooner, later = _pages(making, first, "d", _INLINE, _SOONER), _pages(making, others, "e", 0, _LATER)
-    pages = "".join((*sooner[0], *later[0])).encode("utf-8", "replace")
-    chunks = (_chunk(name, packed) for name, packed in chain(sooner[1].chunks(), later[1].chunks()))
-    return b"".join((len(pages).to_bytes(_LENGTH, "little"), pages, *chunks))
+def _frames(making: _Making, views: tuple[FrameView, ...], prefix: str, inline: int, told: float) -> bytes:
+    """The pages of frames, and behind them the chunks of those that are compressed; in front, how many bytes the pages are."""
+    articles, packed = _pages(making, views, prefix, inline, told)
+    pages = "".join(articles).encode("utf-8", "replace")
+    return b"".join((len(pages).to_bytes(_LENGTH, "little"), pages, *(_chunk(name, text) for name, text in packed.chunks())))
 
 
 def _pages(making: _Making, views: tuple[FrameView, ...], prefix: str, inline: int, told: float) -> tuple[list[str], Store]:
@@ -173,15 +173,18 @@ def _chunk(name: str, packed: str) -> bytes:
     return f'<script type="text/plain" id="{name}">{packed}</script>\n'.encode()
 
 
-def _whole(making: _Making, made: Callable[[], bytes], payloads: Store) -> bytes:
+def _whole(around: tuple[str, str, str], first: bytes, others: bytes, payloads: Store) -> bytes:
     """All of it around the pages of frames."""
-    head, middle, foot = (text.encode("utf-8", "replace") for text in _around(making))
+    head, middle, foot = (text.encode("utf-8", "replace") for text in around)
     page = BytesIO()  # grown piece by piece, and given away without a copy: the page is the largest thing in memory
-    frames = memoryview(made())
-    end = _LENGTH + int.from_bytes(frames[:_LENGTH], "little")
-    for part in (head, frames[_LENGTH:end], middle, frames[end:]):
-        page.write(part)
-    del frames
+    parts = [memoryview(first), memoryview(others)]
+    ends = [_LENGTH + int.from_bytes(part[:_LENGTH], "little") for part in parts]
+    page.write(head)
+    for part, end in zip(parts, ends, strict=True):
+        page.write(part[_LENGTH:end])
+    page.write(middle)
+    for part, end in zip(parts, ends, strict=True):
+        page.write(part[end:])
     for name, packed in payloads.chunks():
         page.write(_chunk(name, packed))
     page.write(foot)
