@@ -100,6 +100,7 @@ class Comparer:
     bounding: dict[int, dict[str, list[str]]] = field(default_factory=dict)
     sources: dict[int, frozenset[str]] = field(default_factory=dict)
     values: dict[int, frozenset[str]] = field(default_factory=dict)
+    freed: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def dynamic_entries(self, frame: Frame) -> tuple[Compile, ...]:
         """The entries of a frame in which anything is symbolic."""
@@ -114,13 +115,21 @@ class Comparer:
         if found is None:
             names = {item.source for compile in frame.compiles for item in compile.inputs}
             trees = {id(tree): tree for tree in (compile.guards for compile in frame.compiles) if tree}
-            found = self.sources[id(frame)] = frozenset(names).union(*map(self._values, trees.values()))
+            found = self.sources[id(frame)] = frozenset(names).union(*map(self.guarded_values, trees.values()))
         return found
 
-    def _values(self, tree: GuardTree) -> frozenset[str]:
+    def guarded_values(self, tree: GuardTree) -> frozenset[str]:
+        """The sources whose value is checked."""
         found = self.values.get(id(tree))
         if found is None:
             found = self.values[id(tree)] = frozenset(source for source, prop in tree.facts if prop == "value")
+        return found
+
+    def free(self, tree: GuardTree) -> frozenset[str]:
+        """The sources of which any property may be anything."""
+        found = self.freed.get(id(tree))
+        if found is None:
+            found = self.freed[id(tree)] = frozenset(source for (source, _), value in tree.facts.items() if value == DYNAMIC)
         return found
 
     def bounds(self, tree: GuardTree) -> dict[str, list[str]]:

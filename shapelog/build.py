@@ -343,7 +343,8 @@ class Builder:
 
     def _start(self, draft: Draft, entry: Entry, process: Process) -> None:
         draft.started = True
-        draft.stack = self._stacks(entry, process)("stack")
+        header = entry.header  # which holds little else
+        draft.stack = Stack(lambda _: header, entry.offset, (entry.kind, "stack"), process.strings)
 
     def _stacks(self, entry: Entry, process: Process) -> records.Stacks:
         header, offset, kind, strings = self.reader.header, entry.offset, entry.kind, process.strings

@@ -29,9 +29,13 @@ class Flows:
     known: dict[tuple[int, str, int], tuple[Mark, ...]] = field(default_factory=dict)
     autograd: dict[int, bool] = field(default_factory=dict)
 
+    def may_lead_to(self, frame: Frame) -> bool:
+        """Whether its tensors may come from another compiled function: it goes on after a graph break."""
+        return frame.name.startswith(_RESUMES)
+
     def origins(self, frame: Frame, source: str, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim of a resumed function's tensor symbolic, () where the trace shows no such path."""
-        if not frame.name.startswith(_RESUMES):
+        if not self.may_lead_to(frame):
             return ()
         key = (id(frame), source, dim)
         found = self.known.get(key)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from shapelog.flows import Flows
 from shapelog.marks import Mark
-from shapelog.model import Compile, Frame, Outcome
+from shapelog.model import Compile, Frame, Outcome, Trace
 from shapelog.serving import Route, at_the_limit, route
 from shapelog.study import Study
 
@@ -136,7 +136,12 @@ class Replay:
 def replay(studied: Study) -> Replay:
     """Work out, for each call of each frame, which earlier entries would serve it under which marks."""
     flows = Flows(studied.trace, studied.comparer)
-    plans = tuple(_plan(frame, studied, flows) for frame in studied.trace.frames)
+    made: dict[int, FramePlan] = {}
+    for frame in studied.trace.frames:
+        model = made.get(id(studied.models.get(id(frame))))
+        is_followed = flows.may_lead_to(frame) or (model is not None and flows.may_lead_to(model.frame))
+        made[id(frame)] = _plan(frame, studied, flows) if model is None or is_followed else _plan_like(model, frame, studied)
+    plans = tuple(made.values())
     by_mark: dict[Mark, tuple[FramePlan, ...]] = {}
     for plan in plans:
         for mark in plan.marks:
@@ -154,9 +159,23 @@ def _plan(frame: Frame, studied: Study, flows: Flows) -> FramePlan:
         if compile.outcome is Outcome.COMPILED:
             entries.append(compile)
     marks = frozenset([mark for call in calls for way in call.routes for need in way.needs for mark in need])
+    return FramePlan(frame, tuple(calls), _fixed(frame, studied.trace), marks, studied.trace.weight(frame.rank))
+
+
+def _plan_like(model: FramePlan, frame: Frame, studied: Study) -> FramePlan:
+    """The plan of a frame that recompiled as another one did."""
+    trace = studied.trace
+    own = {id(other): compile for other, compile in zip(model.frame.compiles, frame.compiles, strict=True)}
+    calls = []
+    for call in model.calls:
+        compile = own[id(call.compile)]
+        calls.append(Call(compile, tuple([way._replace(entry=own[id(way.entry)]) for way in call.routes]), trace.seconds(compile)))
+    return FramePlan(frame, tuple(calls), _fixed(frame, trace), model.marks, trace.weight(frame.rank))
+
+
+def _fixed(frame: Frame, trace: Trace) -> float:
     others = [compile for compile in frame.compiles if compile.outcome not in (Outcome.COMPILED, Outcome.LIMIT)]
-    fixed = math.fsum(map(studied.trace.seconds, others))
-    return FramePlan(frame, tuple(calls), fixed, marks, studied.trace.weight(frame.rank))
+    return math.fsum(map(trace.seconds, others))
 
 
 def _routes(frame: Frame, compile: Compile, studied: Study, flows: Flows) -> tuple[Route, ...]:

@@ -62,7 +62,7 @@ def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Compa
     rows: dict[tuple[str, str], list[ShapeCell]] = {}
     names: dict[str, tuple[str, ...]] = {}
     blank = ShapeCell("", State.ABSENT)
-    same = {} if is_whole else _unchanging(compiles, {cause.source for item in recompiles for cause in item.causes})
+    same = {} if is_whole else _unchanging(compiles, {cause.source for item in recompiles for cause in item.causes}, comparer)
     for index, compile in enumerate(compiles):
         for name, source, cell in _cells(compile, comparer, names, same):
             row = rows.setdefault((name, source), [])
@@ -76,14 +76,13 @@ def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Compa
     )
 
 
-def _unchanging(compiles: tuple[Compile, ...], named: set[str]) -> dict[str, int]:
+def _unchanging(compiles: tuple[Compile, ...], named: set[str], comparer: Comparer) -> dict[str, int]:
     """Source → dims of each tensor that looks the same in every compile, was never symbolic, and that no cause is about."""
     found: dict[str, Input] = {item.source: item for item in compiles[0].inputs} if compiles else {}
     for compile in compiles:
         inputs = {item.source: item for item in compile.inputs}
         tree = compile.guards
-        free = {source for (source, _), value in tree.facts.items() if value == DYNAMIC} if tree else set()
-        free |= _touched(compile)
+        free = _touched(compile).union(comparer.free(tree) if tree else ())
         found = {source: item for source, item in found.items() if inputs.get(source) is item and source not in free}
     return {source: len(item.size) for source, item in found.items() if source not in named}
 
@@ -118,7 +117,7 @@ def _cells(
             whole = f"{source}.size()[{dim}]" if is_touched else ""
             state = _state(fact == DYNAMIC if fact is not None else whole in symbols, whole in symbols or whole in pinned)
             yield titles[dim], source, ShapeCell(str(size), state, symbols.get(whole, ""))
-    named = {source for source, prop in guarded if prop == "value"} | set(symbols)
+    named = {*symbols, *(comparer.guarded_values(tree) if tree else ())}
     facts = comparer.observe(compile).facts
     for source in sorted(named):
         value = facts.get((source, "value"))

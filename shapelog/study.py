@@ -77,7 +77,8 @@ class Group(NamedTuple):
 class Study(NamedTuple):
     """A trace and everything that more than one analysis asks about it. ``failed`` holds the ids of frames that could not be explained.
 
-    ``told`` is what separates a compile from each entry that it was held against, by the id of the compile.
+    ``told`` is what separates a compile from each entry that it was held against, by the id of the compile; ``models`` holds the frame
+    before that recompiled in the same way, by the id of a frame.
     """
 
     trace: Trace
@@ -88,6 +89,7 @@ class Study(NamedTuple):
     failed: frozenset[int]
     by_frame: dict[int, tuple[Recompile, ...]]
     told: dict[int, list[Explanation]]
+    models: dict[int, Frame]
 
     def of_frame(self, frame: Frame) -> tuple[Recompile, ...]:
         return self.by_frame.get(id(frame), ())
@@ -101,14 +103,16 @@ def study(trace: Trace, debug: bool = False) -> Study:
     told: dict[int, list[Explanation]] = {}
     problems: list[Problem] = []
     failed: set[int] = set()
-    models: dict[tuple[object, ...] | Frame, tuple[Frame, list[Recompile]]] = {}
+    known: dict[tuple[object, ...] | Frame, tuple[Frame, list[Recompile]]] = {}
+    models: dict[int, Frame] = {}
     for frame in trace.frames:
         try:
             likeness = _likeness(frame, comparer) or frame
-            if likeness in models:
-                found = _as_in(*models[likeness], frame, told)
+            if likeness in known:
+                found = _as_in(*known[likeness], frame, told)
+                models[id(frame)] = known[likeness][0]
             else:
-                found = models.setdefault(likeness, (frame, _explained(frame, comparer, has_reasons, told)))[1]
+                found = known.setdefault(likeness, (frame, _explained(frame, comparer, has_reasons, told)))[1]
             recompiles.extend(found)
         except Exception as error:
             if debug:
@@ -120,7 +124,7 @@ def study(trace: Trace, debug: bool = False) -> Study:
     by_frame: dict[int, tuple[Recompile, ...]] = {}
     for item in recompiles:
         by_frame[id(item.frame)] = (*by_frame.get(id(item.frame), ()), item)
-    return Study(trace, comparer, tuple(recompiles), groups, tuple(problems), frozenset(failed), by_frame, told)
+    return Study(trace, comparer, tuple(recompiles), groups, tuple(problems), frozenset(failed), by_frame, told, models)
 
 
 def _likeness(frame: Frame, comparer: Comparer) -> tuple[object, ...] | None:

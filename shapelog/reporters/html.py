@@ -50,7 +50,7 @@ _FRAMES = 1000
 # What to embed, where that is told however large the page becomes.
 _WITHOUT_LIMIT = ("recompiled", "all")
 # So many bytes of packed payloads a page carries else.
-_PAYLOADS = 900_000
+_PAYLOADS = 1_300_000
 # Files whose records are told by kind.
 _FILES = 8
 # Rows of a table.
