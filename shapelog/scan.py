@@ -19,7 +19,7 @@ from shapelog import labels
 from shapelog.ahead import Ahead, Place, Tallies
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.ids import ENVELOPE_KEYS, KNOWN_KINDS, UNLISTED_KINDS, USED_ARTIFACTS, USED_KINDS
-from shapelog.repeats import Repeats
+from shapelog.repeats import Repeats, without_stack
 from shapelog.source import OpenTrace
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ _KEEP_PROBLEMS = 200
 _LONGEST = 64 << 20
 # Headers that are longer than most; a map of a file is searched byte by byte, a copy of a piece many times faster.
 _LONG, _PIECE = 512, 1 << 16
+_WITH_STACKS = frozenset(("create_symbol", "create_unbacked_symbol", "guard_added", "guard_added_fast", "symbolic_shape_specialization"))
 _WITH_REPEATS = frozenset(("compilation_metrics", "bwd_compilation_metrics"))
 
 
@@ -69,7 +70,7 @@ class Span(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A record whose header was decoded: its kind, its JSON object (see ``Repeats`` for what it leaves out), the process that wrote it,
+    """A record whose header was decoded: its kind, its JSON object (``repeats`` says without what), the process that wrote it,
     its offset and payload.
     """
 
@@ -141,6 +142,7 @@ class Reader:
         self._texts_verified: set[str] = set()
         self._mismatched: set[int] = set()
         self._firsts: dict[int, dict[str, Any]] = {}
+        self._undecoded: set[int] = set()
         self._ahead = (
             Ahead(self.uncounted, self._json_text, _pieces(trace.size))
             if ahead and trace.size >= WORTH_A_PROCESS and not strict and (os.cpu_count() or 1) > 1
@@ -265,7 +267,10 @@ class Reader:
         if number < 0 or end - start > _LONGEST:
             return b""
         text = self.data[start:end]
-        return self._repeats.without(text) if end - start > _LONG and labels.LABELS[number][1] in _WITH_REPEATS else text
+        if end - start <= _LONG:
+            return text
+        kind = labels.LABELS[number][1]
+        return self._repeats.without(text) if kind in _WITH_REPEATS else without_stack(text) if kind in _WITH_STACKS else text
 
     def _quick(self, place: Place, text: bytes, tallies: Tallies) -> Entry | None:
         """A record of a wanted kind with nothing wrong about it; None, and nothing counted, for any other."""
@@ -427,8 +432,13 @@ class Reader:
         return _digest(self.raw(span)) == span.digest
 
     def header(self, offset: int) -> dict[str, Any]:
-        """The JSON object of the record that starts at ``offset``, decoded again; empty if it cannot be."""
-        return _decode(self.header_text(offset)) or {}
+        """The JSON object of the record that starts at ``offset``, decoded again; empty, and a problem, if it cannot be."""
+        text = self.header_text(offset)
+        found = _decode(text)
+        if found is None and text and offset not in self._undecoded:
+            self._undecoded.add(offset)
+            self.ledger.add(offset, "bad-json", "the stack in the JSON of this record cannot be read", severity=DATA_LOSS)
+        return found or {}
 
     def first_header(self, offset: int) -> dict[str, Any]:
         """The same for a record that many are held against; it is kept."""

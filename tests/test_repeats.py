@@ -5,8 +5,10 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from shapelog.repeats import Repeats
+from shapelog.repeats import Repeats, without_stack
 
 SETTINGS = json.dumps({"max_autotune": False, "cpp.cxx": ["g++"], "words": 'with "quotes" and }"'})
 
@@ -90,3 +92,65 @@ def test_a_broken_header_stays_broken(text: bytes) -> None:
         repeats.without(header())
         with pytest.raises(orjson.JSONDecodeError):
             orjson.loads(repeats.without(text))
+
+
+FRAMES = [
+    {"line": 8, "name": "<module>", "filename": 1, "loc": 'f(x[{1}], "a": 2)'},
+    {"line": 9, "name": "}], ", "filename": 2, "loc": "g([{}], "},
+]
+OWN = [{"line": 3, "name": "f", "filename": 1, "loc": "y }]}, "}]
+WHERE = {"frame_id": 0, "frame_compile_id": 1, "attempt": 0}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"symbol": "s0", "user_stack": OWN, "stack": FRAMES},
+        {"symbol": "s0", "stack": FRAMES, "user_stack": OWN},
+        {"symbol": "s0", "stack": FRAMES, "range": "[{2}], 3"},
+        {"symbol": "s0", "stack": FRAMES},
+        {"stack": FRAMES[:1], "values": [{"a": 1}], "source": "L['x']"},
+    ],
+)
+@pytest.mark.parametrize("kind", ["create_symbol", "guard_added_fast"])
+def test_a_stack_is_cut_out_and_nothing_else(kind: str, body: dict[str, Any]) -> None:
+    text = json.dumps({kind: body, **WHERE}).encode()
+    found = orjson.loads(without_stack(text))
+    assert found == {kind: {**body, "stack": []}, **WHERE}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"create_symbol": {"stack": []}, **WHERE},
+        {"create_symbol": {"user_stack": OWN}, **WHERE},
+        {"create_symbol": {"stack": "none", "expr": '"stack": [{1}], "a"'}, **WHERE},
+        {"create_symbol": {"stack": 3}},
+        {"create_symbol": {"stack": FRAMES}},
+    ],
+)
+def test_a_header_without_such_a_stack_stays(header: dict[str, Any]) -> None:
+    text = json.dumps(header).encode()
+    assert without_stack(text) == text
+
+
+@pytest.mark.parametrize("inner", [[{"a": 1}], [{"a": 1}, {"b": 2}]])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_stack_of_another_shape_leaves_what_cannot_be_decoded(inner: list[Any], place: int) -> None:
+    frames: list[dict[str, Any]] = [{"line": 1, "name": "f"}, {"line": 2, "name": "g"}]
+    frames[place] = {"more": inner, **frames[place]}
+    with pytest.raises(orjson.JSONDecodeError):
+        orjson.loads(without_stack(json.dumps({"create_symbol": {"stack": frames, "symbol": "s0"}, **WHERE}).encode()))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.fixed_dictionaries({"name": st.text('ab}]{[,:" \\', max_size=9), "loc": st.text('x}]{[,:" \\', max_size=12)}), max_size=4),
+    st.text('ab}]{[,:" \\', max_size=12),
+    st.permutations(["symbol", "user_stack", "stack", "val"]),
+)
+def test_strings_of_any_kind_are_no_end_of_a_stack(frames: list[dict[str, str]], text: str, order: list[str]) -> None:
+    fields = {"symbol": text, "user_stack": frames[:1], "stack": frames, "val": text}
+    body = {key: fields[key] for key in order}
+    found = orjson.loads(without_stack(json.dumps({"create_symbol": body, **WHERE}).encode()))
+    assert found in ({"create_symbol": body, **WHERE}, {"create_symbol": {**body, "stack": []}, **WHERE})
