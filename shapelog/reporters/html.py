@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from io import BytesIO
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment
@@ -83,13 +83,11 @@ def render_check(checked: "Checked", options: Options) -> bytes:
 def _rendered(report: Report, options: Options, checked: "Checked | None") -> bytes:
     making = _begun(report, options)
     making.environment.globals["checked"] = checked
-    first, rest = _divided(making.views)
-    others: Callable[[], bytes] = partial(_frames, making, rest, "e", 0, _LATER)
-    if options.may_fork and len(rest) > _WORTH_A_PROCESS:
-        others = Aside(others).result
+    frames: Callable[[], bytes] = partial(_frames, making)
+    if options.may_fork and len(_divided(making.views)[1]) > _WORTH_A_PROCESS:
+        frames = Aside(frames).result
     report.late.settled()  # the pages of frames need no advice, and what they read is not to show in the accounts
-    payloads = _feeding(making)
-    return _whole(_around(making), _frames(making, first, "d", _INLINE, _SOONER), others(), payloads)
+    return _whole(making, frames, _feeding(making))
 
 
 def _divided(views: tuple[FrameView, ...]) -> tuple[tuple[FrameView, ...], tuple[FrameView, ...]]:
@@ -146,11 +144,13 @@ def _feeding(making: _Making) -> Store:
     return store
 
 
-def _frames(making: _Making, views: tuple[FrameView, ...], prefix: str, inline: int, told: float) -> bytes:
-    """The pages of frames, and behind them the chunks of those that are compressed; in front, how many bytes the pages are."""
-    articles, packed = _pages(making, views, prefix, inline, told)
-    pages = "".join(articles).encode("utf-8", "replace")
-    return b"".join((len(pages).to_bytes(_LENGTH, "little"), pages, *(_chunk(name, text) for name, text in packed.chunks())))
+def _frames(making: _Making) -> bytes:
+    """The pages of all frames, and behind them the chunks of those that are compressed; in front, how many bytes the pages are."""
+    first, others = _divided(making.views)
+    sooner, later = _pages(making, first, "d", _INLINE, _SOONER), _pages(making, others, "e", 0, _LATER)
+    pages = "".join((*sooner[0], *later[0])).encode("utf-8", "replace")
+    chunks = (_chunk(name, packed) for name, packed in chain(sooner[1].chunks(), later[1].chunks()))
+    return b"".join((len(pages).to_bytes(_LENGTH, "little"), pages, *chunks))
 
 
 def _pages(making: _Making, views: tuple[FrameView, ...], prefix: str, inline: int, told: float) -> tuple[list[str], Store]:
@@ -173,18 +173,15 @@ def _chunk(name: str, packed: str) -> bytes:
     return f'<script type="text/plain" id="{name}">{packed}</script>\n'.encode()
 
 
-def _whole(around: tuple[str, str, str], first: bytes, others: bytes, payloads: Store) -> bytes:
+def _whole(making: _Making, made: Callable[[], bytes], payloads: Store) -> bytes:
     """All of it around the pages of frames."""
-    head, middle, foot = (text.encode("utf-8", "replace") for text in around)
+    head, middle, foot = (text.encode("utf-8", "replace") for text in _around(making))
     page = BytesIO()  # grown piece by piece, and given away without a copy: the page is the largest thing in memory
-    parts = [memoryview(first), memoryview(others)]
-    ends = [_LENGTH + int.from_bytes(part[:_LENGTH], "little") for part in parts]
-    page.write(head)
-    for part, end in zip(parts, ends, strict=True):
-        page.write(part[_LENGTH:end])
-    page.write(middle)
-    for part, end in zip(parts, ends, strict=True):
-        page.write(part[end:])
+    frames = memoryview(made())
+    end = _LENGTH + int.from_bytes(frames[:_LENGTH], "little")
+    for part in (head, frames[_LENGTH:end], middle, frames[end:]):
+        page.write(part)
+    del frames
     for name, packed in payloads.chunks():
         page.write(_chunk(name, packed))
     page.write(foot)
