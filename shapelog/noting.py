@@ -3,6 +3,7 @@
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from struct import Struct
 from typing import Any, NamedTuple
 
 from shapelog.ahead import Place
@@ -20,6 +21,7 @@ _LONGEST = 400
 # A longer header that ends unusually is not decoded.
 _MOST = 1 << 20
 _WIDTH = 7
+_ROW = Struct(f"{_WIDTH}q")
 
 
 class Envelope(NamedTuple):
@@ -110,11 +112,11 @@ class Notes:
         """Of each record, which of ``envelopes`` it has."""
         return iter(self._numbers[5::_WIDTH])
 
-    def __getitem__(self, index: int) -> "array[int]":
+    def __getitem__(self, index: int) -> tuple[int, ...]:
         """Start and stop of a record, where its JSON begins and ends, which of ``labels`` and of ``envelopes`` it has, and what
         ``checksum`` takes.
         """
-        return self._numbers[_WIDTH * index : _WIDTH * (index + 1)]
+        return _ROW.unpack_from(self._numbers, _ROW.size * index)
 
     def checksum(self, at: int) -> str:
         """The MD5 that a header states, "" where it states none."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import orjson
@@ -61,29 +61,29 @@ def items_of(records: Iterable[Listed], owner: str) -> tuple[Item, ...]:
     found: list[Item | str] = []
     bare: dict[str, list[Listed]] = {}
     for record in records:
-        if record.span is not None:
-            found.append(Item(_title(record), 1, record.size, record.key, _tier(record), partial(getattr, record, "raw")))
-            continue
-        title = _title(record)
-        if title not in bare:
+        kind, name, span = record.kind, record.name, record.span
+        title = _title(kind, name)
+        if span is not None:
+            tier = 0 if kind in _FIRST or name in _FIRST else 1
+            found.append(Item(title, 1, record.size, record.key, tier, partial(getattr, record, "raw")))
+        elif title in bare:
+            bare[title].append(record)
+        else:
             found.append(title)
-        bare.setdefault(title, []).append(record)
+            bare[title] = [record]
     return tuple(_headers(item, bare[item], owner) if isinstance(item, str) else item for item in found)
 
 
-def _title(record: Listed) -> str:
-    if record.kind == "artifact":
-        return record.name or "artifact"
-    return _TITLES.get(record.kind) or f"{record.kind} {record.name}".strip() or "record"
-
-
-def _tier(record: Listed) -> int:
-    return 0 if record.kind in _FIRST or record.name in _FIRST else 1
+@lru_cache(maxsize=1024)  # names may come from a trace
+def _title(kind: str, name: str) -> str:
+    if kind == "artifact":
+        return name or "artifact"
+    return _TITLES.get(kind) or f"{kind} {name}".strip() or "record"
 
 
 def _headers(title: str, records: list[Listed], owner: str) -> Item:
     """Records that say all in their first line: one is laid out, several stand one a line."""
-    return Item(title, len(records), sum(record.header_size for record in records), f"{owner} {title}", 2, partial(_lines, records))
+    return Item(title, len(records), sum([record.header_size for record in records]), f"{owner} {title}", 2, partial(_lines, records))
 
 
 def _lines(records: list[Listed]) -> bytes:
