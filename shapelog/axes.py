@@ -219,11 +219,12 @@ class Comparer:
         return found
 
     def likeness(self, compile: Compile) -> tuple[object, ...]:
-        """Two compiles that are alike saw the same facts, have the same graph and are both dynamic or both not."""
+        """Two compiles that are alike saw the same facts, pinned the same, have the same graph and are both dynamic or both not."""
         found = self.alike.get(id(compile))
         if found is None:
             graph = compile.graph_span and (compile.graph_span.digest or id(compile))
-            found = self.alike[id(compile)] = (graph, compile.is_dynamic, *self.signature(compile))
+            pinned = tuple(map(_SOURCES, compile.specializations))
+            found = self.alike[id(compile)] = (graph, compile.is_dynamic, pinned, *self.signature(compile))
         return found
 
     def number(self, compile: Compile, spelling: str) -> exprs.Value | None:

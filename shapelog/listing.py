@@ -46,7 +46,7 @@ class Listed(NamedTuple):
     def first(self) -> dict[str, Any]:
         """The header of the first record of its kind and name in the file; of none where it is that itself."""
         offset = self.reader.noted().first(self.kind, self.name)
-        return self.reader.first_header(offset) if offset < self.offset else {}
+        return self.reader.first_header(offset) if 0 <= offset < self.offset else {}
 
     @property
     def raw(self) -> bytes:

@@ -101,12 +101,12 @@ class Notes:
         return number
 
     def first(self, kind: str, name: str) -> int:
-        """Where the first record of a kind and name that is noted starts."""
-        label = self.label_of(kind, name)
-        found = self._firsts.get(label)
-        if found is None:
-            found = self._firsts[label] = self.start(self._numbers[4::_WIDTH].index(label))
-        return found
+        """Where the first record of a kind and name that is noted starts; -1 where there is none."""
+        label = self._label_numbers.get((kind, name), -1)
+        if label not in self._firsts:
+            noted = self._numbers[4::_WIDTH]
+            self._firsts[label] = self.start(noted.index(label)) if label in noted else -1
+        return self._firsts[label]
 
     def numbers(self) -> Iterator[int]:
         """Of each record, which of ``envelopes`` it has."""

@@ -139,8 +139,7 @@ def replay(studied: Study) -> Replay:
     made: dict[int, FramePlan] = {}
     for frame in studied.trace.frames:
         model = made.get(id(studied.models.get(id(frame))))
-        is_followed = flows.may_lead_to(frame) or (model is not None and flows.may_lead_to(model.frame))
-        made[id(frame)] = _plan(frame, studied, flows) if model is None or is_followed else _plan_like(model, frame, studied)
+        made[id(frame)] = _plan(frame, studied, flows) if model is None or flows.may_lead_to(frame) else _plan_like(model, frame, studied)
     plans = tuple(made.values())
     by_mark: dict[Mark, tuple[FramePlan, ...]] = {}
     for plan in plans:

@@ -437,7 +437,7 @@ class Reader:
         found = _decode(text)
         if found is None and text and offset not in self._undecoded:
             self._undecoded.add(offset)
-            self.ledger.add(offset, "bad-json", "the stack in the JSON of this record cannot be read", severity=DATA_LOSS)
+            self.ledger.add(offset, "bad-json", "the JSON of this record cannot be read in full", severity=DATA_LOSS)
         return found or {}
 
     def first_header(self, offset: int) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def study(trace: Trace, debug: bool = False) -> Study:
 def _likeness(frame: Frame, comparer: Comparer) -> tuple[object, ...] | None:
     """The same for frames, of other ranks or after a reset, that recompiled for the same reasons; None where an entry is not known."""
     numbers = {compile.label.partition("#")[0]: index for index, compile in enumerate(frame.compiles)}
-    found: list[object] = []
+    found: list[object] = [(frame.name, frame.file, frame.line)]
     for compile in frame.compiles:
         reasons = [(numbers.get(reason.entry), reason.text) for reason in compile.reasons]
         if any(number is None for number, _ in reasons):

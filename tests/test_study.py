@@ -319,6 +319,7 @@ def test_frames_that_are_alike_are_told_alike_each_with_its_own_compiles(lengths
     both = study(make.built(make.run(*(made(lengths, frame) for frame in range(2)))))
     first, second = (both.of_frame(frame) for frame in both.trace.frames)
     assert plain(first) == plain(second)
+    assert list(both.models.values()) == [both.trace.frames[0]]
     for frame, found in zip(both.trace.frames, (first, second), strict=True):
         alone = study(make.built(make.run(made(lengths, frame.number))))
         assert plain(found) == plain(alone.recompiles)
@@ -335,7 +336,7 @@ def made(lengths: tuple[int, ...], frame: int) -> bytes:
     )
 
 
-@pytest.mark.parametrize("change", ["reason", "entry", "outcome", "input", "graph"])
+@pytest.mark.parametrize("change", ["reason", "entry", "outcome", "input", "graph", "code"])
 def test_frames_that_differ_are_told_each_for_itself(change: str) -> None:
     other = make.sized(8, 3, 5, frame=1)
     if change == "reason":
@@ -346,6 +347,8 @@ def test_frames_that_differ_are_told_each_for_itself(change: str) -> None:
         other = make.sized(8, 3, 5, frame=1, fail_type="Unsupported", has_guarded_code=False)
     elif change == "input":
         other = make.sized(8, 3, 6, frame=1)
+    elif change == "code":
+        other = make.sized(8, 3, 5, frame=1, line=40)
     else:
         was = make.graph((8, 16), id="1/0")
         text = was.partition(b"\n\t")[2].decode().replace("\n\t", "\n").rstrip("\n")
@@ -354,6 +357,7 @@ def test_frames_that_differ_are_told_each_for_itself(change: str) -> None:
         other = other.replace(was, now)
     frames = make.sized(8, 3, 5), other
     both = study(make.built(make.run(*frames)))
+    assert both.models == {}
     for frame, data in zip(both.trace.frames, frames, strict=True):
         assert plain(both.of_frame(frame)) == plain(study(make.built(make.run(data))).recompiles)
 
