@@ -3,7 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeGuard
+
+import orjson
 
 from shapelog import records
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
@@ -32,8 +35,9 @@ _LARGE, _TOLD = 100_000_000, 256
 _NAMES = 4
 # Artifacts that are about a whole process.
 _OF_PROCESS = frozenset(("torch_version", EXECUTION))
-_INTS, _TEXTS = frozenset((int,)), frozenset((str,))
-_NO_SIZES: list[int] = []
+_INTS = frozenset((int,))
+# What no two tensors share, and no input keeps.
+_OF_ONE = ("describer_id", "id", "storage", "view_func")
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
 
 
@@ -137,7 +141,7 @@ class Process:
     number: int
     rank: int | None = None
     strings: dict[int, str] = field(default_factory=dict)
-    tensors: dict[tuple[int, int], "Described | dict[str, Any]"] = field(default_factory=dict)
+    tensors: dict[tuple[int, int], "Described"] = field(default_factory=dict)
     current: dict[tuple[int, int, int], Draft] = field(default_factory=dict)
     drafts: list[Draft] = field(default_factory=list)
     generation: int = 1
@@ -166,8 +170,7 @@ class Builder:
         self.outside: dict[str, int] = {}
         self.overlaps: list[str] = []
         self.reasons: dict[str, reason_text.Reason] = {}
-        self.tensors: dict[tuple[object, ...], Described] = {}
-        self.inputs: dict[tuple[object, ...], Input] = {}
+        self.tensors: dict[bytes, Described] = {}
         self._handlers: dict[str, Callable[[Draft, Entry, Process], None]] = {
             "dynamo_start": self._start,
             "create_symbol": self._symbol,
@@ -191,7 +194,8 @@ class Builder:
             process = self.processes.get(number) or self._process(number)
             if kind == "describe_tensor":
                 body = header[kind]
-                process.tensors[body["describer_id"], body["id"]] = self._tensor(body)
+                key = body["describer_id"], body["id"]
+                process.tensors[key] = self._tensor(body)
             elif kind == "describe_source":
                 self._source(entry, process)
             elif kind == "str":
@@ -279,60 +283,22 @@ class Builder:
         elif tensor is None:
             self.reader.ledger.add(entry.offset, "missing-record", f"{source} is named, but the tensor itself is not described")
         elif source not in draft.inputs:
-            draft.inputs[source] = self._input(tensor, source)
+            described = tensor.inputs.get(source)
+            if described is None:
+                described = tensor.inputs[source] = records.described_input(tensor.body, source)
+            draft.inputs[source] = described
 
-    def _tensor(self, body: dict[str, Any]) -> Described | dict[str, Any]:
-        """What is kept of a description: many are alike. One with an odd field is kept as it is; what is wrong is told with its source."""
-        get = body.get
-        size, stride, marked = get("size"), get("stride") or _NO_SIZES, get("dynamo_dynamic_indices") or _NO_SIZES
-        texts = get("dtype"), get("device", ""), get("layout", "")
-        if not (type(size) is type(stride) is type(marked) is list) or not _TEXTS.issuperset(map(type, texts)):
-            return body
-        if not _INTS.issuperset(map(type, (*size, *stride, *marked))):
-            return body
-        key = (
-            (*size, None, *stride),
-            texts,
-            (*marked,),
-            get("requires_grad") is True,
-            get("is_parameter") is True,
-            get("is_leaf") is True,
-            get("is_view") is True,
-            get("is_inference") is True,
-        )
-        found = self.tensors.get(key)
+    def _tensor(self, body: dict[str, Any]) -> Described:
+        """What is kept of a description, which is many times the same but for ids and an address. Odd fields are told with its source."""
+        for name in _OF_ONE:
+            body.pop(name, None)
+        try:
+            look = orjson.dumps(body)
+        except TypeError:  # a text or a number that only the slow decoder takes
+            return Described(body)
+        found = self.tensors.get(look)
         if found is None:
-            found = self.tensors[key] = Described(body)
-        return found
-
-    def _input(self, tensor: Described | dict[str, Any], source: str) -> Input:
-        """The described tensor; one object for all compiles that it looks the same in."""
-        if isinstance(tensor, dict):
-            return self._odd_input(tensor, source)
-        found = tensor.inputs.get(source)
-        if found is None:
-            found = tensor.inputs[source] = records.described_input(tensor.body, source)
-        return found
-
-    def _odd_input(self, body: dict[str, Any], source: str) -> Input:
-        get = body.get
-        key = (
-            source,
-            tuple(body["size"]),
-            tuple(get("stride") or ()),
-            body["dtype"],
-            get("device"),
-            get("requires_grad"),
-            get("is_parameter"),
-            get("is_leaf"),
-            get("is_view"),
-            get("is_inference"),
-            get("layout"),
-            tuple(get("dynamo_dynamic_indices") or ()),
-        )
-        found = self.inputs.get(key)
-        if found is None:
-            found = self.inputs[key] = records.described_input(body, source)
+            found = self.tensors[look] = Described(body)
         return found
 
     def _torch_version(self, span: Span) -> None:
@@ -364,8 +330,9 @@ class Builder:
 
     def _graph(self, draft: Draft, entry: Entry, process: Process) -> None:
         sizes = entry.header["dynamo_output_graph"].get("sizes") or {}
-        lists = [value for value in sizes.values() if isinstance(value, list) and not _INTS.issuperset(map(type, value))]
-        draft.graph_is_symbolic = any(type(size) is str and integer(size) is None for value in lists for size in value)
+        lists = [value for value in sizes.values() if isinstance(value, list)]
+        is_static = _INTS.issuperset(map(type, chain.from_iterable(lists)))
+        draft.graph_is_symbolic = not is_static and any(type(size) is str and integer(size) is None for value in lists for size in value)
         draft.graph_span = entry.payload
 
     def _guards(self, draft: Draft, entry: Entry, process: Process) -> None:

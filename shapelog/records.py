@@ -258,87 +258,83 @@ class Metrics(NamedTuple):
 
 
 def metrics(body: Body) -> Metrics:
-    fail_type = str(body.get("fail_type") or "")
+    get = body.get
+    fail_type = str(get("fail_type") or "")
     if fail_type.startswith("<class '"):  # torch 2.4
         fail_type = fail_type[8:-2].rsplit(".", 1)[-1]
-    counts = {key: sum(_count(body.get(name)) for name in names) for key, names in _CACHE_COUNTS.items()}
-    times: dict[str, Any] = _seconds(body)
+    found: dict[str, Any] = {}
+    for field, name, units in _TIMES:
+        time = get(name)
+        # No clock can have said more.
+        if (type(time) is float or type(time) is int) and field not in found and 0 <= time < 1e18:
+            found[field] = float(time) / units
+    for field, name in _COUNTS:
+        count = get(name)
+        if type(count) is int and count >= 0:
+            found[field] = found.get(field, 0) + count
+    for field, name in _TEXTS:
+        text = get(name)
+        if text:
+            found[field] = str(text)
+    for field in _FLAGS:
+        flag = get(field)
+        if type(flag) is bool:
+            found[field] = flag
+    kernels = get("triton_kernel_compile_times_us")
     return Metrics(
-        **times,
-        **counts,
-        start_time=_number(body.get("start_time")),
-        guard_count=_maybe_count(body.get("guard_count")),
-        shape_guard_count=_maybe_count(body.get("shape_env_guard_count")),
-        op_count=_maybe_count(body.get("graph_op_count")),
-        cache_size=_maybe_count(body.get("cache_size")),
-        accumulated_cache_size=_maybe_count(body.get("accumulated_cache_size")),
-        has_guarded_code=_maybe_bool(body.get("has_guarded_code")),
-        is_forward=_maybe_bool(body.get("is_forward")),
+        **found,
         fail_type=fail_type,
-        fail_reason=str(body.get("fail_reason") or ""),
-        fail_file=str(body.get("fail_user_frame_filename") or ""),
-        fail_line=_count(body.get("fail_user_frame_lineno")),
-        restart_reasons=tuple(str(reason) for reason in body.get("restart_reasons") or ()),
-        recompile_reason=str(body.get("recompile_reason") or ""),
-        code_name=str(body.get("co_name") or ""),
-        code_file=str(body.get("co_filename") or ""),
-        code_line=_count(body.get("co_firstlineno")),
-        compile_id=str(body.get("compile_id") or ""),
-        torch_version=str(body.get("pytorch_version") or ""),
-        triton_kernels=len(body.get("triton_kernel_compile_times_us") or ())
-        if isinstance(body.get("triton_kernel_compile_times_us"), list)
-        else 0,
+        restart_reasons=tuple(map(str, get("restart_reasons") or ())),
+        triton_kernels=len(kernels) if isinstance(kernels, list) else 0,
     )
 
 
-_CACHE_COUNTS = {
-    "cache_hits": ("inductor_fx_remote_cache_hit_count", "inductor_fx_local_cache_hit_count"),
-    "cache_misses": ("inductor_fx_remote_cache_miss_count", "inductor_fx_local_cache_miss_count"),
-}
-# Each time with the names that it has or had, and their units in one second.
+# Fields with the names of PyTorch's. What has several names is their sum.
+_COUNTS = (
+    ("guard_count", "guard_count"),
+    ("shape_guard_count", "shape_env_guard_count"),
+    ("op_count", "graph_op_count"),
+    ("cache_size", "cache_size"),
+    ("accumulated_cache_size", "accumulated_cache_size"),
+    ("fail_line", "fail_user_frame_lineno"),
+    ("code_line", "co_firstlineno"),
+    ("cache_hits", "inductor_fx_remote_cache_hit_count"),
+    ("cache_hits", "inductor_fx_local_cache_hit_count"),
+    ("cache_misses", "inductor_fx_remote_cache_miss_count"),
+    ("cache_misses", "inductor_fx_local_cache_miss_count"),
+)
+_FLAGS = ("has_guarded_code", "is_forward")
+_TEXTS = (
+    ("fail_reason", "fail_reason"),
+    ("fail_file", "fail_user_frame_filename"),
+    ("recompile_reason", "recompile_reason"),
+    ("code_name", "co_name"),
+    ("code_file", "co_filename"),
+    ("compile_id", "compile_id"),
+    ("torch_version", "pytorch_version"),
+)
+# Times by the names that they have or had, with their units in one second; of a field with several the first one that is there counts.
 _TIMES = (
-    ("seconds", (("entire_frame_compile_time_s", 1), ("dynamo_cumulative_compile_time_us", 1e6), ("duration_us", 1e6))),
-    ("backend", (("backend_compile_time_s", 1),)),
-    ("aot", (("aot_autograd_cumulative_compile_time_us", 1e6),)),
-    ("inductor", (("inductor_compile_time_s", 1), ("inductor_cumulative_compile_time_us", 1e6))),
-    ("codegen", (("code_gen_time_s", 1), ("inductor_code_gen_cumulative_compile_time_us", 1e6))),
-    ("triton", (("triton_compile_time_us", 1e6),)),
-    ("backward", (("backward_cumulative_compile_time_us", 1e6),)),
-    ("before_restart", (("dynamo_time_before_restart_s", 1),)),
-    ("guard_latency", (("guard_latency_us", 1e6),)),
+    ("seconds", "entire_frame_compile_time_s", 1),
+    ("seconds", "dynamo_cumulative_compile_time_us", 1e6),
+    ("seconds", "duration_us", 1e6),
+    ("backend", "backend_compile_time_s", 1),
+    ("aot", "aot_autograd_cumulative_compile_time_us", 1e6),
+    ("inductor", "inductor_compile_time_s", 1),
+    ("inductor", "inductor_cumulative_compile_time_us", 1e6),
+    ("codegen", "code_gen_time_s", 1),
+    ("codegen", "inductor_code_gen_cumulative_compile_time_us", 1e6),
+    ("triton", "triton_compile_time_us", 1e6),
+    ("backward", "backward_cumulative_compile_time_us", 1e6),
+    ("before_restart", "dynamo_time_before_restart_s", 1),
+    ("guard_latency", "guard_latency_us", 1e6),
+    ("start_time", "start_time", 1),
 )
 
 
-def _seconds(body: Body) -> dict[str, float]:
-    """The times that are there, in seconds, each from the first of its names that holds one."""
-    found: dict[str, float] = {}
-    for field, names in _TIMES:
-        for name, units in names:
-            value = _number(body.get(name))
-            if value is not None:
-                found[field] = value / units
-                break
-    return found
-
-
-def _number(value: object) -> float | None:
-    """A time or count as a float; None for what no clock can have said."""
-    if value is None or isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e18:
-        return None
-    return float(value)
-
-
-def _maybe_count(value: object) -> int | None:
-    """A number of things, or a line; None for what counts nothing."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _maybe_bool(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
 def _count(value: object) -> int:
-    return _maybe_count(value) or 0
+    """A number of things, or a line; 0 for what counts nothing."""
+    return value if type(value) is int and value >= 0 else 0
 
 
 _INT = frozenset((int,))
