@@ -5,17 +5,18 @@ import select
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
-from typing import BinaryIO
+from itertools import chain, islice
+from typing import TYPE_CHECKING, BinaryIO
 
 import orjson
 
+from shapelog import labels
 from shapelog.aside import forked
+from shapelog.labels import Place
 
-# Start and stop of a record; then, if it looks well-formed and its kind is wanted, where its JSON begins and ends, the number of its
-# label and its process. For a record that has to be looked at more closely the last four are -1. For a listing there are also places
-# of records that are only counted, with the numbers behind those of the wanted ones.
-Place = tuple[int, int, int, int, int, int]
+if TYPE_CHECKING:
+    from shapelog.noting import Notes
+
 # Of each label: records, bytes, and whether they were used.
 Tallies = dict[bytes, list[int]]
 
@@ -32,8 +33,8 @@ class Ahead:
 
     ``find`` gives the places of the records that begin between two offsets. Whoever has time takes the next piece, by reading its
     number from a pipe that holds them all. The child sends places as numbers with their texts, which it has in memory already, each
-    message behind four more: the piece, and the sizes of the places, of the texts, and of the piece's tallies as JSON, which come last.
-    When it dies, or cannot be made, all is found here.
+    message behind six more: the piece, where the last of these records stops, and the sizes of the places, of the texts, of what it noted
+    for a listing, and of the piece's tallies as JSON, which come last. When it dies, or cannot be made, all is found here.
     """
 
     def __init__(
@@ -41,11 +42,16 @@ class Ahead:
         find: Callable[[Tallies, int, int], Iterator[Place]],
         text: Callable[[Place], bytes],
         pieces: Sequence[tuple[int, int]],
+        notes: "Notes | None",
     ) -> None:
-        """``text`` gives what is to be decoded at a place, without a newline; empty where there is nothing."""
+        """``text`` gives what is to be decoded at a place, without a newline; empty where there is nothing.
+
+        ``notes`` are those of a listing. All records whose texts are told are noted in them, too, and those that are only counted.
+        """
         self.find = find
         self.text = text
         self.pieces = pieces
+        self.notes = notes
         self.found: dict[int, array[int]] = {}
         receive, send = os.pipe()
         os.write(send, array("i", range(len(pieces))).tobytes())
@@ -59,18 +65,32 @@ class Ahead:
         return number[0] if number else None
 
     def _send(self, pipe: BinaryIO) -> None:
-        out = _Unread(pipe.fileno())
+        out, notes = _Unread(pipe.fileno()), self.notes
+        if notes is not None:
+            notes.look_ahead()
         while (number := self._next()) is not None:
             tallies: Tallies = {}
-            found, texts = array("q"), []
-            for place in self.find(tallies, *self.pieces[number]):
-                found.extend(place)
-                texts.append(self.text(place))
-                if len(texts) >= _TOLD:
-                    out.tell(number, found, texts, b"")
-                    found, texts = array("q"), []
-            out.tell(number, found, texts, orjson.dumps({label.decode("latin-1"): tally for label, tally in tallies.items()}))
+            found = self.find(tallies, *self.pieces[number])
+            while places := list(islice(found, _TOLD)):
+                stop, texts, noted = places[-1][1], list(map(self.text, places)), b""
+                if notes is not None:
+                    places, texts, noted = self._noted(notes, places, texts)
+                out.tell((number, stop), places, texts, noted, b"")
+            out.tell((number, 0), [], [], b"", orjson.dumps({label.decode("latin-1"): tally for label, tally in tallies.items()}))
         out.end()
+
+    def _noted(self, notes: "Notes", places: list[Place], texts: list[bytes]) -> tuple[list[Place], list[bytes], bytes]:
+        """What is to be told when the listed ones of these records are noted: those that are only counted are left out."""
+        told: list[Place] = []
+        own: list[bytes] = []
+        for place, text in zip(places, texts, strict=True):
+            is_counted = place[4] >= labels.FIRST_COUNTED
+            if text and (is_counted or place[4] in labels.LISTED):
+                notes.add(place, text)
+            if not is_counted:
+                told.append(place)
+                own.append(text)
+        return told, own, notes.told()
 
     def places(self, tallies: Tallies) -> Iterator[tuple[Place, bytes]]:
         """Those of all pieces, in file order, each with its text, which is empty for those found here."""
@@ -78,13 +98,14 @@ class Ahead:
         for number, (start, stop) in enumerate(self.pieces):
             done, is_told = start, False
             while not is_told and not self._is_here(number, counted):
-                places, texts, told = self._receive()
+                done, places, texts, told = self._receive(done)
                 if places:
-                    done = places[-5]
                     yield from zip(_unpacked(places), texts.split(b"\n"), strict=True)
                 is_told = told is not None
                 _add(counted, told or {})
             if not is_told:
+                if self.notes is not None:
+                    self.notes.settle()
                 known = self.found.pop(number, None)
                 found = self.find(counted, start, stop) if known is None else _unpacked(known)
                 yield from ((place, b"") for place in found if place[0] >= done)
@@ -102,14 +123,20 @@ class Ahead:
             self.found[taken] = array("q", chain.from_iterable(self.find(counted, *self.pieces[taken])))
         return number in self.found or self.pipe is None
 
-    def _receive(self) -> "tuple[array[int], bytes, Tallies | None]":
-        """What the child tells next: places, their texts, and behind the last of a piece its tallies. Without an answer it has died."""
-        head = array("q", self._bytes(32))
+    def _receive(self, done: int) -> "tuple[int, array[int], bytes, Tallies | None]":
+        """What the child tells next: where it got to, places, their texts, and behind the last of a piece its tallies.
+
+        What it noted is taken in. Without an answer it has died, and is where it was.
+        """
+        head = array("q", self._bytes(48))
         if head:
-            places, texts, told = array("q", self._bytes(head[1])), self._bytes(head[2]), self._bytes(head[3])
+            places, texts, noted, told = array("q", self._bytes(head[2])), *map(self._bytes, head[3:])
             if self.pipe is not None:
-                return places, texts, {label.encode("latin-1"): tally for label, tally in orjson.loads(told).items()} if told else None
-        return array("q"), b"", None
+                if noted and self.notes is not None:
+                    self.notes.take(noted)
+                tallies = {label.encode("latin-1"): tally for label, tally in orjson.loads(told).items()} if told else None
+                return head[1], places, texts, tallies
+        return done, array("q"), b"", None
 
     def _bytes(self, size: int) -> bytes:
         """So many bytes of the child; none when it dies before."""
@@ -139,9 +166,9 @@ class _Unread:
         self.size = 0
         os.set_blocking(pipe, False)
 
-    def tell(self, number: int, places: "array[int]", texts: list[bytes], tallies: bytes) -> None:
-        parts = places.tobytes(), b"\n".join(texts), tallies
-        self.waiting.append(b"".join((array("q", (number, *map(len, parts))).tobytes(), *parts)))
+    def tell(self, where: tuple[int, int], places: list[Place], texts: list[bytes], noted: bytes, tallies: bytes) -> None:
+        parts = array("q", chain.from_iterable(places)).tobytes(), b"\n".join(texts), noted, tallies
+        self.waiting.append(b"".join((array("q", (*where, *map(len, parts))).tobytes(), *parts)))
         self.size += len(self.waiting[-1])
         self._write(_UNREAD)
 

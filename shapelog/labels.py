@@ -2,6 +2,11 @@
 
 from shapelog.ids import UNLISTED_KINDS, USED_ARTIFACTS, USED_KINDS
 
+# Start and stop of a record; then, if it looks well-formed and its kind is wanted, where its JSON begins and ends, the number of its
+# label and its process. For a record that has to be looked at more closely the last four are -1. For a listing there are also places
+# of records that are only counted, with the numbers behind those of the wanted ones.
+Place = tuple[int, int, int, int, int, int]
+
 # What is decoded: label and kind by number.
 LABELS = [(kind.encode(), kind) for kind in sorted(USED_KINDS)]
 LABELS += [(b"artifact " + name.encode(), "artifact") for name in sorted(USED_ARTIFACTS)]
@@ -9,6 +14,8 @@ LABELS += [(b"artifact " + name.encode(), "artifact") for name in sorted(USED_AR
 LABELS.append((b"chromium_event automatic_dynamic", "chromium_event"))
 NUMBERS: dict[bytes | None, int] = {label: number for number, (label, _) in enumerate(LABELS)}
 AUTOMATIC = NUMBERS[LABELS[-1][0]]
+# Those of them that a listing holds.
+LISTED = frozenset(number for number, (_, kind) in enumerate(LABELS) if kind not in UNLISTED_KINDS)
 
 # Those that are many and never decoded: the loop counts them on the way.
 _COUNTED_LABELS = (

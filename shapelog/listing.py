@@ -137,7 +137,7 @@ def _by_key(compiles: Iterable[Compile]) -> dict[_Key | None, list[Compile]]:
 def _grouped(notes: Notes) -> dict[_Key | None, list[int]]:
     """The records with the same key, None for those outside of any compile."""
     found: dict[_Key | None, list[int]] = {}
-    members = [found.setdefault(_key(envelope), []) for envelope in notes.envelopes]
+    members = {number: found.setdefault(_key(envelope), []) for number, envelope in notes.envelopes.items()}
     for index, number in enumerate(notes.numbers()):
         members[number].append(index)
     return found

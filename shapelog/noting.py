@@ -1,12 +1,14 @@
 """Where the records of a trace lie and how their headers end, noted as plain numbers while it is read: what a listing is made of later."""
 
+import json
 import re
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
 from typing import Any, NamedTuple
 
-from shapelog.ahead import Place
+from shapelog.labels import Place
 from shapelog.source import Buffer
 
 # How a header ends. No brace stands between the one of its body and the last one, so these are keys of the record itself, whatever
@@ -22,6 +24,8 @@ _LONGEST = 400
 _MOST = 1 << 20
 _WIDTH = 7
 _ROW = Struct(f"{_WIDTH}q")
+# Where the numbers begin that a process which looks ahead gives to envelopes and checksums.
+_AHEAD = 1 << 40
 
 
 class Envelope(NamedTuple):
@@ -44,10 +48,14 @@ class Notes:
         self.data = data
         self.labels = list(labels)
         self.decode = decode
-        self.envelopes: list[Envelope] = []
+        self.envelopes: dict[int, Envelope] = {}
         self._numbers = array("q")
         self._checksums = bytearray()
+        # What another process told last, in which own rows may have their place, and all its checksums.
+        self._last_told = array("q")
+        self._told_checksums = bytearray()
         self._known: dict[Envelope, int] = {}
+        self._next_envelope, self._before_checksums = 0, 0
         self._firsts: dict[int, int] = {}
         self._label_numbers = {label: number for number, label in enumerate(self.labels)}
         # How the header before this one ended, without a payload and with one; many in a row end alike. None holds a newline.
@@ -71,8 +79,49 @@ class Notes:
             envelope, checksum = self._envelope, text[at:-2]
         else:
             envelope, checksum = self._look(process, json_start, line_end, text)
-        self._numbers.extend((start, stop, json_start, line_end, label, envelope, len(self._checksums) if checksum else -1))
+        row = start, stop, json_start, line_end, label, envelope, self._before_checksums + len(self._checksums) if checksum else -1
         self._checksums += checksum
+        if self._last_told:
+            self._insert(row)
+        else:
+            self._numbers.extend(row)
+
+    def _insert(self, row: tuple[int, ...]) -> None:
+        index = bisect_left(self._last_told[::_WIDTH], row[0]) * _WIDTH
+        self._last_told[index:index] = array("q", row)
+
+    def look_ahead(self) -> None:
+        """From now on these are the notes of a forked process, which gives them away by ``told``."""
+        self._next_envelope = self._before_checksums = _AHEAD
+
+    def told(self) -> bytes:
+        """What was noted since this was last asked for, and is forgotten here."""
+        envelopes = json.dumps(list(self.envelopes.items())).encode()
+        parts = self._numbers.tobytes(), bytes(self._checksums), envelopes
+        self._before_checksums += len(self._checksums)
+        self._numbers, self._checksums, self.envelopes = array("q"), bytearray(), {}
+        return b"".join((array("q", map(len, parts)).tobytes(), *parts))
+
+    def take(self, told: bytes) -> None:
+        """Take in what another process noted of the records that follow all that were noted here."""
+        self.settle()
+        rows, checksums, _ = array("q", told[:24])
+        self._last_told = array("q", told[24 : 24 + rows])
+        self._told_checksums += told[24 + rows : 24 + rows + checksums]
+        self.envelopes.update((number, Envelope(*envelope)) for number, envelope in json.loads(told[24 + rows + checksums :]))
+
+    def forget(self, start: int) -> None:
+        """The record that starts there, which was told last, is none."""
+        starts = self._last_told[::_WIDTH]
+        if start in starts:
+            index = starts.index(start) * _WIDTH
+            del self._last_told[index : index + _WIDTH]
+
+    def settle(self) -> None:
+        """All records up to here are noted: what was told last has its place, and is not changed any more."""
+        if self._last_told:
+            self._numbers += self._last_told
+            self._last_told = array("q")
 
     def _look(self, process: int, json_start: int, line_end: int, text: bytes) -> tuple[int, bytes]:
         """The number of an envelope that is not the one before, and the stated checksum."""
@@ -95,9 +144,10 @@ class Notes:
         return envelope, stated if len(stated) == _CHECKSUM else b""
 
     def _numbered(self, envelope: Envelope) -> int:
-        number = self._known.setdefault(envelope, len(self.envelopes))
-        if number == len(self.envelopes):
-            self.envelopes.append(envelope)
+        number = self._known.setdefault(envelope, self._next_envelope)
+        if number == self._next_envelope:
+            self.envelopes[number] = envelope
+            self._next_envelope += 1
         return number
 
     def first(self, kind: str, name: str) -> int:
@@ -120,7 +170,8 @@ class Notes:
 
     def checksum(self, at: int) -> str:
         """The MD5 that a header states, "" where it states none."""
-        return self._checksums[at : at + _CHECKSUM].decode("utf-8", "replace") if at >= 0 else ""
+        checksums, at = (self._told_checksums, at - _AHEAD) if at >= _AHEAD else (self._checksums, at)
+        return checksums[at : at + _CHECKSUM].decode("utf-8", "replace") if at >= 0 else ""
 
     def start(self, index: int) -> int:
         return self._numbers[_WIDTH * index]

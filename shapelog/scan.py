@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from shapelog import labels
-from shapelog.ahead import Ahead, Place, Tallies
+from shapelog.ahead import Ahead, Tallies
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.ids import ENVELOPE_KEYS, KNOWN_KINDS, UNLISTED_KINDS, USED_ARTIFACTS, USED_KINDS
+from shapelog.labels import Place
 from shapelog.repeats import Repeats, without_stack
 from shapelog.source import OpenTrace
 
@@ -145,7 +146,7 @@ class Reader:
         self._firsts: dict[int, dict[str, Any]] = {}
         self._undecoded: set[int] = set()
         self._ahead = (
-            Ahead(self.uncounted, self._json_text, _pieces(trace.size))
+            Ahead(self.uncounted, self._json_text, _pieces(trace.size), self.notes)
             if ahead and trace.size >= WORTH_A_PROCESS and not strict and (os.cpu_count() or 1) > 1
             else None
         )
@@ -153,20 +154,21 @@ class Reader:
     def entries(self) -> Iterator[Entry]:
         """Each record of a kind that the model wants, in file order; all other records are counted."""
         tallies: Tallies = {}
-        released, bad_from, bad_stop, bad_lines, first_counted = 0, -1, -1, 0, labels.FIRST_COUNTED
+        released, bad_from, bad_stop, bad_lines = 0, -1, -1, 0
+        notes, first_counted, listed = self.notes, labels.FIRST_COUNTED, labels.LISTED
         places = self._ahead.places(tallies) if self._ahead else zip(self.uncounted(tallies), repeat(b""))  # one is endless
-        for place, text in places:
+        for place, told in places:
             start, stop, _, _, label, _ = place
-            if label >= first_counted and self.notes is not None:
-                self.notes.add(place, text)
+            if label >= first_counted and notes is not None:
+                notes.add(place, told)
                 continue
-            entry = self._quick(place, text or self._json_text(place)) if label >= 0 else None
+            text = told or self._json_text(place)
+            entry, head = self._quick(place, text) if label >= 0 else None, None
             if entry is None:
                 head = _FIRST.match(self.data, start, stop)
-                if label >= 0:  # it was counted where it was found
-                    _count(tallies, labels.LABELS[label][0], -1, start - stop, 1)
-            else:
-                head = None
+                self._refuse(place, tallies)
+            elif notes is not None and not told and label in listed:  # else who found it has noted it
+                notes.add(place, text)
             if bad_from >= 0 and (start != bad_stop or head is not None or entry is not None):
                 self._unreadable(bad_from, bad_stop, bad_lines)
                 bad_from, bad_lines = -1, 0
@@ -200,22 +202,24 @@ class Reader:
         if start >= end or (begin and head is None):
             return
         numbers, released = labels.NUMBERS, start
-        plain, plain_sizes = dict.fromkeys(_PLAIN_LABELS, 0), dict.fromkeys(_PLAIN_LABELS, 0)
+        plain: dict[int | None, int] = dict.fromkeys(_PLAIN_LABELS, 0)
+        plain_sizes = plain.copy()
         counts, sizes = [0] * labels.FIRST_COUNTED, [0] * labels.FIRST_COUNTED
+        last = -1 if self.strict else size  # a record that ends there may be cut off, so it is always looked at
         for following in chain(_START.finditer(data, head.end() if head is not None else 0), (None,) if data[size - 1] != _NEWLINE else ()):
             stop = following.start() + 1 if following is not None else size
-            # The last record may be cut off, so it is always looked at.
-            is_plain = head is not None and stop < size and not self.strict
-            if is_plain and head is not None and head.lastindex in plain:
-                plain[head.lastindex] += 1
-                plain_sizes[head.lastindex] += stop - start
+            if head is None or stop >= last:
+                yield start, stop, -1, -1, -1, -1
+            elif (group := head.lastindex) in plain:
+                plain[group] += 1
+                plain_sizes[group] += stop - start
             else:
-                number = numbers.get(head[_KIND], -1) if is_plain and head is not None else -1
-                if number >= 0 and head is not None and data[line_end := head.end()] == _NEWLINE:
+                number = numbers.get(head[_KIND], -1)
+                if number >= 0 and data[line_end := head.end()] == _NEWLINE:
                     counts[number] += 1
                     sizes[number] += stop - start
                     yield start, stop, head.start(_JSON), line_end, number, int(head[_PROCESS])
-                elif (place := self._place(start, stop, head if is_plain else None, tallies)) is not None:
+                elif (place := self._place(start, stop, head, tallies)) is not None:
                     yield place
                 if stop - released > _RELEASE:
                     self.trace.release(released, stop)
@@ -230,10 +234,8 @@ class Reader:
         if end < size:
             self.trace.release(released, start)
 
-    def _place(self, start: int, stop: int, head: re.Match[bytes] | None, tallies: Tallies) -> Place | None:
-        """The place of a record, None if it is only counted. Without a match it has to be looked at."""
-        if head is None:
-            return start, stop, -1, -1, -1, -1
+    def _place(self, start: int, stop: int, head: re.Match[bytes], tallies: Tallies) -> Place | None:
+        """The place of a record, None if it is only counted."""
         data = self.data
         kind = head[_KIND]
         label = b"artifact " + (head[_NAME] or b"") if kind == b"artifact" else kind
@@ -272,14 +274,13 @@ class Reader:
     def _json_text(self, place: Place) -> bytes:
         """The JSON text of a header, of a long one what is new in it, empty if it is too long; its end where it is only counted."""
         _, _, start, end, number, _ = place
+        if 0 <= number < labels.FIRST_COUNTED and end - start <= _LONG:
+            return self.data[start:end]
         if number >= labels.FIRST_COUNTED:
             return self.data[max(start, end - _LONG) : end]
         if number < 0 or end - start > _LONGEST:
             return b""
-        text = self.data[start:end]
-        if end - start <= _LONG:
-            return text
-        kind = labels.LABELS[number][1]
+        text, kind = self.data[start:end], labels.LABELS[number][1]
         return self._repeats.without(text) if kind in _WITH_REPEATS else without_stack(text) if kind in _WITH_STACKS else text
 
     def _quick(self, place: Place, text: bytes) -> Entry | None:
@@ -299,9 +300,15 @@ class Reader:
             payload = Span(line_end + 1, stop, digest)
         else:
             return None
-        if self.notes is not None and kind not in UNLISTED_KINDS:
-            self.notes.add(place, text)
         return _made(Entry, (kind, header, process, start, payload))
+
+    def _refuse(self, place: Place, tallies: Tallies) -> None:
+        """Take back what was counted and noted where a record was found that is not as it looked."""
+        start, stop, _, _, number, _ = place
+        if number >= 0:
+            _count(tallies, labels.LABELS[number][0], -1, start - stop, 1)
+            if self.notes is not None:
+                self.notes.forget(start)
 
     def noted(self) -> "Notes":
         """All readable records but those of ``UNLISTED_KINDS``, as far as the file was read.
@@ -313,6 +320,7 @@ class Reader:
             for _ in again.entries():
                 pass
             self.notes = again.noted()
+        self.notes.settle()
         return self.notes
 
     def _name(self, kind: str, head: re.Match[bytes], line_end: int, header: dict[str, Any] | None) -> str:

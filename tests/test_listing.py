@@ -141,9 +141,16 @@ def test_a_listing_that_is_asked_for_later_is_the_same(name: str, strict: bool) 
 
 
 @pytest.mark.parametrize("dies_at", [None, 0, 1, 1500])
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("piece", [400, 9000, 4 << 20])
 @pytest.mark.parametrize("name", ["damaged", "cut in a payload", "long"])
-def test_a_child_that_looks_ahead_makes_no_difference(name: str, dies_at: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_looks_ahead_makes_no_difference(
+    name: str, piece: int, waits: bool, dies_at: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(scan, "WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(scan, "_SEARCHED", piece)
+    monkeypatch.setattr("shapelog.ahead._has_news", lambda _: waits)
+    monkeypatch.setattr("shapelog.ahead._TOLD", 7)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     parent, searched = os.getpid(), Reader.uncounted
 
