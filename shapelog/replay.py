@@ -5,6 +5,7 @@ compiled is not in its trace: calls that hit the cache hit it again, and calls a
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -49,7 +50,8 @@ class Call(NamedTuple):
 class FramePlan:
     """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which stay whatever is marked.
 
-    ``weight`` is the number of ranks that the frame stands for, each of which compiles what it does.
+    ``weight`` is the number of ranks that the frame stands for, each of which compiles what it does. ``model`` is the plan of the frame
+    that recompiled first as this one did, if there is one before.
     """
 
     frame: Frame
@@ -57,6 +59,7 @@ class FramePlan:
     fixed_seconds: float
     marks: Marks
     weight: int = 1
+    model: "FramePlan | None" = field(default=None, repr=False, compare=False)
     known: dict[Marks, dict[int, Route]] = field(default_factory=dict, repr=False, compare=False)
 
     def served(self, marks: Marks) -> dict[int, Route]:
@@ -102,10 +105,14 @@ def _way(routes: Iterable[Route], kept: set[int], marks: Marks) -> Route | None:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Replay:
-    """All frames of a trace, ready to be asked what any set of marks would do."""
+    """All frames of a trace, ready to be asked what any set of marks would do.
+
+    ``weights`` has, by identity of each plan without a model, the ranks that it and those like it stand for together.
+    """
 
     plans: tuple[FramePlan, ...]
-    by_mark: dict[Mark, tuple[FramePlan, ...]] = field(default_factory=dict)
+    by_mark: dict[Mark, list[FramePlan]]
+    weights: Counter[int]
     costs: dict[tuple[int, Marks], Cost] = field(default_factory=dict)
 
     def cost_of(self, plan: FramePlan, marks: Marks) -> Cost:
@@ -128,9 +135,12 @@ class Replay:
     def earns(self, unit: Iterable[Mark], chosen: Marks) -> int:
         """How many compiles and limit hits would come back were these marks left out of the chosen ones."""
         members = frozenset(unit)
-        plans = {id(plan): plan for mark in members for plan in self.by_mark.get(mark, ())}.values()
+        models = {id(plan): plan for mark in members for plan in self.by_mark.get(mark, ()) if plan.model is None}
         rest = chosen - members
-        return sum(self.cost_of(plan, rest).total - self.cost_of(plan, chosen).total for plan in plans)
+        return sum(
+            self.weights[key] * (self.cost_of(plan, rest).total - self.cost_of(plan, chosen).total) // plan.weight
+            for key, plan in models.items()
+        )
 
 
 def replay(studied: Study) -> Replay:
@@ -141,11 +151,13 @@ def replay(studied: Study) -> Replay:
         model = made.get(id(studied.models.get(id(frame))))
         made[id(frame)] = _plan(frame, studied, flows) if model is None or flows.may_lead_to(frame) else _plan_like(model, frame, studied)
     plans = tuple(made.values())
-    by_mark: dict[Mark, tuple[FramePlan, ...]] = {}
+    by_mark: dict[Mark, list[FramePlan]] = {}
+    weights: Counter[int] = Counter()
     for plan in plans:
+        weights[id(plan.model or plan)] += plan.weight
         for mark in plan.marks:
-            by_mark[mark] = (*by_mark.get(mark, ()), plan)
-    return Replay(plans, by_mark)
+            by_mark.setdefault(mark, []).append(plan)
+    return Replay(plans, by_mark, weights)
 
 
 def _plan(frame: Frame, studied: Study, flows: Flows) -> FramePlan:
@@ -169,7 +181,7 @@ def _plan_like(model: FramePlan, frame: Frame, studied: Study) -> FramePlan:
     for call in model.calls:
         compile = own[id(call.compile)]
         calls.append(Call(compile, tuple([way._replace(entry=own[id(way.entry)]) for way in call.routes]), trace.seconds(compile)))
-    return FramePlan(frame, tuple(calls), _fixed(frame, trace), model.marks, trace.weight(frame.rank))
+    return FramePlan(frame, tuple(calls), _fixed(frame, trace), model.marks, trace.weight(frame.rank), model)
 
 
 def _fixed(frame: Frame, trace: Trace) -> float:

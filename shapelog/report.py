@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -173,7 +174,7 @@ def analyze(trace: Trace, debug: bool = False) -> Report:
             name = analysis.__name__.rsplit(".", 1)[-1]
             text = f"the analysis {name} failed ({type(error).__name__}: {error}); its part of the report is missing"
             failed.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
-    frames = sorted((_frame_report(frame, studied) for frame in trace.frames), key=_importance)
+    frames = sorted(_frame_reports(studied), key=_importance)
     return Report(
         trace=trace,
         study=studied,
@@ -213,7 +214,16 @@ def _seconds(recompiles: tuple[Recompile, ...], verdict: Verdict, trace: Trace) 
     return math.fsum([trace.seconds(item.compile) for item in recompiles if item.verdict is verdict])
 
 
-def _frame_report(frame: Frame, studied: Study) -> FrameReport:
+def _frame_reports(studied: Study) -> Iterator[FrameReport]:
+    """Of all frames. What varied in one that recompiled as another one did varied in that, too."""
+    axes: dict[int, tuple[Axis, ...]] = {}
+    for frame in studied.trace.frames:
+        known = axes.get(id(studied.models.get(id(frame))))
+        axes[id(frame)] = found = _axes(frame, studied) if known is None else known
+        yield _frame_report(frame, found, studied)
+
+
+def _axes(frame: Frame, studied: Study) -> tuple[Axis, ...]:
     recompiles = studied.of_frame(frame)
     rules: dict[str, dict[str, None]] = {}
     helping: dict[str, dict[str, None]] = {}
@@ -221,10 +231,14 @@ def _frame_report(frame: Frame, studied: Study) -> FrameReport:
         for cause in item.causes:
             rules.setdefault(cause.axis, {}).update(dict.fromkeys(cause.codes))
             helping.setdefault(cause.axis, {})[cause.helping.code] = None
-    axes = tuple(
+    return tuple(
         Axis(name, source, values, tuple(map(RULES.__getitem__, rules[name])), tuple(map(RULES.__getitem__, helping[name])))
         for source, name, values in (axes_of(frame, recompiles, studied.comparer) if recompiles else ())
     )
+
+
+def _frame_report(frame: Frame, axes: tuple[Axis, ...], studied: Study) -> FrameReport:
+    recompiles = studied.of_frame(frame)
     return FrameReport(
         frame=frame,
         axes=axes,
