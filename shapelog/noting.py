@@ -1,12 +1,13 @@
 """Where the records of a trace lie and how their headers end, noted as plain numbers while it is read: what a listing is made of later."""
 
-import json
 import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
 from typing import Any, NamedTuple
+
+import orjson
 
 from shapelog.labels import Place
 from shapelog.source import Buffer
@@ -95,8 +96,8 @@ class Notes:
         self._next_envelope = self._before_checksums = _AHEAD
 
     def told(self) -> bytes:
-        """What was noted since this was last asked for, and is forgotten here."""
-        envelopes = json.dumps(list(self.envelopes.items())).encode()
+        """What was noted since this was last asked for, and is forgotten here. Raises TypeError for an id of more than 64 bits."""
+        envelopes = orjson.dumps([(number, *envelope) for number, envelope in self.envelopes.items()])
         parts = self._numbers.tobytes(), bytes(self._checksums), envelopes
         self._before_checksums += len(self._checksums)
         self._numbers, self._checksums, self.envelopes = array("q"), bytearray(), {}
@@ -108,7 +109,7 @@ class Notes:
         rows, checksums, _ = array("q", told[:24])
         self._last_told = array("q", told[24 : 24 + rows])
         self._told_checksums += told[24 + rows : 24 + rows + checksums]
-        self.envelopes.update((number, Envelope(*envelope)) for number, envelope in json.loads(told[24 + rows + checksums :]))
+        self.envelopes.update((number, Envelope(*envelope)) for number, *envelope in orjson.loads(told[24 + rows + checksums :]))
 
     def forget(self, start: int) -> None:
         """The record that starts there, which was told last, is none."""

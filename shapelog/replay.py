@@ -46,7 +46,7 @@ class Call(NamedTuple):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FramePlan:
     """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which stay whatever is marked.
 
@@ -59,8 +59,8 @@ class FramePlan:
     fixed_seconds: float
     marks: Marks
     weight: int = 1
-    model: "FramePlan | None" = field(default=None, repr=False, compare=False)
-    known: dict[Marks, dict[int, Route]] = field(default_factory=dict, repr=False, compare=False)
+    model: "FramePlan | None" = None
+    known: dict[Marks, dict[int, Route]] = field(default_factory=dict)
 
     def served(self, marks: Marks) -> dict[int, Route]:
         """The calls that need no compile of their own, by their place in ``calls``, and what serves each."""

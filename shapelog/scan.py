@@ -4,7 +4,6 @@ Grammar (PyTorch's ``trace_structured``): ``V1120 08:27:33.313000 12031 torch/x.
 each of its lines behind one TAB. So a newline with anything but a TAB behind it starts a record.
 """
 
-import json
 import os
 import re
 import sys
@@ -59,6 +58,7 @@ _LONGEST = 64 << 20
 # Headers that are longer than most; a map of a file is searched byte by byte, a copy of a piece many times faster.
 _LONG, _PIECE = 512, 1 << 16
 _WITH_STACKS = frozenset(("create_symbol", "create_unbacked_symbol", "guard_added", "guard_added_fast", "symbolic_shape_specialization"))
+_KIND_OF = [kind for _, kind in labels.LABELS]
 _made = tuple.__new__  # of a class of tuples, in half the time that calling it takes
 _WITH_REPEATS = frozenset(("compilation_metrics", "bwd_compilation_metrics"))
 
@@ -154,7 +154,7 @@ class Reader:
     def entries(self) -> Iterator[Entry]:
         """Each record of a kind that the model wants, in file order; all other records are counted."""
         tallies: Tallies = {}
-        released, bad_from, bad_stop, bad_lines = 0, -1, -1, 0
+        released, bad_from, bad_stop, bad_lines = 0, 0, -1, 0
         notes, first_counted, listed = self.notes, labels.FIRST_COUNTED, labels.LISTED
         places = self._ahead.places(tallies) if self._ahead else zip(self.uncounted(tallies), repeat(b""))  # one is endless
         for place, told in places:
@@ -163,29 +163,25 @@ class Reader:
                 notes.add(place, told)
                 continue
             text = told or self._json_text(place)
-            entry, head = self._quick(place, text) if label >= 0 else None, None
+            entry = self._quick(place, text) if label >= 0 else None
             if entry is None:
-                head = _FIRST.match(self.data, start, stop)
                 self._refuse(place, tallies)
+                head = _FIRST.match(self.data, start, stop)
+                if head is not None:
+                    entry = self._record(start, stop, head)
+                elif start == bad_stop:
+                    bad_stop, bad_lines = stop, bad_lines + 1
+                else:
+                    self._unreadable(bad_from, bad_stop, bad_lines)
+                    bad_from, bad_stop, bad_lines = start, stop, 1
             elif notes is not None and not told and label in listed:  # else who found it has noted it
                 notes.add(place, text)
-            if bad_from >= 0 and (start != bad_stop or head is not None or entry is not None):
-                self._unreadable(bad_from, bad_stop, bad_lines)
-                bad_from, bad_lines = -1, 0
-            if head is not None:
-                entry = self._record(start, stop, head)
-            elif entry is None:
-                bad_from = start if bad_from < 0 else bad_from
-                bad_stop = stop
-                bad_lines += 1
-                continue
             if entry is not None:
                 yield entry
             if stop - released > _RELEASE:
                 self.trace.release(released, stop)
                 released = stop
-        if bad_from >= 0:
-            self._unreadable(bad_from, bad_stop, bad_lines)
+        self._unreadable(bad_from, bad_stop, bad_lines)
         self._settle(tallies)
         self.trace.release(released, self.trace.size)
 
@@ -286,7 +282,6 @@ class Reader:
     def _quick(self, place: Place, text: bytes) -> Entry | None:
         """A record of a wanted kind with nothing wrong about it; None for any other."""
         start, stop, _, line_end, number, process = place
-        kind = labels.LABELS[number][1]
         try:
             header = orjson.loads(text)
             digest = header.get("has_payload")
@@ -300,7 +295,7 @@ class Reader:
             payload = Span(line_end + 1, stop, digest)
         else:
             return None
-        return _made(Entry, (kind, header, process, start, payload))
+        return _made(Entry, (_KIND_OF[number], header, process, start, payload))
 
     def _refuse(self, place: Place, tallies: Tallies) -> None:
         """Take back what was counted and noted where a record was found that is not as it looked."""
@@ -348,6 +343,9 @@ class Reader:
         self.ledger.unused[label] = self.ledger.unused.get(label, 0) + count
 
     def _unreadable(self, start: int, stop: int, lines: int) -> None:
+        """Account for so many lines in a row that are no record."""
+        if not lines:
+            return
         self.ledger.unreadable_bytes += stop - start
         self.ledger.unreadable_records += lines
         first = self.data[start : min(stop, start + 60)].split(b"\n", 1)[0].decode("utf-8", "replace")
@@ -559,6 +557,8 @@ def _decode(text: bytes) -> dict[str, Any] | None:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
+        import json  # before the child that looks ahead is made, every import delays it
+
         try:
             value = json.loads(text.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
