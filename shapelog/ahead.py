@@ -65,14 +65,15 @@ class Ahead:
         return number[0] if number else None
 
     def _send(self, pipe: BinaryIO) -> None:
-        out, notes = _Unread(pipe.fileno()), self.notes
+        out, notes, text_of = _Unread(pipe.fileno()), self.notes, self.text
         if notes is not None:
             notes.look_ahead()
         while (number := self._next()) is not None:
             tallies: Tallies = {}
             found = self.find(tallies, *self.pieces[number])
-            while places := list(islice(found, _TOLD)):
-                stop, texts, noted = places[-1][1], list(map(self.text, places)), b""
+            while told := [(place, text_of(place)) for place in islice(found, _TOLD)]:  # each text while its page is in memory
+                places, texts, noted = [place for place, _ in told], [text for _, text in told], b""
+                stop = places[-1][1]
                 if notes is not None:
                     places, texts, noted = self._noted(notes, places, texts)
                 out.tell((number, stop), places, texts, noted, b"")

@@ -470,6 +470,21 @@ def test_records_are_found_alike_in_pieces_of_every_size(data: bytes) -> None:
         assert again == tallies
 
 
+def test_the_child_takes_each_text_before_it_looks_on_and_gives_back_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    looking_at = [-1]
+
+    def find(tallies: scan.Tallies, begin: int, end: int) -> Iterator[scan.Place]:
+        for looking_at[0] in range(begin, end):
+            yield looking_at[0], looking_at[0] + 1, 0, 0, 0, 0
+
+    def text(place: scan.Place) -> bytes:
+        return b"in memory" if place[0] == looking_at[0] else b"given back"
+
+    monkeypatch.setattr(ahead, "_has_news", lambda _: True)
+    found = [told for _, told in ahead.Ahead(find, text, [(0, 1000)], None).places({})]
+    assert found == [b"in memory"] * 1000
+
+
 @pytest.mark.usefixtures("_two_processors")
 @pytest.mark.parametrize("most", [0, 1, 5000])
 def test_a_child_that_is_not_heard_for_a_while_loses_nothing(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
