@@ -14,12 +14,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import mutations  # makes the modules of the tests known  # noqa: F401
 from jsonschema import Draft202012Validator
-from make import NAME, built, small_run
+from make import NAME, built, reader, small_run
 
 import shapelog
+from shapelog import scan
 from shapelog.advice import advise
 from shapelog.advising import as_env, as_python, as_shell
 from shapelog.alerts import Kind, Survey, survey
@@ -43,6 +45,7 @@ from shapelog.reporters import (
     reporter,
     story_reporter,
 )
+from shapelog.scan import Entry, Reader
 from shapelog.source import select_files
 from shapelog.story import tell
 
@@ -281,6 +284,30 @@ def as_a_rank(subject: Subject) -> None:
         json.loads(_bounded(subject, reporter("json").render(short, Options())), parse_constant=_no_json)
 
 
+def by_two_processes(subject: Subject) -> None:
+    """As a large file is read, searched piece by piece by a child process, against what one process reads."""
+    alone = reader(subject.data, listing=True)
+    with patch.multiple(scan, WORTH_A_PROCESS=0, _SEARCHED=300 + len(subject.data) // 5), patch("os.cpu_count", lambda: 2):
+        both = reader(subject.data, ahead=True, listing=True)
+        _demand(_read(both) == _read(alone), "two processes read something else than one")
+
+
+def _read(reader: Reader) -> tuple[object, ...]:
+    """All that comes of a reader, its listing included; entries as text, since NaN equals nothing."""
+    entries, notes = [repr(_unset(entry)) for entry in reader.entries()], reader.noted()
+    rows = [notes[index] for index, _ in enumerate(notes.numbers())]
+    listed = [(*places, notes.labels[label], notes.envelopes[envelope], notes.checksum(at)) for *places, label, envelope, at in rows]
+    return entries, listed, reader.ledger, reader.problems()
+
+
+def _unset(entry: Entry) -> Entry:
+    """A record without PyTorch's settings, which each process leaves out that has seen them before."""
+    body = entry.header.get(entry.kind)
+    if isinstance(body, dict):
+        body = {key: value for key, value in body.items() if not key.endswith("_config")}
+    return entry._replace(header={**entry.header, entry.kind: body})
+
+
 # Each stage, and of how many inputs one goes through it: what is cheap is done with every input.
 STAGES: tuple[tuple[Callable[[Subject], None], int], ...] = (
     (balanced, 1),
@@ -299,6 +326,7 @@ STAGES: tuple[tuple[Callable[[Subject], None], int], ...] = (
     (page, 500),
     (page_without_source, 1000),
     (page_of_a_check, 1000),
+    (by_two_processes, 20),
 )
 
 

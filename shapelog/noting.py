@@ -19,7 +19,7 @@ _END = re.compile(
     rb'(?:, "attempt": (\d{1,9}))?(?:, "subgraph_name": "[^"\\]*")?)(?:, "has_payload": "([0-9a-f]{32})")?\}\Z'
 )
 _ANNOUNCEMENT = b', "has_payload": "'
-_CHECKSUM = 32
+_CHECKSUM, _DIGITS = 32, b"0123456789abcdef"
 _LONGEST = 400
 # A longer header that ends unusually is not decoded.
 _MOST = 1 << 20
@@ -76,8 +76,8 @@ class Notes:
         at = len(text) - _CHECKSUM - 2
         if process == self._process and text.endswith(self._plain):
             envelope, checksum = self._envelope, b""
-        elif process == self._process and text.endswith(self._announced, 0, max(at, 0)):
-            envelope, checksum = self._envelope, text[at:-2]
+        elif process == self._process and text.endswith(self._announced, 0, max(at, 0)) and not (stated := text[at:-2]).strip(_DIGITS):
+            envelope, checksum = self._envelope, stated
         else:
             envelope, checksum = self._look(process, json_start, line_end, text)
         row = start, stop, json_start, line_end, label, envelope, self._before_checksums + len(self._checksums) if checksum else -1

@@ -167,6 +167,19 @@ def test_a_child_that_looks_ahead_makes_no_difference(
     assert ahead.accounts == alone.accounts
 
 
+@pytest.mark.parametrize("damage", [b"\xff\xfe", b"G1", b"A1"], ids=["bytes", "letters", "capitals"])
+def test_a_damaged_checksum_is_listed_alike_whatever_stands_before_it(damage: bytes) -> None:
+    good = record("dynamo_cpp_guards_str", {}, "tree", id="0/0")
+    bad = good.replace(make.digest("tree")[:2].encode(), damage)
+    listed = []
+    for before in (b"", good):
+        reader = make.reader(before + bad + record("link", {}), listing=True)
+        assert len(list(reader.entries())) == (2 if before else 1)
+        notes = reader.noted()
+        listed.append(notes.checksum(notes[1 if before else 0][6]))
+    assert listed[0] == listed[1]
+
+
 def test_the_records_of_a_compile_come_in_file_order_with_kind_and_name() -> None:
     trace = made(WHOLE)
     assert names(of(trace, "0/0")) == [
