@@ -47,8 +47,8 @@ _ANNOUNCED, _BEHIND = b'"has_payload": "', 34
 # Names of bytecode artifacts hold the name of the function.
 _PER_FUNCTION = re.compile(r".*_(ORIGINAL|MODIFIED)_BYTECODE$")
 _RELEASE = 2 << 20
-# What is mapped into memory around a place that is looked at.
-_AROUND = 64 << 10
+# What is mapped into memory around a place that is looked at: 64 KiB, or as much as is cached in one piece, up to 2 MiB.
+_AROUND = 512 << 10
 _NEWLINE, _BRACE = b"\n}"
 _JSON_ENDS = b"}\r"
 _KINDS = {kind.encode(): kind for kind in KNOWN_KINDS}
@@ -197,7 +197,7 @@ class Reader:
         start = head.start() + 1 if begin and head is not None else begin
         if start >= end or (begin and head is None):
             return
-        numbers, released = labels.NUMBERS, start
+        numbers, released = labels.NUMBERS, max(0, begin - 1)
         plain: dict[int | None, int] = dict.fromkeys(_PLAIN_LABELS, 0)
         plain_sizes = plain.copy()
         counts, sizes = [0] * labels.FIRST_COUNTED, [0] * labels.FIRST_COUNTED

@@ -26,6 +26,8 @@ _NAMED, _SEARCHED = 3, 1000
 IN_FULL = 16
 
 Buffer = mmap.mmap | bytes
+# What the system caches of a file in one piece at most, a multiple of the page size.
+_CACHED = 2 << 20
 
 
 class TraceFile(NamedTuple):
@@ -80,9 +82,12 @@ class OpenTrace:
     is_lost: bool = False
 
     def release(self, start: int, end: int) -> None:
-        """Give mapped pages back: they count as resident memory, and one pass needs them once."""
+        """Give mapped pages back: they count as resident memory, and one pass needs them once.
+
+        Those before them, too: a look at a file maps as much around a place as is cached in one piece, also what was given back before.
+        """
         if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            start -= start % mmap.PAGESIZE
+            start -= start % _CACHED
             self.data.madvise(mmap.MADV_DONTNEED, start, end - start)
 
 

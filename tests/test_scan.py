@@ -1,10 +1,11 @@
 """Bytes become entries and problems; every byte is accounted for, and a bad record never hides a good one."""
 
 import json
+import mmap
 import os
 import re
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 
 import make
@@ -13,7 +14,7 @@ import pytest
 from shapelog import ahead, scan
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.scan import Entry, Reader
-from shapelog.source import open_trace, select
+from shapelog.source import OpenTrace, open_trace, select
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "real"
 GOOD = make.metrics("0/0")
@@ -483,6 +484,34 @@ def test_the_child_takes_each_text_before_it_looks_on_and_gives_back_the_page(mo
     monkeypatch.setattr(ahead, "_has_news", lambda _: True)
     found = [told for _, told in ahead.Ahead(find, text, [(0, 1000)], None).places({})]
     assert found == [b"in memory"] * 1000
+
+
+@pytest.mark.parametrize("size", [1, 150, 5000])
+def test_what_is_looked_at_in_a_piece_is_given_back(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(OpenTrace, "release", lambda self, start, end: given.append((start, end)))
+    monkeypatch.setattr(scan, "_RELEASE", 300)
+    reader = make.reader(MIXED * 3)
+    for begin in range(0, len(reader.data), size):
+        given.clear()
+        found = list(reader.uncounted({}, begin, begin + size))
+        if found and begin + size < len(reader.data):
+            reached = [(max(0, begin - 1), max(0, begin - 1)), *given]  # the search begins at the newline before
+            assert all(start <= end for (_, end), (start, _) in pairwise(reached))
+            assert given[-1][1] >= found[-1][1]
+
+
+def test_pages_are_given_back_with_those_before_them_that_are_cached_in_one_piece(tmp_path: Path) -> None:
+    class Advised(mmap.mmap):
+        def madvise(self, *given: int) -> None:
+            advised.append(given)
+
+    advised: list[tuple[int, ...]] = []
+    file = tmp_path / "large"
+    file.write_bytes(bytes(9 << 20))
+    with file.open("rb") as handle, Advised(handle.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        OpenTrace(file.name, data, len(data)).release(5 << 20, 7 << 20)
+    assert advised == [(mmap.MADV_DONTNEED, 4 << 20, 3 << 20)]
 
 
 @pytest.mark.usefixtures("_two_processors")
