@@ -117,8 +117,9 @@ class Ledger:
 
 # Smaller files are read before another process is up.
 WORTH_A_PROCESS = 24 << 20
-# In pieces of so many bytes is a file searched by two processes, in so many pieces at most: their numbers have to fit into a pipe.
-_SEARCHED, _MOST_PIECES = 4 << 20, 4096
+# In pieces of so many bytes is a file searched by two processes, in so many pieces at most: their numbers, of 4 bytes each, have to fit
+# into a pipe, which for a user who has many holds no more than a page of memory.
+_SEARCHED, _MOST_PIECES = 4 << 20, 1024
 
 
 def _pieces(size: int) -> list[tuple[int, int]]:

@@ -4,6 +4,7 @@ import json
 import mmap
 import os
 import re
+from array import array
 from collections.abc import Iterator
 from itertools import count, pairwise
 from pathlib import Path
@@ -469,6 +470,15 @@ def test_records_are_found_alike_in_pieces_of_every_size(data: bytes) -> None:
         pieces = [place for start in range(0, len(data), size) for place in reader.uncounted(again, start, start + size)]
         assert pieces == whole
         assert again == tallies
+
+
+@pytest.mark.parametrize("size", [0, 1, 4 << 20, 250_000_000, (4 << 30) + 1, 10**13])
+def test_pieces_hold_all_of_a_file_and_their_numbers_fit_into_the_smallest_pipe(size: int) -> None:
+    """On Linux a pipe has one page, of 4 KiB, once all of a user's together have 64 MiB."""
+    pieces = scan._pieces(size)
+    assert [stop for _, stop in pieces[:-1]] == [start for start, _ in pieces[1:]]
+    assert not size or (pieces[0][0] == 0 and pieces[-1][0] < size <= pieces[-1][1])
+    assert len(array("i", range(len(pieces))).tobytes()) <= 4096
 
 
 def test_the_child_takes_each_text_before_it_looks_on_and_gives_back_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
