@@ -44,6 +44,7 @@ class Run:
 def measure(command: list[str]) -> Run:
     """One run with its output thrown away. Keep this process small: a child's peak counts from the fork on."""
     with tempfile.TemporaryFile() as errors:
+        os.sync()  # what the run before left to be written takes no time of this one
         start = time.perf_counter()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors)
         _, status, usage = os.wait4(process.pid, 0)

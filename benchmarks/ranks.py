@@ -352,33 +352,39 @@ main()
 
 
 def measure(arguments: argparse.Namespace) -> None:
+    """The executors take turns, as a machine is not as fast at all times."""
     size = sum(path.stat().st_size for path in arguments.directory.glob("*.log*"))
     count = sum(1 for _ in arguments.directory.glob("*.log*"))
     print(f"{count} ranks, {size / 1e6:.0f} MB, best of {arguments.times}")
-    first = 0.0
+    runs: dict[str, list[tuple[float, ...]]] = {executor: [] for executor in arguments.executor}
     with tempfile.TemporaryDirectory() as scratch:
-        page, told = Path(scratch, "report.html"), Path(scratch, "told")
-        for executor in arguments.executor:
-            runs = []
-            for _ in range(arguments.times):
-                options = ["report", str(arguments.directory), "--executor", executor, "-o", str(page)]
-                begin = time.perf_counter()
-                done = subprocess.run(
-                    [sys.executable, "-c", f"TOLD = {str(told)!r}\n{MEASURED}", *options],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                )
-                seconds = time.perf_counter() - begin
-                if done.returncode:
-                    sys.exit(f"shapelog {' '.join(options)} ended with {done.returncode}:\n{done.stderr.decode()[-2000:]}")
-                runs.append((seconds, *map(int, told.read_text().split())))
-            seconds, own, children = min(run[0] for run in runs), max(run[1] for run in runs), max(run[2] for run in runs)
-            first = first or seconds
-            print(
-                f"  {executor:<24}{seconds:8.2f} s {size / 1e6 / seconds:7.0f} MB/s {first / seconds:6.2f} × as fast"
-                f"   driver {own / 1e6:6.0f} MB, children {children / 1e6:6.0f} MB, page {page.stat().st_size / 1e6:5.1f} MB"
-            )
+        for executor in arguments.executor * arguments.times:
+            runs[executor].append(run_once(arguments.directory, executor, Path(scratch)))
+    first = 0.0
+    for executor, found in runs.items():
+        seconds, own, children, page = min(run[0] for run in found), *map(max, list(zip(*found, strict=True))[1:])
+        first = first or seconds
+        print(
+            f"  {executor:<24}{seconds:8.2f} s {size / 1e6 / seconds:7.0f} MB/s {first / seconds:6.2f} × as fast"
+            f"   driver {own / 1e6:6.0f} MB, children {children / 1e6:6.0f} MB, page {page / 1e6:5.1f} MB"
+        )
+
+
+def run_once(directory: Path, executor: str, scratch: Path) -> tuple[float, ...]:
+    """Seconds of a whole report, peak memory of its process and of the largest of its children, and the size of the page, in bytes."""
+    page, told = scratch / "report.html", scratch / "told"
+    options = ["report", str(directory), "--executor", executor, "-o", str(page)]
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", f"TOLD = {str(told)!r}\n{MEASURED}", *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    seconds = time.perf_counter() - begin
+    if done.returncode:
+        sys.exit(f"shapelog {' '.join(options)} ended with {done.returncode}:\n{done.stderr.decode()[-2000:]}")
+    return seconds, *map(int, told.read_text().split()), page.stat().st_size
 
 
 def main() -> None:
@@ -395,7 +401,7 @@ def main() -> None:
     measuring = commands.add_parser("measure", help="time and memory of reports on a job")
     measuring.add_argument("directory", type=Path, metavar="DIR")
     measuring.add_argument("--executor", nargs="+", default=["processes:1", "processes:2"], metavar="EXECUTOR")
-    measuring.add_argument("--times", type=int, default=1, metavar="N", help="runs of each (default: 1)")
+    measuring.add_argument("--times", type=int, default=3, metavar="N", help="runs of each (default: 3)")
     measuring.set_defaults(command=measure)
     arguments = parser.parse_args()
     arguments.command(arguments)

@@ -17,8 +17,8 @@ _Key = tuple[int, int, int, int]
 class Listed(NamedTuple):
     """One record: its kind, the name of an artifact or file ("" without one), and where its payload lies.
 
-    ``size`` is that of the payload in the file, with the TAB and newline of each line, ``header_size`` that of the JSON in front of it,
-    in bytes; ``offset`` is where the record begins.
+    ``size`` is that of the payload in the file, with the TAB and newline of each line, in bytes; ``offset`` is where the record begins,
+    ``json_start`` where the JSON in its first line does, which has ``header_size`` bytes.
     """
 
     kind: str
@@ -27,6 +27,7 @@ class Listed(NamedTuple):
     size: int
     span: Span | None
     offset: int
+    json_start: int
     header_size: int
     reader: Reader
 
@@ -40,7 +41,7 @@ class Listed(NamedTuple):
     @property
     def header(self) -> str:
         """The JSON text of the first line."""
-        return self.reader.header_text(self.offset).decode("utf-8", "replace")
+        return self.reader.json_text(self.json_start, self.header_size).decode("utf-8", "replace")
 
     @property
     def first(self) -> dict[str, Any]:
@@ -90,7 +91,7 @@ def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[Listed]:
             name = _name(reader.header(start).get(kind))
         size = stop - line_end - 1
         span = Span(line_end + 1, stop, notes.checksum(checksum)) if size > 0 else None
-        yield Listed(kind, name, envelopes[envelope].attempt, size if span else 0, span, start, line_end - json_start, reader)
+        yield Listed(kind, name, envelopes[envelope].attempt, size if span else 0, span, start, json_start, line_end - json_start, reader)
 
 
 def _name(body: object) -> str:

@@ -141,7 +141,7 @@ class Reader:
         self.notes: Notes | None = _notes(trace) if listing else None
         self.ledger = Ledger(trace.name, trace.size)
         self._repeats = Repeats()
-        self._looked_at = 0
+        self._looked_at, self._looked_to = 0, -_AROUND
         self._texts_verified: set[str] = set()
         self._mismatched: set[int] = set()
         self._firsts: dict[int, dict[str, Any]] = {}
@@ -464,24 +464,29 @@ class Reader:
 
     def header_text(self, offset: int) -> bytes:
         """The JSON text of the record that starts at ``offset``; empty if it is too long."""
-        self._look(0)
         head = _FIRST.match(self.data, offset)
         line_end = self.data.find(b"\n", offset)
-        line_end = line_end if line_end >= 0 else self.trace.size
-        return self.data[head.start(_JSON) : line_end] if head and line_end - offset <= _LONGEST else b""
+        start = head.start(_JSON) if head else offset
+        return self.json_text(start, (line_end if line_end >= 0 else self.trace.size) - start) if head else b""
 
-    def _look(self, size: int) -> None:
-        """Give back the pages that were looked at before, when they are many."""
-        self._looked_at += size + _AROUND
+    def json_text(self, start: int, size: int) -> bytes:
+        """The JSON text of that many bytes that begins at ``start``; empty if it is too long."""
+        self._look(start, size)
+        return self.data[start : start + size] if size <= _LONGEST else b""
+
+    def _look(self, start: int, size: int) -> None:
+        """Give back the pages that were looked at before, when they are many. Next to the place before, few are new."""
+        self._looked_at += min(abs(start - self._looked_to), _AROUND) + size
+        self._looked_to = start + size
         if self._looked_at > _RELEASE:
-            self._looked_at = 0
+            self._looked_at, self._looked_to = 0, -_AROUND
             self.trace.release(0, self.trace.size)
 
     def raw(self, span: Span) -> bytes:
         """The payload as PyTorch had it: without the TAB of each line and the last newline; empty if it is too long."""
         if span.end - span.start > _LONGEST:
             return b""
-        self._look(span.end - span.start)
+        self._look(span.start, span.end - span.start)
         data, last = self.data, span.end - 1
         end = last if last >= span.start and data[last] == _NEWLINE else span.end
         return b"\n".join(data[span.start + 1 : end].split(b"\n\t"))  # half the time of replace()
