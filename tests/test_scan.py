@@ -511,6 +511,17 @@ def test_what_is_looked_at_in_a_piece_is_given_back(size: int, monkeypatch: pyte
             assert given[-1][1] >= found[-1][1]
 
 
+@pytest.mark.parametrize(("step", "times"), [(1 << 20, 5), (600 << 10, 5), (100 << 10, 1), (100, 0)])
+def test_looks_at_places_far_apart_give_all_pages_back_now_and_then(step: int, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look maps 512 KiB at most, so four of them are as much as may stay."""
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(OpenTrace, "release", lambda self, start, end: given.append((start, end)))
+    reader = make.reader(bytes(20 << 20))
+    for number in range(20):
+        assert reader.json_text(step * number, 7) == bytes(7)
+    assert given == [(0, 20 << 20)] * times
+
+
 def test_pages_are_given_back_with_those_before_them_that_are_cached_in_one_piece(tmp_path: Path) -> None:
     class Advised(mmap.mmap):
         def madvise(self, *given: int) -> None:
