@@ -39,8 +39,8 @@ def draw(page: Page, advice: Advice, options: Options) -> None:
 
 
 def _suggestions(page: Page, advice: Advice, options: Options) -> None:
-    page.heading("Suggestions", "each saves what is listed with it; together they save more")
     groups = _together(advice.suggestions)
+    page.heading("Suggestions", "each saves what is listed with it; together they save more" if len(groups) > 1 else "")
     shown = groups[: options.limit] if options.limit else groups
     for group in shown:
         _suggestion(page, group, options)
