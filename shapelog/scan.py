@@ -41,13 +41,15 @@ _PLAIN = (
 _PLAIN_LABELS = {_EVENT: b"chromium_event", _STORAGE: b"describe_storage"}
 _FIRST = re.compile(_HEAD % (rb"(?!)", rb"(?!)"))
 _START = re.compile(rb"\n(?!\t)(?:" + _HEAD % _PLAIN + rb"|)")
+# What is left of a record that was cut off before its JSON.
+_BEGUN = re.compile(rb"[A-Z](?:\d{0,3}|\d{4}(?: (?:[\d:.]*|[\d:.]+ +(?:\d{0,18}|\d{1,18} [^\]\n]*(?:\] ?)?)))?)")
 _AUTOMATIC = b'\t{\n\t"name": "automatic_dynamic"'
 # How a header ends that announces a payload: so, then its MD5 in 32 digits, and two characters more.
 _ANNOUNCED, _BEHIND = b'"has_payload": "', 34
 # Names of bytecode artifacts hold the name of the function.
 _PER_FUNCTION = re.compile(r".*_(ORIGINAL|MODIFIED)_BYTECODE$")
 _RELEASE = 2 << 20
-# What is mapped into memory around a place that is looked at: 64 KiB, or as much as is cached in one piece, up to 2 MiB.
+# What a look at a place is taken to map into memory around it: really 64 KiB, or as much as is cached in one piece, up to 2 MiB.
 _AROUND = 512 << 10
 _NEWLINE, _BRACE = b"\n}"
 _JSON_ENDS = b"}\r"
@@ -349,6 +351,9 @@ class Reader:
             return
         self.ledger.unreadable_bytes += stop - start
         self.ledger.unreadable_records += lines
+        if stop == self.trace.size and _BEGUN.fullmatch(self.data, start, stop):
+            self.ledger.add(start, "cut-off", "the last record is cut off", severity=DATA_LOSS)
+            return
         first = self.data[start : min(stop, start + 60)].split(b"\n", 1)[0].decode("utf-8", "replace")
         self.ledger.add(start, "bad-prefix", f"not a trace record: {first!r}", lines, DATA_LOSS if lines > 1 or first.strip() else INFO)
 
@@ -465,9 +470,11 @@ class Reader:
     def header_text(self, offset: int) -> bytes:
         """The JSON text of the record that starts at ``offset``; empty if it is too long."""
         head = _FIRST.match(self.data, offset)
-        line_end = self.data.find(b"\n", offset)
-        start = head.start(_JSON) if head else offset
-        return self.json_text(start, (line_end if line_end >= 0 else self.trace.size) - start) if head else b""
+        if head is None:
+            return b""
+        start = head.start(_JSON)
+        line_end = self.data.find(b"\n", start)
+        return self.json_text(start, (line_end if line_end >= 0 else self.trace.size) - start)
 
     def json_text(self, start: int, size: int) -> bytes:
         """The JSON text of that many bytes that begins at ``start``; empty if it is too long."""

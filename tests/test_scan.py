@@ -240,12 +240,21 @@ def test_strict_finds_nothing_wrong_in_what_pytorch_wrote_and_reads_the_same_ent
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("record", [GOOD, make.torch_version(), make.line('{"quantum_graph": {}}'), make.line('{"link": {"name": "a"}')])
-def test_a_file_that_ends_inside_a_header_is_cut_off(record: bytes, strict: bool) -> None:
-    for end in range(len(make.prefix()) + 1, record.index(b"\n") - 1):
+def test_a_file_that_ends_inside_a_first_line_is_cut_off(record: bytes, strict: bool) -> None:
+    for end in range(1, record.index(b"\n") - 1):
         data = GOOD + record[:end]
         reader, entries, (problem,) = read(data, strict)
         assert (problem.code, problem.severity, problem.line) == ("cut-off", DATA_LOSS, 2)
         assert (reader.ledger.unreadable_bytes, len(entries)) == (end, 1)
+
+
+@pytest.mark.parametrize(
+    "last", [b"Traceback (most recent", b"v1120", b"V1120x", b"V11201", b"V1120 08:27:33.313000 main torch", b"V1120\n", b"x\nV1"]
+)
+def test_a_file_that_ends_with_another_line_is_not_cut_off(last: bytes) -> None:
+    reader, _, (problem,) = read(GOOD + last)
+    assert (problem.code, problem.severity, problem.line) == ("bad-prefix", DATA_LOSS, 2)
+    assert reader.ledger.unreadable_bytes == len(last)
 
 
 @pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "chromium_event", "inductor_output_code", "quantum_graph"])
@@ -474,7 +483,7 @@ def test_records_are_found_alike_in_pieces_of_every_size(data: bytes) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 4 << 20, 250_000_000, (4 << 30) + 1, 10**13])
 def test_pieces_hold_all_of_a_file_and_their_numbers_fit_into_the_smallest_pipe(size: int) -> None:
-    """On Linux a pipe has one page, of 4 KiB, once all of a user's together have 64 MiB."""
+    """On Linux a pipe has a page or two, of 4 KiB, once all of a user's together have 64 MiB."""
     pieces = scan._pieces(size)
     assert [stop for _, stop in pieces[:-1]] == [start for start, _ in pieces[1:]]
     assert not size or (pieces[0][0] == 0 and pieces[-1][0] < size <= pieces[-1][1])
@@ -513,7 +522,7 @@ def test_what_is_looked_at_in_a_piece_is_given_back(size: int, monkeypatch: pyte
 
 @pytest.mark.parametrize(("step", "times"), [(1 << 20, 5), (600 << 10, 5), (100 << 10, 1), (100, 0)])
 def test_looks_at_places_far_apart_give_all_pages_back_now_and_then(step: int, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One look maps 512 KiB at most, so four of them are as much as may stay."""
+    """One that is far from the look before counts 512 KiB, and 2 MiB may stay."""
     given: list[tuple[int, int]] = []
     monkeypatch.setattr(OpenTrace, "release", lambda self, start, end: given.append((start, end)))
     reader = make.reader(bytes(20 << 20))
