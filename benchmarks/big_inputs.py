@@ -229,7 +229,7 @@ def _measured(case: Case, size: int, folder: Path, arguments: list[str]) -> tupl
     maker = multiprocessing.get_context("fork").Process(target=lambda: path.write_bytes(case.make(size)))
     maker.start()
     maker.join()
-    command = [sys.executable, "-m", "shapelog.cli", "report", str(path), *arguments]
+    command = [sys.executable, "-m", "shapelog", "report", str(path), *arguments]
     start = time.perf_counter()
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(mutations.ROOT)}

@@ -21,21 +21,24 @@ from jsonschema import Draft202012Validator
 from make import NAME, built, reader, small_run
 
 import shapelog
-from shapelog import scan
-from shapelog.advice import advise
-from shapelog.advising import as_env, as_python, as_shell
-from shapelog.alerts import Kind, Survey, survey
-from shapelog.baseline import as_bytes, parse
-from shapelog.build import load
-from shapelog.check import check, overview
-from shapelog.checkout import Checkout
-from shapelog.compare import compare
+from shapelog.advice.advise import advise
+from shapelog.advice.paste_formats import as_env, as_python, as_shell
+from shapelog.check.alerts import Kind, Survey, survey
+from shapelog.check.baseline import as_bytes, parse
+from shapelog.check.check import check, overview
+from shapelog.check.policy import Budget, Metric, Policy
+from shapelog.check.repository_paths import Checkout
+from shapelog.distributed.large_jobs import How, fold
 from shapelog.errors import ShapelogError
-from shapelog.folding import How, fold
-from shapelog.ids import TorchVersion
-from shapelog.model import Trace
-from shapelog.policy import Budget, Metric, Policy
-from shapelog.report import Report, analyze
+from shapelog.model.builder import load
+from shapelog.model.ids import TorchVersion
+from shapelog.model.trace import Trace
+from shapelog.reading import scanner
+from shapelog.reading.inputs import select_files
+from shapelog.reading.scanner import Entry, Reader
+from shapelog.report.compare import compare
+from shapelog.report.explain_compile import tell
+from shapelog.report.report import Report, analyze
 from shapelog.reporters import (
     CI_FORMATS,
     Options,
@@ -45,9 +48,6 @@ from shapelog.reporters import (
     reporter,
     story_reporter,
 )
-from shapelog.scan import Entry, Reader
-from shapelog.source import select_files
-from shapelog.story import tell
 
 # Nothing but line ends, styles and text that stands where it is written: an own list, not the one of the package.
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -287,7 +287,7 @@ def as_a_rank(subject: Subject) -> None:
 def by_two_processes(subject: Subject) -> None:
     """As a large file is read, searched piece by piece by a child process, against what one process reads."""
     alone = reader(subject.data, listing=True)
-    with patch.multiple(scan, WORTH_A_PROCESS=0, _SEARCHED=300 + len(subject.data) // 5), patch("os.cpu_count", lambda: 2):
+    with patch.multiple(scanner, WORTH_A_PROCESS=0, _SEARCHED=300 + len(subject.data) // 5), patch("os.cpu_count", lambda: 2):
         both = reader(subject.data, ahead=True, listing=True)
         _demand(_read(both) == _read(alone), "two processes read something else than one")
 

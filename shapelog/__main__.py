@@ -10,7 +10,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
     gc.disable()  # nothing that imports make is garbage; ``cli.main`` says the same of what follows
-    from shapelog.cli import main as command
+    from shapelog.cli.main import main as command
 
     command()
 

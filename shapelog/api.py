@@ -2,18 +2,19 @@
 
 import os
 
-from shapelog import advice, build
-from shapelog import report as reports
-from shapelog.advice import Advice
+from shapelog.advice import advise as advising
+from shapelog.advice.advise import Advice
+from shapelog.distributed.executor import parse_executor
+from shapelog.distributed.large_jobs import How, fold
 from shapelog.errors import ShapelogError
-from shapelog.folding import How, fold
-from shapelog.ids import parse_version
-from shapelog.model import Trace
+from shapelog.model import builder
+from shapelog.model.ids import parse_version
+from shapelog.model.trace import Trace
+from shapelog.reading.inputs import Choice, is_large, select
+from shapelog.recompiles.explain import study
 from shapelog.recording import record
-from shapelog.report import Report
-from shapelog.source import Choice, is_large, select
-from shapelog.study import study
-from shapelog.workers import parse_executor
+from shapelog.report import report as reports
+from shapelog.report.report import Report
 
 __all__ = ["advise", "analyze", "load", "record"]
 
@@ -33,7 +34,7 @@ def load(
     selection = select(os.fspath(path), Choice(str(run), max_unpacked))
     if is_large([selection], bool(executor)):
         return fold(selection, How(parse_executor(executor) if executor else None, strict, most=max_unpacked))
-    return build.load(selection, strict)
+    return builder.load(selection, strict)
 
 
 def analyze(trace: Trace) -> Report:
@@ -50,4 +51,4 @@ def advise(trace: Trace, torch_version: str | None = None) -> Advice:
     version = parse_version(torch_version) if torch_version is not None else None
     if torch_version is not None and version is None:
         raise ShapelogError(f"torch_version {torch_version!r}: not a version such as 2.13")
-    return advice.advise(study(trace), version)
+    return advising.advise(study(trace), version)

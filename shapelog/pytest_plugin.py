@@ -248,7 +248,7 @@ class _Recorder:
             self.told[report.nodeid] = (counts[0], counts[1])
 
     def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
-        from shapelog.reporters.pytest_report import summary
+        from shapelog.reporters.terminal.pytest import summary
 
         if not self.told:
             return
@@ -290,7 +290,7 @@ class _Recorder:
             return f"shapelog cannot read what this test compiled: {error}"
         if not exceeded:
             return "\n".join(f"shapelog cannot tell whether this test recompiled: {problem.message}" for problem in problems)
-        from shapelog.reporters.pytest_report import headline
+        from shapelog.reporters.terminal.pytest import headline
 
         heads = [headline(found, limit.noun, limit.allowed, limit.mark) for limit, found in exceeded]
         with_frames = any(limit.noun == "compile" for limit, _ in exceeded)
@@ -298,7 +298,7 @@ class _Recorder:
 
     def _explained(self, watch: _Watch, with_frames: bool = False) -> str:
         from shapelog.reporters import Options
-        from shapelog.reporters.pytest_report import LIMIT, explanation
+        from shapelog.reporters.terminal.pytest import LIMIT, explanation
 
         is_reset = any(limit.is_reset for limit in watch.limits)
         mark = watch.limits[0].with_reset if watch.limits else "no_recompiles(reset=True)"

@@ -14,14 +14,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from shapelog import build
-from shapelog import report as reports
-from shapelog.advice import Advice
+from shapelog.advice.advise import Advice
 from shapelog.errors import ShapelogError
-from shapelog.model import Compile, Outcome, Trace
-from shapelog.report import Report
-from shapelog.source import select_files
-from shapelog.study import Recompile
+from shapelog.model import builder
+from shapelog.model.trace import Compile, Outcome, Trace
+from shapelog.reading.inputs import select_files
+from shapelog.recompiles.explain import Recompile
+from shapelog.report import report as reports
+from shapelog.report.report import Report
 
 # Records of older versions name the thread and not the process, and lack what reports rest on.
 _OLDEST_TORCH = (2, 6)
@@ -48,7 +48,7 @@ class Recording:
         """The trace as ``shapelog.load`` reads it; read again when more was recorded since."""
         size = self.path.stat().st_size
         if self._trace is None or size != self._size:
-            self._trace, self._report, self._size = build.load(select_files((self.path,))), None, size
+            self._trace, self._report, self._size = builder.load(select_files((self.path,))), None, size
         return self._trace
 
     @property

@@ -10,12 +10,12 @@ from typing import Any
 import make
 
 import shapelog
-from shapelog.alerts import Survey, survey
-from shapelog.baseline import Baseline, as_bytes, parse
-from shapelog.check import Checked, check, overview
-from shapelog.checkout import Checkout
-from shapelog.model import Trace
-from shapelog.policy import Budget, Metric, Policy
+from shapelog.check.alerts import Survey, survey
+from shapelog.check.baseline import Baseline, as_bytes, parse
+from shapelog.check.check import Checked, check, overview
+from shapelog.check.policy import Budget, Metric, Policy
+from shapelog.check.repository_paths import Checkout
+from shapelog.model.trace import Trace
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 SCHEMAS = Path(__file__).parent / "schemas"

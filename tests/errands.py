@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import TypeVar
 
-from shapelog.folding import Sum, Task, sum_up
+from shapelog.distributed.large_jobs import Sum, Task, sum_up
 
 T = TypeVar("T")
-HIDDEN = ("shapelog", "shapelog.workers")
+HIDDEN = ("shapelog", "shapelog.distributed.executor")
 
 
 class Unreadable:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import shapelog
-from shapelog.model import Compile, Trace
-from shapelog.report import Report
-from shapelog.study import Recompile, Study, study
+from shapelog.model.trace import Compile, Trace
+from shapelog.recompiles.explain import Recompile, Study, study
+from shapelog.report.report import Report
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 PACKED = sorted(path.relative_to(FIXTURES).as_posix() for path in FIXTURES.rglob("*.log.gz"))

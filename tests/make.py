@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from shapelog.alerts import Survey, survey
-from shapelog.build import build
-from shapelog.checkout import Checkout
-from shapelog.model import Compile, Frame, Trace
-from shapelog.report import analyze
-from shapelog.scan import Reader
-from shapelog.source import OpenTrace, Selection, TraceFile
+from shapelog.check.alerts import Survey, survey
+from shapelog.check.repository_paths import Checkout
+from shapelog.model.builder import build
+from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.reading.inputs import OpenTrace, Selection, TraceFile
+from shapelog.reading.scanner import Reader
+from shapelog.report.report import analyze
 
 NAME = "made.log"
 PROCESS = 4242

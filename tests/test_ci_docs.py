@@ -15,9 +15,9 @@ import yaml
 from click.testing import CliRunner
 
 import shapelog
-from shapelog.alerts import Kind
-from shapelog.cli import cli
-from shapelog.config import KEYS
+from shapelog.check.alerts import Kind
+from shapelog.cli.main import cli
+from shapelog.cli.settings import KEYS
 from shapelog.reporters import CHECK_FORMATS, SUFFIXES
 
 ROOT = Path(__file__).parents[1]
@@ -144,7 +144,7 @@ def gitlab(tmp_path: Path) -> Callable[[Path], "subprocess.CompletedProcess[str]
     """Runs the job as GitLab does, each line after the other, with shapelog already installed where the first two lines put it."""
     tool = tmp_path / "installed" / "bin" / "shapelog"
     tool.parent.mkdir(parents=True)
-    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m shapelog.cli "$@"\n', encoding="utf-8")
+    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m shapelog "$@"\n', encoding="utf-8")
     tool.chmod(0o755)
     job = yaml.safe_load(JOB.read_text(encoding="utf-8"))[".shapelog-check"]
     make, install, *rest = (line.replace("/tmp/shapelog-$CI_JOB_ID", str(tmp_path / "installed")) for line in job["script"])

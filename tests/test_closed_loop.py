@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 import shapelog
-from shapelog.cli import cli
-from shapelog.model import Outcome
-from shapelog.report import Report
+from shapelog.cli.main import cli
+from shapelog.model.trace import Outcome
+from shapelog.report.report import Report
+from shapelog.report.verification import Ended, verify
 from shapelog.reporters import Options
-from shapelog.reporters.terminal import render
+from shapelog.reporters.terminal.report import render
 from shapelog.rules import Verdict
-from shapelog.verifying import Ended, verify
 
 pytest.importorskip("torch", minversion="2.13")
 pytestmark = pytest.mark.torch

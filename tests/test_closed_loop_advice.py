@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 import shapelog
-from shapelog.advice import Advice
-from shapelog.advising import as_python
-from shapelog.cli import cli
-from shapelog.report import Report
-from shapelog.verifying import Ended, Verification, verify
+from shapelog.advice.advise import Advice
+from shapelog.advice.paste_formats import as_python
+from shapelog.cli.main import cli
+from shapelog.report.report import Report
+from shapelog.report.verification import Ended, Verification, verify
 
 pytest.importorskip("torch", minversion="2.13")
 pytestmark = pytest.mark.torch
@@ -294,7 +294,7 @@ def test_what_would_do_harm_or_gain_nothing_is_left_out(plain: Recorded) -> None
 
 
 def test_the_shell_line_does_what_was_predicted(recorded: Runner, plain: Recorded) -> None:
-    suggest = f'"{sys.executable}" -m shapelog.cli suggest-dynamic "{plain.folder / "trace"}" --format shell'
+    suggest = f'"{sys.executable}" -m shapelog suggest-dynamic "{plain.folder / "trace"}" --format shell'
     proof = proved(plain, recorded(f'eval "$({suggest})"'))
     assert (proof.helped, proof.is_exact, proof.faults, proof.notes) == (True, True, (), ())
     assert counted(proof.comparison.after) == expected(1)

@@ -51,7 +51,7 @@ def project(tmp_path: Path) -> Path:
     shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("__pycache__", "trace"))
     tools = tmp_path / "bin"
     tools.mkdir()
-    for name, start in (("python", ""), ("shapelog", "-m shapelog.cli "), ("pytest", "-m pytest -p shapelog.pytest_plugin ")):
+    for name, start in (("python", ""), ("shapelog", "-m shapelog "), ("pytest", "-m pytest -p shapelog.pytest_plugin ")):
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {start}"$@"\n', encoding="utf-8")
         (tools / name).chmod(0o755)
     return copy

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from shapelog.cli import cli
+from shapelog.cli.main import cli
 
 Golden = Callable[[str, bytes], None]
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -60,7 +60,7 @@ def test_the_json_report_is_as_recorded(golden: Golden) -> None:
 
 @pytest.mark.parametrize("form", ["terminal", "json"])
 def test_the_output_does_not_depend_on_the_order_of_sets_and_hashes(python: Process, form: str) -> None:
-    arguments = ("from shapelog.cli import main; main()", "report", str(FIXTURES / "real" / "demo.log.gz"), "--format", form)
+    arguments = ("from shapelog.cli.main import main; main()", "report", str(FIXTURES / "real" / "demo.log.gz"), "--format", form)
     one, other = python(*arguments, PYTHONHASHSEED="1"), python(*arguments, PYTHONHASHSEED="2")
     assert one.stdout
     assert one.stdout == other.stdout

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import shapelog
-from shapelog.handbook import blocks, entries
 from shapelog.recording import Recording
+from shapelog.rule_docs import blocks, entries
 
 torch = pytest.importorskip("torch", minversion="2.13")
 pytestmark = pytest.mark.torch

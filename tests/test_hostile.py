@@ -22,21 +22,21 @@ import pytest
 from click.testing import CliRunner, Result
 
 import shapelog
-from shapelog.advice import Advice
-from shapelog.advising import as_env, as_python, as_shell
-from shapelog.cli import cli
+from shapelog.advice.advise import Advice
+from shapelog.advice.mark_dynamic_code import mark_line
+from shapelog.advice.marks import Mark, entries, is_expression, matches
+from shapelog.advice.paste_formats import as_env, as_python, as_shell
+from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
-from shapelog.ids import TorchVersion
-from shapelog.marks import Mark, entries, is_expression, matches
-from shapelog.model import Trace
-from shapelog.payloads import graphs, guards, reasons, sources
-from shapelog.payloads.exprs import canonical, parse, syntax
-from shapelog.placing import mark_line
-from shapelog.source import open_trace, select
+from shapelog.model.ids import TorchVersion
+from shapelog.model.trace import Trace
+from shapelog.reading.inputs import open_trace, select
+from shapelog.reading.payloads import graphs, guards, recompile_reasons, source_names
+from shapelog.reading.payloads.guard_expressions import canonical, parse, syntax
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-MAIN = "from shapelog.cli import main; main()"
+MAIN = "from shapelog.cli.main import main; main()"
 V213, V26 = TorchVersion(2, 13), TorchVersion(2, 6)
 LONG = 50_000
 
@@ -263,23 +263,23 @@ ENDLESS = [
 
 @pytest.mark.parametrize("text", ENDLESS, ids=[text[:12] for text in ENDLESS])
 def test_no_text_takes_the_square_of_its_length(text: str) -> None:
-    assert reasons.parse(f"0/0: {text}").entry == "0/0"
+    assert recompile_reasons.parse(f"0/0: {text}").entry == "0/0"
     tree = guards.parse_tree(f"+- RootGuardManager\n| +- EQUALS_MATCH: {text}\n| +- DICT_CONTAINS: {text}\n| +- TENSOR_MATCH: {text}\n")
     assert len(tree.guards) == 3
     guards.parse_list(json.dumps([{"code": text}]))
     signature = f'    def forward(self, {text}: "f32[8]"):\n'
     graph = graphs.parse(f"class GraphModule(torch.nn.Module):\n{signature}        {text}\n        b = f({text})\n")
     assert graph.is_dynamic in (True, False)
-    for found in (sources.friendly(text), sources.strip(text), canonical(text)):
+    for found in (source_names.friendly(text), source_names.strip(text), canonical(text)):
         assert found
-    sources.tensor_part(text)
-    sources.dict_of_key(text)
+    source_names.tensor_part(text)
+    source_names.dict_of_key(text)
 
 
 def test_numbers_of_thousands_of_digits_are_text() -> None:
     many = "9" * 5000
-    assert sources.tensor_part(f"L['x'].size()[{many}]") is None
-    assert reasons.parse(f"0/0: tensor 'x' size mismatch at index 0. expected {many}, actual 3").family != "size"
+    assert source_names.tensor_part(f"L['x'].size()[{many}]") is None
+    assert recompile_reasons.parse(f"0/0: tensor 'x' size mismatch at index 0. expected {many}, actual 3").family != "size"
     tree = guards.parse_tree(f"+- RootGuardManager\n| +- LENGTH_CHECK: len(L['x']) == {many}  # x  # a.py:{many} in f\n")
     assert [guard.kind for guard in tree.guards] == ["LENGTH_CHECK"]
     assert guards.place_of(f"x  # a.py:{many} in f") is None
@@ -503,7 +503,7 @@ def test_what_is_piped_or_packed_may_be_made_shorter_while_it_is_read(is_packed:
     path.write_bytes(gzip.compress(make.small_run()) if is_packed else make.small_run())
     code = """
 import os, sys
-from shapelog.source import open_trace, select
+from shapelog.reading.inputs import open_trace, select
 if sys.argv[1] == "-":
     os.dup2(os.open("made.log", os.O_RDONLY), 0)
 opened = open_trace(select(sys.argv[1]).files[0])
@@ -554,7 +554,16 @@ sys.meta_path.insert(0, Finder())
 from shapelog.__main__ import main
 main()
 """
-IMPORTED = ("shapelog.cli", "click", "shapelog.output", "shapelog.reading", "orjson", "shapelog.scan", "shapelog.report", "rich.console")
+IMPORTED = (
+    "shapelog.cli.main",
+    "click",
+    "shapelog.cli.output",
+    "shapelog.cli.load",
+    "orjson",
+    "shapelog.reading.scanner",
+    "shapelog.report.report",
+    "rich.console",
+)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -1,214 +1,130 @@
-"""Imports go one way, lists of parts are complete, and asking for help loads little."""
+"""Data flows down the folders, imports follow it, and asking for help loads little."""
 
 import ast
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import shapelog
-from shapelog import analyses, reporters, rules
+from shapelog import reporters, rules
+from shapelog.report import analyses
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 PACKAGE = Path(shapelog.__file__).parent
-# A module imports only from those above its own line. Modules in one line do not know each other.
-LAYERS = (
-    ("aside", "bundled", "errors", "ids", "wording", "writers"),
-    ("cluster", "folders", "foreign", "processes", "unpacking"),
-    ("archives", "config", "remote", "runs", "workers"),
-    ("source",),
-    ("payloads",),
-    ("payloads.exprs", "payloads.sources"),
-    ("payloads.distributed", "payloads.guards", "payloads.graphs", "payloads.pgo"),
-    ("payloads.reasons",),
-    ("labels", "repeats"),
-    ("noting",),
-    ("ahead",),
-    ("scan",),
-    ("looking", "rank_summary", "records"),
-    ("model",),
-    ("profiles",),
-    ("build",),
-    ("listing",),
-    ("pinning",),
-    ("axes",),
-    ("layouts", "states"),
-    ("judging",),
-    ("rules",),
-    ("handbook",),
-    ("causes",),
-    ("marks",),
-    ("flows",),
-    ("serving",),
-    ("study",),
-    ("matching",),
-    ("ranks",),
-    ("folding", "schedules"),
-    ("agreeing",),
-    ("diverging",),
-    ("job",),
-    ("replay",),
-    ("placing",),
-    ("uses",),
-    ("choosing",),
-    ("remains",),
-    ("caveats", "knobs", "opinions"),
-    ("advice",),
-    ("advising",),
-    ("shapes",),
-    ("findings",),
-    (
-        "analyses.breaks",
-        "analyses.failures",
-        "analyses.kernels",
-        "analyses.limits",
-        "analyses.pgo",
-        "analyses.ranks",
-        "analyses.specializations",
-        "analyses.time",
-        "analyses.top_causes",
-    ),
-    ("analyses",),
-    ("report",),
-    ("checkout", "health", "joint"),
-    ("alerts",),
-    ("baseline", "policy"),
-    ("check",),
-    ("changes",),
-    ("compare",),
-    ("verifying",),
-    ("story",),
-    ("page",),
-    ("page.anchors", "page.charts", "page.diff", "page.records", "page.redact", "page.store"),
-    ("page.frames", "page.stacks", "page.time_axis"),
-    ("page.groups", "page.icicle", "page.overview", "page.ranks", "page.timeline"),
-    ("page.search",),
-    ("page.around",),
-    ("reporters",),
-    ("recording", "runner", "watching"),
-    ("proving",),
-    ("api",),
-    ("reporters.alert_text", "reporters.drawing", "reporters.json_text", "reporters.markdown_text", "reporters.markup"),
-    ("reporters.advice_head", "reporters.html_filters", "reporters.terminal_ranks"),
-    (
-        "reporters.advice_env",
-        "reporters.advice_python",
-        "reporters.advice_shell",
-        "reporters.github",
-        "reporters.gitlab",
-        "reporters.html",
-        "reporters.json_report",
-        "reporters.jsonl",
-        "reporters.junit",
-        "reporters.markdown",
-        "reporters.markdown_rules",
-        "reporters.notebook",
-        "reporters.pytest_report",
-        "reporters.sarif",
-        "reporters.terminal",
-        "reporters.terminal_advice",
-        "reporters.terminal_check",
-        "reporters.terminal_compare",
-        "reporters.terminal_rules",
-        "reporters.terminal_story",
-        "reporters.terminal_verify",
-        "reporters.terminal_watch",
-    ),
-    ("output", "pytest_plugin"),
-    ("checking", "following", "reading"),
-    ("pairing",),
-    ("cli",),
-    ("__main__",),
-)
-# What several reporters draw with.
-SHARED = {
-    "reporters.advice_head",
-    "reporters.alert_text",
-    "reporters.drawing",
-    "reporters.html_filters",
-    "reporters.json_text",
-    "reporters.markdown_text",
-    "reporters.markup",
-    "reporters.terminal_ranks",
+
+# What a module of a folder may import besides its own folder; docs/architecture.md explains the stages.
+LEAVES = ("aside", "errors", "text")
+CATALOGUE = ("rules",)
+MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    "aside": (),
+    "errors": (),
+    "text": (),
+    "resources": (),
+    "rules": (),
+    "rule_docs": ("rules", "resources", "errors"),
+    "reading": LEAVES,
+    "model": (*LEAVES, "reading"),
+    "recompiles": (*LEAVES, *CATALOGUE, "model", "reading"),
+    "advice": (*LEAVES, *CATALOGUE, "recompiles", "model", "reading"),
+    "distributed": (*LEAVES, "recompiles", "model", "reading"),
+    "report": (*LEAVES, *CATALOGUE, "distributed", "advice", "recompiles", "model", "reading"),
+    "check": (*LEAVES, *CATALOGUE, "report", "distributed", "advice", "recompiles", "model", "reading"),
+    "capture": (*LEAVES, "report", "advice", "recompiles", "model", "reading"),
 }
-RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
+STAGES = tuple(MAY_IMPORT)
+MAY_IMPORT |= {
+    "reporters": STAGES,
+    **{f"reporters.{folder}": ("reporters", *STAGES) for folder in ("terminal", "html", "json", "ci")},
+    "recording": ("reporters", *STAGES),
+    "api": ("recording", *STAGES),
+    "pytest_plugin": ("recording", "reporters", "reporters.terminal", *STAGES),
+    "cli": ("reporters", "reporters.terminal", "reporters.html", *STAGES),
+    "__main__": ("cli",),
+}
 
 
 def name_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
 
 
-MODULES = sorted(name_of(path) for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"}
+
+
+def folder_of(module: str) -> str:
+    """The row of the table that a module belongs to: ``reporters.html``, else its top-level name."""
+    head, _, rest = module.partition(".")
+    inner = f"{head}.{rest.partition('.')[0]}"
+    return inner if inner in MAY_IMPORT else head
 
 
 def imported_by(module: str) -> set[str]:
     """The modules of shapelog that a module imports anywhere in it, also inside functions and for types alone."""
-    path = PACKAGE.joinpath(*module.split("."))
-    text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
     found = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "shapelog":
             base = (node.module or "").partition(".")[2]
             inner = {f"{base}.{alias.name}".strip(".") for alias in node.names}
-            found |= {name for name in inner if name in RANK} or {base}
+            found |= {name for name in inner if name in MODULES} or {base}
         elif isinstance(node, ast.Import):
             found |= {alias.name.partition(".")[2] for alias in node.names if alias.name.split(".")[0] == "shapelog"}
     return found - {""}
 
 
-def test_every_module_has_a_place_in_the_order() -> None:
-    assert sorted(RANK) == MODULES
+IMPORTS = {module: imported_by(module) for module in MODULES}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_imports_only_from_modules_above_its_own(module: str) -> None:
-    wrong = [name for name in imported_by(module) if RANK[name] >= RANK[module]]
+def test_every_module_has_a_place_in_the_table() -> None:
+    assert {folder_of(module) for module in MODULES} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_module_imports_only_what_its_folder_may(module: str) -> None:
+    folder = folder_of(module)
+    wrong = [name for name in IMPORTS[module] if folder_of(name) not in (folder, *MAY_IMPORT[folder])]
     assert wrong == []
 
 
-@pytest.mark.parametrize("module", MODULES)
+def test_no_modules_import_each_other_in_a_cycle() -> None:
+    tuple(TopologicalSorter(IMPORTS).static_order())  # raises CycleError
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
 def test_no_module_imports_by_a_relative_name(module: str) -> None:
-    path = PACKAGE.joinpath(*module.split("."))
-    text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
-    assert [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom) and node.level] == []
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    assert [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level] == []
+
+
+def folders() -> Iterator[Path]:
+    yield from sorted({path.parent for path in MODULES.values()})
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda path: path.name)
+def test_a_folder_holds_few_enough_files_to_read_its_listing(folder: Path) -> None:
+    assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 22
 
 
 def parts(package: str) -> list[str]:
-    return [module for module in MODULES if module.startswith(f"{package}.")]
+    return [module for module in sorted(MODULES) if module.startswith(f"{package}.")]
 
 
-@pytest.mark.parametrize("module", parts("analyses"))
-def test_an_analysis_knows_neither_its_siblings_nor_any_format(module: str) -> None:
-    assert [name for name in imported_by(module) if name.startswith(("analyses", "reporters", "report"))] == []
+@pytest.mark.parametrize("module", parts("report.analyses"))
+def test_an_analysis_knows_neither_its_siblings_nor_the_report(module: str) -> None:
+    assert [name for name in IMPORTS[module] if name.startswith(("report.analyses", "report.report"))] == []
 
 
 @pytest.mark.parametrize("module", parts("reporters"))
-def test_a_reporter_knows_neither_records_nor_analyses_nor_its_siblings(module: str) -> None:
-    known = imported_by(module)
-    assert not known & {"records", "scan", "build", "source"}
-    assert [name for name in known if name.startswith("analyses")] == []
-    assert [name for name in known if name.startswith("reporters.") and name not in SHARED] == []
+def test_a_reporter_knows_neither_records_nor_analyses(module: str) -> None:
+    known = {"reading.scanner", "model.builder", "reading.inputs"}
+    assert [name for name in IMPORTS[module] if name in known or name.startswith("report.analyses")] == []
 
 
 def test_every_analysis_is_listed() -> None:
     listed = [analysis.__name__.removeprefix("shapelog.") for analysis in analyses.ANALYSES]
-    assert sorted(listed) == parts("analyses")
-
-
-def test_every_reporter_is_listed() -> None:
-    formats = (
-        reporters.FORMATS,
-        reporters.STORY_FORMATS,
-        reporters.COMPARE_FORMATS,
-        reporters.ADVICE_FORMATS,
-        reporters.VERIFY_FORMATS,
-        reporters.RULES_FORMATS,
-        reporters.CHECK_FORMATS,
-    )
-    listed = {reporters.NOTEBOOK, reporters.PYTEST, reporters.WATCH, *(name for part in formats for name in part.values())}
-    assert sorted({name.removeprefix("shapelog.") for name in listed} | SHARED) == parts("reporters")
+    assert sorted(listed) == parts("report.analyses")
 
 
 @pytest.mark.parametrize("name", sorted(reporters.FORMATS))
@@ -269,7 +185,7 @@ def loaded(python: Process, code: str) -> set[str]:
 
 
 HELP = """
-from shapelog.cli import cli
+from shapelog.cli.main import cli
 try:
     cli(["{}", "--help"] if "{}" else ["--help"])
 except SystemExit as end:
@@ -282,10 +198,18 @@ except SystemExit as end:
 )
 def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, command: str) -> None:
     modules = loaded(python, HELP.format(command, command))
-    assert "shapelog.cli" in modules
-    assert not modules & {"rich", "orjson", "jinja2", "shapelog.build", "shapelog.scan", "shapelog.report", "shapelog.api"}
-    assert not modules & {"fsspec", "zstandard", "zipfile", "tarfile", "shapelog.source"}
-    assert not modules & {"tomllib", "tomli", "shapelog.config", "shapelog.alerts", "shapelog.handbook"}
+    assert "shapelog.cli.main" in modules
+    assert not modules & {
+        "rich",
+        "orjson",
+        "jinja2",
+        "shapelog.model.builder",
+        "shapelog.reading.scanner",
+        "shapelog.report.report",
+        "shapelog.api",
+    }
+    assert not modules & {"fsspec", "zstandard", "zipfile", "tarfile", "shapelog.reading.inputs"}
+    assert not modules & {"tomllib", "tomli", "shapelog.cli.settings", "shapelog.check.alerts", "shapelog.rule_docs"}
 
 
 def test_importing_shapelog_loads_no_part_of_it(python: Process) -> None:
@@ -294,11 +218,19 @@ def test_importing_shapelog_loads_no_part_of_it(python: Process) -> None:
 
 def test_a_plain_file_is_opened_without_what_reads_archives_runs_and_urls(python: Process, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(b"V1120 08:27:33.313000 1 x] {}\n")
-    modules = loaded(python, "from shapelog.source import open_trace, select\nassert open_trace(select('a.log').files[0]).size")
-    assert not modules & {"fsspec", "zstandard", "zipfile", "tarfile", "shapelog.archives", "shapelog.remote", "shapelog.runs"}
+    modules = loaded(python, "from shapelog.reading.inputs import open_trace, select\nassert open_trace(select('a.log').files[0]).size")
+    assert not modules & {
+        "fsspec",
+        "zstandard",
+        "zipfile",
+        "tarfile",
+        "shapelog.reading.archives",
+        "shapelog.reading.remote",
+        "shapelog.reading.run_selection",
+    }
 
 
 def test_reading_a_trace_loads_no_reporter(python: Process) -> None:
     modules = loaded(python, "from shapelog import load, analyze\nload, analyze")
-    assert "shapelog.report" in modules
+    assert "shapelog.report.report" in modules
     assert not {name for name in modules if name.startswith(("shapelog.reporters", "rich", "click", "jinja2"))}

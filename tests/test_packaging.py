@@ -50,7 +50,7 @@ def test_the_templates_hold_no_python_files() -> None:
 def test_the_wheel_reports_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
-    code = "import shapelog, sys; from shapelog.cli import main; print(shapelog.__file__, file=sys.stderr); main()"
+    code = "import shapelog, sys; from shapelog.cli.main import main; print(shapelog.__file__, file=sys.stderr); main()"
     command = [sys.executable, "-c", code, "report", str(ROOT / "fixtures" / "real" / "demo.log.gz")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path / "site")})
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ import shapelog
 from shapelog import recording
 from shapelog.recording import Recording
 from shapelog.reporters import Options
-from shapelog.reporters.pytest_report import explanation, headline, summary
+from shapelog.reporters.terminal.pytest import explanation, headline, summary
 
 Session = Callable[..., pytest.RunResult]
 ROOT = Path(shapelog.__file__).parents[1]

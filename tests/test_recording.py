@@ -18,10 +18,10 @@ import make
 import pytest
 
 import shapelog
-from shapelog.advising import as_shell
+from shapelog.advice.paste_formats import as_shell
 from shapelog.errors import ShapelogError
 from shapelog.recording import Recording
-from shapelog.report import Report
+from shapelog.report.report import Report
 from shapelog.reporters import Options, notebook_reporter, reporter
 from shapelog.rules import Verdict
 
@@ -99,7 +99,7 @@ def test_an_advice_that_failed_is_an_error_that_says_how_to_see_why(recording: R
     def fail(*_: object) -> None:
         raise ValueError("no advice")
 
-    monkeypatch.setattr("shapelog.report.advise", fail)
+    monkeypatch.setattr("shapelog.report.report.advise", fail)
     assert "2 compiles" in recording._repr_html_()
     with pytest.raises(ShapelogError, match=r"the advice failed; shapelog suggest-dynamic .* --debug shows why"):
         _ = recording.advice

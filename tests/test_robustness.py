@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shapelog import analyze
-from shapelog.alerts import Kind, survey
-from shapelog.baseline import as_bytes, parse
-from shapelog.check import check, overview
-from shapelog.checkout import Checkout
+from shapelog.check.alerts import Kind, survey
+from shapelog.check.baseline import as_bytes, parse
+from shapelog.check.check import check, overview
+from shapelog.check.policy import Budget, Metric, Policy
+from shapelog.check.repository_paths import Checkout
 from shapelog.errors import ShapelogError
-from shapelog.model import Trace
-from shapelog.policy import Budget, Metric, Policy
-from shapelog.report import Report
+from shapelog.model.trace import Trace
+from shapelog.report.explain_compile import tell
+from shapelog.report.report import Report
 from shapelog.reporters import CI_FORMATS, STORY_FORMATS, Options, check_reporter, reporter, story_reporter
-from shapelog.story import tell
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FEW = settings(max_examples=10, deadline=None, derandomize=True)

@@ -12,25 +12,28 @@ import make
 import pytest
 from jsonschema import Draft202012Validator
 
-from shapelog import advice, advising, check, compare, errors, handbook, report, story, verifying
-from shapelog.alerts import Kind, Level
-from shapelog.changes import Effect, Gain, Loss, Since
-from shapelog.model import Outcome
-from shapelog.policy import Metric
-from shapelog.reporters import jsonl
+from shapelog import errors, rule_docs
+from shapelog.advice import advise, paste_formats
+from shapelog.check import check
+from shapelog.check.alerts import Kind, Level
+from shapelog.check.policy import Metric
+from shapelog.model.trace import Outcome
+from shapelog.recompiles.shape_table import State
+from shapelog.report import compare, explain_compile, report, verification
+from shapelog.report.frame_changes import Effect, Gain, Loss, Since
+from shapelog.reporters.ci import jsonl
 from shapelog.rules import Verdict
-from shapelog.shapes import State
 
 Schema = dict[str, Any]
 VERSIONS = {
-    "advice": advising.FORMAT_VERSION,
+    "advice": paste_formats.FORMAT_VERSION,
     "check": check.FORMAT_VERSION,
     "comparison": compare.FORMAT_VERSION,
     "lines": jsonl.FORMAT_VERSION,
     "report": report.FORMAT_VERSION,
-    "rules": handbook.FORMAT_VERSION,
-    "story": story.FORMAT_VERSION,
-    "verification": verifying.FORMAT_VERSION,
+    "rules": rule_docs.FORMAT_VERSION,
+    "story": explain_compile.FORMAT_VERSION,
+    "verification": verification.FORMAT_VERSION,
 }
 NAMES = sorted(VERSIONS)
 _SHAPES = Path(__file__).parent / "schemas" / "shapes.json"
@@ -130,7 +133,7 @@ ENUMS = {
     ("", "severity"): [errors.INFO, errors.DEGRADED, errors.DATA_LOSS],
     ("", "outcome"): values(Outcome),
     ("", "verdict"): _OF_RECOMPILES,
-    ("", "confidence"): list(advice._REASONS),
+    ("", "confidence"): list(advise._REASONS),
     ("", "state"): values(State),
     ("", "effect"): values(Effect),
     ("", "since"): values(Since),

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shapelog.advice import Advice
-    from shapelog.check import Checked
-    from shapelog.compare import Comparison
-    from shapelog.handbook import Entry
-    from shapelog.report import Report
-    from shapelog.story import Story
-    from shapelog.verifying import Verification
+    from shapelog.advice.advise import Advice
+    from shapelog.check.check import Checked
+    from shapelog.report.compare import Comparison
+    from shapelog.report.explain_compile import Story
+    from shapelog.report.report import Report
+    from shapelog.report.verification import Verification
+    from shapelog.rule_docs import Entry
 
-FORMATS = {"terminal": "shapelog.reporters.terminal", "json": "shapelog.reporters.json_report", "html": "shapelog.reporters.html"}
+FORMATS = {"terminal": "shapelog.reporters.terminal.report", "json": "shapelog.reporters.json", "html": "shapelog.reporters.html.render"}
 # The format that a file name's ending means, where the command has it.
 SUFFIXES = {
     "gl-code-quality-report.json": "gitlab",  # the name that GitLab's manual gives it
@@ -28,38 +28,38 @@ SUFFIXES = {
     ".sarif": "sarif",
     ".xml": "junit",
 }
-STORY_FORMATS = {"terminal": "shapelog.reporters.terminal_story", "json": "shapelog.reporters.json_report"}
-COMPARE_FORMATS = {"terminal": "shapelog.reporters.terminal_compare", "json": "shapelog.reporters.json_report"}
+STORY_FORMATS = {"terminal": "shapelog.reporters.terminal.explain", "json": "shapelog.reporters.json"}
+COMPARE_FORMATS = {"terminal": "shapelog.reporters.terminal.compare", "json": "shapelog.reporters.json"}
 # Those that only advice has hold nothing but what is pasted or evaluated.
 ADVICE_FORMATS = {
-    "terminal": "shapelog.reporters.terminal_advice",
-    "json": "shapelog.reporters.json_report",
+    "terminal": "shapelog.reporters.terminal.advice",
+    "json": "shapelog.reporters.json",
     "env": "shapelog.reporters.advice_env",
     "shell": "shapelog.reporters.advice_shell",
     "python": "shapelog.reporters.advice_python",
 }
 # What CI systems read: the outcome of a check, or of a report that nobody asked anything of.
 CI_FORMATS = {
-    "markdown": "shapelog.reporters.markdown",
-    "sarif": "shapelog.reporters.sarif",
-    "junit": "shapelog.reporters.junit",
-    "github": "shapelog.reporters.github",
-    "gitlab": "shapelog.reporters.gitlab",
-    "jsonl": "shapelog.reporters.jsonl",
+    "markdown": "shapelog.reporters.ci.markdown",
+    "sarif": "shapelog.reporters.ci.sarif",
+    "junit": "shapelog.reporters.ci.junit",
+    "github": "shapelog.reporters.ci.github",
+    "gitlab": "shapelog.reporters.ci.gitlab",
+    "jsonl": "shapelog.reporters.ci.jsonl",
 }
-CHECK_FORMATS = {**FORMATS, "terminal": "shapelog.reporters.terminal_check", **CI_FORMATS}
-VERIFY_FORMATS = {"terminal": "shapelog.reporters.terminal_verify", "json": "shapelog.reporters.json_report"}
+CHECK_FORMATS = {**FORMATS, "terminal": "shapelog.reporters.terminal.check", **CI_FORMATS}
+VERIFY_FORMATS = {"terminal": "shapelog.reporters.terminal.verification", "json": "shapelog.reporters.json"}
 RULES_FORMATS = {
-    "terminal": "shapelog.reporters.terminal_rules",
-    "json": "shapelog.reporters.json_report",
-    "markdown": "shapelog.reporters.markdown_rules",
+    "terminal": "shapelog.reporters.terminal.rules",
+    "json": "shapelog.reporters.json",
+    "markdown": "shapelog.reporters.rules_markdown",
 }
 # What a recording shows of itself; a part of somebody's page, and so no format of its own.
-NOTEBOOK = "shapelog.reporters.notebook"
+NOTEBOOK = "shapelog.reporters.html.notebook"
 # What a failing test shows of its recording; the pytest plugin imports it.
-PYTEST = "shapelog.reporters.pytest_report"
+PYTEST = "shapelog.reporters.terminal.pytest"
 # What is shown of a job that still runs.
-WATCH = "shapelog.reporters.terminal_watch"
+WATCH = "shapelog.reporters.terminal.watch"
 
 
 class Options(NamedTuple):

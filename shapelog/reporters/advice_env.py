@@ -1,7 +1,7 @@
 """The advice as the bare value of TORCH_COMPILE_DYNAMIC_SOURCES; nothing at all when nothing helps."""
 
-from shapelog.advice import Advice
-from shapelog.advising import as_env
+from shapelog.advice.advise import Advice
+from shapelog.advice.paste_formats import as_env
 from shapelog.reporters import Options
 
 SUFFIX = ".txt"

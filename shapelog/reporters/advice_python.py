@@ -1,7 +1,7 @@
 """The advice as lines of Python to paste; nothing at all when nothing helps."""
 
-from shapelog.advice import Advice
-from shapelog.advising import as_python
+from shapelog.advice.advise import Advice
+from shapelog.advice.paste_formats import as_python
 from shapelog.reporters import Options
 
 SUFFIX = ".py"

@@ -1,7 +1,7 @@
 """The advice as an ``export`` line for a shell to evaluate; nothing at all when nothing helps."""
 
-from shapelog.advice import Advice
-from shapelog.advising import as_shell
+from shapelog.advice.advise import Advice
+from shapelog.advice.paste_formats import as_shell
 from shapelog.reporters import Options
 
 SUFFIX = ".sh"

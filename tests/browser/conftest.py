@@ -88,7 +88,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
             made[name] = folder / f"page-{len(made)}.html"
             # Not in this process, which has the threads and the loop of Playwright: the command may fork.
             asked = "check" if name.startswith("check") else "report"
-            command = [sys.executable, "-m", "shapelog.cli", asked, str(trace), "-o", str(made[name]), *options]
+            command = [sys.executable, "-m", "shapelog", asked, str(trace), "-o", str(made[name]), *options]
             where = {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1])}
             subprocess.run(command, check=True, capture_output=True, env=where)
         return made[name]

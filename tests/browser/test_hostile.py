@@ -13,9 +13,9 @@ from markupsafe import escape
 import shapelog
 from browser import traces
 from browser.conftest import FIXTURES, Report, Visit
-from shapelog.model import Compile, StackFrame, Trace
-from shapelog.payloads.guards import place_of
-from shapelog.wording import UNSAFE
+from shapelog.model.trace import Compile, StackFrame, Trace
+from shapelog.reading.payloads.guards import place_of
+from shapelog.text import UNSAFE
 
 expect = pytest.importorskip("playwright.sync_api").expect
 

@@ -7,7 +7,7 @@ import pytest
 
 import shapelog
 from browser.conftest import FIXTURES, Visit
-from shapelog.model import Compile
+from shapelog.model.trace import Compile
 
 expect = pytest.importorskip("playwright.sync_api").expect
 

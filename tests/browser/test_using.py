@@ -4,8 +4,8 @@ import pytest
 
 import shapelog
 from browser.conftest import FIXTURES, Visit
-from shapelog.advice import Advice
-from shapelog.advising import as_python, as_shell
+from shapelog.advice.advise import Advice
+from shapelog.advice.paste_formats import as_python, as_shell
 
 expect = pytest.importorskip("playwright.sync_api").expect
 

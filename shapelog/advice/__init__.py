@@ -1,0 +1,1 @@
+"""Explained recompiles → what to mark dynamic, what that saves, and what remains."""

@@ -1,0 +1,273 @@
+"""What to mark dynamic, what it will save, and what it will not fix: ``advise(study)`` → Advice."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shapelog.advice.alternatives import Alternative, alternatives
+from shapelog.advice.caveats import Seen, of_list, of_source, rationale, scope, seen_values
+from shapelog.advice.mark_dynamic_code import mark_line
+from shapelog.advice.marks import Mark, entries, printable, split_list
+from shapelog.advice.minimal_marks import Choice, LeftOut, choose
+from shapelog.advice.pgo_comparison import Opinion, opinion
+from shapelog.advice.remaining_recompiles import Remaining, remaining
+from shapelog.advice.replay import Cost, FramePlan, Marks, Replay, replay
+from shapelog.advice.routes import Route
+from shapelog.model.ids import TorchVersion
+from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
+from shapelog.reading.payloads.source_names import friendly, tensor_part
+from shapelog.reading.records import StackFrame
+from shapelog.recompiles.explain import Study
+from shapelog.rules import Verdict
+
+# Rules about values that the code itself pins or branches on: another line of code removes them.
+_REWRITABLE = frozenset(("SL201", "SL202", "SL204", "SL311", "SL322"))
+_REASONS = {
+    "high": "a dynamic graph of this run serves all these calls",
+    "medium": "the graphs are alike, but no dynamic graph of this run proves that one serves all these calls and later ones",
+    "low": "only a call beyond the recompile limit goes, of which little is recorded",
+}
+
+
+class Suggestion(NamedTuple):
+    """One source to mark dynamic. ``entries`` are its entries of the list, () where this torch has none.
+
+    ``gone`` are the compile ids that would come back without it, ``seconds`` what they cost. ``python`` holds ``mark_dynamic`` lines for
+    ``place``, the user's line that makes the call; ints have none.
+    """
+
+    id: str
+    source: str
+    name: str
+    codes: tuple[str, ...]
+    dims: tuple[int, ...]
+    seen: tuple[Seen, ...]
+    frames: tuple[Frame, ...]
+    tool: str
+    entries: tuple[str, ...]
+    recommendation: str
+    rationale: str
+    gone: tuple[str, ...]
+    seconds: float
+    confidence: str
+    confidence_reason: str
+    caveats: tuple[str, ...]
+    place: StackFrame | None
+    python: tuple[str, ...]
+
+
+class Forecast(NamedTuple):
+    """What one frame cost, and what it would cost with the suggestions."""
+
+    frame: Frame
+    before: Cost
+    after: Cost
+
+
+class Advice(NamedTuple):
+    """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
+
+    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of the same calls with the suggestions; ``scope`` says of
+    which ranks where those are not all.
+    """
+
+    version: TorchVersion
+    is_version_given: bool
+    suggestions: tuple[Suggestion, ...]
+    left_out: tuple[LeftOut, ...]
+    remaining: tuple[Remaining, ...]
+    alternatives: tuple[Alternative, ...]
+    caveats: tuple[str, ...]
+    pgo: Opinion | None
+    before: Cost
+    after: Cost
+    forecasts: tuple[Forecast, ...]
+    set_already: tuple[str, ...] = ()
+    failures: int = 0
+    scope: str = ""
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The whole list: what the run had set already, then what is suggested; () when there is nothing to add."""
+        new = [entry for item in self.suggestions for entry in item.entries]
+        return tuple(dict.fromkeys((*self.set_already, *new))) if new else ()
+
+    def tool_for(self, item: Remaining) -> str:
+        """What helps against recompiles that stay: a tool of PyTorch's, a change of the code, or nothing."""
+        fitting = next((other.tool for other in self.alternatives if item.rule.code in other.codes), "")
+        if fitting and item.rule.code != "SL101":
+            return fitting
+        return "a code change" if item.rule.verdict in (Verdict.CODE, Verdict.FAILED) or item.rule.code in _REWRITABLE else "nothing"
+
+    @property
+    def env(self) -> str:
+        return ",".join(self.entries)
+
+    @property
+    def why_empty(self) -> str:
+        """Why there is nothing to mark, "" when there is."""
+        if self.suggestions:
+            return ""
+        if self.left_out:
+            return "the only marks that would save a compile would do harm; see what was left out"
+        if not self.remaining:
+            return "nothing recompiled" + (
+                "; failed compiles are in shapelog report" if self.failures else ": every frame was compiled once"
+            )
+        if any(item.size_related for item in self.remaining):
+            return "no mark would remove any of the recompiles; see for each what stands in the way"
+        return "no recompile of this run is about sizes, so no mark would remove one"
+
+
+def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
+    """The minimal list of marks for this trace, its predicted effect, and what it leaves.
+
+    ``version`` overrides the torch version of the trace: the list is written, and the other tools are chosen, for that one.
+    """
+    used = version or studied.trace.version
+    played = replay(studied)
+    choice = choose(studied, played, used)
+    suggestions = tuple(_suggestions(studied, played, choice, used))
+    before, after = played.cost(()), played.cost(choice.marks)
+    left = remaining(studied, played, choice.marks, choice.left_out, used)
+    return Advice(
+        version=used,
+        is_version_given=version is not None,
+        suggestions=suggestions,
+        left_out=choice.left_out,
+        remaining=left,
+        alternatives=alternatives(studied, choice.marks, left, used),
+        caveats=tuple(of_list(studied, played, choice.marks, used)),
+        pgo=opinion(studied, played, choice, used),
+        before=before,
+        after=after,
+        set_already=tuple(map(printable, split_list(studied.trace.config.dynamic_sources))) if used.reads_sources else (),
+        scope=scope(studied.trace),
+        failures=sum(compile.outcome is Outcome.FAILED for compile in studied.trace.compiles),
+        forecasts=tuple(
+            Forecast(plan.frame, played.cost_of(plan, frozenset()), played.cost_of(plan, choice.marks)) for plan in played.plans
+        ),
+    )
+
+
+class _Case(NamedTuple):
+    """A choice of marks in its trace, and every source that PyTorch will hold the list against."""
+
+    studied: Study
+    played: Replay
+    chosen: Marks
+    version: TorchVersion
+    sources: frozenset[str]
+
+
+def _suggestions(studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> Iterator[Suggestion]:
+    by_source: dict[str, list[Mark]] = {}
+    for mark in sorted(choice.marks):
+        by_source.setdefault(mark.source, []).append(mark)
+    case = _Case(studied, played, choice.marks, version, _all_sources(studied) if by_source else frozenset())
+    made = [_suggestion(case, marks) for marks in by_source.values()]
+    for number, item in enumerate(sorted(made, key=lambda item: (-item.seconds, item.source)), 1):
+        yield item._replace(id=f"A{number}")
+
+
+def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
+    plans = tuple({id(plan): plan for mark in marks for plan in case.played.by_mark[mark]}.values())
+    gone = tuple(_gone(plans, case.chosen, case.chosen - set(marks)))
+    went = set(map(id, gone))
+    helped = [plan for plan in plans if not went.isdisjoint(map(id, plan.frame.compiles))] or list(plans)
+    frames = tuple(plan.frame for plan in helped)
+    seen = tuple(seen_values(mark, frames, case.studied) for mark in marks)
+    dims = tuple(mark.dim for mark in marks if not mark.is_int)
+    name = friendly(marks[0].source)
+    codes = tuple(dict.fromkeys(_codes(case.studied, frames, marks)))
+    confidence = _confidence(helped, set(marks), case.chosen)
+    caveats = (*of_source(marks, seen, codes, case.studied, frames, case.version), *_narrowed(helped, set(marks), case.chosen))
+    return Suggestion(
+        id="",
+        source=marks[0].source,
+        name=name,
+        codes=codes,
+        dims=dims,
+        seen=seen,
+        frames=frames,
+        tool="dynamic source" if case.version.reads_sources else "mark_dynamic",
+        entries=entries(marks, case.version, case.sources),
+        recommendation=_recommendation(name, dims, case.version),
+        rationale=rationale(seen, codes),
+        gone=tuple(compile.label for compile in gone),
+        seconds=math.fsum(case.studied.trace.seconds(compile) for compile in gone),
+        confidence=confidence,
+        confidence_reason=_REASONS[confidence],
+        caveats=caveats,
+        place=frames[0].called_at,
+        python=tuple(_mark_lines(seen, codes, frames)),
+    )
+
+
+def _mark_lines(seen: tuple[Seen, ...], codes: tuple[str, ...], frames: tuple[Frame, ...]) -> Iterator[str]:
+    is_resumed = all(resumed_by(frame.name) for frame in frames)
+    for item in seen:
+        if not item.mark.is_int:
+            yield mark_line(item.mark, [value for _, value in item.values], codes, is_resumed)
+
+
+def _all_sources(studied: Study) -> frozenset[str]:
+    """Every source that PyTorch will hold the list against."""
+    compiles = studied.trace.compiles
+    names = {item.source for compile in compiles for item in compile.inputs}
+    trees = {id(tree): tree for tree in [compile.guards for compile in compiles] if tree}
+    return frozenset(names).union(*[tree.sources for tree in trees.values()])
+
+
+def _gone(plans: tuple[FramePlan, ...], chosen: Marks, rest: Marks) -> Iterator[Compile]:
+    """The compiles that only go with these marks."""
+    for plan in plans:
+        without = plan.served(rest & plan.marks)
+        for index in plan.served(chosen & plan.marks):
+            if index not in without:
+                yield plan.calls[index].compile
+
+
+def _codes(studied: Study, frames: tuple[Frame, ...], marks: list[Mark]) -> Iterator[str]:
+    for frame in frames:
+        for item in studied.of_frame(frame):
+            for cause in item.causes:
+                part = tensor_part(cause.source)
+                if cause.source == marks[0].source or (part is not None and part[0] == marks[0].source):
+                    yield from cause.codes
+
+
+def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> str:
+    if not dims:
+        return f"mark the int {name} dynamic"
+    which = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims[:-1]))} and {dims[-1]}"
+    whole = version.reads_sources and not version.reads_dims
+    return f"mark {which} of {name} dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
+
+
+def _narrowed(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> Iterator[str]:
+    """Where a compile goes that could do more than what takes its place."""
+    for plan in plans:
+        for index, way in plan.served(chosen & plan.marks).items():
+            lost = way.narrows(chosen)
+            if lost and _uses(way, marks):
+                names = ", ".join(friendly(source).replace(".size()[", ".size[") for source in lost)
+                gone = plan.calls[index].compile.label
+                yield f"{gone}, which goes, was symbolic in {names} too: later calls with other values of it would compile again"
+
+
+def _uses(way: Route, marks: set[Mark]) -> bool:
+    return not all(map(marks.isdisjoint, way.needs))
+
+
+def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
+    """High where a dynamic graph of this trace serves every call that goes, medium where there is none, low where only a limit hit goes."""
+    levels = []
+    for plan in plans:
+        for index, way in plan.served(chosen & plan.marks).items():
+            if _uses(way, marks):
+                is_hit = plan.calls[index].compile.outcome is Outcome.LIMIT
+                is_sure = way.is_proven and not way.narrows(chosen)
+                levels.append("low" if is_hit else "high" if is_sure else "medium")
+    kept = [level for level in levels if level != "low"]
+    return "low" if not kept else "medium" if "medium" in kept else "high"

@@ -1,0 +1,402 @@
+"""The other tools that PyTorch has for what varies, where its version has them, and what each costs; the list of sources comes first."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from shapelog.advice.mark_dynamic_code import expression, is_registered
+from shapelog.advice.marks import Mark, entries, mark_at, pattern
+from shapelog.advice.remaining_recompiles import Remaining
+from shapelog.advice.replay import Marks
+from shapelog.model.ids import TorchVersion
+from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.source_names import friendly, tensor_part, unwrapped
+from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.explain import Recompile, Study
+from shapelog.recompiles.graph_reuse import BLOCKED
+from shapelog.rules import Verdict
+
+# How many names a subject lists.
+_SHOWN = 6
+# From so many entries on, a list by source is a burden.
+_LONG_LIST = 12
+_DEFAULT_LIMIT = 8
+# What the stance compares in two calls: arguments, and what dicts among them hold.
+_IN_ARGUMENTS = re.compile(r"^L\['\w+'\](?:\['[^']*'\])*$")
+
+
+class Alternative(NamedTuple):
+    """Another tool for a problem of this run: its name in PyTorch, what it is for, lines to paste, and what to beware of.
+
+    ``codes`` are the rules that it answers to.
+    """
+
+    tool: str
+    codes: tuple[str, ...]
+    subject: str
+    sentence: str
+    lines: tuple[str, ...]
+    warning: str = ""
+
+
+class _Case(NamedTuple):
+    studied: Study
+    marks: Marks
+    remaining: tuple[Remaining, ...]
+    version: TorchVersion
+
+    @property
+    def sources(self) -> frozenset[str]:
+        return frozenset(mark.source for mark in self.marks)
+
+    @property
+    def causes(self) -> Iterator[tuple[Recompile, Cause]]:
+        return ((item, cause) for item in self.studied.recompiles for cause in item.causes)
+
+    def with_code(self, code: str) -> list[tuple[Recompile, Cause]]:
+        return [(item, cause) for item, cause in self.causes if code in cause.codes]
+
+
+def alternatives(studied: Study, marks: Marks, remaining: tuple[Remaining, ...], version: TorchVersion) -> tuple[Alternative, ...]:
+    """What else this torch version offers for this trace, one of a kind."""
+    case = _Case(studied, marks, remaining, version)
+    return tuple(found for knob in _KNOBS for found in knob(case))
+
+
+def _unbacked(case: _Case) -> Iterator[Alternative]:
+    """Sizes 0 and 1 share a graph with the others only where the size is unbacked."""
+    found: dict[Mark, Frame] = {}
+    for item, cause in case.with_code("SL104"):
+        part = tensor_part(cause.source)
+        if cause.prop.startswith("size["):
+            found.setdefault(Mark(cause.source, int(cause.prop[5:-1])), item.frame)
+        elif part is not None and part[1] == "size":
+            found.setdefault(Mark(part[0], part[2]), item.frame)
+    found = {mark: frame for mark, frame in found.items() if not is_registered(mark.source)}
+    if not found or not case.version.has(6):
+        return
+    lines = [f"torch._dynamo.decorators.mark_unbacked({expression(mark.source)}, {mark.dim})" for mark in sorted(found)]
+    if case.version.reads_sources:
+        spelled = ",".join(entries(found, case.version))
+        lines = [f"torch.compiler.config.unbacked_sources = {spelled!r}  # or TORCH_COMPILE_UNBACKED_SOURCES", *lines]
+        lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # or: for every size that is dynamic from the start")
+    yield Alternative(
+        "unbacked source",
+        ("SL104",),
+        ", ".join(f"{friendly(mark.source)}.size[{mark.dim}]" for mark in sorted(found)),
+        "an unbacked size is never specialized for 0 or 1: one graph serves these calls too",
+        tuple(lines),
+        "a branch on the size, or a size that code ties to another, breaks the graph or raises; under inductor squeeze() keeps a 1",
+    )
+
+
+def _conflicts(case: _Case) -> Iterator[Alternative]:
+    """A mark that the code contradicts (SL203): the compile failed, because the marked size was pinned, often by a static one beside it."""
+    for frame in case.studied.trace.frames:
+        for compile in frame.compiles:
+            if compile.outcome is not Outcome.FAILED or "Constraint" not in compile.metrics.fail_type:
+                continue
+            pinned = [(item, part) for item in compile.specializations for source in item.sources if (part := tensor_part(source))]
+            for item, (source, _, dim) in pinned:
+                yield _conflict(case, frame, compile, Mark(source, dim), item.value)
+            break
+
+
+def _conflict(case: _Case, frame: Frame, compile: Compile, mark: Mark, value: str) -> Alternative:
+    marked = {(item.source, dim) for item in compile.inputs for dim in item.marked_dynamic}
+    partners = [
+        Mark(item.source, dim)
+        for item in compile.inputs
+        for dim, size in enumerate(item.size)
+        if str(size) == value and (item.source, dim) not in marked and item.source != mark.source
+    ]
+    lines = [f"torch._dynamo.maybe_mark_dynamic({expression(mark.source)}, {mark.dim})  # instead of mark_dynamic"]
+    if partners:
+        lines += [
+            f"torch._dynamo.mark_dynamic({expression(item.source)}, {item.dim})  # if that is what it is tied to" for item in partners[:3]
+        ]
+    return Alternative(
+        "maybe_mark_dynamic",
+        ("SL203",),
+        f"{friendly(mark.source)}.size[{mark.dim}] in {frame.title}",
+        f"SL203 marked-dynamic-conflict: {compile.label} failed, since the code pins the marked size to {value}"
+        + (f"; static sizes of {value} beside it may be why: mark them as well" if partners else ""),
+        tuple(lines),
+        "maybe_mark_dynamic does not fail, and compiles once for each size that is pinned",
+    )
+
+
+def _stance(case: _Case) -> Iterator[Alternative]:
+    """The first call of a frame compiles statically, and the second one dynamically."""
+    firsts = [
+        item.frame.title
+        for item in case.studied.recompiles
+        if item.compile.outcome is Outcome.COMPILED
+        and item.compile.is_dynamic
+        and item.nearest is not None
+        and not item.nearest.is_dynamic
+        and item.nearest is next(iter(item.frame.entries), None)
+        and item.size_related
+        and all(_IN_ARGUMENTS.match(mark_at(cause.source).source) for cause in item.causes if cause.size_related)
+    ]
+    if firsts and case.version.has(8):
+        yield Alternative(
+            "set_stance",
+            ("SL101", "SL102"),
+            ", ".join(list(dict.fromkeys(firsts))[:4]),
+            "runs the first call eagerly and compiles at the second, so that sizes which differ at once are dynamic in the first graph",
+            ('torch.compiler.set_stance("eager_then_compile")',),
+            "what is the same in the first two calls of the code stays static, and a number of dims that differs in them raises",
+        )
+
+
+def _duck(case: _Case) -> Iterator[Alternative]:
+    pairs = [cause.axis for _, cause in case.with_code("SL103")]
+    if pairs and case.version.has(6):
+        yield Alternative(
+            "use_duck_shape",
+            ("SL103",),
+            "; ".join(dict.fromkeys(pairs)),
+            "gives every dim a symbol of its own, equal sizes or not",
+            ("torch.fx.experimental._config.use_duck_shape = False",),
+            "for all frames: code that relies on equal sizes gets more guards",
+        )
+
+
+def _parameters(case: _Case) -> Iterator[Alternative]:
+    found = list(dict.fromkeys(f"{friendly(cause.source)} in {item.frame.title}" for item, cause in case.with_code("SL106")))
+    if not found:
+        return
+    yield Alternative(
+        "force_parameter_static_shapes",
+        ("SL106",),
+        ", ".join(found[:4]),
+        "lets parameters become dynamic by themselves from the second width on: one compile more than the list needs",
+        (
+            "torch._dynamo.config.force_parameter_static_shapes = False",
+            "torch._dynamo.config.force_nn_module_property_static_shapes = False  # too, for modules of torch.nn such as Linear",
+        ),
+        "for all parameters of the program; kernels for dynamic weights may be slower",
+    )
+    if case.version.has(13):
+        yield Alternative(
+            "isolate_recompiles",
+            ("SL106",),
+            ", ".join(found[:4]),
+            "keeps one static graph for each compiled instance, each with a recompile limit of its own",
+            ("torch.compile(module, isolate_recompiles=True)",),
+            "saves no compile",
+        )
+
+
+def _module_ints(case: _Case) -> Iterator[Alternative]:
+    found = [friendly(cause.source) for _, cause in case.with_code("SL315")]
+    if found and case.version.has(8):
+        yield Alternative(
+            "allow_unspec_int_on_nn_module",
+            ("SL315",),
+            ", ".join(dict.fromkeys(found)),
+            "treats ints on modules as other ints: dynamic from the second value on",
+            ("torch._dynamo.config.allow_unspec_int_on_nn_module = True",),
+            "for all modules: an int that is formatted into a string loses its graph",
+        )
+
+
+def _profile(case: _Case) -> Iterator[Alternative]:
+    """What PyTorch's own profile would remember for the next run of the same job; also of floats, which no list makes dynamic."""
+    if not case.version.has(8) or case.studied.trace.code_states:
+        return
+    floats: dict[str, None] = {}
+    for item, cause in case.with_code("SL312"):
+        pinned = any(unwrapped(source) == cause.source for special in item.compile.specializations for source in special.sources)
+        if not pinned and any(unwrapped(symbol.source) == cause.source for symbol in item.compile.symbols):
+            floats[friendly(cause.source)] = None
+    kept = {"SL106", "SL315"}  # what is static by default is not profiled
+    sources = case.sources
+    found = [mark_at(cause.source).source for _, cause in case.causes if kept.isdisjoint(cause.codes)] if sources else []
+    marked = [friendly(source) for source in dict.fromkeys(found) if source in sources]
+    subject = [*floats, *dict.fromkeys(marked)]
+    if subject:
+        yield Alternative(
+            "PGO",
+            ("SL312", "SL101", "SL102") if floats else ("SL101", "SL102"),
+            ", ".join(subject[:_SHOWN]) + (f" and {len(subject) - _SHOWN} more" if len(subject) > _SHOWN else ""),
+            "remembers for the next run of the same job what became dynamic in this one" + (", floats too" if floats else ""),
+            ("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 take these for booleans, and fail",),
+            "the first run stays as it is"
+            + ("; frames with closures are not recognised again in another process" if case.version.has(13) else ""),
+        )
+
+
+def _needless(case: _Case) -> Iterator[Alternative]:
+    """What was made dynamic and pinned again in every dynamic graph (SL108): static from the start saves that work."""
+    if not case.version.has(15):
+        return
+    found: dict[str, None] = {}
+    for frame in case.studied.trace.frames:
+        symbolic = [compile for compile in frame.entries if compile.symbols]
+        for source in dict.fromkeys(symbol.source for compile in symbolic for symbol in compile.symbols if symbol.source):
+            holders = [compile for compile in symbolic if any(symbol.source == source for symbol in compile.symbols)]
+            if len(holders) > 1 and all(any(source in item.sources for item in compile.specializations) for compile in holders):
+                found[source] = None
+    if not found:
+        return
+    bases = list(dict.fromkeys(part[0] if (part := tensor_part(source)) else unwrapped(source) for source in found))
+    yield Alternative(
+        "static source",
+        ("SL108",),
+        ", ".join(friendly(source) for source in found),
+        "was made dynamic, and pinned to one value again by every graph; static from the start saves that work",
+        (f"torch.compiler.config.static_sources = {','.join(map(pattern, bases))!r}  # or TORCH_COMPILE_STATIC_SOURCES",),
+        "the other dims of a listed tensor become static too",
+    )
+
+
+def _collectives(case: _Case) -> Iterator[Alternative]:
+    ranks = case.studied.trace.ranks
+    if len({rank.number for rank in ranks}) < 2 or not case.version.has(6):
+        return
+    differing: dict[str, None] = {}
+    for mark in sorted(case.marks):
+        seen = {rank.number: frozenset(_values(rank.frames, mark, case.studied)) for rank in ranks}
+        if len({values for values in seen.values() if values}) > 1:
+            differing[friendly(mark.source)] = None
+    if differing:
+        yield Alternative(
+            "compiler collectives",
+            ("SL702",),
+            ", ".join(differing),
+            "the ranks saw different sizes, so they compile at different calls: with collectives they agree on what is dynamic",
+            ("torch._dynamo.config.enable_compiler_collectives = True  # or TORCH_COMPILER_COLLECTIVES=1",),
+            "every rank must compile the same frames in the same order, or the job hangs; without an accelerator it fails",
+        )
+
+
+def _values(frames: Iterable[Frame], mark: Mark, studied: Study) -> Iterator[str]:
+    prop = "value" if mark.is_int else f"size[{mark.dim}]"
+    for frame in frames:
+        for compile in frame.compiles:
+            fact = studied.comparer.observe(compile).facts.get((mark.source, prop))
+            if fact is not None:
+                yield str(fact)
+
+
+def _values_list(case: _Case) -> Iterator[Alternative]:
+    """Many sources that all held one distinctive number at first."""
+    dims = [mark for mark in case.marks if not mark.is_int]
+    if len(dims) < _LONG_LIST or not case.version.has(13):
+        return
+    yield Alternative(
+        "dynamic_values",
+        ("SL101",),
+        f"{len(case.marks)} marks",
+        "instead of a long list: warm up with a size that occurs nowhere else, and name that number; whatever equals it is dynamic",
+        ('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with 1111',),
+        "goes by value alone, so the number must be unlikely; parameters stay static",
+    )
+
+
+def _shapes_spec(case: _Case) -> Iterator[Alternative]:
+    """The argument of torch.compile, for one frame whose marks are all tensors among its own arguments."""
+    if not case.version.has(13):
+        return
+    name = "dynamic_shapes" if case.version.has(15) else "shapes_spec"
+    for frame in case.studied.trace.frames:
+        first = next(iter(frame.entries), None)
+        mine = [mark for mark in case.marks if first and any(item.source == mark.source for item in first.inputs)]
+        if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
+            continue
+        codes = {code for item in case.studied.of_frame(frame) for code in item.codes}
+        if not frame.called_at or frame.is_library or codes & (BLOCKED | {"SL102", "SL103", "SL105", "SL107", "SL315"}):
+            continue
+        specs = ", ".join(
+            f'"{expression(source)}": TensorSpec([{_dims(source, mine, first)}])' for source in sorted({m.source for m in mine})
+        )
+        yield Alternative(
+            f"{name}=",
+            ("SL101",),
+            frame.title,
+            "says it where the function is compiled; sizes of 0 and 1 share the graph, and one that is specialized after all raises",
+            ("from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec", f"torch.compile({_callee(frame)}, {name}={{{specs}}})"),
+            "a branch on such a size breaks the graph (fullgraph=True: raises); all that it does not name is static, listed or not",
+        )
+        return
+
+
+def _callee(frame: Frame) -> str:
+    """What stands for the code in a line to paste: it may be a lambda, or the method of a model that is compiled as a whole."""
+    if "." in frame.title:
+        return "model"
+    return frame.name if frame.name.isidentifier() else "fn"
+
+
+def _is_argument(source: str) -> bool:
+    return source.startswith("L['") and source.count("[") == 1 and source.endswith("']")
+
+
+def _dims(source: str, marks: list[Mark], compile: Compile) -> str:
+    size = next(item.size for item in compile.inputs if item.source == source)
+    marked = {mark.dim for mark in marks if mark.source == source}
+    return ", ".join(f'ShapeVar("{expression(source)}_{dim}")' if dim in marked else "None" for dim in range(len(size)))
+
+
+def _limit(case: _Case) -> Iterator[Alternative]:
+    """Frames that need more graphs than the limit allows, marks or not."""
+    config = integer(str(case.studied.trace.config.recompile_limit or "")) or _DEFAULT_LIMIT
+    left = {id(compile) for item in case.remaining for compile in item.compiles}
+    for frame in case.studied.trace.frames:
+        own = set(map(id, frame.compiles))
+        if own.isdisjoint(left):
+            continue
+        stay = [item for item in case.remaining if any(id(compile) in own for compile in item.compiles)]
+        if any(item.verdict in (Verdict.CODE, Verdict.UNEXPLAINED) or item.rule.verdict is Verdict.CODE for item in stay):
+            continue  # what is made anew for each call fills any limit
+        kept = 1 + sum(id(compile) in own for item in stay for compile in item.compiles)
+        if not stay or kept <= config:
+            continue
+        needed = 2 * kept
+        spelled = (
+            f"torch.compile({_callee(frame)}, recompile_limit={needed})"
+            if case.version.has(13)
+            else f"torch._dynamo.config.{'recompile_limit' if case.version.has(8) else 'cache_size_limit'} = {needed}"
+        )
+        yield Alternative(
+            "recompile_limit",
+            ("SL401",),
+            frame.title,
+            f"{kept} graphs or more are needed after marking, and the limit is {config}: beyond it the code runs eagerly",
+            (spelled,),
+            "a ceiling, not a cure: each new value still costs a compile",
+        )
+
+
+def _dynamic_true(case: _Case) -> Iterator[Alternative]:
+    """Before torch 2.8 nothing else makes ints dynamic at the first compile."""
+    ints = [friendly(cause.source) for _, cause in case.with_code("SL102")]
+    if ints and not case.version.reads_sources:
+        yield Alternative(
+            "dynamic=True",
+            ("SL102",),
+            ", ".join(dict.fromkeys(ints)),
+            "makes every size and int dynamic from the first compile on; no list can do that for an int in this version",
+            ("torch.compile(fn, dynamic=True)",),
+            "marks what never varies too: slower kernels, equal sizes share a symbol, code that formats or branches on a size may break",
+        )
+
+
+_KNOBS: tuple[Callable[[_Case], Iterator[Alternative]], ...] = (
+    _conflicts,
+    _unbacked,
+    _duck,
+    _stance,
+    _parameters,
+    _module_ints,
+    _profile,
+    _collectives,
+    _limit,
+    _needless,
+    _shapes_spec,
+    _values_list,
+    _dynamic_true,
+)

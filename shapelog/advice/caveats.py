@@ -1,0 +1,154 @@
+"""What a suggestion rests on and where it ends: the values seen, the guards that bound them, and what else the marks touch."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shapelog.advice.marks import Mark
+from shapelog.advice.replay import Marks, Replay
+from shapelog.model.ids import TorchVersion
+from shapelog.model.trace import Frame, Outcome, Trace
+from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.source_names import friendly
+from shapelog.recompiles.explain import Study
+from shapelog.text import named
+
+# The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
+_ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
+_SHOWN = 6
+
+
+class Seen(NamedTuple):
+    """One dim or int with the values it had: (compile id, value) in order, and the guards that bound it in dynamic graphs."""
+
+    mark: Mark
+    name: str
+    values: tuple[tuple[str, str], ...]
+    bounds: tuple[str, ...]
+
+
+def seen_values(mark: Mark, frames: tuple[Frame, ...], studied: Study) -> Seen:
+    prop = "value" if mark.is_int else f"size[{mark.dim}]"
+    spelled = studied.comparer.spell(mark.source) + ("" if mark.is_int else f".size()[{mark.dim}]")
+    values: list[tuple[str, str]] = []
+    bounds: dict[str, None] = {}
+    key, comparer = (mark.source, prop), studied.comparer
+    for compile in [compile for frame in frames for compile in frame.compiles]:
+        fact = comparer.observe(compile).facts.get(key)
+        if fact is not None and (not mark.is_int or (isinstance(fact, str) and integer(fact) is not None)):
+            values.append((compile.label, str(fact)))
+        tree = compile.guards if compile.outcome is Outcome.COMPILED else None
+        for expression in comparer.bounds(tree).get(spelled, ()) if tree else ():
+            if not _ONLY_NOT_SMALL.match(expression):
+                bounds[expression] = None
+    name = friendly(mark.source) + ("" if mark.is_int else f".size[{mark.dim}]")
+    return Seen(mark, name, tuple(values), tuple(bounds))
+
+
+def rationale(seen: tuple[Seen, ...], codes: tuple[str, ...]) -> str:
+    """What varied, with its values, in one sentence."""
+    parts = []
+    for item in seen:
+        values = list(dict.fromkeys(value for _, value in item.values))
+        if len(values) > 1:
+            parts.append(f"{item.name} was {_listed(tuple(values))}")
+        elif "SL105" in codes:
+            parts.append(
+                f"{item.name} was always {values[0] if values else '?'}, but with a symbolic size the stride that varied is symbolic too"
+            )
+        elif "SL103" in codes:
+            parts.append(f"{item.name} shared a symbol with a dim of the same size; a marked dim has a symbol of its own")
+        else:
+            parts.append(f"{item.name} varied")
+    return "; ".join(parts)
+
+
+def of_source(
+    marks: list[Mark], seen: tuple[Seen, ...], codes: tuple[str, ...], studied: Study, frames: tuple[Frame, ...], version: TorchVersion
+) -> Iterator[str]:
+    """What to beware of with one source that is marked for the sake of ``frames``."""
+    source, name = marks[0].source, friendly(marks[0].source)
+    yield from _across_ranks(seen, frames, studied)
+    codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
+    helped = {id(frame) for frame in frames}
+    others = [
+        frame.title
+        for frame in studied.trace.frames
+        if id(frame) not in helped
+        and source in studied.comparer.looked_at(frame)
+        and (frame.file, frame.line, frame.name) not in codes_helped
+        and not _varied(frame, source, studied)
+    ]
+    if others and version.reads_sources:
+        named = ", ".join(list(dict.fromkeys(others))[:4])
+        harm = "checked: nothing there formats it" if marks[0].is_int else "at worst it is specialized again"
+        yield f"the list goes by name: {name} of {named} is marked too, though it did not vary there ({harm})"
+    if marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source) for frame in frames):
+        yield "never symbolic though it varied, as under dynamic=False: the list overrides that, and a backend for constant shapes fails"
+    if "SL106" in codes:
+        yield "a parameter has one width for each instance: this saves a compile an instance, not a call; a graph each may be fine"
+    bounds = dict.fromkeys(friendly(text) for item in seen for text in item.bounds)
+    if bounds:
+        yield f"a dynamic graph serves a range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"
+    small = [item.name for item in seen if not item.mark.is_int and any(value in ("0", "1") for _, value in item.values)]
+    if small:
+        yield f"calls with {' or '.join(small)} of 0 or 1 still get a graph of their own"
+    if any(_rank_varied(frame, source, studied) for frame in frames):
+        yield f"the number of dims of {name} varied, so PyTorch made all its dims dynamic: others than these may vary too"
+
+
+def _across_ranks(seen: tuple[Seen, ...], frames: tuple[Frame, ...], studied: Study) -> Iterator[str]:
+    """Values that differ from rank to rank, each with its ranks."""
+    ranks = sorted({frame.rank for frame in frames if frame.rank is not None})
+    for item in seen if len(ranks) > 1 else ():
+        told: dict[tuple[str, ...], list[int]] = {}
+        for rank in ranks:
+            own = seen_values(item.mark, tuple(frame for frame in frames if frame.rank == rank), studied)
+            told.setdefault(tuple(dict.fromkeys(value for _, value in own.values)), []).append(rank)
+        if len(told) > 1:
+            words = [f"{_listed(values)} on {named(numbers)}" for values, numbers in list(told.items())[:_SHOWN] if values]
+            yield f"{item.name} differs across ranks: {'; '.join(words)}{'; …' if len(told) > _SHOWN else ''}"
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    return ", ".join(values[:_SHOWN]) + (", …" if len(values) > _SHOWN else "")
+
+
+def _stays_static(frame: Frame, source: str) -> bool:
+    """Whether a tensor's sizes varied in several entries of a frame in which nothing ever became symbolic."""
+    sizes = {item.size for compile in frame.entries for item in compile.inputs if item.source == source}
+    return len(sizes) > 2 and not any(compile.is_dynamic for compile in frame.entries)
+
+
+def _varied(frame: Frame, source: str, studied: Study) -> bool:
+    return any(cause.source.startswith(source) for item in studied.of_frame(frame) for cause in item.causes)
+
+
+def _rank_varied(frame: Frame, source: str, studied: Study) -> bool:
+    return any(cause.source == source and cause.prop == "rank" for item in studied.of_frame(frame) for cause in item.causes)
+
+
+def scope(trace: Trace) -> str:
+    """``on 9 of 2,048 ranks``: of which ranks numbers are told, "" where it is all of them."""
+    return f"on {trace.told_count:,} of {trace.rank_count:,} ranks" if trace.told_count < trace.rank_count else ""
+
+
+def of_list(studied: Study, played: Replay, marks: Marks, version: TorchVersion) -> Iterator[str]:
+    """What to beware of with the list as a whole."""
+    if not marks:
+        return
+    yield "predicted by replaying the calls that were compiled in this run; sizes that it did not see are no promise"
+    if scope(studied.trace):
+        yield f"compiles and seconds are those {scope(studied.trace)}; the others have the same causes in other numbers"
+    if studied.trace.config.dynamic_sources:
+        yield f"the run had a list already ({studied.trace.config.dynamic_sources}); the suggestion contains it"
+    hits = [plan.frame.title for plan in played.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]
+    if hits:
+        named = ", ".join(dict.fromkeys(hits))
+        yield f"after its limit hit {named} ran eagerly and left no records: calls with other values may compile again"
+    if any(compile.metrics.inductor for compile in studied.trace.compiles):
+        yield "kernels for dynamic sizes may run slower than those for one size: measure a step"
+    if version.reads_sources and not version.reads_dims and any(not mark.is_int for mark in marks):
+        yield f"torch {version} lists whole tensors: their other dims become symbolic too, and are specialized again where code needs them"
+    if not version.reads_sources:
+        yield f"torch {version} has no list of dynamic sources: mark the tensors in code, before each call (--format python)"

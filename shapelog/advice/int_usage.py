@@ -1,0 +1,210 @@
+"""What code does with an int, told from the lines that a trace quotes: some of it needs the number behind a symbolic int.
+
+Measured with torch 2.13 (2.8 and 2.10 differ in a few, which count as the worst of the three): f-strings, ``format`` and ``%`` lose the
+graph once the int is symbolic, ``str`` and ``repr`` break it in two, and so do or fail the calls of ``_FAILING``; ``range``, ``hash``,
+list and dict look-ups, sequence repetition and the operators of ``pinning`` pin it to its value, so that marking it gains nothing;
+arithmetic, comparisons, slices and sizes are fine, and so is a message that is not shown.
+"""
+
+import ast
+from collections.abc import Iterator
+from enum import IntEnum
+from functools import lru_cache
+
+from shapelog.model.trace import Frame
+from shapelog.reading.payloads.guard_expressions import canonical, syntax
+from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.payloads.source_names import friendly
+from shapelog.recompiles.constant_arguments import pinned_arguments
+
+
+class Use(IntEnum):
+    """What a line does with an int, the most harmful last."""
+
+    UNSEEN = 0
+    PLAIN = 1
+    HANDS_ON = 2
+    PINS = 3
+    FORMATS = 4
+    FAILS = 5
+
+
+_CONTAINERS = frozenset(("list", "tuple", "dict", "OrderedDict", "defaultdict", "ModuleList", "ModuleDict", "ParameterList", "Sequential"))
+_PINNING = frozenset(("range", "hash", "islice"))
+_FORMATTING = frozenset(("format", "format_map"))
+_SPELLING = frozenset(("str", "repr", "format", "ascii"))
+_LOOKING_UP = frozenset(("get", "setdefault", "pop", "index", "count"))
+_FAILING = frozenset(("divmod", "sorted", "bin", "hex", "oct", "chr"))
+_FAILING_ATTRIBUTES = frozenset(("size", "stride", "gcd", "lcm", "comb", "perm", "factorial", "isqrt", "isclose"))
+_HARMLESS_CALLS = frozenset(
+    ("int", "float", "bool", "abs", "min", "max", "len", "isinstance", "print", "sum", "pow", "round", "getattr", "enumerate")
+)
+
+
+def use_in(code: str, name: str, containers: frozenset[str] = frozenset(), is_eager: bool = False) -> Use:
+    """What a line of code does with ``name``, an expression such as ``k`` or ``self.step``; ``containers`` are lists, tuples and dicts.
+
+    Where the line does not bear the name (the int came in as an argument of another one), its formatting stands for it. An int is
+    ``is_eager`` when it is made symbolic at once, before it is used: those of modules and globals are, and cannot slice a list.
+    """
+    tree = _parsed(code)
+    if tree is None:
+        return Use.UNSEEN
+    nodes = list(_executed(tree))
+    found = Use.UNSEEN
+    is_named = any(_is(node, name) for node in nodes)
+    for node in nodes:
+        if _formats(node) and (not is_named or _holds(node, name)):
+            found = max(found, Use.FORMATS)
+        elif is_named and isinstance(node, ast.Call):
+            found = max(found, _use_by_call(node, name))
+        elif is_named and isinstance(node, ast.Subscript) and _holds(node.slice, name) and _is_container(node.value, containers):
+            found = max(found, Use.FAILS if is_eager and isinstance(node.slice, ast.Slice) else Use.PINS)
+        elif is_named:
+            found = max(found, _use_by(node, name))
+    return max(found, Use.PLAIN) if is_named else found
+
+
+def _executed(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a tree without the messages of assertions and errors, which are made when those are raised."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        yield node
+        children = (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.Raise))
+        pending.extend(child for child in children if not (isinstance(node, ast.Assert) and child is node.msg))
+
+
+def _use_by_call(node: ast.Call, name: str) -> Use:
+    arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+    is_direct = any(_is(argument, name) for argument in arguments)
+    if isinstance(node.func, ast.Name):
+        if node.func.id in _FAILING and any(_holds(argument, name) for argument in arguments):
+            return Use.FAILS
+        if node.func.id in _PINNING and any(_holds(argument, name) for argument in arguments):
+            return Use.PINS
+        return Use.HANDS_ON if is_direct and node.func.id not in _HARMLESS_CALLS else Use.UNSEEN
+    if isinstance(node.func, ast.Attribute):
+        if is_direct and node.func.attr in _FAILING_ATTRIBUTES:
+            return Use.FAILS
+        if _is(node.func.value, name) or (is_direct and node.func.attr in _LOOKING_UP):
+            return Use.PINS
+        if any(_holds(argument, name) for argument in pinned_arguments(node)):
+            return Use.PINS
+    return Use.HANDS_ON if is_direct and _is_own_method(node.func) else Use.UNSEEN
+
+
+def _use_by(node: ast.AST, name: str) -> Use:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and _is(node.operand, name):
+        return Use.FAILS
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)) and _holds(node.left, name):
+        if isinstance(node.comparators[0], (ast.Tuple, ast.List)):
+            return Use.UNSEEN  # a branch for each element
+        return Use.FAILS if _called(node.comparators[0]) == "range" else Use.PINS
+    if isinstance(node, (ast.Dict, ast.Set)):
+        return (
+            Use.PINS
+            if any(part and _holds(part, name) for part in (node.keys if isinstance(node, ast.Dict) else node.elts))
+            else Use.UNSEEN
+        )
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        sides = (node.left, node.right)
+        if any(isinstance(side, (ast.List, ast.Tuple)) for side in sides) and any(_is(side, name) for side in sides):
+            return Use.PINS
+    return Use.UNSEEN
+
+
+def _called(node: ast.expr) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def _is_container(node: ast.expr, containers: frozenset[str]) -> bool:
+    return ast.unparse(node) in containers or (isinstance(node, ast.Attribute) and node.attr == "shape")
+
+
+def _is_own_method(function: ast.expr) -> bool:
+    """``self.run(k)``: the int goes on to code that this line does not show."""
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
+
+
+def _formats(node: ast.AST) -> bool:
+    if isinstance(node, ast.FormattedValue):
+        return True
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return isinstance(node.left, ast.JoinedStr) or (isinstance(node.left, ast.Constant) and isinstance(node.left.value, str))
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in _FORMATTING
+    return isinstance(node.func, ast.Name) and node.func.id in _SPELLING
+
+
+def _holds(node: ast.AST, name: str) -> bool:
+    return any(_is(part, name) for part in ast.walk(node))
+
+
+def _is(node: ast.AST, name: str) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(node) == name
+
+
+@lru_cache(maxsize=256)  # one line is quoted by many guards, and by those of each compile again
+def _parsed(code: str) -> ast.AST | None:
+    """One line, or the head of a block, as a tree."""
+    text = code.strip()
+    for start in ("elif ", "except ", "case "):
+        text = text.replace(start, "if ", 1) if text.startswith(start) else text
+    for whole in (text, f"{text} pass", f"{text.removeprefix('return ')}", f"{text})", f"({text}", f"f({text}", f"with a: pass\n{text}"):
+        tree = syntax(whole, "exec")
+        if tree is not None:
+            return tree
+    return None
+
+
+def spelled(source: str) -> str:
+    """The int as the code at its source names it: ``L['k']`` is ``k``."""
+    return canonical(friendly(source))
+
+
+def lines_of(frame: Frame) -> dict[int, str]:
+    """The lines of a frame's own code that its guards and graphs quote."""
+    graphs = {id(graph): graph for graph in (compile.graph for compile in frame.compiles) if graph}
+    lines = (item for graph in graphs.values() for item in graph.user_lines)
+    found = {item.line: item.code for item in lines if item.file == frame.file and item.name == frame.name}
+    trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
+    file = frame.file.rsplit("/", 1)[-1]
+    for place in map(place_of, dict.fromkeys(guard.comment for tree in trees for guard in tree.guards)):
+        if place and place.code and place.name == frame.name and place.file.rsplit("/", 1)[-1] == file:
+            found[place.line] = place.code
+    return found
+
+
+def use_by(frame: Frame, source: str) -> Use:
+    """The most harmful use of an int that the frame's trace quotes, wherever the int was looked at first."""
+    name, containers = spelled(source), _containers(frame)
+    is_eager = source.startswith(("L['self'].", "G["))
+    found = Use.UNSEEN
+    for compile in frame.compiles:
+        tree = compile.guards
+        for guard in tree.guards if tree else ():
+            if guard.source == source:
+                place = place_of(guard.comment)
+                found = max(found, use_in(place.code, name, containers, is_eager) if place and place.code else Use.UNSEEN)
+    return max([found, *(use_in(code, name, containers, is_eager) for code in lines_of(frame).values() if name in code)])
+
+
+def _containers(frame: Frame) -> frozenset[str]:
+    """The lists, tuples and dicts that a frame's guards know, as its code names them."""
+    trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
+    typed = {source for tree in trees for source, kind in tree.types.items() if kind.rsplit(".", 1)[-1] in _CONTAINERS}
+    measured = {source for tree in trees for source, prop in tree.facts if prop in ("len", "keys")}
+    return frozenset(spelled(source) for source in typed | measured if source)
+
+
+def is_seen_whole(frame: Frame) -> bool:
+    """Whether every line from the first of the body to the last that is quoted is quoted, so that no other use can hide."""
+    lines = lines_of(frame)
+    if not lines:
+        return False
+    # the code object begins at its decorator, if it has one: one line more before the body
+    missing = [line for line in range(frame.line + 1, max(lines)) if line not in lines]
+    return not missing or missing == [frame.line + 1]

@@ -1,0 +1,61 @@
+"""Lines of Python to paste: ``mark_dynamic`` calls for a source, written as the code that makes the call would name it."""
+
+import ast
+import re
+
+from shapelog.advice.marks import Mark
+from shapelog.reading.payloads.guard_expressions import integer, syntax
+from shapelog.reading.payloads.source_names import friendly
+
+_LOCAL = re.compile(r"\b[LG]\['(\w+)'\]")
+_MODULE = re.compile(r"\._modules\['(\d+)'\]")
+_NAMED = re.compile(r"\._(?:modules|parameters|buffers)\['([A-Za-z_]\w*)'\]")
+# What stands in the way of a strict mark: PyTorch raises ConstraintViolationError where the size is specialized.
+_SPECIALIZED = frozenset(("SL201", "SL202", "SL203"))
+# With another range, PyTorch raises where code compares the size: the guard would be narrower than what was promised.
+_COMPARED = "SL204"
+_PLAIN = (ast.Expression, ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
+
+
+def expression(source: str) -> str:
+    """``L['self']._modules['layers']._modules['0'].k_cache`` → ``self.layers[0].k_cache``, Python as its user would write it."""
+    text = _LOCAL.sub(r"\1", source)
+    text = _MODULE.sub(r"[\1]", text)
+    return _NAMED.sub(r".\1", text)
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text is nothing but a name with attributes, items and constants, so that it may stand in code that is pasted."""
+    if not text.isprintable() or "#" in text:  # what follows on the line would be a comment
+        return False
+    tree = syntax(text)
+    return tree is not None and all(isinstance(node, _PLAIN) for node in ast.walk(tree))
+
+
+def is_registered(source: str) -> bool:
+    """Whether a source is a parameter or buffer of a module: static while force_parameter_static_shapes is on, unless it is listed."""
+    return "._parameters['" in source or "._buffers['" in source
+
+
+def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], is_resumed: bool = False) -> str:
+    """A call that marks one dim, with the sizes seen; a comment where no line of code could do it.
+
+    As arguments, ``min=`` and ``max=`` shut out all other sizes, so the comment has them. ``is_resumed``: the tensor is a local one of
+    code after a graph break, and ``mark_dynamic`` fails where it is compiled.
+    """
+    name = expression(mark.source)
+    if mark.source.startswith("___"):
+        return f"# {friendly(mark.source)} is no tensor before the call: convert it (torch.from_numpy) and mark dim {mark.dim} of that"
+    if name.startswith("___stack") or not is_plain(name):
+        return f"# {friendly(mark.source)} has no name in the program: mark dim {mark.dim} where it is made, or use the list"
+    if "SL106" in codes or is_registered(mark.source):
+        return f"# {name} is a parameter or buffer, which mark_dynamic does not act on: use the list"
+    if is_resumed and "." not in name:
+        return f"# {name} is made before a graph break: mark dim {mark.dim} in a function under @torch.compiler.disable, or use the list"
+    strict = not _SPECIALIZED & set(codes)
+    function = "mark_dynamic" if strict else "maybe_mark_dynamic"
+    sizes = sorted({number for number in map(integer, values) if number is not None})
+    note = f"  # seen {sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else ""
+    if note and strict and sizes[0] > 1 and _COMPARED not in codes:
+        note += f"; min={sizes[0]}, max={sizes[-1]} if no others come"
+    return f"torch._dynamo.{function}({name}, {mark.dim}){note}"

@@ -1,0 +1,126 @@
+"""Marks, and the list of dynamic sources as each torch version reads it (``torch.compiler.config.dynamic_sources``, torch 2.8 and later).
+
+PyTorch removes every space from the list, splits it at commas, and holds each entry against every source of every frame: it matches
+when it equals the source, or when ``re.match`` finds it at the start of the source. From 2.13 on an entry may end in ``:dim``.
+"""
+
+import re
+import warnings
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from shapelog.model.ids import TorchVersion
+from shapelog.reading.payloads.source_names import tensor_part
+
+_WITH_DIM = re.compile(r"^(.+):(\d+)$")
+# Escapes, and what repeats: the list may come from a trace, and re knows no limit of time.
+_REPEAT = re.compile(r"\\.|\)?[*+?{]", re.S)
+_MOST_REPEATS, _LONGEST_MATCHED = 2, 2000
+_SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()\-&~#]")
+
+
+class Mark(NamedTuple):
+    """Something to mark dynamic: one dim of the tensor at ``source``, or, where ``dim`` is -1, the int there."""
+
+    source: str
+    dim: int = -1
+
+    @property
+    def is_int(self) -> bool:
+        return self.dim < 0
+
+
+def mark_at(place: str) -> Mark:
+    """The mark for a size such as ``L['x'].size()[0]``, or for the int at a source."""
+    part = tensor_part(place)
+    return Mark(part[0], part[2]) if part else Mark(place)
+
+
+def pattern(source: str, others: Iterable[str] = ()) -> str:
+    """How a source is spelled in the list so that PyTorch matches it, and none of the ``others``.
+
+    As it stands where that works. Every entry is tried as a regular expression on all other sources too, so a name with a comma, a
+    blank or a control character, one that is no valid expression (PyTorch would fail every compile), and one that finds others, is
+    escaped: a dot stands for a comma or a blank, unless it would find others.
+    """
+    known = tuple(others)
+    dotted, exact = ("".join(_escaped(character, dot) for character in source) + "$" for dot in (True, False))
+    spellings = ([source] if _stands(source) else []) + [dotted]
+    return next((spelled for spelled in spellings if not _finds_others(spelled, source, known)), exact)
+
+
+def _finds_others(entry: str, source: str, others: Iterable[str]) -> bool:
+    return any(other != source for other in filter(re.compile(entry).match, others))
+
+
+def _stands(source: str) -> bool:
+    """Whether a source may stand in the list as it is: it survives the splitting, and is a valid regular expression."""
+    if not source or "," in source or " " in source or not source.isprintable() or _WITH_DIM.match(source) or not _is_quick(source):
+        return False
+    return is_expression(source, may_warn=False)
+
+
+def is_expression(entry: str, may_warn: bool = True) -> bool:
+    """Whether an entry is a valid regular expression; without ``may_warn`` also one of which Python says nothing in every compile."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # "[!--a]"; what was compiled before would not warn again, so this one never is
+            re.compile(entry)
+    except Warning:
+        return may_warn
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
+
+
+def _is_quick(entry: str) -> bool:
+    """Whether matching takes no longer than the square of a name's length: few repeats, and none of a group."""
+    repeats = [found for found in _REPEAT.findall(entry) if found[0] != "\\"]
+    return len(repeats) <= _MOST_REPEATS and not any(found[0] == ")" for found in repeats)
+
+
+def _finds(entry: str, source: str) -> bool:
+    """Whether an entry matches a source as an expression. One that could take for ever, or that Python warns of, is taken to match none."""
+    if len(source) > _LONGEST_MATCHED or not _is_quick(entry) or not is_expression(entry, may_warn=False):
+        return False
+    return re.match(entry, source) is not None
+
+
+def _escaped(character: str, dot: bool) -> str:
+    if character in ", ":
+        return "." if dot else f"\\x{ord(character):02x}"
+    if not character.isprintable():
+        return f"\\U{ord(character):08x}"
+    return f"\\{character}" if _SPECIAL.match(character) else character
+
+
+def entries(marks: Iterable[Mark], version: TorchVersion, others: Iterable[str] = ()) -> tuple[str, ...]:
+    """The entries of the list for these marks, sorted; () in a version that reads no list. Before 2.13 a dim cannot be named."""
+    if not version.reads_sources:
+        return ()
+    known = tuple(others)
+    spelled: dict[str, None] = {}
+    names: dict[str, str] = {}
+    for mark in sorted(set(marks)):
+        name = names.get(mark.source) or names.setdefault(mark.source, pattern(mark.source, known))
+        spelled[name if mark.is_int or not version.reads_dims else f"{name}:{mark.dim}"] = None
+    return tuple(spelled)
+
+
+def matches(entry: str, mark: Mark, version: TorchVersion) -> bool:
+    """Whether PyTorch of this version would match a mark by an entry of the list."""
+    if not version.reads_sources:
+        return False
+    split = _WITH_DIM.match(entry) if version.reads_dims else None
+    name, dim = (split[1], int(split[2])) if split else (entry, None)
+    return (name == mark.source or _finds(name, mark.source)) and (dim is None or mark.is_int or dim == mark.dim)
+
+
+def split_list(value: str) -> tuple[str, ...]:
+    """The entries of a list as PyTorch reads it."""
+    return tuple(entry for entry in value.replace(" ", "").split(",") if entry)
+
+
+def printable(entry: str) -> str:
+    """An entry that a trace brought, in characters that may be shown: as an expression it matches what it matched before."""
+    return "".join(character if character.isprintable() else _escaped(character, dot=False) for character in entry)

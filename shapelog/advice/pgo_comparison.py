@@ -1,0 +1,156 @@
+"""PyTorch's own suggestion (PGO) held against shapelog's: what it knew, where they differ, and why."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shapelog.advice.marks import Mark, entries, is_expression, matches, pattern, split_list
+from shapelog.advice.minimal_marks import Choice
+from shapelog.advice.replay import Cost, Replay
+from shapelog.model.ids import TorchVersion
+from shapelog.model.profiles import would_suggest
+from shapelog.model.trace import Input
+from shapelog.reading.payloads.source_names import friendly, tensor_part
+from shapelog.recompiles.explain import Study
+from shapelog.recompiles.graph_reuse import BLOCKED
+
+
+class Difference(NamedTuple):
+    """A source on which the two lists differ: what PGO suggests, what shapelog does ("" for nothing), and why."""
+
+    source: str
+    theirs: str
+    ours: str
+    why: str
+
+
+class Opinion(NamedTuple):
+    """What PGO knew of this run, what it would list, and what that would come to.
+
+    ``value`` is the list as PyTorch writes it; ``knew`` each source that varied with its state as PyTorch has it, the warm start's where
+    ``is_warm``. ``cost`` is predicted as for shapelog's own list; ``flaw`` says why the value would not work as written, "" if it would.
+    """
+
+    value: str
+    is_warm: bool
+    knew: tuple[tuple[str, str], ...]
+    cost: Cost
+    flaw: str
+    differences: tuple[Difference, ...]
+
+
+def opinion(studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> Opinion | None:
+    """PyTorch's suggestion beside shapelog's; None where the trace has no code state."""
+    profiles = studied.trace.code_states
+    if not profiles:
+        return None
+    theirs = would_suggest(studied.trace)
+    states = {
+        state.source: state.text
+        for profile in profiles
+        for entry in profile.last.state.entries
+        for state in entry.states
+        if state.is_varied
+    }
+    raw = ",".join(theirs)
+    reached = {mark for plan in played.plans for mark in plan.marks if any(matches(entry, mark, version) for entry in split_list(raw))}
+    flaw = _flaw(raw)
+    return Opinion(
+        value=raw,
+        is_warm=any(profile.read for profile in profiles),
+        knew=tuple(states.items()),
+        cost=played.cost(() if flaw else reached),
+        flaw=flaw,
+        differences=tuple(_differences(studied, played, choice, version)),
+    )
+
+
+def _flaw(value: str) -> str:
+    for entry in split_list(value):
+        if not is_expression(entry):
+            return f"{entry} is no valid regular expression once PyTorch has split the list, and fails every compile"
+    return ""
+
+
+def _differences(studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> Iterator[Difference]:
+    theirs = would_suggest(studied.trace)
+    by_source: dict[str, list[Mark]] = {}
+    for mark in sorted(choice.marks):
+        by_source.setdefault(mark.source, []).append(mark)
+    for source in theirs:
+        mine = by_source.get(source)
+        if mine is None:
+            yield Difference(source, source, "", _why_not(source, studied, played, choice, version))
+        elif pattern(source) != source:
+            yield Difference(source, source, ",".join(entries(mine, version)), "as it stands, the name is split or read as an expression")
+        elif version.reads_dims and not mine[0].is_int:
+            constant = _constant_dims(source, mine, studied)
+            if constant:
+                dims = ", ".join(map(str, constant))
+                why = f"PGO lists the whole tensor; dim{'s' if len(constant) > 1 else ''} {dims} need not be dynamic"
+                yield Difference(source, source, ",".join(entries(mine, version)), why)
+    for source, mine in by_source.items():
+        if source not in theirs:
+            yield Difference(source, "", ",".join(entries(mine, version)), _why_missed(source, studied))
+
+
+def _constant_dims(source: str, mine: list[Mark], studied: Study) -> list[int]:
+    ranks = {len(item.size) for compile in studied.trace.compiles for item in compile.inputs if item.source == source}
+    marked = {mark.dim for mark in mine}
+    return [dim for dim in range(max(ranks, default=0)) if dim not in marked]
+
+
+def _input(source: str, studied: Study) -> Input | None:
+    return next((item for compile in studied.trace.compiles for item in compile.inputs if item.source == source), None)
+
+
+def _why_not(source: str, studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> str:
+    """Why a source that PGO lists is not on the list."""
+    if not version.reads_sources:
+        return f"torch {version} reads no list"
+    harm = next((item for item in choice.left_out if item.mark.source == source), None)
+    if harm is not None:
+        return harm.reason
+    codes = {code for item in studied.recompiles for cause in item.causes if _is_of(cause.source, source) for code in cause.codes}
+    if any(source == item.source and item.marked_dynamic for compile in studied.trace.compiles for item in compile.inputs):
+        return "the program marks it already"
+    if "SL312" in codes:
+        return "a float: no entry of the list makes one dynamic"
+    if "SL107" in codes and not any(mark.source == source for mark in played.by_mark):
+        return "its number of dims changed, which no mark helps against"
+    if source.endswith("._base"):
+        return "the tensor behind a view: marking the view is enough"
+    enough = _enough(source, played, choice)
+    if enough:
+        return f"{enough} is enough: a marked origin hands its dynamism on, and of two sizes that were one it takes one mark"
+    if any(mark.source == source for mark in played.by_mark):
+        return "marked or not, the same calls compile: what varies with it is covered by other entries, or stays"
+    if BLOCKED & codes:
+        return "its value is pinned, branched on, or 0 or 1, so a mark would not save a compile"
+    if not codes:
+        return "it caused no recompile in this run"
+    return "other things changed at the same calls, so a mark would not save a compile"
+
+
+def _enough(source: str, played: Replay, choice: Choice) -> str:
+    """A chosen mark that does the work of one on this source."""
+    needs = (need for plan in played.plans for call in plan.calls for way in call.routes for need in way.needs)
+    found = (mark for need in needs if any(item.source == source for item in need) for mark in sorted(need & choice.marks))
+    return next((friendly(mark.source) for mark in found), "")
+
+
+def _is_of(cause: str, source: str) -> bool:
+    part = tensor_part(cause)
+    return cause == source or (part is not None and part[0] == source)
+
+
+def _why_missed(source: str, studied: Study) -> str:
+    """Why PGO does not list what shapelog does."""
+    tensor = _input(source, studied)
+    if tensor is not None and tensor.is_parameter:
+        return "a parameter: forced static before PGO looks at it; the list overrides that"
+    causes = {code for item in studied.recompiles for cause in item.causes if _is_of(cause.source, source) for code in cause.codes}
+    if "SL105" in causes:
+        return f"only a stride of {friendly(source)} varied; a symbolic size makes it symbolic"
+    if "SL103" in causes:
+        return "its size was symbolic already, but shared a symbol with an equal one"
+    return "not among what varied in PGO's state: dynamic=False, code that it does not recognise, or a run that kept no state"

@@ -1,0 +1,1 @@
+"""A command → a recorded trace: run, verify, watch."""

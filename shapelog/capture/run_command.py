@@ -1,0 +1,213 @@
+"""Run a command and record its compiles: TORCH_TRACE is set for it, and everything else passes through untouched."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType, MappingProxyType
+
+from shapelog.errors import ShapelogError
+from shapelog.reading.inputs import Selection, select_files
+from shapelog.reading.trace_files import TRACE_NAME
+
+# What shells end with when a command cannot be run, or was ended by a signal.
+NOT_EXECUTABLE, NOT_FOUND, SIGNALED = 126, 127, 128
+# A terminal sends these to every process in its foreground, so the command has them already. SIGTSTP and SIGCONT are left as they
+# are: the terminal stops and continues both of them, and a shapelog that caught SIGTSTP could stop where the kernel would not.
+_FROM_TERMINAL = ("SIGINT", "SIGQUIT")
+_FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", *_FROM_TERMINAL)
+# Each of these keeps torch.compile from compiling anything.
+_SWITCHES = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class CannotStartError(ShapelogError):
+    """A command that could not be started; ``exit_code`` is what a shell would end with."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A command that has ended.
+
+    ``returncode`` is what a shell makes of it: 128 + N where signal N (``killed_by``) ended the command. ``seconds`` is the time on the
+    wall. ``files`` are the trace files in ``trace_dir`` that appeared or grew while it ran; ``grown`` those that were there before.
+    """
+
+    command: tuple[str, ...]
+    trace_dir: Path
+    returncode: int
+    killed_by: int | None
+    seconds: float
+    files: tuple[Path, ...]
+    grown: tuple[Path, ...] = ()
+
+    @property
+    def has_trace(self) -> bool:
+        return any(path.stat().st_size for path in self.files)
+
+    def selection(self) -> Selection:
+        """What the run wrote, all its processes as one run. Raises ShapelogError when it wrote nothing."""
+        if not self.has_trace:
+            raise ShapelogError(why_no_trace())
+        notes = tuple(f"{path.name} was there before the run and grew; all of it is read" for path in self.grown)
+        return select_files(self.files, notes)
+
+
+def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] = _NOTHING) -> Run:
+    """Run ``command`` to its end with TORCH_TRACE set to ``trace_dir``, and with the variables of ``env``.
+
+    It inherits stdin, stdout, stderr and the rest of the environment, so its child processes (those of torchrun, say) are recorded
+    too. Signals sent to this process go on to it. Raises CannotStartError, or ShapelogError where the directory cannot be used.
+    """
+    try:
+        trace_dir.mkdir(parents=True, exist_ok=True)
+        before = _written(trace_dir)
+    except OSError as error:
+        raise ShapelogError(f"{trace_dir}: cannot record there: {error.strerror or error}") from error
+    settings = {**os.environ, **env, "TORCH_TRACE": str(trace_dir.absolute())}
+    if settings.get("TORCH_DTRACE"):  # PyTorch prefers it to TORCH_TRACE, and records the same and more
+        settings["TORCH_DTRACE"] = settings["TORCH_TRACE"]
+    with _signals_forwarded() as relay:
+        started = time.monotonic()
+        process = _start(command, settings)
+        relay.attach(process)
+        ended = process.wait()
+        seconds = time.monotonic() - started
+    after = _written(trace_dir)
+    changed = sorted(path for path, state in after.items() if before.get(path) != state)
+    return Run(
+        command=tuple(command),
+        trace_dir=trace_dir,
+        returncode=ended if ended >= 0 else SIGNALED - ended,
+        killed_by=-ended if ended < 0 else None,
+        seconds=seconds,
+        files=tuple(changed),
+        grown=tuple(path for path in changed if path in before),
+    )
+
+
+def trace_dir_for(given: str | None) -> tuple[Path, bool]:
+    """Where to record, and whether that is a temporary directory made now.
+
+    It is the directory that was asked for, else the one that TORCH_TRACE names already, since somebody wants the traces there.
+    """
+    chosen = given or os.environ.get("TORCH_DTRACE") or os.environ.get("TORCH_TRACE")
+    if chosen:
+        return Path(chosen), False
+    try:
+        return Path(tempfile.mkdtemp(prefix="shapelog-")), True
+    except OSError as error:
+        raise ShapelogError(f"no temporary directory to record into ({error}); name one with --trace-dir") from error
+
+
+def why_no_trace() -> str:
+    """What to look at when a command has ended without a trace."""
+    switch = next((name for name in _SWITCHES if os.environ.get(name, "0") not in ("", "0")), None)
+    if switch:
+        return f"no trace was written: {switch} is set, so torch.compile does nothing"
+    return (
+        "no trace was written, so nothing was compiled: was a function under torch.compile called, in a process that got this "
+        "environment, with PyTorch 2.4 or later (python -c 'import torch; print(torch.__version__)')?"
+    )
+
+
+def end_like(run: Run, otherwise: int = 0) -> None:
+    """End this process as the command ended; with ``otherwise`` where the command ended well.
+
+    A shell stops a script or a loop on Ctrl-C only if the command died of SIGINT, so that signal is raised again. Other signals
+    become 128 + N, as in ``$?``: dying of them again would say that shapelog crashed or was killed, and dump core twice.
+    """
+    if run.killed_by == signal.SIGINT:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    sys.exit(run.returncode or otherwise)
+
+
+def _written(where: Path) -> dict[Path, tuple[int, int, int]]:
+    """The trace files in a directory, each with what tells whether it was written to."""
+    found = {}
+    for path in where.iterdir():
+        if TRACE_NAME.match(path.name) and path.is_file():
+            state = path.stat()
+            found[path] = (state.st_ino, state.st_size, state.st_mtime_ns)
+    return found
+
+
+def _start(command: Sequence[str], settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    name = command[0]
+    try:
+        return subprocess.Popen(list(command), env=dict(settings))
+    except FileNotFoundError as error:
+        if os.path.sep in name and os.path.exists(name):
+            raise CannotStartError(f"{name}: cannot be run: its interpreter does not exist", NOT_EXECUTABLE) from error
+        raise CannotStartError(f"{name}: command not found", NOT_FOUND) from error
+    except OSError as error:
+        raise CannotStartError(f"{name}: cannot be run: {error.strerror or error}", NOT_EXECUTABLE) from error
+    except ValueError as error:
+        raise CannotStartError(f"{name!r}: cannot be run: {error}", NOT_EXECUTABLE) from error
+
+
+@dataclass(slots=True)
+class _Relay:
+    """Passes signals on to the command; those that come before it has started wait for it."""
+
+    process: subprocess.Popen[bytes] | None = None
+    waiting: list[int] = field(default_factory=list)
+
+    def attach(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        for number in self.waiting:
+            process.send_signal(number)
+
+    def take(self, number: int, frame: FrameType | None) -> None:
+        if signal.Signals(number).name in _FROM_TERMINAL and _is_in_foreground():
+            return
+        if self.process is None:
+            self.waiting.append(number)
+        else:
+            self.process.send_signal(number)
+
+
+@contextmanager
+def _signals_forwarded() -> Iterator[_Relay]:
+    """Handle what would end this process; a signal that is ignored (as under nohup) stays ignored, in the command too."""
+    relay = _Relay()
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may install handlers
+        yield relay
+        return
+    numbers = [getattr(signal, name) for name in _FORWARDED if hasattr(signal, name)]
+    replaced = {number: signal.signal(number, relay.take) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN}
+    try:
+        yield relay
+    finally:
+        for number, handler in replaced.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def _is_in_foreground() -> bool:
+    """Whether a terminal sends its signals to this process, and so to the command, which is in the same process group."""
+    if os.name != "posix":
+        return True
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

@@ -1,0 +1,321 @@
+"""Follows traces while they are written: what to read again and when, what is new, and when the job has ended. Nothing is shown here."""
+
+import gc
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from shlex import quote
+
+from shapelog.capture.trace_writers import is_running, writes
+from shapelog.errors import ShapelogError
+from shapelog.model.builder import build
+from shapelog.model.trace import Compile, Frame, Outcome, Rank, Trace, merged
+from shapelog.reading.inputs import Choice, Selection, TraceFile, open_trace, select
+from shapelog.reading.looking import time_at
+from shapelog.reading.scanner import Reader
+from shapelog.reading.trace_files import Item, is_url, traces_of
+from shapelog.recompiles.explain import Recompile
+from shapelog.report.report import Report, analyze
+
+# Seconds between two looks at the files, and between two readings of them; a reading waits for this many times what the last one took.
+_LOOK, _READ, _TIMES = 0.5, 1.0, 2.0
+# Seconds without a record after which a job is over: whose processes run elsewhere, and of which only some ran here and have ended.
+IDLE, _OTHERS = 600.0, 60.0
+# What a trace starts with, as far as it is there already.
+_BEGINS = (b"V", b"I", b"D", b"W", b"E")
+
+# Name, size and time of each file that may be a trace.
+State = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a watch needs of the machine it runs on. ``clock`` never goes back, ``wall`` is the time of day; both in seconds."""
+
+    clock: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    writes: Callable[[int, Path], bool] = writes
+    is_running: Callable[[int], bool] = is_running
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """A compile that has ended. ``when`` is when it began, by the clock of the machine that wrote it: ``1120 08:27:33.313000``, or ""."""
+
+    when: str
+    frame: Frame
+    compile: Compile
+    recompile: Recompile | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """What is known at one moment. ``report`` is None until there is a record, and ``waiting`` may say then what is in the way.
+
+    ``watched`` and ``silent`` are seconds: since the watch began, and since something was written last, None if nothing was.
+    ``events`` are in order of time; ``fresh`` are those that no earlier snapshot had. ``unread`` says which files cannot be read, and
+    why. ``running`` and ``known`` count the processes that wrote: those that run here (None if none was ever seen to), and all. ``ended``
+    says why the watch is over, "" while it is not. ``changed`` is whether anything was read since the last one.
+    """
+
+    where: str
+    report: Report | None
+    waiting: str
+    watched: float
+    silent: float | None
+    events: tuple[Event, ...]
+    fresh: tuple[Event, ...]
+    unfinished: tuple[Event, ...]
+    unread: tuple[str, ...]
+    running: int | None
+    known: int
+    size: int
+    ended: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file as it was when it was read last; without a trace if it could not be, with the reason."""
+
+    size: int
+    written: int
+    trace: Trace | None
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class Watch:
+    """Follows a directory or a file. ``idle`` is after how many seconds without a record it ends, None for what fits.
+
+    Raises ShapelogError, also later, for what is no trace or cannot be read.
+    """
+
+    where: str
+    idle: float | None = None
+    debug: bool = False
+    machine: Machine = field(default_factory=Machine)
+    choice: Choice = field(default_factory=Choice)
+    _looked: State = ()
+    _state: State = ()
+    _files: dict[Path, _Read] = field(default_factory=dict)
+    _report: Report | None = None
+    _waiting: str = ""
+    _events: tuple[Event, ...] = ()
+    _unfinished: tuple[Event, ...] = ()
+    _told: set[tuple[int | None, int, str]] = field(default_factory=set)
+    _seen: set[int] = field(default_factory=set)
+    _alive: int = 0
+    _next: float = 0.0
+    _grown: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.where == "-" or is_url(self.where):
+            raise ShapelogError(f"{self.where}: only a directory or a file of this machine can be watched")
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """One at each look, about two in a second, until the job has ended."""
+        machine = self.machine
+        began = self._next = machine.clock()
+        while True:
+            self._alive = sum(map(machine.is_running, self._seen))  # before the files: what has ended has written everything
+            changed = self._follow()
+            self._look_for_writers()
+            now = machine.clock()
+            ended = self._why_over(now - began, self._silent(now))
+            yield self._snapshot(now - began, changed, ended)
+            if ended:
+                return
+            machine.sleep(_LOOK)
+
+    def _silent(self, now: float) -> float | None:
+        return None if self._grown is None else max(0.0, now - self._grown)
+
+    def _look_for_writers(self) -> None:
+        """Processes count once they were seen to write here, and until they end."""
+        for path, file in self._files.items():
+            for rank in file.trace.ranks if file.trace else ():
+                if rank.process not in self._seen and self.machine.writes(rank.process, path):
+                    self._seen.add(rank.process)
+                    self._alive += 1
+
+    def _follow(self) -> bool:
+        """Read what has changed, if it is time for that; whether it was."""
+        state = _state_of(Path(self.where))
+        if self._report is not None and not state:
+            raise ShapelogError(f"{self.where}: it was there and is gone now")
+        started = self.machine.clock()
+        if state != self._looked and any(size for _, size, _ in state):
+            age = max(0.0, self.machine.wall() - max(written for _, _, written in state) / 1e9)
+            self._grown = started - (age if self._grown is None else 0.0)
+        self._looked = state
+        if state == self._state or (started < self._next and not self._is_over):
+            return False
+        self._state = state
+        self._read()
+        gc.collect()  # what was read before refers to itself, and keeps its files open until then
+        ended = self.machine.clock()
+        self._next = ended + max(_READ, _TIMES * (ended - started))
+        return True
+
+    @property
+    def _is_over(self) -> bool:
+        return bool(self._seen) and not self._alive
+
+    def _read(self) -> None:
+        try:
+            selection = select(self.where, self.choice)
+        except ShapelogError as error:
+            if not os.path.isdir(self.where) and _has_something(self.where):
+                raise
+            is_something = any(size or name.endswith("/") for name, size, _ in self._state)
+            self._waiting = str(error) if is_something else ""
+            return
+        if any(file.path is None for file in selection.files):
+            raise ShapelogError(f"{self.where}: an archive does not grow; shapelog report {quote(str(self.where))} tells what is in it")
+        self._keep(selection)
+        traces = [file.trace for file in self._files.values() if file.trace]
+        if not traces:
+            self._waiting = next((file.problem for file in self._files.values() if file.size), "")
+            return
+        self._report = report = analyze(merged(traces), self.debug)
+        _ = report.advice  # it takes its time, and has to be counted with the rest
+        events = sorted(_events(report), key=lambda event: event.when)
+        self._events = tuple(event for event in events if event.compile.outcome is not Outcome.UNFINISHED)
+        self._unfinished = tuple(event for event in events if event.compile.outcome is Outcome.UNFINISHED)
+
+    def _keep(self, selection: Selection) -> None:
+        """The files of the run, of which only those that have changed are read again."""
+        before = self._files
+        self._files = {}
+        for file in selection.files:
+            path = file.path
+            assert path is not None
+            with suppress(FileNotFoundError):  # it was there a moment ago
+                state, known = path.stat(), before.get(path)
+                if known is None or (known.size, known.written) != (state.st_size, state.st_mtime_ns):
+                    if known and state.st_size < known.size:
+                        self._told.clear()  # written anew
+                    known = self._loaded(file, state)
+                self._files[path] = known
+        if before and not before.keys() & self._files.keys():  # another run has begun
+            self._told.clear()
+            self._seen.clear()
+
+    def _loaded(self, file: TraceFile, state: os.stat_result) -> _Read:
+        """Raises ShapelogError for a file that was named and is no trace."""
+        size, written = state.st_size, state.st_mtime_ns
+        try:
+            return _Read(size, written, build(Selection((file,)), [Reader(open_trace(file))], self.debug))
+        except ShapelogError as error:
+            if not os.path.isdir(self.where) and not _may_begin(file.path):
+                raise
+            return _Read(size, written, None, str(error))
+
+    def _why_over(self, watched: float, silent: float | None) -> str:
+        """Why the watch is over, "" if it is not; what has been written is read first."""
+        quiet = watched if silent is None else min(watched, silent)
+        if self._looked != self._state:
+            return ""
+        if self.idle is not None and quiet >= self.idle:
+            return f"nothing new came for {self.idle:g} s"
+        processes = self._processes
+        if self._is_over and (processes <= self._seen or quiet >= _OTHERS):
+            return "the process that wrote it has ended" if len(processes) == 1 else "the processes that wrote it have ended"
+        if self.idle is None and processes and not self._seen and quiet >= IDLE:
+            return f"nothing new came for {IDLE:g} s, and no process that wrote it runs on this machine"
+        return ""
+
+    @property
+    def _processes(self) -> set[int]:
+        return {rank.process for file in self._files.values() if file.trace for rank in file.trace.ranks}
+
+    def _snapshot(self, watched: float, changed: bool, ended: str) -> Snapshot:
+        fresh = []
+        for event in (*self._events, *(self._unfinished if ended else ())):
+            key = (event.frame.rank, event.frame.process, event.compile.label)
+            if key not in self._told and (ended or _is_whole(event.compile)):
+                self._told.add(key)
+                fresh.append(event)
+        return Snapshot(
+            where=self.where,
+            report=self._report,
+            waiting=self._waiting if self._report is None else "",
+            watched=watched,
+            silent=self._silent(self.machine.clock()),
+            events=self._events,
+            fresh=tuple(fresh),
+            unfinished=self._unfinished,
+            unread=tuple(file.problem for file in self._files.values() if file.problem),
+            running=self._alive if self._seen else None,
+            known=len(self._processes),
+            size=sum(file.size for file in self._files.values()),
+            ended=ended,
+            changed=changed,
+        )
+
+
+def _is_whole(compile: Compile) -> bool:
+    """Whether its last record is there: guards are written a moment before the metrics, which tell the time that it took."""
+    return compile.outcome is not Outcome.COMPILED or compile.metrics.seconds is not None
+
+
+def _events(report: Report) -> Iterator[Event]:
+    found = {id(item.compile): item for item in report.recompiles}
+    for rank in report.trace.ranks:
+        for frame in rank.frames:
+            for compile in frame.compiles:
+                yield Event(_when(rank, compile), frame, compile, found.get(id(compile)))
+
+
+def _when(rank: Rank, compile: Compile) -> str:
+    return time_at(rank.payloads.reader, compile.offset) if rank.payloads else ""
+
+
+def _state_of(where: Path) -> State:
+    """Nothing where there is nothing yet. Of a directory without traces also the directories in it, which may have some.
+
+    Raises ShapelogError for what is neither a file nor a directory, or cannot be looked at.
+    """
+    try:
+        found = where.stat()
+        if stat.S_ISREG(found.st_mode):
+            return ((where.name, found.st_size, found.st_mtime_ns),)
+        if not stat.S_ISDIR(found.st_mode):
+            raise ShapelogError(f"{where}: neither a file nor a directory")
+        files, folders = [], []
+        with os.scandir(where) as entries:
+            for entry in entries:
+                with suppress(OSError):  # it is gone, or a loop of links
+                    state = entry.stat()
+                    if entry.is_file():
+                        files.append((entry.name, state.st_size, state.st_mtime_ns))
+                    elif entry.is_dir():
+                        folders.append((f"{entry.name}/", 0, state.st_mtime_ns))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise ShapelogError(f"{where}: cannot read: {error.strerror}") from error
+    traces = {item.name for item in traces_of([Item(name, 0, None, lambda: iter(())) for name, _, _ in files])}
+    return tuple(sorted(file for file in files if file[0] in traces)) or tuple(sorted(folders))
+
+
+def _has_something(where: str) -> bool:
+    with suppress(OSError):
+        return os.stat(where).st_size > 0
+    return False
+
+
+def _may_begin(path: Path | None) -> bool:
+    """Whether a file without a record may be one whose first is being written."""
+    with suppress(OSError):
+        if path is not None:
+            with path.open("rb") as file:
+                head = file.read(1 << 16)
+            return not head or (head.startswith(_BEGINS) and head[1:5].isdigit() and b"\n" not in head)
+    return False

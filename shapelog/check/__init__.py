@@ -1,0 +1,1 @@
+"""A report and a policy → pass or fail, alerts, baseline."""

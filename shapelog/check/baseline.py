@@ -1,0 +1,157 @@
+"""What a run was like when somebody recorded it, so that a check fails only on what is new. Frames are matched by their code."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shapelog.check.alerts import Alert, Survey
+from shapelog.errors import ShapelogError
+from shapelog.model.code_matching import Code, match_codes
+from shapelog.model.ids import CompileId
+from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.reading.records import Stack
+from shapelog.text import base
+
+# 1: first shape.
+FORMAT_VERSION = 1
+_FORMAT = "shapelog baseline"
+_HEAD = re.compile(rb'\s*\{\s*"format"\s*:\s*"shapelog baseline"')
+# Where a machine keeps its packages.
+_INSTALL = re.compile(r"^.*(?=/(?:site|dist)-packages/)")
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """One piece of code as it was: how often it was compiled, and how often each (rule code, property) came up, in its worst process."""
+
+    code: Code
+    compiles: int
+    alerts: Mapping[Key, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Baseline:
+    """A recorded state; ``name`` is that of its file, ``torch_version`` that of its trace, "" where that did not tell."""
+
+    name: str
+    torch_version: str
+    known: tuple[Known, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """The codes of a run with what a baseline knows of them. ``gone`` are those that it knows and the run does not have."""
+
+    by_code: Mapping[int, Known]
+    gone: tuple[Known, ...]
+
+    def of(self, code: Code) -> Known | None:
+        return self.by_code.get(id(code))
+
+
+def match(baseline: Baseline, codes: Iterable[Code]) -> Matched:
+    """Codes are the same by file and name, though lines shifted or directories are others."""
+    known = {id(item.code): item for item in baseline.known}
+    found: dict[int, Known] = {}
+    gone: list[Known] = []
+    for pair in match_codes([item.code for item in baseline.known], list(codes)):
+        if pair.before and pair.after:
+            found[id(pair.after)] = known[id(pair.before)]
+        elif pair.before:
+            gone.append(known[id(pair.before)])
+    return Matched(found, tuple(gone))
+
+
+def worst(processes: Counter[int]) -> int:
+    """What the process with most of it has, so that more ranks alone make nothing new."""
+    return max(processes.values(), default=0)
+
+
+def compiles_of(survey: Survey, code: Code) -> Counter[int]:
+    """How often a piece of code was compiled in each process."""
+    return Counter(survey.processes[id(frame)] for frame in code.frames for item in frame.compiles if item.outcome is Outcome.COMPILED)
+
+
+def count_of(alert: Alert) -> int:
+    return worst(Counter(event.process for event in alert.events))
+
+
+def as_bytes(survey: Survey) -> bytes:
+    """The baseline of a run: JSON that changes as little as the run does, with neither times nor compile ids."""
+    trace = survey.report.trace
+    alerts: dict[int, list[Alert]] = {}
+    for alert in survey.alerts:
+        alerts.setdefault(id(alert.code), []).append(alert)
+    frames = sorted((_frame_data(survey, code, alerts.get(id(code), ())) for code in survey.codes), key=_order)
+    data = {"format": _FORMAT, "format_version": FORMAT_VERSION, "torch_version": trace.torch_version or None, "frames": frames}
+    return json.dumps(data, indent=2).encode("ascii") + b"\n"
+
+
+def _order(item: dict[str, Any]) -> tuple[str, int, str]:
+    return item["file"], item["line"], json.dumps(item)
+
+
+def _frame_data(survey: Survey, code: Code, alerts: Iterable[Alert]) -> dict[str, Any]:
+    spot = survey.checkout.spot(code.first.file, code.first.line)
+    called = code.first.called_at
+    place = survey.checkout.spot(called.file, called.line) if called else None
+    file = spot.file if spot and base(spot.file) == base(code.first.file) else code.first.file  # a name may end in a backslash
+    counts = {key: count_of(alert) for alert in alerts for key in alert.keys}
+    return {
+        "title": code.title,
+        "name": code.first.name,
+        "file": _INSTALL.sub("", file),
+        "line": code.first.line,
+        "called_at": {"file": place.file, "line": place.line, "name": called.name} if called and place else None,
+        "compiles": worst(compiles_of(survey, code)),
+        "alerts": [{"code": rule, "axis": axis, "count": count} for (rule, axis), count in sorted(counts.items())],
+    }
+
+
+def is_one(content: bytes) -> bool:
+    """Whether the beginning of a file says that it is a baseline, of whatever version, whole or damaged."""
+    return bool(_HEAD.match(content))
+
+
+def parse(content: bytes, name: str) -> Baseline:
+    """Raises ShapelogError when it is no baseline, or one of a later shapelog."""
+    try:
+        data = json.loads(content)
+        if not isinstance(data, dict) or data.get("format") != _FORMAT:
+            raise ShapelogError(f"{name}: no shapelog baseline; shapelog check TRACE --write-baseline {name} makes one")
+        if data.get("format_version") != FORMAT_VERSION:
+            found = data.get("format_version")
+            raise ShapelogError(f"{name}: a baseline of version {found}, and this shapelog reads version {FORMAT_VERSION}; write it anew")
+        return Baseline(name, str(data.get("torch_version") or ""), tuple(_known(data["frames"])))
+    except UnicodeDecodeError as error:
+        raise ShapelogError(f"{name}: no shapelog baseline: not UTF-8 at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise ShapelogError(f"{name}:{error.lineno}: no shapelog baseline: {error.msg}") from error
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError) as error:
+        raise ShapelogError(f"{name}: a damaged baseline ({type(error).__name__}: {error}); write it anew") from error
+
+
+def _known(frames: list[dict[str, Any]]) -> Iterator[Known]:
+    for number, item in enumerate(frames):
+        called = item["called_at"]
+        stack = [{"filename": str(called["file"]), "line": int(called["line"]), "name": str(called["name"])}] if called else []
+        counts = {(str(part["code"]), str(part["axis"])): _count(part["count"]) for part in item["alerts"]}
+        code = Code((_frame(number, item, stack),), str(item["title"]))
+        yield Known(code, _count(item["compiles"]), counts)
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return value
+
+
+def _frame(number: int, item: dict[str, Any], stack: list[dict[str, Any]]) -> Frame:
+    """A frame with all that matching looks at: name, file, line, and the call stack of its first compile."""
+    called = Stack(header=lambda offset: {"stack": stack}, keys=("stack",), strings={})
+    compile = Compile(CompileId(number, 0), f"{number}/0", None, 0, number, stack=called)
+    return Frame(number, None, 0, 1, str(item["name"]), str(item["file"]), int(item["line"]), (compile,))

@@ -1,0 +1,243 @@
+"""``compare_ranks(summaries)`` → RankReport: all ranks of a job held against each other."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+from shapelog.distributed.agreement import Respect, classes_of, respects_of, role_words, roles_of
+from shapelog.distributed.collective_order import Mismatch, OrderChange, mismatches, order_change
+from shapelog.distributed.divergence import CrossSize, Divergence, cross_sizes, divergence
+from shapelog.model.rank_summary import CodeName, RankSummary, Step
+from shapelog.reading.payloads.collectives import Parity
+from shapelog.text import seconds
+
+# A rank is slow if it compiled for so many times as long as the median one, and for so many seconds more.
+_SLOWER, _SECONDS = 1.5, 1.0
+_SHOWN = 6
+# A higher rank is no number of a job that is known, and tells nothing of others that are missing.
+_MOST = 1 << 17
+
+
+class Spread(NamedTuple):
+    """The seconds of one compile over ranks, or of its graphs as estimated: (rank, seconds) of the fastest and the slowest."""
+
+    label: str
+    title: str
+    ranks: int
+    fastest: tuple[int, float]
+    slowest: tuple[int, float]
+    median: float
+
+    @property
+    def width(self) -> float:
+        return self.slowest[1] - self.fastest[1]
+
+
+class RankReport(NamedTuple):
+    """All ranks of a job. ``missing`` are numbers below the highest that no file has, ``unread`` those whose file cannot be read; ``early``
+    holds (rank, seconds before the last one) of those whose trace ends earlier; ``slow`` those that compiled much longer than the median.
+    """
+
+    ranks: tuple[RankSummary, ...]
+    missing: tuple[int, ...]
+    respects: tuple[Respect, ...]
+    divergence: Divergence | None
+    sizes: tuple[CrossSize, ...]
+    mismatches: tuple[Mismatch, ...]
+    order: OrderChange | None
+    parity: tuple[tuple[str, Parity, tuple[int, ...]], ...]
+    compile_spread: tuple[Spread, ...]
+    runtime_spread: tuple[Spread, ...]
+    early: tuple[tuple[int, float], ...]
+    slow: tuple[tuple[int, float], ...]
+    unread: tuple[int, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(rank.number for rank in self.ranks)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every rank did the same in every respect that is known."""
+        return not any(respect.differs for respect in self.respects) and not self.missing
+
+    @property
+    def has_collectives_on(self) -> bool:
+        """Whether the ranks tell each other their sizes already."""
+        return any(rank.has_collectives_on or any(step.agreed for step in rank.steps) for rank in self.ranks)
+
+    def respect(self, name: str) -> Respect:
+        return next(item for item in self.respects if item.name == name)
+
+
+def compare_ranks(summaries: Sequence[RankSummary], unread: Sequence[int] = ()) -> RankReport:
+    """At least two ranks held against each other, in any order; ``unread`` as in ``Trace``."""
+    ranks = tuple(sorted(summaries, key=lambda rank: rank.number))
+    classes = classes_of(ranks)
+    steps = [(step, item.numbers) for item in classes for step in item.steps]
+    found, order = mismatches(steps), order_change(ranks)
+    roles = roles_of(classes)
+    present = {rank.number for rank in ranks} | set(unread)
+    return RankReport(
+        ranks=ranks,
+        missing=tuple(number for number in range(max(present)) if number not in present) if max(present) < _MOST else (),
+        respects=tuple(respects_of(ranks, classes, order, role_words(roles))),
+        divergence=next((parted for role in roles for parted in [divergence(role)] if parted), None),
+        sizes=tuple(cross_sizes(classes)),
+        mismatches=tuple(found),
+        order=order,
+        parity=tuple(_parity(ranks)),
+        compile_spread=tuple(_spreads(ranks, False)),
+        runtime_spread=tuple(_spreads(ranks, True)),
+        early=tuple(_early(ranks)),
+        slow=tuple(_slow(ranks)),
+        unread=tuple(unread),
+    )
+
+
+def _parity(ranks: Iterable[RankSummary]) -> Iterator[tuple[str, Parity, tuple[int, ...]]]:
+    found: dict[tuple[str, Parity], list[int]] = {}
+    for rank in ranks:
+        for key in rank.parity:
+            found.setdefault(key, []).append(rank.number)
+    for (label, item), numbers in found.items():
+        yield label, item, tuple(numbers)
+
+
+def _spreads(ranks: Iterable[RankSummary], is_runtime: bool) -> Iterator[Spread]:
+    """Compiles that several ranks made, by how far they are apart; those of estimated runtimes in order of compiles."""
+    times: dict[tuple[CodeName, int], list[tuple[float, int]]] = {}
+    names: dict[tuple[CodeName, int], Step] = {}
+    for rank in ranks:
+        for step, spent in zip(rank.steps, rank.spent, strict=True):
+            value = spent.runtime if is_runtime else spent.compile
+            if value is not None:
+                times.setdefault(step.key, []).append((value, rank.number))
+                names.setdefault(step.key, step)
+    found = [
+        Spread(names[key].label, names[key].title, len(told), min(told)[::-1], max(told)[::-1], median(value for value, _ in told))
+        for key, told in times.items()
+        if len(told) > 1
+    ]
+    return iter(found if is_runtime else sorted(found, key=lambda item: -item.width))
+
+
+def _early(ranks: Sequence[RankSummary]) -> Iterator[tuple[int, float]]:
+    """Seconds between the last record of each rank and that of the last rank; none where times are not told."""
+    told = [(rank.number, _moment(rank.ended)) for rank in ranks]
+    latest = max((moment for _, moment in told if moment is not None), default=None)
+    for number, moment in told:
+        if moment is not None and latest is not None and latest - moment >= 0.0005:
+            yield number, latest - moment
+
+
+def _moment(text: str) -> float | None:
+    """Seconds from the beginning of the year; records hold none, so a leap year is taken."""
+    head, _, rest = text.partition(".")
+    try:
+        moment = time.strptime(f"2000 {head}", "%Y %m%d %H:%M:%S")
+    except ValueError:
+        return None
+    fraction = float(f"0.{rest}") if rest.isascii() and rest.isdigit() else 0.0
+    return ((moment.tm_yday * 24 + moment.tm_hour) * 60 + moment.tm_min) * 60 + moment.tm_sec + fraction
+
+
+def _slow(ranks: Sequence[RankSummary]) -> Iterator[tuple[int, float]]:
+    middle = median(rank.seconds for rank in ranks)
+    for rank in ranks:
+        if rank.seconds > _SLOWER * middle and rank.seconds > middle + _SECONDS:
+            yield rank.number, rank.seconds
+
+
+def slow_words(report: RankReport) -> str:
+    """Which ranks compiled much longer than the others; "" if none."""
+    if not report.slow:
+        return ""
+    middle = median(rank.seconds for rank in report.ranks)
+    told = ", ".join(f"rank {number} {seconds(value)}" for number, value in report.slow[:_SHOWN])
+    more = f" and {len(report.slow) - _SHOWN} more" if len(report.slow) > _SHOWN else ""
+    return f"compiled much longer than the median of {seconds(middle)}: {told}{more}"
+
+
+def ranks_data(report: RankReport) -> dict[str, Any]:
+    """The part ``ranks`` of the JSON report. Times are in seconds."""
+    divergence, order = report.divergence, report.order
+    return {
+        "numbers": list(report.numbers),
+        "missing": list(report.missing),
+        "unread": list(report.unread),
+        "agree": report.agrees,
+        "respects": [
+            {
+                "name": item.name,
+                "title": item.title,
+                "groups": [{"ranks": list(group.ranks), "words": group.words} for group in item.groups],
+                "unknown": list(item.unknown),
+                "note": item.note or None,
+            }
+            for item in report.respects
+        ],
+        "divergence": {
+            "alike_before": divergence.position,
+            "sentence": divergence.sentence,
+            "sides": [
+                {"ranks": list(side.ranks), "compile_id": side.label or None, "title": side.title or None, "words": side.words}
+                for side in divergence.sides
+            ],
+        }
+        if divergence
+        else None,
+        "sizes": [
+            {
+                "compile_id": item.label,
+                "title": item.title,
+                "axis": item.axis,
+                "values": [{"value": value, "ranks": list(ranks)} for value, ranks in item.values],
+                "dynamic": item.is_dynamic,
+                "recompiled": list(item.recompiled),
+            }
+            for item in report.sizes
+        ],
+        "collective_mismatches": [
+            {"compile_id": item.label, "title": item.title, "position": item.position, "sides": _sides_data(item.sides)}
+            for item in report.mismatches
+        ],
+        "collective_parity": [
+            {"compile_id": label, "ranks": list(ranks), "difference": item.difference, "missing_waits": item.missing_waits}
+            for label, item, ranks in report.parity
+        ],
+        "execution_order": {"position": order.position, "sides": _sides_data(order.sides)} if order else None,
+        "compile_seconds": [_spread_data(item) for item in report.compile_spread],
+        "estimated_runtimes": [_spread_data(item) for item in report.runtime_spread],
+        "processes": [_process_data(rank) for rank in report.ranks],
+    }
+
+
+def _sides_data(sides: Iterable[tuple[str, tuple[int, ...]]]) -> list[dict[str, Any]]:
+    return [{"what": what or None, "ranks": list(ranks)} for what, ranks in sides]
+
+
+def _spread_data(item: Spread) -> dict[str, Any]:
+    return {
+        "compile_id": item.label,
+        "title": item.title,
+        "ranks": item.ranks,
+        "fastest": {"rank": item.fastest[0], "seconds": item.fastest[1]},
+        "median": item.median,
+        "slowest": {"rank": item.slowest[0], "seconds": item.slowest[1]},
+    }
+
+
+def _process_data(rank: RankSummary) -> dict[str, Any]:
+    last = rank.steps[-1] if rank.steps else None
+    return {
+        "rank": rank.number,
+        "process": rank.process or None,
+        "torch_version": rank.torch_version or None,
+        "compiles": len(rank.steps),
+        "seconds": rank.seconds,
+        "last_compile": last.label if last else None,
+        "last_outcome": last.outcome if last else None,
+        "last_record": rank.ended or None,
+    }

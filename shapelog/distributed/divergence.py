@@ -1,0 +1,197 @@
+"""Where the ranks of a job first differ and why, and the sizes that differ across ranks in one and the same compile."""
+
+from collections.abc import Hashable, Iterator
+from typing import NamedTuple
+
+from shapelog.distributed.agreement import RankClass
+from shapelog.model.rank_summary import CodeName, Step
+from shapelog.model.trace import Outcome
+from shapelog.reading.payloads.source_names import friendly
+from shapelog.text import named
+
+# So many values and compiles a sentence tells.
+_VALUES = 6
+_Steps = tuple[Step, ...]
+# The source of a tensor and the number of a dim, or the name of an int and -1.
+_Dim = tuple[str, int]
+
+
+class Side(NamedTuple):
+    """What some ranks did where ranks first differ. ``label`` and ``title`` are "" for those that compiled nothing more."""
+
+    ranks: tuple[int, ...]
+    label: str
+    title: str
+    words: str
+
+
+class Divergence(NamedTuple):
+    """The first compile in which ranks differ: how many they have in common before it, and what each group did."""
+
+    position: int
+    sides: tuple[Side, ...]
+
+    @property
+    def sentence(self) -> str:
+        return "; ".join(f"{named(side.ranks)} {side.words}" for side in self.sides)
+
+
+class CrossSize(NamedTuple):
+    """A size that differs across ranks in the same compile of the same code: (value, ranks). ``is_dynamic`` on every rank.
+
+    ``recompiled`` are the ranks that recompiled because of it.
+    """
+
+    label: str
+    title: str
+    axis: str
+    values: tuple[tuple[str, tuple[int, ...]], ...]
+    is_dynamic: bool
+    recompiled: tuple[int, ...]
+
+    def words(self, between: str = "; ") -> str:
+        """``12 on rank 0; 16 on ranks 1-3``; of many values how many they are, and between which."""
+        if len(self.values) <= _VALUES:
+            return between.join(f"{value} on {named(ranks)}" for value, ranks in self.values)
+        told = sorted((int(value), ranks) for value, ranks in self.values if value.isdecimal())
+        if len(told) < len(self.values):
+            return f"one of {len(self.values):,} values"
+        (low, lowest), (high, highest) = told[0], told[-1]
+        return f"one of {len(told):,} values from {low} ({named(lowest)}) to {high} ({named(highest)})"
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.axis} of {self.title} at {self.label} is {self.words(', ')}"
+
+
+def _same(step: Step) -> Hashable:
+    """What has to be alike for two steps to be one and the same compile; sizes may differ."""
+    return step.label, step.code, step.outcome, step.is_dynamic, step.graph, tuple((item.code, item.axis) for item in step.changes)
+
+
+def divergence(classes: list[RankClass]) -> Divergence | None:
+    longest = max(len(item.steps) for item in classes)
+    for position in range(longest):
+        sides: dict[Hashable, list[RankClass]] = {}
+        for item in classes:
+            step = item.steps[position] if position < len(item.steps) else None
+            sides.setdefault(_same(step) if step else None, []).append(item)
+        if len(sides) > 1:
+            return Divergence(position, tuple(_sides(list(sides.values()), position)))
+    return None
+
+
+def _sides(groups: list[list[RankClass]], position: int) -> Iterator[Side]:
+    """The side that recompiled first, since it tells why; then those of more ranks."""
+    told = [(sorted(number for item in members for number in item.numbers), members[0].steps) for members in groups]
+
+    def order(side: tuple[list[int], _Steps]) -> tuple[bool, bool, int]:
+        step = side[1][position] if position < len(side[1]) else None
+        return not (step and step.changes), step is None, -len(side[0])
+
+    told.sort(key=order)
+    main = told[0][1][position]
+    for index, (numbers, steps) in enumerate(told):
+        step = steps[position] if position < len(steps) else None
+        words = _did(step, main if index else None) if step else _ended(steps)
+        if index and (step is None or step.key != main.key):
+            words = f"{_instead(steps, main, position)}: {'they' if len(numbers) > 1 else 'it'} {words}"
+        yield Side(tuple(numbers), step.label if step else "", step.title if step else "", words)
+
+
+_OUTCOMES = {
+    Outcome.FAILED.value: ", which failed",
+    Outcome.LIMIT.value: ", which the recompile limit refused",
+    Outcome.SKIPPED.value: ", which left no code",
+    Outcome.UNFINISHED.value: ", which never ended",
+}
+
+
+def _did(step: Step, main: Step | None) -> str:
+    """What a step was; against ``main``, where that is the same compile, what is different about it."""
+    outcome = _OUTCOMES.get(step.outcome, "")
+    if main and (main.label, main.key, main.outcome, _axes(main)) == (step.label, step.key, step.outcome, _axes(step)):
+        kinds = ("a static", "a dynamic")
+        return f"made {kinds[step.is_dynamic] if step.is_dynamic != main.is_dynamic else 'another'} graph there"
+    if step.changes:
+        more = f" (and {len(step.changes) - 1} more)" if len(step.changes) > 1 else ""
+        return f"recompiled {step.title} at {step.label} because {step.changes[0].sentence}{more}{outcome}"
+    again = "again" if step.number else "for the first time"
+    return f"compiled {step.title} {again} at {step.label}{outcome}"
+
+
+def _axes(step: Step) -> tuple[str, ...]:
+    return tuple(item.axis for item in step.changes)
+
+
+def _ended(steps: _Steps) -> str:
+    if not steps:
+        return "compiled nothing"
+    last = steps[-1]
+    unfinished = ", which never ended" if last.outcome == Outcome.UNFINISHED.value else ""
+    return f"compiled nothing after {last.label} ({last.title}){unfinished}"
+
+
+def _instead(steps: _Steps, main: Step, position: int) -> str:
+    """Whether ranks did what ``main`` is at another time, or why not at all as far as the trace tells."""
+    for index, step in enumerate(steps):
+        if step.key == main.key:
+            return f"did so {'before' if index < position else 'later'}, as compile {index + 1} ({step.label})"
+    own = [step for step in steps if step.code == main.code]
+    if not own:
+        return "never compiled it"
+    size = next((told for change in main.changes[:1] for told in [_size_of(own[-1], change.axis)] if told), "")
+    entries = " ".join(step.label for step in own[-_VALUES:])
+    return f"did not, since {'its entry' if len(own) == 1 else 'one of its entries'} ({entries}{size}) fitted every call"
+
+
+def _size_of(step: Step, axis: str) -> str:
+    for item in step.inputs:
+        for dim, size in enumerate(item.size):
+            if f"{friendly(item.source)}.size[{dim}]" == axis:
+                return f", where {axis} is {'dynamic' if dim in item.dynamic else size}"
+    return ""
+
+
+def cross_sizes(classes: list[RankClass]) -> Iterator[CrossSize]:
+    """Dims of inputs that ranks saw other sizes of in the same compile, each axis once."""
+    seen: dict[tuple[CodeName, str], set[int]] = {}
+    for item in classes:
+        for step in item.steps:
+            for change in step.changes:
+                if change.size_related:
+                    seen.setdefault((step.code, change.axis), set()).update(item.numbers)
+    said: set[tuple[CodeName, str]] = set()
+    by_key: dict[tuple[CodeName, int], list[tuple[Step, tuple[int, ...]]]] = {}
+    for item in classes:
+        for step in item.steps:
+            by_key.setdefault(step.key, []).append((step, item.numbers))
+    for (code, _), members in by_key.items():
+        values: dict[_Dim, dict[str, list[int]]] = {}
+        static: set[_Dim] = set()
+        for step, numbers in members if len(members) > 1 else ():
+            for dim, value, is_dynamic in _dims(step):
+                values.setdefault(dim, {}).setdefault(value, []).extend(numbers)
+                static.update(() if is_dynamic else (dim,))
+        for dim, found in values.items():
+            axis = _axis_of(dim) if len(found) > 1 else ""
+            if axis and (code, axis) not in said:
+                said.add((code, axis))
+                told = tuple((value, tuple(sorted(numbers))) for value, numbers in sorted(found.items(), key=lambda pair: min(pair[1])))
+                step = members[0][0]
+                yield CrossSize(step.label, step.title, axis, told, dim not in static, tuple(sorted(seen.get((code, axis), ()))))
+
+
+def _dims(step: Step) -> Iterator[tuple[_Dim, str, bool]]:
+    """(dim, value, whether it is symbolic) of the dims of inputs, and of ints that changed."""
+    for item in step.inputs:
+        for dim, size in enumerate(item.size):
+            yield (item.source, dim), str(size), dim in item.dynamic
+    for change in step.changes:
+        if change.code == "SL102" and change.after:
+            yield (change.axis, -1), change.after, False
+
+
+def _axis_of(dim: _Dim) -> str:
+    source, number = dim
+    return f"{friendly(source)}.size[{number}]" if number >= 0 else source

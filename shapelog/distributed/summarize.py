@@ -1,0 +1,181 @@
+"""A study → what is kept of each rank of a distributed job."""
+
+import hashlib
+from collections.abc import Iterator
+
+from shapelog.model.code_matching import Code, codes_of, file_of
+from shapelog.model.rank_summary import Change, CodeName, Executed, RankSummary, Spent, Step, Tensor
+from shapelog.model.trace import Compile, Rank, Trace
+from shapelog.reading.looking import code_before
+from shapelog.reading.payloads import collectives
+from shapelog.reading.payloads.collectives import SCHEDULE, TENSORS, Parity
+from shapelog.reading.payloads.source_names import tensor_part
+from shapelog.recompiles.explain import Recompile, Study
+from shapelog.text import steady
+
+# So many executions of graphs are kept one by one; all of them are in the digest.
+_EXECUTIONS = 1000
+# So many schedules of a rank are held against the generated code, and so many collectives of a compile are kept.
+_CHECKED, _COLLECTIVES = 256, 10_000
+
+
+def summaries(study: Study, least: int = 2) -> tuple[RankSummary, ...]:
+    """One for each rank that is read in full, in order of their numbers; none for processes without a rank, or for fewer ranks than
+    ``least``.
+
+    Of several processes under one rank (forked children write so) the one that compiled most is taken, and the number is told.
+    """
+    grouped: dict[int, list[Rank]] = {}
+    for rank in study.trace.ranks:
+        if rank.number is not None and rank.number >= 0:
+            grouped.setdefault(rank.number, []).append(rank)
+    if len(grouped) < least:
+        return ()
+    why = {id(item.compile): item for item in study.recompiles}
+    shared: dict[Step, Step] = {}
+    ordered = (processes for _, processes in sorted(grouped.items()))
+    return tuple(_summary(max(processes, key=_compiles), len(processes), study.trace, why, shared) for processes in ordered)
+
+
+def all_ranks(study: Study) -> tuple[RankSummary, ...]:
+    """Every rank of a job, also those that are known by their summary alone; none where there are fewer than two."""
+    others = [rank for item in study.trace.summarized for rank in item.ranks]
+    found: dict[int, RankSummary] = {}
+    for rank in (*summaries(study, 1 if others else 2), *others):
+        known = found.get(rank.number)
+        most = rank if known is None or len(rank.steps) > len(known.steps) else known
+        found[rank.number] = most if known is None else most._replace(processes=rank.processes + known.processes)
+    return tuple(rank for _, rank in sorted(found.items())) if len(found) > 1 else ()
+
+
+def _compiles(rank: Rank) -> int:
+    return sum(len(frame.compiles) for frame in rank.frames)
+
+
+def _summary(rank: Rank, processes: int, trace: Trace, why: dict[int, Recompile], shared: dict[Step, Step]) -> RankSummary:
+    codes = {id(compile): code for code in codes_of((rank,)) for frame in code.frames for compile in frame.compiles}
+    compiles = sorted((compile for frame in rank.frames for compile in frame.compiles), key=lambda compile: compile.order)
+    numbers: dict[int, int] = {}
+    steps: list[Step] = []
+    spent: list[Spent] = []
+    parities: list[tuple[str, Parity]] = []
+    checked = 0
+    for compile in compiles:
+        code = codes[id(compile)]
+        number = numbers[id(code)] = numbers.get(id(code), -1) + 1
+        scheduled, found = _inductor(compile, _CHECKED - checked, trace.version.has(9))
+        checked += len(compile.inductor)
+        parities += [(compile.label, item) for item in found[0]]
+        step = _step(compile, code, number, why.get(id(compile)), scheduled, found[1])
+        steps.append(shared.setdefault(step, step))
+        spent.append(Spent(compile.seconds, found[2]))
+    return RankSummary(
+        number=rank.number or 0,
+        process=rank.process,
+        torch_version=trace.torch_version or next((item.metrics.torch_version for item in compiles if item.metrics.torch_version), ""),
+        steps=tuple(steps),
+        spent=tuple(spent),
+        executed=_executed(rank),
+        parity=tuple((label, item) for label, item in parities if item.difference or item.missing_waits),
+        ended=rank.last_time,
+        frames=len(rank.frames),
+        processes=processes,
+        has_collectives_on=trace.config.enable_compiler_collectives is True,
+    )
+
+
+def _step(compile: Compile, code: Code, number: int, why: Recompile | None, scheduled: tuple[str, ...] | None, tensors: str) -> Step:
+    graph, first = compile.graph, code.first
+    return Step(
+        label=compile.label,
+        code=CodeName(file_of(first.file), first.line, first.name, _told(code) if first.is_library else ""),
+        number=number,
+        outcome=compile.outcome.value,
+        is_dynamic=compile.is_dynamic,
+        graph=graph.key if graph else "",
+        inputs=tuple(_tensors(compile)),
+        changes=tuple(_changes(why)) if why else (),
+        caches=compile.caches,
+        collectives=scheduled,
+        tensors=tensors,
+        agreed=len(compile.collectives),
+        verdict=why.verdict.value if why else "",
+        title=code.title or first.name or "unknown code",
+    )
+
+
+def _told(code: Code) -> str:
+    """What tells a library's code apart from the same for another class or caller."""
+    called = code.first.called_at
+    return f"{called.file}:{called.line}" if code.has_bare_title and called else code.title
+
+
+def _tensors(compile: Compile) -> Iterator[Tensor]:
+    dynamic: dict[str, list[int]] = {}
+    pinned = {source for item in compile.specializations for source in item.sources}
+    for symbol in compile.symbols:
+        part = tensor_part(symbol.source)
+        if part and part[1] == "size" and symbol.source not in pinned:
+            dynamic.setdefault(part[0], []).append(int(part[2]))
+    for item in compile.inputs:
+        if not item.is_parameter:  # they are sharded on purpose
+            yield Tensor(item.source, item.size, tuple(sorted(dynamic.get(item.source, ()))))
+
+
+def _changes(why: Recompile) -> Iterator[Change]:
+    for cause in why.causes:
+        axis, before, after, sentence = map(steady, (cause.axis, cause.before, cause.after, cause.sentence))
+        yield Change(cause.rule.code, axis, before, after, cause.size_related, sentence)
+
+
+_Inductor = tuple[tuple[Parity, ...], str, float | None]
+
+
+def _inductor(compile: Compile, room: int, is_told: bool) -> tuple[tuple[str, ...] | None, _Inductor]:
+    """The collectives of all graphs of a compile (None where not known); parity with their code, digest of tensors, estimated runtime.
+
+    ``is_told`` says whether this torch writes schedules (2.9 and later do); of the first ``room`` records the code is looked at.
+    """
+    scheduled: list[str] = []
+    parities: list[Parity] = []
+    digests: list[str] = []
+    runtime: float | None = None
+    is_known = any(name == SCHEDULE for name, *_ in compile.inductor) or (is_told and _was_lowered(compile))
+    payloads = compile.payloads
+    for index, (name, offset, span) in enumerate(compile.inductor if payloads else ()):
+        assert payloads is not None
+        text = payloads.text(span)
+        try:
+            if name == TENSORS:
+                found = collectives.tensors(text)
+                digests.append(found.digest)
+                runtime = (runtime or 0.0) + found.runtime
+                continue
+            names = collectives.schedule(text)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            payloads.reader.ledger.add(offset, "bad-json", f"the JSON of this {name} is not as expected")
+            continue
+        scheduled += names
+        code = code_before(payloads.reader, offset, compile.offset) if index < room else ""
+        parities += [collectives.parity(names, code)] if code else []
+    digest = hashlib.md5("".join(digests).encode(), usedforsecurity=False).hexdigest() if digests else ""
+    return tuple(scheduled[:_COLLECTIVES]) if is_known else None, (tuple(parities), digest, runtime)
+
+
+def _was_lowered(compile: Compile) -> bool:
+    """Whether Inductor made code for every graph, so that a graph with collectives would have told them; a cached one does not."""
+    names = [name for name, _ in compile.caches]
+    return "fx_graph_cache_miss" in names and not any(name.endswith("_hit") for name in names)
+
+
+def _executed(rank: Rank) -> Executed | None:
+    labels: list[str] = []
+    for span in rank.executed if rank.payloads else ():
+        assert rank.payloads is not None
+        try:
+            labels += collectives.execution(rank.payloads.text(span))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            rank.payloads.reader.ledger.add(span.start, "bad-json", "the JSON of this graph_execution is not as expected")
+    if not labels:
+        return None
+    return Executed(tuple(labels[:_EXECUTIONS]), len(labels), hashlib.md5("\n".join(labels).encode("utf-8", "replace")).hexdigest())

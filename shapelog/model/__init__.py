@@ -1,0 +1,1 @@
+"""Records → trace: ranks, frames, and the compiles of each."""

@@ -1,0 +1,67 @@
+"""Values that every stage names: compile ids and torch versions."""
+
+import re
+from typing import NamedTuple
+
+_LABEL = re.compile(r"^(?:!(\d{1,9}|-)/?)?(?:(\d{1,9})/(\d{1,9}))?(?:#(\d{1,9}))?$")
+
+
+class CompileId(NamedTuple):
+    """One cache entry that Dynamo tried to fill: frame id, compile number in that frame, compiled-autograd id.
+
+    ``generation`` tells apart ids that came again in one process, as they do after ``torch._dynamo.reset()``; it starts at 1.
+    """
+
+    frame: int
+    compile: int
+    autograd: int | None = None
+    generation: int = 1
+
+    def __str__(self) -> str:
+        head = "" if self.autograd is None else f"!{self.autograd}"
+        body = f"{self.frame}/{self.compile}" if self.frame >= 0 else ""
+        label = "/".join(part for part in (head, body) if part) or "-"
+        return label if self.generation == 1 else f"{label}#{self.generation}"
+
+
+def parse_compile_id(text: str) -> CompileId | None:
+    """The id that a label such as ``2/3``, ``!0/1/0`` or ``0/1#2`` names, None if it is no label."""
+    match = _LABEL.match(text.strip())
+    if not match or not (match[1] or match[2]):
+        return None
+    autograd = int(match[1]) if match[1] and match[1] != "-" else None
+    frame, number = (int(match[2]), int(match[3])) if match[2] else (-1, 0)
+    return CompileId(frame, number, autograd, int(match[4] or 1))
+
+
+_VERSION = re.compile(r"\s*(\d{1,4})\.(\d{1,4})")
+
+
+class TorchVersion(NamedTuple):
+    """Major and minor version of PyTorch, and what it knows. Between measured versions the older one's rules hold."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+    def has(self, minor: int) -> bool:
+        """Whether it is torch 2.``minor`` or later."""
+        return (self.major, self.minor) >= (2, minor)
+
+    @property
+    def reads_sources(self) -> bool:
+        """Whether it reads TORCH_COMPILE_DYNAMIC_SOURCES."""
+        return self.has(8)
+
+    @property
+    def reads_dims(self) -> bool:
+        """Whether an entry of that list may end in ``:dim``."""
+        return self.has(13)
+
+
+def parse_version(text: str) -> TorchVersion | None:
+    """``2.13.0+cpu`` → 2.13, None for what begins with no version."""
+    match = _VERSION.match(text)
+    return TorchVersion(int(match[1]), int(match[2])) if match else None

@@ -1,0 +1,168 @@
+"""Every record of each compile in file order, those that the model has no use for included, with the way to its payload."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from shapelog.model.builder import process_key
+from shapelog.model.trace import Compile, Trace
+from shapelog.reading.record_positions import Envelope, Notes
+from shapelog.reading.scanner import Reader, Span
+
+# Process, frame id, number of the compile, compiled-autograd id or -1: what the records of one compile share.
+_Key = tuple[int, int, int, int]
+
+
+class Listed(NamedTuple):
+    """One record: its kind, the name of an artifact or file ("" without one), and where its payload lies.
+
+    ``size`` is that of the payload in the file, with the TAB and newline of each line, in bytes; ``offset`` is where the record begins,
+    ``json_start`` where the JSON in its first line does, which has ``header_size`` bytes.
+    """
+
+    kind: str
+    name: str
+    attempt: int
+    size: int
+    span: Span | None
+    offset: int
+    json_start: int
+    header_size: int
+    reader: Reader
+
+    @property
+    def key(self) -> str:
+        """The same for equal payloads, "" without one. What is left of a payload that was cut off is not equal to the whole."""
+        if self.span is None:
+            return ""
+        return f"{self.span.digest or f'{self.reader.ledger.name}@{self.span.start}'}:{self.size}"
+
+    @property
+    def header(self) -> str:
+        """The JSON text of the first line."""
+        return self.reader.json_text(self.json_start, self.header_size).decode("utf-8", "replace")
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The header of the first record of its kind and name in the file; of none where it is that itself."""
+        offset = self.reader.noted().first(self.kind, self.name)
+        return self.reader.first_header(offset) if 0 <= offset < self.offset else {}
+
+    @property
+    def raw(self) -> bytes:
+        """The payload as PyTorch had it. Nothing is checked or noted, so another thread may ask for it."""
+        return self.reader.raw(self.span) if self.span else b""
+
+    @property
+    def text(self) -> str:
+        """The payload as text, its checksum verified."""
+        return self.reader.text(self.span, self.offset) if self.span else ""
+
+
+# Records of one file, by index.
+_Records = tuple[Reader, Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """The records of a trace by compile. They are put together when they are asked for."""
+
+    owned: Mapping[Compile, _Records] = field(repr=False)
+    unowned: tuple[_Records, ...] = field(repr=False)
+
+    def of(self, compile: Compile) -> tuple[Listed, ...]:
+        """The records of all attempts and of the backward, in file order."""
+        return tuple(_records(*self.owned[compile])) if compile in self.owned else ()
+
+    @property
+    def outside(self) -> tuple[Listed, ...]:
+        """Those of no compile, such as the version of torch."""
+        return tuple(record for records in self.unowned for record in _records(*records))
+
+
+def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[Listed]:
+    notes = reader.noted()
+    labels, envelopes = notes.labels, notes.envelopes
+    for index in indexes:
+        start, stop, json_start, line_end, label, envelope, checksum = notes[index]
+        kind, name = labels[label]
+        if kind == "dump_file" and not name:  # of what is only counted, artifacts alone have their name in the label
+            name = _name(reader.header(start).get(kind))
+        size = stop - line_end - 1
+        span = Span(line_end + 1, stop, notes.checksum(checksum)) if size > 0 else None
+        yield Listed(kind, name, envelopes[envelope].attempt, size if span else 0, span, start, json_start, line_end - json_start, reader)
+
+
+def _name(body: object) -> str:
+    name = body.get("name") if isinstance(body, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def listing(trace: Trace) -> Listing:
+    """All records of a trace but those of ``UNLISTED_KINDS``.
+
+    A record belongs to the compile of its process and id that began last before it, as ids start again after a reset; one that
+    stands before all of them to the first.
+    """
+    compiles: dict[Reader, list[Compile]] = {}
+    for compile in trace.compiles:
+        if compile.payloads is not None:
+            compiles.setdefault(compile.payloads.reader, []).append(compile)
+    owned: dict[Compile, _Records] = {}
+    unowned = []
+    for reader in trace.readers:
+        notes = reader.noted()
+        by_key = _by_key(compiles.get(reader, ()))
+        left: list[int] = []
+        for key, indexes in _grouped(notes).items():
+            candidates = by_key.get(key)
+            if candidates is None:
+                left += indexes
+                continue
+            for owner, part in zip(candidates, _divided(notes, indexes, [compile.offset for compile in candidates]), strict=True):
+                owned[owner] = reader, part
+        unowned.append((reader, sorted(left)))
+    return Listing(owned, tuple(unowned))
+
+
+def _by_key(compiles: Iterable[Compile]) -> dict[_Key | None, list[Compile]]:
+    """The compiles of one file that have an id in common, in the order in which they began."""
+    found: dict[_Key | None, list[Compile]] = {}
+    for compile in sorted(compiles, key=lambda compile: compile.offset):
+        autograd = -1 if compile.id.autograd is None else compile.id.autograd
+        found.setdefault((compile.process, compile.id.frame, compile.id.compile, autograd), []).append(compile)
+    return found
+
+
+def _grouped(notes: Notes) -> dict[_Key | None, list[int]]:
+    """The records with the same key, None for those outside of any compile."""
+    found: dict[_Key | None, list[int]] = {}
+    members = {number: found.setdefault(_key(envelope), []) for number, envelope in notes.envelopes.items()}
+    for index, number in enumerate(notes.numbers()):
+        members[number].append(index)
+    return found
+
+
+def _key(envelope: Envelope) -> _Key | None:
+    """As the builder takes it: the capture of a backward graph has the id of compiled autograd alone."""
+    process, frame, number, autograd, _ = envelope
+    if frame is None or number is None:
+        if autograd is None:
+            return None
+        frame, number = -1, 0
+    return process_key(process), frame, number, -1 if autograd is None else autograd
+
+
+def _divided(notes: Notes, indexes: list[int], offsets: list[int]) -> list[list[int]]:
+    """Records with one id, among the compiles that began at ``offsets``."""
+    if len(offsets) == 1:
+        return [indexes]
+    parts: list[list[int]] = [[] for _ in offsets]
+    following = -1
+    for index in reversed(indexes):
+        # A tensor is described before its source, which can be what opens a compile.
+        if following < 0 or notes.labels[notes[index][4]][0] != "describe_tensor":
+            following = notes.start(index)
+        parts[max(0, bisect_right(offsets, following) - 1)].append(index)
+    return [part[::-1] for part in parts]

@@ -1,0 +1,522 @@
+"""Trace · Rank · Frame · Compile: what happened in one run, typed and immutable.
+
+Payloads (guards, graphs) stay in the file until a question needs them, and each distinct one is parsed once.
+
+What is compared by its values is a named tuple: a dataclass takes half a millisecond to make, a hundred of them a twelfth of a report.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from shapelog.errors import Problem
+from shapelog.model.ids import CompileId, TorchVersion, parse_version
+from shapelog.reading.payloads import graphs, guards, pgo_state
+from shapelog.reading.payloads.graphs import Graph
+from shapelog.reading.payloads.guards import GuardTree
+from shapelog.reading.payloads.pgo_state import CodeState
+from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.source_names import is_library as in_library
+from shapelog.reading.records import AutomaticDynamic, Config, GuardAdded, Input, Metrics, Specialization, Stack, StackFrame, Symbol
+from shapelog.reading.scanner import Ledger, Reader, Span
+
+if TYPE_CHECKING:
+    from shapelog.model.rank_summary import RankSummary
+
+__all__ = [
+    "CodeStateRecord",
+    "Compile",
+    "Frame",
+    "Input",
+    "Metrics",
+    "Outcome",
+    "Payloads",
+    "Profile",
+    "Rank",
+    "Specialization",
+    "Symbol",
+    "Trace",
+]
+
+
+# What a trace without a version is taken for, by the builder's guess.
+_OLDEST = {"2.5 or older": 4, "2.6 or 2.7": 6, "2.8 or 2.9": 8, "2.6 to 2.9": 8}
+
+
+class Outcome(Enum):
+    """How a compile ended."""
+
+    COMPILED = "compiled"
+    FAILED = "failed"
+    LIMIT = "limit"
+    SKIPPED = "skipped"
+    UNFINISHED = "unfinished"
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Payloads:
+    """The payloads of one file, parsed on demand; equal MD5 means equal payload, so nothing is parsed twice."""
+
+    reader: Reader
+    trees: dict[str, GuardTree] = field(default_factory=dict)
+    parsed_graphs: dict[str, Graph] = field(default_factory=dict)
+    code_states: dict[str, CodeState] = field(default_factory=dict)
+    known_guards: guards.Known = field(default_factory=dict)
+
+    def text(self, span: Span) -> str:
+        return self.reader.text(span)
+
+    def tree(self, span: Span, is_list: bool) -> GuardTree:
+        key = span.digest or f"@{span.start}"
+        found = self.trees.get(key)
+        if found is None:
+            found = self.trees[key] = self._tree(span, is_list)
+        return found
+
+    def _tree(self, span: Span, is_list: bool) -> GuardTree:
+        text = self.text(span)
+        if not is_list:
+            return guards.parse_tree(text, self.known_guards)
+        try:
+            return guards.parse_list(text)
+        except ValueError:
+            self.reader.ledger.add(span.start, "bad-json", "the list of guards in this payload is no JSON")
+            return guards.parse_list("[]")
+
+    def graph(self, span: Span) -> Graph:
+        key = span.digest or f"@{span.start}"
+        found = self.parsed_graphs.get(key)
+        if found is None:
+            found = self.parsed_graphs[key] = graphs.parse(self.text(span))
+        return found
+
+    def code_state(self, span: Span) -> CodeState:
+        key = span.digest or f"@{span.start}"
+        found = self.code_states.get(key)
+        if found is None:
+            found = self.code_states[key] = pgo_state.parse(self.text(span))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodeStateRecord:
+    """What PGO knew when it read or wrote its state, always the whole of it.
+
+    ``name`` is ``get_local``, ``put_local``, ``get_remote``, ``put_remote`` or ``get_extra_remote``; ``compile`` the label of the
+    compile that it happened in.
+    """
+
+    name: str
+    compile: str
+    span: Span
+    payloads: Payloads = field(repr=False)
+
+    @property
+    def is_read(self) -> bool:
+        return self.name.startswith("get_")
+
+    @property
+    def storage(self) -> str:
+        """``local``, ``remote``, or ``extra remote``: that of another job, whose key the program gave."""
+        return self.name.partition("_")[2].replace("_", " ")
+
+    @property
+    def text(self) -> str:
+        return self.payloads.text(self.span)
+
+    @property
+    def state(self) -> CodeState:
+        return self.payloads.code_state(self.span)
+
+
+class GraphBreak(NamedTuple):
+    """A place where Dynamo could not go on: what it met, PyTorch's explanation ("" before 2.8), the user's line, the whole text."""
+
+    reason: str
+    explanation: str
+    place: StackFrame | None
+    text: str
+
+    @property
+    def words(self) -> str:
+        """What it met, with the explanation where there is one."""
+        return f"{self.reason.rstrip(' :')}: {self.explanation}" if self.explanation else self.reason
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Compile:
+    """One cache entry that Dynamo tried to fill, its attempts joined: only the last attempt made the graph.
+
+    ``label`` is the id as text. ``inputs`` are the tensors it was called with, by source; ``symbols`` those of the last attempt;
+    ``reasons`` what PyTorch said about each earlier entry, most recently used first. ``stack`` is the call stack, outermost frame
+    first. ``offset`` is that of its first record in the file. ``seconds`` includes the backward graphs that were compiled later.
+    ``inductor`` are name, offset and payload of what Inductor wrote about its distributed graphs (see ``payloads.distributed``).
+    """
+
+    id: CompileId
+    label: str
+    rank: int | None
+    process: int
+    order: int
+    offset: int = 0
+    attempts: int = 1
+    stack: Stack = field(default_factory=Stack)
+    inputs: tuple[Input, ...] = ()
+    symbols: tuple[Symbol, ...] = ()
+    specializations: tuple[Specialization, ...] = ()
+    guards_added: tuple[GuardAdded, ...] = ()
+    automatic_dynamic: tuple[AutomaticDynamic, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    has_reasons_record: bool = False
+    breaks: tuple[GraphBreak, ...] = ()
+    error: str = ""
+    collectives: tuple[str, ...] = ()
+    caches: tuple[tuple[str, int], ...] = ()
+    metrics: Metrics = field(default_factory=Metrics)
+    backward: tuple[Metrics, ...] = ()
+    outcome: Outcome = Outcome.UNFINISHED
+    graph_is_symbolic: bool = False
+    payloads: Payloads | None = None
+    graph_span: Span | None = None
+    guards_span: Span | None = None
+    guards_are_list: bool = False
+    code_states: tuple[CodeStateRecord, ...] = ()
+    inductor: tuple[tuple[str, int, Span], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Compile {self.label}: {self.outcome.value}>"
+
+    @property
+    def seconds(self) -> float:
+        forward = self.metrics.seconds or 0.0
+        return forward + math.fsum([part.seconds or part.backward or 0.0 for part in self.backward]) if self.backward else forward
+
+    @property
+    def phases(self) -> tuple[tuple[str, float], ...]:
+        """(phase, seconds) of each part, without the phases inside it; what is not measured apart stays with the outer one."""
+        own = self.metrics
+        inner = own.aot if own.aot is not None else own.backend or 0.0
+        inductor, codegen = own.inductor or 0.0, own.codegen or 0.0
+        is_eager = own.aot is None and own.inductor is None  # or a backend that does not tell its phases
+        return (
+            ("Dynamo", max(0.0, (own.seconds or 0.0) - inner)),
+            ("AOTAutograd", 0.0 if is_eager else max(0.0, inner - inductor)),
+            ("Inductor", 0.0 if is_eager else max(0.0, inductor - codegen)),
+            ("code generation", 0.0 if is_eager else codegen),
+            ("backend", inner if is_eager else 0.0),
+            ("backward", self.seconds - (own.seconds or 0.0)),
+        )
+
+    @property
+    def guards(self) -> GuardTree | None:
+        """What this entry checks before it is used; None if it has no code, or the record is not there."""
+        return self.payloads.tree(self.guards_span, self.guards_are_list) if self.payloads and self.guards_span else None
+
+    @property
+    def graph(self) -> Graph | None:
+        return self.payloads.graph(self.graph_span) if self.payloads and self.graph_span else None
+
+    @property
+    def graph_text(self) -> str:
+        return self.payloads.text(self.graph_span) if self.payloads and self.graph_span else ""
+
+    @property
+    def guards_text(self) -> str:
+        return self.payloads.text(self.guards_span) if self.payloads and self.guards_span else ""
+
+    @property
+    def restarts(self) -> tuple[str, ...]:
+        """Why the analysis was started again, for reasons that are no graph breaks; the first line of each."""
+        if not self.metrics.restart_reasons:
+            return ()
+        known = {item.reason for item in self.breaks}
+        lines = (reason.strip().split("\n", 1)[0].strip("'\"") for reason in self.metrics.restart_reasons)
+        return tuple(line for line in lines if not any(line in text or text in line for text in known))
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether anything in it is symbolic."""
+        return bool(self.symbols) or self.graph_is_symbolic
+
+
+_WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
+_CALLEES = ("L['self']", "L['fn']", "L['func']", "L['args'][0]")
+
+
+def resumed_by(name: str) -> tuple[str, int] | None:
+    """(function, line) where code of that name goes on after a graph break, None for code that is a function by itself."""
+    found = _RESUMED.match(name)
+    return (found[1], int(found[2])) if found else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A piece of Python code that Dynamo compiled, once or more.
+
+    ``file``, ``line`` and ``name`` are those of the code object ("" and 0 where the trace does not tell).
+    """
+
+    number: int
+    rank: int | None
+    process: int
+    generation: int
+    name: str
+    file: str
+    line: int
+    compiles: tuple[Compile, ...]
+
+    @property
+    def seconds(self) -> float:
+        return math.fsum(compile.seconds for compile in self.compiles)
+
+    @property
+    def entries(self) -> tuple[Compile, ...]:
+        """The compiles that produced guarded code."""
+        return tuple([compile for compile in self.compiles if compile.outcome is Outcome.COMPILED])
+
+    @property
+    def label(self) -> str:
+        number = str(self.number) if self.number >= 0 else "-"
+        return number if self.generation == 1 else f"{number}#{self.generation}"
+
+    @property
+    def title(self) -> str:
+        """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``, and the
+        function itself for what resumes it after a graph break.
+        """
+        resumed = resumed_by(self.name)
+        if resumed:
+            return f"{resumed[0]} (resumed at line {resumed[1]})"
+        if self.name not in _WRAPPERS:
+            return self.name or "unknown code"
+        for compile in self.compiles:
+            tree = compile.guards
+            named = next((tree.types[source] for source in _CALLEES if source in tree.types), "") if tree else ""
+            if named:
+                return f"{named.rsplit('.', 1)[-1]}.{self.name}"
+        return self.name
+
+    def caller(self, compile: Compile) -> StackFrame | None:
+        """The user's line that called this code when ``compile`` was made, None if the stack holds library code alone."""
+        return self.called_from(compile.stack.frames)
+
+    def called_from(self, stack: tuple[StackFrame, ...]) -> StackFrame | None:
+        """The same of a stack."""
+        own = (self.file, self.line, self.name)
+        callers = [item for item in stack if (item.file, item.line, item.name) != own and not in_library(item.file)]
+        return callers[-1] if callers else None
+
+    @property
+    def called_at(self) -> StackFrame | None:
+        """The user's line that called this code first."""
+        return next((found for found in map(self.caller, self.compiles) if found), None)
+
+    @property
+    def is_library(self) -> bool:
+        """Whether the code itself lies in torch or an installed package, so that its user knows it by the caller."""
+        return in_library(self.file)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rank:
+    """One process: its rank in a distributed run (None outside of one), its process id, its frames in order of first compile.
+
+    ``executed`` are the payloads that tell in which order graphs ran. ``last_time`` is that of the last record of its file, as it stands
+    there (``1120 08:27:33.313000``), "" where it cannot be read.
+    """
+
+    number: int | None
+    process: int
+    frames: tuple[Frame, ...]
+    payloads: Payloads | None = field(default=None, repr=False)
+    executed: tuple[Span, ...] = ()
+    last_time: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What PGO read and wrote in one process, in that order of time; at least one record."""
+
+    rank: int | None
+    process: int
+    records: tuple[CodeStateRecord, ...]
+
+    @property
+    def read(self) -> CodeStateRecord | None:
+        """What was known at the start, from an earlier run; None in a cold one (what is read after a reset is its own)."""
+        return self.records[0] if self.records[0].is_read else None
+
+    @property
+    def written(self) -> CodeStateRecord | None:
+        """What was written last, None if nothing new was learned."""
+        return next((record for record in reversed(self.records) if not record.is_read), None)
+
+    @property
+    def last(self) -> CodeStateRecord:
+        """What was known at the end."""
+        return self.records[-1]
+
+
+class Account(NamedTuple):
+    """What became of every byte and record of one file. ``records`` counts readable ones by kind."""
+
+    name: str
+    size: int
+    records: Mapping[str, int]
+    sizes: Mapping[str, int]
+    unused: Mapping[str, int]
+    unknown: Mapping[str, int]
+    unreadable_bytes: int
+    unreadable_records: int
+    payloads_verified: int
+
+    @property
+    def balances(self) -> bool:
+        return sum(self.sizes.values()) + self.unreadable_bytes == self.size
+
+
+def account_of(book: Ledger) -> Account:
+    return Account(
+        book.name,
+        book.size,
+        dict(sorted(book.records.items())),
+        dict(sorted(book.sizes.items())),
+        dict(sorted(book.unused.items())),
+        dict(sorted(book.unknown.items())),
+        book.unreadable_bytes,
+        book.unreadable_records,
+        book.payloads_verified,
+    )
+
+
+class Summarized(NamedTuple):
+    """A file of a large job that is known by the summary of its ranks alone, what became of its bytes, and what could not be used."""
+
+    ranks: "tuple[RankSummary, ...]"
+    account: Account
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """One run. ``torch_version`` is as written, or "" ; ``version_guess`` says in words what the records look like without one.
+
+    ``ranks`` are read in full. Of a large job those are a few that stand for all: ``alike`` holds for each of them the ranks that did the
+    same, itself among them; ``together`` the seconds that all those spent on each compile, by rank and label; and ``summarized`` the files
+    of the others. ``unread`` are ranks whose file could not be read at all.
+    """
+
+    name: str
+    ranks: tuple[Rank, ...]
+    torch_version: str
+    version_guess: str
+    config: Config
+    notes: tuple[str, ...]
+    readers: tuple[Reader, ...] = field(repr=False, compare=False)
+    build_problems: tuple[Problem, ...] = ()
+    summarized: tuple[Summarized, ...] = ()
+    alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    together: Mapping[tuple[int, str], float] = field(default_factory=dict)
+    unread: tuple[int, ...] = ()
+
+    @property
+    def rank_count(self) -> int:
+        """How many ranks, or processes outside of a distributed run, in full or not."""
+        return len(self._own) + sum(len(item.ranks) for item in self.summarized)
+
+    @property
+    def told_count(self) -> int:
+        """How many of them are read in full, or did the same as one that is."""
+        return sum(self.weight(number) for number, _ in self._own)
+
+    @property
+    def _own(self) -> frozenset[tuple[int | None, int]]:
+        """Those that are read in full; several processes can have one rank."""
+        return frozenset((rank.number, 0 if rank.number is not None else rank.process) for rank in self.ranks)
+
+    def standing(self, rank: int | None) -> tuple[int, ...]:
+        """The ranks that one which is read in full stands for, itself among them; () outside of a distributed run."""
+        return self.alike.get(rank, (rank,)) if rank is not None else ()
+
+    def weight(self, rank: int | None) -> int:
+        """How many ranks these are, 1 outside of a distributed run."""
+        return len(self.standing(rank)) or 1
+
+    def seconds(self, compile: Compile) -> float:
+        """What a compile took on all the ranks that its own stands for."""
+        return self.together.get((compile.rank, compile.label), compile.seconds) if compile.rank is not None else compile.seconds
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return tuple([frame for rank in self.ranks for frame in rank.frames])
+
+    @property
+    def version(self) -> TorchVersion:
+        """Of PyTorch; without one in the trace the oldest that its records look like."""
+        return parse_version(self.torch_version) or TorchVersion(2, _OLDEST.get(self.version_guess, 4))
+
+    @property
+    def lists_sources(self) -> bool:
+        """Whether this torch reads TORCH_COMPILE_DYNAMIC_SOURCES."""
+        return self.version.reads_sources
+
+    @property
+    def code_states(self) -> tuple[Profile, ...]:
+        """What PGO knew in each process before and after, without those that neither read nor wrote a state."""
+        found = []
+        for rank in self.ranks:
+            records = [record for frame in rank.frames for compile in frame.compiles for record in compile.code_states]
+            if records:
+                found.append(Profile(rank.number, rank.process, tuple(sorted(records, key=lambda record: record.span.start))))
+        return tuple(found)
+
+    @property
+    def compiles(self) -> tuple[Compile, ...]:
+        return tuple([compile for frame in self.frames for compile in frame.compiles])
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Everything that could not be used, including what was found when payloads were read later."""
+        read = tuple(problem for reader in self.readers for problem in reader.problems())
+        return read + tuple(problem for item in self.summarized for problem in item.problems) + self.build_problems
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        return (*(account_of(reader.ledger) for reader in self.readers), *(item.account for item in self.summarized))
+
+
+def merged(traces: Sequence[Trace]) -> Trace:
+    """Several traces as one, their ranks side by side; under the oldest of their torch versions, whose rules hold for all."""
+    if len(traces) == 1:
+        return traces[0]
+    oldest = min(traces, key=lambda trace: trace.version)
+    return Trace(
+        name=", ".join(trace.name for trace in traces),
+        ranks=tuple(rank for trace in traces for rank in trace.ranks),
+        torch_version=oldest.torch_version,
+        version_guess=oldest.version_guess,
+        config=oldest.config,
+        notes=tuple(dict.fromkeys(note for trace in traces for note in trace.notes)),
+        readers=tuple(reader for trace in traces for reader in trace.readers),
+        build_problems=tuple(problem for trace in traces for problem in trace.build_problems),
+        summarized=tuple(item for trace in traces for item in trace.summarized),
+        alike={rank: numbers for trace in traces for rank, numbers in trace.alike.items()},
+        together={key: spent for trace in traces for key, spent in trace.together.items()},
+        unread=tuple(rank for trace in traces for rank in trace.unread),
+    )
+
+
+def failure_message(text: str) -> str:
+    """The line of a failure's text that says what went wrong."""
+    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
+    if not lines:
+        return "no message was recorded"
+    if lines[0].startswith("Constraints violated") and len(lines) > 1:
+        return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
+    if lines[0].endswith("raised:") and len(lines) > 1:
+        return f"{lines[0]} {lines[1]}"
+    return lines[0]

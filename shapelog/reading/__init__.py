@@ -1,0 +1,1 @@
+"""A path, a URL or standard input → bytes → records → parsed payloads."""

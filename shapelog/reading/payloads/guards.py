@@ -1,0 +1,390 @@
+"""The guard tree (``dynamo_cpp_guards_str``) and the guard list of old versions (``dynamo_guards``) → facts and shape guards.
+
+One line of the tree is ``| | +- KIND: text  # user line  # file:line in function``; the manager above it bears the source.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import orjson
+
+from shapelog.reading.payloads.guard_expressions import integer
+
+_NODE = re.compile(r"\n([| ]*)\+- ")
+_COMMENT = re.compile(r"(?<!\s)\s+# ")
+_WHERE = re.compile(r"^(?P<file>[^\s()]+\.py|<[^>]*>):(?P<line>\d{1,18}) in (?P<name>\S+)")
+_TENSOR = re.compile(
+    r", (?P<type>[\w.]+), (?P<keys>DispatchKeySet\(.*?\)|\w+), (?P<dtype>torch\.\w+), device=(?P<device>[^,]+), "
+    r"requires_grad=(?P<grad>True|False), size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
+)
+_OBJECT = re.compile(r"^___check_(obj|type)_id\(.*, (\d+)\)(?:, type=.*)?$", re.S)
+_LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)\) (==|!=) (\d{1,18})$", re.S)
+_CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), .*\)|(?:set|frozenset)\.__contains__\(.*?, (?P<item>.*)\))$", re.S)
+_HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$", re.S)
+_MARKED = re.compile(r"\b(_dynamo_\w+)(?:', set\(\)\))?\.issubset\((\{.*?\}|set\(\))\)")
+# What these patterns are tried on: with several places to cut a text at, some take the square of its length.
+LONGEST = 4000
+_AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", "CURRENT_DEVICE")
+_MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks")
+_NEVER_THE_USER = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
+_ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
+SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
+DYNAMIC = "dynamic"
+
+Fact = int | str | bool
+Facts = tuple[tuple[str, Fact], ...]
+"""Properties of one source, each with its value."""
+
+
+class Place(NamedTuple):
+    """A line of user code as a guard's comment names it; the file is shortened by PyTorch, so it is not absolute."""
+
+    file: str
+    line: int
+    name: str
+    code: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Guard(NamedTuple):
+    """One leaf: ``text`` is the guard as PyTorch wrote it, ``facts`` the properties of its source that it fixes, with their values.
+
+    A value is ``DYNAMIC`` for a dim that is free. Properties: ``size[0]``, ``stride[0]``, ``dtype``, ``value``, ``type``, ``id``, ...
+    """
+
+    kind: str
+    source: str
+    text: str
+    facts: tuple[tuple[tuple[str, str], Fact], ...]
+    comment: str = ""
+
+    @property
+    def place(self) -> Place | None:
+        return place_of(self.comment)
+
+
+class ShapeGuard(NamedTuple):
+    """A guard over sizes: its expression over sources, and the comment that tells where it comes from."""
+
+    expression: str
+    comment: str
+
+    @property
+    def place(self) -> Place | None:
+        return place_of(self.comment)
+
+
+class GuardTree(NamedTuple):
+    """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source where it is written.
+
+    ``sources`` are all that is looked at, ``same`` pairs of them that are one object, ``distinct`` tensors that are all different
+    ones, ``modules`` those that look like an nn.Module.
+    """
+
+    guards: tuple[Guard, ...]
+    shapes: tuple[ShapeGuard, ...]
+    types: dict[str, str]
+    unread: tuple[str, ...]
+    sources: frozenset[str]
+    same: frozenset[tuple[str, str]]
+    distinct: frozenset[str]
+    modules: frozenset[str]
+    facts: dict[tuple[str, str], Fact]
+    by_key: dict[tuple[str, str], Guard]
+
+
+def place_of(comment: str) -> Place | None:
+    """The user's line in a guard comment ``code  # file:line in function``, the last one when it names several."""
+    found = None
+    for part in re.split(r"(?:^|\s)# | and ", comment):
+        match = _WHERE.match(part.strip())
+        if match and not match["file"].startswith(_NEVER_THE_USER):
+            code = comment.split("  # ")[0].strip() if "  # " in comment else ""
+            found = Place(match["file"], int(match["line"]), match["name"], code.removeprefix("# "))
+            break
+    return found
+
+
+def split_comment(text: str) -> tuple[str, str]:
+    """(guard, comment) of a leaf. A ``#`` inside a string constant of the guard is no comment."""
+    first = text.find(" # ")
+    if first < 0:
+        return text.rstrip(), ""
+    if not text.count("'", 0, first) % 2 and not text.count('"', 0, first) % 2:
+        return text[:first].rstrip(), text[first + 3 :].strip()
+    single = double = done = 0
+    for match in _COMMENT.finditer(text):
+        single += text.count("'", done, match.start())
+        double += text.count('"', done, match.start())
+        done = match.start()
+        if not (single % 2 or double % 2) or (single % 2 and double and not double % 2):
+            return text[:done].rstrip(), text[match.end() :].strip()
+    return text.rstrip(), ""
+
+
+def without_hint(code: str) -> str:
+    """A guard without its ``(HINT: ...)``, which some versions put behind the comment, some behind the guard itself."""
+    at = code.find("(HINT: ")
+    return code[:at].rstrip() if at >= 0 and code.rstrip().endswith(")") else code
+
+
+# Nodes that were parsed before, by the source above them and their text: trees of one frame share nearly all of them.
+Known = dict[tuple[str, str], "Guard | ShapeGuard | tuple[str, str]"]
+
+
+def parse_tree(text: str, known: Known | None = None) -> GuardTree:
+    """The C++ guard tree. Lines of a form that is not known are kept in ``unread``; ``known`` is shared between trees of one file."""
+    known = {} if known is None else known
+    guards: list[Guard] = []
+    shapes: list[ShapeGuard] = []
+    types: dict[str, str] = {}
+    unread: list[str] = []
+    sources: list[str] = [""]
+    looked_at: set[str] = set()
+    parts = _NODE.split("\n" + text)
+    for indent, whole in zip(parts[1::2], parts[2::2], strict=True):
+        depth, body = len(indent) // 2, _joined(whole) if "\n" in whole else whole
+        if len(sources) != depth + 1:
+            del sources[depth + 1 :]
+            while len(sources) <= depth:
+                sources.append(sources[-1])
+        key = (sources[-1], body)
+        node = known.get(key)
+        if node is None and (node := _node(*key)) is not None:
+            known[key] = node
+        if isinstance(node, Guard):
+            guards.append(node)
+        elif isinstance(node, ShapeGuard):
+            shapes.append(node)
+        elif node is not None:
+            looked_at.add(node[0])
+            sources.append(node[0])
+            if node[1]:
+                types.setdefault(node[0], node[1])  # the defaults of a function bear its own source, further below
+        elif body == "RootGuardManager" or body.startswith("KeyValueManager"):
+            sources.append(sources[-1] if depth else "")
+        else:
+            unread.append(body)
+    return _finished(guards, shapes, types, unread, looked_at)
+
+
+def _node(above: str, body: str) -> "Guard | ShapeGuard | tuple[str, str] | None":
+    """A leaf, or (source, type or "") of a manager; None for the root and for what is not known. ``above`` is the source it hangs from."""
+    kind, colon, leaf = body.partition(": ")
+    if colon and kind.isupper():
+        code, comment = split_comment(leaf)
+        code = without_hint(code)
+        if kind in SHAPE_KINDS and not above and " is " not in code and not any(word in code for word in _AMBIENT):
+            return ShapeGuard(code, comment)
+        return _guard(kind, above, code, comment)
+    if " source=" in body:
+        source, of_type = _manager(body)
+        return source, type_name(of_type)
+    return None
+
+
+def _guard(kind: str, source: str, code: str, comment: str) -> Guard:
+    return Guard(kind, source, code, tuple([((source, name), value) for name, value in facts_of(kind, code, source)]), comment)
+
+
+def _manager(body: str) -> tuple[str, str]:
+    """(source, type or "") of ``GuardManager: source=S, accessed_by=A(...), type=<class 'T'>, tag_safe=(...)``."""
+    start = body.index(" source=") + 8
+    safe = body.rfind(", tag_safe=(")
+    end = safe if safe >= 0 else len(body)
+    accessed = body.find(", accessed_by=", start, end)
+    typed = body.rfind(", type=<", accessed if accessed >= 0 else start, end)
+    stop = accessed if accessed >= 0 else typed if typed >= 0 else end
+    return body[start:stop], body[typed + 7 : end] if typed >= 0 else ""
+
+
+def _joined(body: str) -> str:
+    """A leaf whose constant holds a newline, which goes on without a ``+-`` of its own; without blank lines and PyTorch's measurement."""
+    first, *more = body.split("\n")
+    return "\n".join((first, *(line for line in more if line and not line.startswith("Guard latency"))))
+
+
+def parse_list(text: str) -> GuardTree:
+    """``dynamo_guards``: a JSON list of ``{"code": ...}``, all guards in versions without the C++ tree. Raises ValueError."""
+    guards: list[Guard] = []
+    shapes: list[ShapeGuard] = []
+    for item in orjson.loads(text):
+        for code in str(item.get("code", "")).split("\n") if isinstance(item, dict) else ():
+            guard, comment = split_comment(code)
+            kind, source = _kind_and_source(guard)
+            if kind == "LAMBDA_GUARD" and not any(word in guard for word in _AMBIENT) and ("size()" in guard or "stride()" in guard):
+                shapes.append(ShapeGuard(guard, comment))
+            elif guard:
+                guards.append(_guard(kind, source, guard, comment))
+    return _finished(guards, shapes, {}, [], set())
+
+
+_LIST_KINDS = (
+    (re.compile(r"^check_tensor\((.*?), (?:Tensor|Parameter|Buffer|[\w.]+), DispatchKeySet"), "TENSOR_MATCH"),
+    (re.compile(r"^___check_type_id\((.*), \d+\)"), "TYPE_MATCH"),
+    (re.compile(r"^___check_obj_id\((.*), \d+\)"), "ID_MATCH"),
+    (re.compile(r"^len\((.*)\) == \d+$"), "LENGTH_CHECK"),
+    (re.compile(r"^(?:not )?hasattr\((.*), '[^']*'\)"), "NO_HASATTR"),
+    (re.compile(r"^___check_global_state\(\)"), "GLOBAL_STATE"),
+    (re.compile(r"^((?:[LG]\[.*?\]|[A-Za-z_]\w*)[^<>=()]*) == [^=]*$"), "EQUALS_MATCH"),
+)
+
+
+def _kind_and_source(guard: str) -> tuple[str, str]:
+    for pattern, kind in _LIST_KINDS if len(guard) <= LONGEST else ():
+        match = pattern.match(guard)
+        if match and not (kind == "EQUALS_MATCH" and "size()" in guard):
+            return kind, match[1] if match.groups() else ""
+    return "LAMBDA_GUARD", ""
+
+
+def _finished(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, str], unread: list[str], sources: set[str]) -> GuardTree:
+    facts: dict[tuple[str, str], Fact] = {}
+    by_key: dict[tuple[str, str], Guard] = {}
+    same: set[tuple[str, str]] = set()
+    distinct: set[str] = set()
+    for guard in guards:
+        if guard.kind in _ALIASING:
+            one, _, other = guard.text.partition(" is ")
+            same.add((one, other))
+        elif guard.kind == "NO_TENSOR_ALIASING" and not distinct and guard.text.startswith("check_no_aliasing("):
+            distinct.update(guard.text[len("check_no_aliasing(") : -1].split(", "))
+        for key, value in guard.facts:
+            if key not in facts:
+                facts[key] = value
+                by_key[key] = guard
+    looked_at = frozenset(sources).union([guard.source for guard in guards])
+    modules = frozenset([source.rpartition(".")[0] for source in looked_at if source.endswith(_MODULE_PARTS)])
+    return GuardTree(
+        tuple(guards), tuple(shapes), types, tuple(unread), looked_at, frozenset(same), frozenset(distinct), modules, facts, by_key
+    )
+
+
+def type_name(text: str) -> str:
+    """``<class 'torch.nn.modules.linear.Linear'>`` → ``torch.nn.modules.linear.Linear``."""
+    return text[8:-2] if text.startswith("<class '") else text
+
+
+def facts_of(kind: str, code: str, source: str) -> Facts:
+    """The properties of ``source`` that one leaf fixes; none for a form that says nothing comparable."""
+    if len(code) > LONGEST:
+        return _equality(code, source)
+    read = _BY_KIND.get(kind)
+    if read is None:
+        read = _attribute if "hasattr(" in code[:12] else _BY_LATER_KIND.get(kind, _equality)
+    return read(code, source)
+
+
+def _equality(code: str, source: str, name: str = "value") -> Facts:
+    """``S == constant``, ``S is None`` and the like."""
+    if source and code.startswith((" is ", " == "), len(source)) and code.startswith(source):
+        return ((name, code[len(source) + 4 :]),)
+    _, equals, value = code.partition(" == ")
+    return ((name, value),) if equals else ()
+
+
+def _identity(code: str, source: str) -> Facts:
+    match = _OBJECT.match(code)
+    return (("id" if match[1] == "obj" else "type", match[2]),) if match else _equality(code, source)
+
+
+def _length(code: str, source: str) -> Facts:
+    length = _LENGTH.match(code)
+    if length:
+        return (("len", int(length[3])),)
+    return (("len", 0),) if code.startswith("not ") else _equality(code, source, "len") if " == " in code else ()
+
+
+def _contains(code: str, source: str) -> Facts:
+    found = _CONTAINS.match(code)
+    return ((f"has {found['key'] or found['item']}", not found[1]),) if found else ()
+
+
+def _attribute(code: str, source: str) -> Facts:
+    found = _HASATTR.match(code)
+    if not found:
+        return ()
+    present = (found[1] is None) == (found[4] != "False")
+    return ((f"marking {found[3]}" if found[3].startswith("_dynamo_") else f"has attribute {found[3]}", present),)
+
+
+def _marking(code: str, source: str) -> Facts:
+    marked = _MARKED.search(code)
+    return ((f"marking {marked[1]}", marked[2].replace("set()", "{}")),) if marked else ()
+
+
+def _range(code: str, source: str) -> Facts:
+    return _equality(code, source, "range")
+
+
+def _default_device(code: str, source: str) -> Facts:
+    return _equality(code, "utils_device.CURRENT_DEVICE", "default device")
+
+
+def _tensor(code: str, source: str) -> Facts:
+    match = _TENSOR.search(code)
+    if not match:
+        return ()
+    sizes, strides = ([part.strip() for part in match[name].split(",") if part.strip()] for name in ("size", "stride"))
+    return (
+        ("tensor", match["type"].rsplit(".", 1)[-1]),
+        ("rank", len(sizes)),
+        ("dtype", match["dtype"].removeprefix("torch.")),
+        ("dispatch keys", match["keys"]),
+        ("device", match["device"]),
+        ("requires_grad", match["grad"] == "True"),
+        *[
+            (f"{name}[{dim}]", size if (size := integer(part)) is not None else DYNAMIC)
+            for name, parts in (("size", sizes), ("stride", strides))
+            for dim, part in enumerate(parts)
+        ],
+    )
+
+
+def _nothing(code: str, source: str) -> Facts:
+    return ()
+
+
+def _global_state(code: str, source: str) -> Facts:
+    return tuple(_state_fields(code))
+
+
+def _state_fields(code: str) -> Iterator[tuple[str, Fact]]:
+    """``___check_global_state() against {json}``, torch 2.13 and later: each field of the state at compile time."""
+    _, _, state = code.partition(" against ")
+    if not state:
+        return
+    try:
+        fields = orjson.loads(state)
+    except orjson.JSONDecodeError:
+        return
+    for name, value in fields.items() if isinstance(fields, dict) else ():
+        if name == "autocast_state" and isinstance(value, dict):
+            for part, inner in value.items():
+                yield f"autocast {part}", str(inner)
+        else:
+            yield str(name), value if isinstance(value, (bool, int)) else str(value)
+
+
+# What reads a leaf, by its kind; a leaf of another kind that asks for an attribute is read as such, whatever its kind.
+_BY_KIND: dict[str, Callable[[str, str], Facts]] = {
+    "TENSOR_MATCH": _tensor,
+    "GLOBAL_STATE": _global_state,
+    "TYPE_MATCH": _identity,
+    "ID_MATCH": _identity,
+    "LENGTH_CHECK": _length,
+    "DICT_LENGTH": _length,
+    "TUPLE_ITERATOR_LEN": _length,
+    "DICT_CONTAINS": _contains,
+    "SET_CONTAINS": _contains,
+}
+_BY_LATER_KIND: dict[str, Callable[[str, str], Facts]] = {
+    "DYNAMIC_INDICES": _marking,
+    "DIMENSION_DYNAMIC_MARKING_GUARD": _marking,
+    "RANGE_ITERATOR_MATCH": _range,
+    "DEFAULT_DEVICE": _default_device,
+    **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), _nothing),
+}

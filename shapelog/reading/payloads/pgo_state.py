@@ -1,0 +1,150 @@
+"""Code states: what profile-guided dynamism (PGO) knows of each piece of code, as ``torch/_dynamo/pgo.py`` renders it, 2.6 to 2.15.
+
+One line for the code, one for each of its sources, and from torch 2.8 on a closing sentence once anything is dynamic::
+
+    hash(b795754d)/srv/app/model.py:8:forward:
+      L['x']: tensor size=[?, 8] stride=[S(1), 1]
+      L['k']: scalar 3
+"""
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from shapelog.reading.payloads.guard_expressions import integer
+
+# Keys in a source can hold ": " and look like a state, so the state is the last thing in the line that reads as one.
+_SOURCE = re.compile(
+    r"^  (.*): (?:tensor size=\[([^\[\]]*)\] stride=\[([^\[\]]*)\]|scalar (\S+)|(fully dynamic scalar or tensor)|auto unset|unusual .*)$"
+)
+# A file that PyTorch could not read stands in place of its checksum too.
+_UNREADABLE_FILE = re.compile(r"^hash\((?P<file>.+)\)(?P=file):(?P<line>\d{1,9}):(?P<name>[^:]*):$")
+_CODE = re.compile(r"^(?:hash\((?P<digest>[0-9a-f]{8})\))?(?P<file>.*):(?P<line>\d{1,9}):(?P<name>[^:]*):$")
+_SENTENCE = "PGO detected a recompilation"
+_SUGGESTION = re.compile(r'TORCH_COMPILE_DYNAMIC_SOURCES="(.*)"$')
+_BETWEEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[(\[{]|[)\]}]|,""")
+
+Extent = int | str | None
+"""A size or stride: None for ``?``, which is dynamic; text for what is no number, such as ``S(1)``, size times stride of dim 1."""
+
+
+class Kind(Enum):
+    """What a source held in every compile so far. ``ANYTHING``: a number that changed, or a tensor whose rank did."""
+
+    TENSOR = "tensor"
+    SCALAR = "scalar"
+    ANYTHING = "fully dynamic scalar or tensor"
+    UNUSUAL = "unusual"
+
+
+class SourceState(NamedTuple):
+    """What is known of one source. ``scalar`` is the number as written, "" unless it is one; ``text`` the state as PyTorch has it."""
+
+    source: str
+    kind: Kind
+    text: str
+    sizes: tuple[Extent, ...] = ()
+    strides: tuple[Extent, ...] = ()
+    scalar: str = ""
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether PyTorch would list it in its suggestion; strides do not count."""
+        return self.kind is Kind.ANYTHING or None in self.sizes
+
+    @property
+    def is_varied(self) -> bool:
+        """Whether anything of it took more than one value, or was marked dynamic by the program."""
+        return self.is_dynamic or None in self.strides
+
+
+class CodeEntry(NamedTuple):
+    """A piece of code with the state of its sources. ``digest`` is the checksum of its file ("" in torch 2.6).
+
+    Closures of one function have entries of their own that look alike (torch 2.13 and later).
+    """
+
+    digest: str
+    file: str
+    line: int
+    name: str
+    states: tuple[SourceState, ...]
+
+
+class CodeState(NamedTuple):
+    """All that was known at one moment. ``suggestion`` are the sources that the closing sentence lists, ``suggestion_text`` its value
+    as written, commas and all; ``unread`` counts the lines that could not be read.
+    """
+
+    entries: tuple[CodeEntry, ...]
+    suggestion: tuple[str, ...] = ()
+    suggestion_text: str = ""
+    unread: int = 0
+
+    @property
+    def dynamic_sources(self) -> tuple[str, ...]:
+        """What PyTorch makes its suggestion of, in its order."""
+        return tuple(dict.fromkeys(state.source for entry in self.entries for state in entry.states if state.is_dynamic))
+
+
+def parse(text: str) -> CodeState:
+    """The text of a ``*_code_state`` artifact; never raises."""
+    codes: list[tuple[re.Match[str], list[SourceState]]] = []
+    suggestion, unread = "", 0
+    for line in text.split("\n"):
+        state = _state(line) if line.startswith("  ") else None
+        code = None if state else _UNREADABLE_FILE.match(line) or _CODE.match(line)
+        value = _SUGGESTION.search(line) if line.startswith(_SENTENCE) else None
+        if state and codes:
+            codes[-1][1].append(state)
+        elif value:
+            suggestion = value[1]
+        elif code:
+            codes.append((code, []))
+        elif line.strip():
+            unread += 1
+    entries = tuple(_entry(code, states) for code, states in codes)
+    known = CodeState(entries).dynamic_sources
+    listed = known if ",".join(known) == suggestion else _listed(suggestion)
+    return CodeState(entries, listed, suggestion, unread)
+
+
+def _entry(code: re.Match[str], states: Iterable[SourceState]) -> CodeEntry:
+    groups = code.groupdict()
+    return CodeEntry(groups.get("digest", groups["file"]) or "", groups["file"], int(groups["line"]), groups["name"], tuple(states))
+
+
+def _state(line: str) -> SourceState | None:
+    match = _SOURCE.match(line)
+    if match is None:
+        return None
+    source, sizes, strides, scalar, anything = match.groups()
+    text = line[len(source) + 4 :]
+    if sizes is not None:
+        return SourceState(source, Kind.TENSOR, text, _extents(sizes), _extents(strides))
+    if scalar is not None:
+        return SourceState(source, Kind.SCALAR, text, scalar=scalar)
+    return SourceState(source, Kind.ANYTHING if anything else Kind.UNUSUAL, text)
+
+
+def _extents(text: str) -> tuple[Extent, ...]:
+    return tuple(map(_extent, text.split(", "))) if text else ()
+
+
+def _extent(text: str) -> Extent:
+    number = integer(text)
+    return None if text == "?" else text if number is None else number
+
+
+def _listed(value: str) -> tuple[str, ...]:
+    """The sources in a list, split at the commas that are in none of them."""
+    found, start, depth = [], 0, 0
+    for token in _BETWEEN.finditer(value):
+        if token[0] == "," and depth <= 0:
+            found.append(value[start : token.start()])
+            start = token.end()
+        elif len(token[0]) == 1 and token[0] != ",":
+            depth += 1 if token[0] in "([{" else -1
+    found.append(value[start:])
+    return tuple(filter(None, found))

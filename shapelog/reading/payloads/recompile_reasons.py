@@ -1,0 +1,180 @@
+"""Recompile reasons: the first failed guard of each earlier cache entry, as PyTorch words it, taken apart.
+
+Templates are those of ``torch._C._dynamo.guards`` and ``torch/_dynamo/guards.py``, 2.6 to 2.15.
+"""
+
+import json
+import re
+from typing import NamedTuple
+
+from shapelog.reading.payloads.guards import LONGEST, Place, place_of, split_comment, without_hint
+from shapelog.reading.payloads.source_names import is_library
+
+_ENTRY = re.compile(r"^((?:!\d+/)?\d+/\d+): ?", re.S)
+_STACK = "\nUser stack trace:"
+_PARAMETER = ". Guard failed on a parameter"
+_FRAME = re.compile(r'File "([^"]*)", line (\d{1,18}), in (\S+)(?:\n\s*(.*))?')
+
+
+class Reason(NamedTuple):
+    """Why one earlier entry did not fit. ``entry`` is the compile id as written.
+
+    ``family`` names the template, ``source`` and ``prop`` what failed (the source stripped of ``L[...]`` by torch 2.8 and later),
+    ``expected`` what the entry wanted and ``actual`` what came, "" where the text does not tell.
+    """
+
+    entry: str
+    text: str
+    code: str
+    family: str
+    source: str = ""
+    prop: str = ""
+    expected: str = ""
+    actual: str = ""
+    is_parameter: bool = False
+    place: Place | None = None
+    comment: str = ""
+
+    def about(self, entry: str) -> "Reason":
+        """The same, given for another entry."""
+        return Reason(
+            entry,
+            self.text,
+            self.code,
+            self.family,
+            self.source,
+            self.prop,
+            self.expected,
+            self.actual,
+            self.is_parameter,
+            self.place,
+            self.comment,
+        )
+
+
+def split(payload: str) -> list[str]:
+    """The reasons in a ``recompile_reasons`` payload: a JSON list, or (torch 2.13 and later, one reason) bare text."""
+    if payload.startswith("["):
+        try:
+            items = json.loads(payload)
+        except (ValueError, RecursionError):
+            items = None
+        if isinstance(items, list):
+            return [str(item) for item in items]
+    return [payload] if payload.strip() else []
+
+
+_T = r"tensor '(?P<source>.*?)' "
+# Compiled when they are tried: most reasons need the first ones alone.
+_TEMPLATES: tuple[tuple[str, str, str], ...] = tuple(
+    (family, prop, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses what has thousands of digits
+    for family, prop, pattern in (
+        (
+            "size",
+            "size",
+            _T + r"size mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
+        ),
+        (
+            "stride",
+            "stride",
+            _T + r"stride mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
+        ),
+        ("rank", "rank", _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),
+        ("dtype", "dtype", _T + r"dtype mismatch\. expected (?P<expected>\S+), actual (?P<actual>\w+)"),
+        ("requires_grad", "requires_grad", _T + r"requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"),
+        ("dispatch_keys", "dispatch keys", _T + r"dispatch key set mismatch\. expected (?P<expected>.*?\)), actual (?P<actual>.*\))"),
+        (
+            "device",
+            "device",
+            _T + r"Tensor device index mismatch\. Expected device index to be (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
+        ),
+        ("tensor_type", "type", r"expected type of '(?P<source>.*?)' to be (?P<expected>.*?),? ?'? but found (?P<actual>.*)"),
+        ("global_state", "global state", r"GLOBAL_STATE changed: (?P<expected>.*)"),
+        ("function_mode", "function modes", r"___check_torch_function_mode_stack\(\)"),
+        ("default_device", "default device", r"utils_device\.CURRENT_DEVICE == (?P<expected>.*)"),
+        ("saved_tensor_hooks", "saved tensor hooks", r"torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks.*"),
+        ("functorch", "functorch state", r"torch\._functorch\.pyfunctorch\..*|torch\.autograd\.forward_ad\..*"),
+        ("duplicate", "aliasing", r"Duplicate tensors? found: (?P<actual>.*)"),
+        ("aliasing", "aliasing", r"NO_TENSOR_ALIASING .*|check_overlapping\(.*"),
+        (
+            "marking",
+            "marking",
+            r"(?:hasattr\((?P<source>.*), '_dynamo_\w+'\).*|\(\((?:.*)\._dynamo_\w+\.issubset.*|_?\w*dim_marking is .*|_dynamo_\w+ .*|"
+            r"\S+ (?:mismatch: expected|not a subset|should be absent).*|.*attribute is absent on runtime tensor.*)",
+        ),
+        ("died", "lifetime", r"Cache line invalidated because (?P<source>.*) got deallocated.*"),
+        ("backend", "backend", r"BACKEND_MATCH.*"),
+        ("unexpected", "", r"Unexpected recompilation.*"),
+        ("id", "id", r"___check_obj_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
+        ("type", "type", r"___check_type_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
+        ("length", "len", r"(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((?P<source>.*)\) [!=]= (?P<expected>\d+)"),
+        ("key", "has", r"(?P<no>not )?___dict_contains\((?P<key>.*), (?P<source>.*?)\)"),
+        ("member", "has", r"(?P<no>not )?(?:set|frozenset)\.__contains__\((?P<source>.*?), (?P<key>.*)\)"),
+        ("attribute", "has attribute", r"(?P<no>not )?hasattr\((?P<source>.*), '(?P<key>[^']*)'\)(?: == (?:True|False))?"),
+        ("getattr", "attributes", r"getattr failed on source (?P<source>.*)"),
+        ("missing", "present", r"(?:KeyError|IndexError) on (?P<source>.*)"),
+        ("closure", "closure", r"ClosureGuardAccessor: Not a function on (?P<source>.*)"),
+        ("accessor", "present", r"(?:Not a weakref obj|Weakref_GetRef failed|TYPE_MISMATCH\((?P<source>.*)\)|not a tensor - .*)"),
+        ("key_order", "keys", r"list\((?:dict\.keys\()?(?P<source>.*?)(?:\.keys\(\))?\)\)?(?:\[\d+\])? == (?P<expected>.*)"),
+        ("iterator", "range", r"___normalize_range_iter\((?P<source>.*)\) == (?P<expected>.*)"),
+        ("iterator", "len", r"___tuple_iterator_len\((?P<source>.*)\) == (?P<expected>.*)"),
+        ("nan", "nan", r"(?:\(type\(.*\) is float and )?__math_isnan\((?P<source>.*?)\)\)?|not math\.isnan\((?P<source2>.*)\)"),
+    )
+)
+_SHAPE_WORDS = re.compile(r"\.(?:size|stride)\(\)\[|\.storage_offset\(\)| (?:<=|>=|<|>|!=) |^.+ % \d+\)* ==")
+_EMPTY = re.compile(r"^not (?P<source>[^\s()]\S*)$")
+_VALUE = re.compile(r"^(?P<source>.+?) (?P<operator>==|is) (?P<expected>.*)$", re.S)
+
+
+def split_entry(text: str) -> tuple[str, str]:
+    """(compile id, the rest) of ``0/1: <failed guard>``; the id is "" where there is none."""
+    match = _ENTRY.match(text)
+    return (match[1], text[match.end() :]) if match else ("", text)
+
+
+def parse(text: str) -> Reason:
+    """One reason, ``0/1: <failed guard>  # <user line>  # <file>:<line> in <function>``."""
+    entry, body = split_entry(text)
+    body, _, trace = body.partition(_STACK)
+    code, comment = split_comment(body)
+    code = without_hint(code).strip()
+    is_parameter = _PARAMETER in code
+    code = code.split(_PARAMETER, 1)[0]
+    family, source, prop, expected, actual = _classify(code)
+    place = _stack_place(trace) or place_of(comment)
+    return Reason(entry, body.strip(), code, family, source, prop, expected, actual, is_parameter, place, comment)
+
+
+def _classify(code: str) -> tuple[str, str, str, str, str]:
+    if not code:
+        return "backend", "", "backend", "", ""  # torch 2.6 and 2.8 have no text for a changed backend
+    for family, prop, pattern in _TEMPLATES if len(code) <= LONGEST else ():
+        match = re.fullmatch(pattern, code, re.S)
+        if match:
+            part = match.groupdict()
+            source = part.get("source") or part.get("source2") or ""
+            if part.get("dim") is not None:
+                prop = f"{prop}[{part['dim']}]"
+            if part.get("key") is not None:
+                return family, source, f"{prop} {part['key']}", "False" if part.get("no") else "True", ""
+            return family, source, prop, (part.get("expected") or "").strip(), (part.get("actual") or "").strip()
+    if _SHAPE_WORDS.search(code) and not re.match(r"^[^<>]+ == '[^']*'$", code):
+        return "shape", "", "shape", code, ""
+    empty = _EMPTY.match(code)
+    if empty:
+        return "length", empty["source"], "len", "0", ""
+    value = _VALUE.match(code)
+    if value and value["operator"] == "is" and value["expected"] not in ("None", "not None", "True", "False", "Ellipsis"):
+        return "aliasing", value["source"], "aliasing", value["expected"], ""
+    if value:
+        return "value", value["source"], "value", value["expected"].strip(), ""
+    return "other", "", "", code, ""
+
+
+def _stack_place(trace: str) -> Place | None:
+    """The innermost line of the user in the ``User stack trace:`` that torch 2.13 and later add; of a library where there is no other."""
+    frames = _FRAME.findall(trace)
+    if not frames:
+        return None
+    file, line, name, code = next((frame for frame in reversed(frames) if not is_library(frame[0])), frames[-1])
+    return Place(file, int(line), name, code.strip())

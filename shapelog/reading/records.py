@@ -1,0 +1,349 @@
+"""One typed record per kind: what PyTorch wrote on one line, checked and named.
+
+The fields are those of PyTorch's ``trace_structured`` calls from torch 2.4 to 2.15; what a version does not write is None or empty.
+Traces are hostile: a field of another type than expected raises ValueError, TypeError, KeyError or AttributeError in ``parse``, which
+the builder turns into a problem.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from shapelog.reading.payloads.guard_expressions import integer
+
+Body = Mapping[str, Any]
+
+
+class StackFrame(NamedTuple):
+    """A place in code: file as PyTorch wrote it, 1-based line, function, source line where known."""
+
+    file: str
+    line: int
+    name: str
+    code: str = ""
+
+
+class Stack(NamedTuple):
+    """A stack as written, outermost frame first. It stays in the file until its frames are asked for: many are written, few are read.
+
+    ``header`` decodes the record again, ``keys`` lead to the stack in it; file names are ids in the string table of their process.
+    """
+
+    header: Callable[[int], Body] | None = None
+    offset: int = -1
+    keys: tuple[str, ...] = ()
+    strings: Mapping[int, str] | None = None
+
+    @property
+    def frames(self) -> tuple[StackFrame, ...]:
+        if self.header is None:
+            return ()
+        found: Any = self.header(self.offset)
+        for key in self.keys:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        return tuple(self._resolved(entry) for entry in found if isinstance(entry, Mapping)) if isinstance(found, list) else ()
+
+    def _resolved(self, entry: Body) -> StackFrame:
+        file = entry.get("filename")
+        if isinstance(file, int):
+            file = (self.strings or {}).get(file, "")  # a forked child may use ids that only its parent defined
+        return StackFrame(str(file or ""), _count(entry.get("line")), str(entry.get("name") or ""), str(entry.get("loc") or ""))
+
+
+Stacks = Callable[[str], Stack]
+"""Makes the stack that stands under a field of the record at hand."""
+
+
+class Input(NamedTuple):
+    """A tensor that a compile was called with. Sizes and strides are the real ones, in elements, also for dynamic dims."""
+
+    source: str
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: str
+    device: str
+    requires_grad: bool = False
+    is_parameter: bool = False
+    is_leaf: bool = True
+    is_view: bool = False
+    is_inference: bool = False
+    layout: str = "torch.strided"
+    marked_dynamic: tuple[int, ...] = ()
+
+
+def described_input(body: Body, source: str) -> Input:
+    """``describe_tensor``, with the source that a ``describe_source`` gave it."""
+    get = body.get
+    return Input(
+        source,
+        _ints(body["size"]),
+        _ints(get("stride") or ()),
+        str(body["dtype"]).removeprefix("torch."),
+        _device(str(get("device", ""))),
+        get("requires_grad") is True,
+        get("is_parameter") is True,
+        get("is_leaf") is True,
+        get("is_view") is True,
+        get("is_inference") is True,
+        str(get("layout", "torch.strided")),
+        tuple(index for index in get("dynamo_dynamic_indices") or () if isinstance(index, int)),
+    )
+
+
+def _device(text: str) -> str:
+    """``device(type='cuda', index=0)`` → ``cuda:0``."""
+    if text == "device(type='cpu')":
+        return "cpu"
+    found = re.match(r"device\(type='(\w+)'(?:, index=(\d+))?\)$", text)
+    return text if not found else found[1] if found[2] is None else f"{found[1]}:{found[2]}"
+
+
+class Symbol(NamedTuple):
+    """A size, int or float that became symbolic. ``hint`` is the value it had (or the override that the user gave), as text."""
+
+    name: str
+    hint: str
+    range: str
+    source: str
+    user_stack: Stack
+    stack: Stack
+    is_unbacked: bool = False
+
+    @property
+    def value(self) -> int | None:
+        """The hint as an int, None if it is a float or not known."""
+        return integer(self.hint)
+
+
+def created_symbol(body: Body, stacks: Stacks) -> Symbol:
+    return Symbol(
+        str(body["symbol"]),
+        str(body["val"]),
+        str(body.get("vr", "")),
+        str(body.get("source", "")),
+        stacks("user_stack"),
+        stacks("stack"),
+    )
+
+
+def created_unbacked_symbol(body: Body, stacks: Stacks) -> Symbol:
+    user, framework = stacks("user_stack"), stacks("stack")
+    return Symbol(str(body["symbol"]), "", str(body.get("vr", "")), "", user, framework, is_unbacked=True)
+
+
+class Specialization(NamedTuple):
+    """A symbol that was pinned to one value. ``reason`` is PyTorch's word for it (solve, range_refined_to_singleton, ...)."""
+
+    symbol: str
+    sources: tuple[str, ...]
+    value: str
+    reason: str
+    user_stack: Stack
+    stack: Stack
+
+
+def specialized(body: Body, stacks: Stacks) -> Specialization:
+    return Specialization(
+        str(body["symbol"]),
+        tuple(str(source) for source in body.get("sources") or ()),
+        str(body["value"]),
+        str(body.get("reason", "")),
+        stacks("user_stack"),
+        stacks("stack"),
+    )
+
+
+class GuardAdded(NamedTuple):
+    """An expression over symbols that the compiled code relies on, and the line that asked for it."""
+
+    expression: str
+    user_stack: Stack
+    stack: Stack
+
+
+def guard_added(body: Body, stacks: Stacks) -> GuardAdded:
+    return GuardAdded(str(body["expr"]), stacks("user_stack"), stacks("stack"))
+
+
+class AutomaticDynamic(NamedTuple):
+    """The moment a source became dynamic by itself: ``dim`` is an index, ``scalar`` or ``all``; ``cached`` and ``new`` are values."""
+
+    source: str
+    dim: str
+    reason: str
+    cached: str
+    new: str
+    compile_id: str
+
+
+def automatic_dynamic(payload: str) -> AutomaticDynamic | None:
+    """The event ``automatic_dynamic`` in a ``chromium_event`` payload, None for any other event. Raises ValueError on bad JSON."""
+    event = orjson.loads(payload)
+    args = event.get("args") if isinstance(event, dict) and event.get("name") == "automatic_dynamic" else None
+    if not isinstance(args, dict):
+        return None
+    name, dim, reason, cached, new, cid = (
+        str(args.get(key, "")) for key in ("name", "dim_changed", "reason", "cached", "new", "compile_id")
+    )
+    return AutomaticDynamic(name, dim, reason, cached, new, cid)
+
+
+class Config(NamedTuple):
+    """The settings of torch._dynamo that decide about recompiles; None where the trace does not say."""
+
+    recompile_limit: int | None = None
+    accumulated_recompile_limit: int | None = None
+    automatic_dynamic_shapes: bool | None = None
+    assume_static_by_default: bool | None = None
+    specialize_int: bool | None = None
+    specialize_float: bool | None = None
+    force_parameter_static_shapes: bool | None = None
+    force_nn_module_property_static_shapes: bool | None = None
+    allow_unspec_int_on_nn_module: bool | None = None
+    enable_compiler_collectives: bool | None = None
+    dynamic_sources: str = ""
+
+
+def config_of(dynamo: object, compiler: object) -> Config:
+    """The JSON texts ``dynamo_config`` (torch 2.6 and later) and ``compiler_config`` (2.10 and later) of the metrics."""
+    settings = orjson.loads(dynamo) if isinstance(dynamo, str) else {}
+    more = orjson.loads(compiler) if isinstance(compiler, str) else {}
+    flags = {name: settings[name] for name in Config._fields if isinstance(settings.get(name), (bool, int))}
+    for new, old in (("recompile_limit", "cache_size_limit"), ("accumulated_recompile_limit", "accumulated_cache_size_limit")):
+        if new not in flags and isinstance(settings.get(old), int):
+            flags[new] = settings[old]
+    return Config(**flags, dynamic_sources=str(more.get("dynamic_sources") or ""))
+
+
+class Metrics(NamedTuple):
+    """``compilation_metrics`` of one compile. Times are in seconds, None where the version or the backend does not measure them.
+
+    ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``, which contains ``triton``.
+    ``has_guarded_code`` is None before torch 2.6.
+    """
+
+    seconds: float | None = None
+    backend: float | None = None
+    aot: float | None = None
+    inductor: float | None = None
+    codegen: float | None = None
+    triton: float | None = None
+    backward: float | None = None
+    before_restart: float | None = None
+    guard_latency: float | None = None
+    start_time: float | None = None
+    guard_count: int | None = None
+    shape_guard_count: int | None = None
+    op_count: int | None = None
+    cache_size: int | None = None
+    accumulated_cache_size: int | None = None
+    has_guarded_code: bool | None = None
+    is_forward: bool | None = None
+    fail_type: str = ""
+    fail_reason: str = ""
+    fail_file: str = ""
+    fail_line: int = 0
+    restart_reasons: tuple[str, ...] = ()
+    recompile_reason: str = ""
+    code_name: str = ""
+    code_file: str = ""
+    code_line: int = 0
+    compile_id: str = ""
+    torch_version: str = ""
+    triton_kernels: int = 0
+    cache_hits: int = 0
+    cache_misses: int = 0
+
+
+def metrics(body: Body) -> Metrics:
+    get = body.get
+    fail_type = str(get("fail_type") or "")
+    if fail_type.startswith("<class '"):  # torch 2.4
+        fail_type = fail_type[8:-2].rsplit(".", 1)[-1]
+    found: dict[str, Any] = {}
+    for field, name, units in _TIMES:
+        time = get(name)
+        # No clock can have said more.
+        if (type(time) is float or type(time) is int) and field not in found and 0 <= time < 1e18:
+            found[field] = float(time) / units
+    for field, name in _COUNTS:
+        count = get(name)
+        if type(count) is int and count >= 0:
+            found[field] = found.get(field, 0) + count
+    for field, name in _TEXTS:
+        text = get(name)
+        if text:
+            found[field] = str(text)
+    for field in _FLAGS:
+        flag = get(field)
+        if type(flag) is bool:
+            found[field] = flag
+    kernels = get("triton_kernel_compile_times_us")
+    return Metrics(
+        **found,
+        fail_type=fail_type,
+        restart_reasons=tuple(map(str, get("restart_reasons") or ())),
+        triton_kernels=len(kernels) if isinstance(kernels, list) else 0,
+    )
+
+
+# Fields with the names of PyTorch's. What has several names is their sum.
+_COUNTS = (
+    ("guard_count", "guard_count"),
+    ("shape_guard_count", "shape_env_guard_count"),
+    ("op_count", "graph_op_count"),
+    ("cache_size", "cache_size"),
+    ("accumulated_cache_size", "accumulated_cache_size"),
+    ("fail_line", "fail_user_frame_lineno"),
+    ("code_line", "co_firstlineno"),
+    ("cache_hits", "inductor_fx_remote_cache_hit_count"),
+    ("cache_hits", "inductor_fx_local_cache_hit_count"),
+    ("cache_misses", "inductor_fx_remote_cache_miss_count"),
+    ("cache_misses", "inductor_fx_local_cache_miss_count"),
+)
+_FLAGS = ("has_guarded_code", "is_forward")
+_TEXTS = (
+    ("fail_reason", "fail_reason"),
+    ("fail_file", "fail_user_frame_filename"),
+    ("recompile_reason", "recompile_reason"),
+    ("code_name", "co_name"),
+    ("code_file", "co_filename"),
+    ("compile_id", "compile_id"),
+    ("torch_version", "pytorch_version"),
+)
+# Times by the names that they have or had, with their units in one second; of a field with several the first one that is there counts.
+_TIMES = (
+    ("seconds", "entire_frame_compile_time_s", 1),
+    ("seconds", "dynamo_cumulative_compile_time_us", 1e6),
+    ("seconds", "duration_us", 1e6),
+    ("backend", "backend_compile_time_s", 1),
+    ("aot", "aot_autograd_cumulative_compile_time_us", 1e6),
+    ("inductor", "inductor_compile_time_s", 1),
+    ("inductor", "inductor_cumulative_compile_time_us", 1e6),
+    ("codegen", "code_gen_time_s", 1),
+    ("codegen", "inductor_code_gen_cumulative_compile_time_us", 1e6),
+    ("triton", "triton_compile_time_us", 1e6),
+    ("backward", "backward_cumulative_compile_time_us", 1e6),
+    ("before_restart", "dynamo_time_before_restart_s", 1),
+    ("guard_latency", "guard_latency_us", 1e6),
+    ("start_time", "start_time", 1),
+)
+
+
+def _count(value: object) -> int:
+    """A number of things, or a line; 0 for what counts nothing."""
+    return value if type(value) is int and value >= 0 else 0
+
+
+_INT = frozenset((int,))
+
+
+def _ints(values: object) -> tuple[int, ...]:
+    """Sizes and strides; -1 for one that is symbolic text."""
+    if not isinstance(values, (list, tuple)):
+        raise ValueError("a list of sizes was expected")
+    if _INT.issuperset(map(type, values)):
+        return tuple(values)
+    return tuple(value if isinstance(value, int) else -1 for value in values)

@@ -1,0 +1,1 @@
+"""Why each compile happened: facts → differences → causes → nearest entry → verdict."""

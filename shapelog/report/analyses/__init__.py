@@ -1,0 +1,15 @@
+"""One question each: ``analyze(study)`` yields findings and tables, most important first. The order here is that of every report."""
+
+from shapelog.report.analyses import (
+    compile_time,
+    failures,
+    graph_breaks,
+    pgo,
+    ranks,
+    recompile_limit,
+    specializations,
+    top_causes,
+    triton_kernels,
+)
+
+ANALYSES = (top_causes, specializations, recompile_limit, graph_breaks, failures, compile_time, triton_kernels, pgo, ranks)

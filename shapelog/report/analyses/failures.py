@@ -1,0 +1,60 @@
+"""Which compiles failed, and at which stage?"""
+
+from collections.abc import Iterator
+
+from shapelog.model.trace import Compile, Outcome, failure_message
+from shapelog.recompiles.explain import Study
+from shapelog.report.results import Finding, Table
+from shapelog.rules import RULES
+
+# What a traceback passes through, latest stage first.
+_STAGES = (
+    ("torch/_inductor/codegen", "code generation"),
+    ("torch/_inductor", "Inductor"),
+    ("torch/_functorch", "AOTAutograd"),
+    ("torch/_dynamo/guards.py", "guards"),
+    ("torch/_dynamo", "Dynamo"),
+)
+_TYPES = {
+    "BackendCompilerFailed": "the backend",
+    "ConstraintViolationError": "guards (a dim that was marked dynamic has to be static)",
+    "Unsupported": "Dynamo (tracing the code)",
+    "RecompileError": "the recompile itself, which the program forbids",
+    "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
+    "UserError": "Dynamo (tracing the code)",
+    "InternalTorchDynamoError": "Dynamo (internal error)",
+}
+
+
+def analyze(study: Study) -> Iterator[Finding | Table]:
+    last = {rank.process: max((item.order for frame in rank.frames for item in frame.compiles), default=-1) for rank in study.trace.ranks}
+    for frame in study.trace.frames:
+        for compile in frame.compiles:
+            if compile.outcome is Outcome.FAILED:
+                metrics = compile.metrics
+                why = failure_message(metrics.fail_reason or compile.error)
+                marked = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
+                rule = RULES["SL203" if marked else "SL403"]
+                sentence = f"{frame.title} failed in {stage(compile)}: {why}"
+                own = f"{frame.file}:{frame.line}" if frame.file else ""
+                place = f"{metrics.fail_file}:{metrics.fail_line}" if metrics.fail_file else own
+                yield Finding(rule, sentence, compile.label, place, (("type", metrics.fail_type),), frame)
+            elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
+                ended = compile.order == last[frame.process]
+                how = (
+                    "was still being compiled when the trace ends: the process ended or was killed"
+                    if ended
+                    else "never ended: it was given up"
+                )
+                place = f"{frame.file}:{frame.line}" if frame.file else ""
+                yield Finding(RULES["SL403"], f"{frame.title} {how}", compile.label, place, frame=frame)
+
+
+def stage(compile: Compile) -> str:
+    """The part of the compiler that gave up."""
+    text, kind = compile.error, compile.metrics.fail_type
+    if kind in _TYPES and kind != "BackendCompilerFailed":
+        return _TYPES[kind]
+    stages = _STAGES[:3] if kind == "BackendCompilerFailed" else _STAGES
+    deepest = max(((text.rfind(path), name) for path, name in stages if path in text), default=(-1, ""))
+    return deepest[1] or _TYPES.get(kind, "the compiler")

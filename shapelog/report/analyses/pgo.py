@@ -1,0 +1,196 @@
+"""What did profile-guided dynamism (PGO) know before the run and after it, and what does PyTorch itself suggest?"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from shapelog.model.trace import Compile, Frame, Profile, Trace
+from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, Kind, SourceState
+from shapelog.reading.payloads.source_names import friendly
+from shapelog.recompiles.explain import Study
+from shapelog.report.results import Column, Finding, Table
+
+_READ, _WRITTEN, _AGAIN = "read at start", "written", "read, learned again"
+
+
+class _Row(NamedTuple):
+    """A row but for the processes that it holds for."""
+
+    frame: str
+    where: str
+    source: str
+    state: str
+    when: str
+
+
+def analyze(study: Study) -> Iterator[Finding | Table]:
+    profiles = study.trace.code_states
+    if not profiles:
+        return
+    rows: dict[_Row, list[str]] = {}
+    compiles: dict[_Row, int] = {}
+    for profile in profiles:
+        for row, count in _joined(_rows(profile, study.trace)).items():
+            rows.setdefault(row, []).append(_process(profile))
+            compiles[row] = count
+    columns = [Column("frame"), Column("where"), Column("source"), Column("state", is_wide=True), Column("when")]
+    ordered = sorted(rows, key=lambda row: -compiles[row])
+    cells: list[tuple[str, ...]] = [tuple(row) for row in ordered]
+    if len(profiles) > 1:
+        columns.append(Column("ranks" if all(profile.rank is not None for profile in profiles) else "processes"))
+        cells = [(*row, "all" if len(rows[row]) == len(profiles) else " ".join(rows[row])) for row in ordered]
+    yield Table("pgo", "What PGO knew", tuple(columns), tuple(cells), _note(profiles, {row.when for row in ordered}))
+
+
+def _joined(rows: Iterable[tuple[_Row, int]]) -> dict[_Row, int]:
+    """The rows of one process. What a closure knew at the start and another one that looks like it came to know as well is one row."""
+    moments: dict[_Row, set[str]] = {}
+    compiles: dict[_Row, int] = {}
+    for row, count in rows:
+        key = row._replace(when="")
+        moments.setdefault(key, set()).add(row.when)
+        compiles[key] = count
+    return {key._replace(when=_AGAIN if len(found) > 1 else min(found)): compiles[key] for key, found in moments.items()}
+
+
+def _process(profile: Profile) -> str:
+    return str(profile.process if profile.rank is None else profile.rank)
+
+
+def _rows(profile: Profile, trace: Trace) -> Iterator[tuple[_Row, int]]:
+    """Each source of one process that varied, with the number of compiles that its code has in this run."""
+    start = _entries(profile.read.state) if profile.read else {}
+    for key, entry in _entries(profile.last.state).items():
+        varied = [state for state in entry.states if state.is_varied]
+        if not varied:
+            continue
+        before = {state.source: state for state in start[key].states} if key in start else {}
+        frames = _frames_of(entry, trace.frames)
+        seen = _seen([compile for frame in frames for compile in frame.compiles])
+        title = frames[0].title if frames else f"{entry.name} (not in this run)"
+        where = f"{entry.file.rsplit('/', 1)[-1]}:{entry.line}"
+        for state in varied:
+            yield _Row(title, where, friendly(state.source), *_told(state, before.get(state.source), seen)), len(seen.compiles)
+
+
+def _entries(state: CodeState) -> dict[tuple[CodeEntry, int], CodeEntry]:
+    """The entries by their code. Closures that look alike are told apart by their order, which is kept from run to run."""
+    found: dict[tuple[CodeEntry, int], CodeEntry] = {}
+    alike: Counter[CodeEntry] = Counter()
+    for entry in state.entries:
+        code = entry._replace(states=())
+        found[code, alike[code]] = entry
+        alike[code] += 1
+    return found
+
+
+def _frames_of(entry: CodeEntry, frames: Iterable[Frame]) -> list[Frame]:
+    """The frames of a piece of code. A job may have been copied since its profile began, so the directory need not be the same."""
+    file = entry.file.rsplit("/", 1)[-1]
+    alike = [frame for frame in frames if (frame.line, frame.name) == (entry.line, entry.name) and frame.file.rsplit("/", 1)[-1] == file]
+    return [frame for frame in alike if frame.file == entry.file] or alike
+
+
+class _Seen(NamedTuple):
+    """What this run shows of the sources of one code: tensors with the dims that the program marked, ranks that changed, numbers."""
+
+    compiles: list[Compile]
+    tensors: dict[str, set[int]]
+    ranks: set[str]
+    numbers: dict[str, set[str]]
+
+
+def _seen(compiles: list[Compile]) -> _Seen:
+    seen = _Seen(compiles, {}, set(), {})
+    for compile in compiles:
+        for item in compile.inputs:
+            seen.tensors.setdefault(item.source, set()).update(item.marked_dynamic)
+        for symbol in compile.symbols:
+            seen.numbers.setdefault(symbol.source, set()).add(symbol.hint)
+        for event in compile.automatic_dynamic:
+            if event.dim == "all":
+                seen.ranks.add(event.source)
+            elif event.dim == "scalar":
+                seen.numbers.setdefault(event.source, set()).update((event.cached, event.new))
+    return seen
+
+
+def _told(state: SourceState, before: SourceState | None, seen: _Seen) -> tuple[str, str]:
+    """What is known of a source, and since when: its state in words, where that changed with what it was at the start."""
+    words = _words(state, seen)
+    if before and before.text == state.text:
+        return words, _READ
+    return f"{words}; at the start {_words(before, seen)}" if before and before.is_varied else words, _WRITTEN
+
+
+def _words(state: SourceState, seen: _Seen) -> str:
+    """``dim 0 dynamic of [?, 8]``."""
+    if state.kind is Kind.ANYTHING:
+        return _anything(state.source, seen)
+    if state.kind is not Kind.TENSOR:
+        return state.text
+    sizes, strides = _dims("dim", state.sizes), _dims("stride", state.strides)
+    if not sizes:
+        return f"{strides} varied at sizes {_listed(state.sizes)}"
+    dynamic = {dim for dim, size in enumerate(state.sizes) if size is None}
+    marked = ", marked by the program" if dynamic <= seen.tensors.get(state.source, set()) else ""
+    return f"{sizes} dynamic of {_listed(state.sizes)}{marked}{f', {strides} varied' if strides else ''}"
+
+
+def _anything(source: str, seen: _Seen) -> str:
+    """What varied about a source that PyTorch calls a "fully dynamic scalar or tensor", as far as this run shows it."""
+    values = seen.numbers.get(source, set())
+    is_tensor = source in seen.tensors or source in seen.ranks
+    is_float = f"___as_tensor({source})" in seen.tensors or any(integer(value) is None and value[-1:].isdigit() for value in values)
+    is_int = not is_float and any(integer(value) is not None for value in values)
+    if not (is_tensor or is_float or is_int):  # a number that stays a constant all the same is in the guards alone
+        types = {tree.types.get(source) for compile in seen.compiles if (tree := compile.guards)}
+        is_float, is_int = "float" in types, "int" in types
+    if is_float or is_int:
+        return "now a tensor, now a number" if is_tensor else "float varied" if is_float else "int varied"
+    return "rank changed" if is_tensor else "int or float varied, or the rank changed"
+
+
+def _dims(noun: str, extents: tuple[Extent, ...]) -> str:
+    """``dims 0, 2``, "" where none is dynamic."""
+    found = [str(dim) for dim, extent in enumerate(extents) if extent is None]
+    return f"{noun}{'s' * (len(found) > 1)} {', '.join(found)}" if found else ""
+
+
+def _listed(extents: tuple[Extent, ...]) -> str:
+    return f"[{', '.join('?' if extent is None else str(extent) for extent in extents)}]"
+
+
+def _note(profiles: tuple[Profile, ...], moments: set[str]) -> str:
+    states = [profile.last.state for profile in profiles]
+    parts = _histories(profiles)
+    if not moments:
+        parts.append("it holds nothing that varied")
+    if _AGAIN in moments:
+        parts.append("what was learned again is of closures that PyTorch did not take for those of the profile")
+    unread = sum(state.unread for state in states)
+    if unread:
+        parts.append(f"{unread} lines of it could not be read")
+    values = dict.fromkeys(state.suggestion_text for state in states if state.suggestion_text)
+    parts.extend(f'PyTorch suggests TORCH_COMPILE_DYNAMIC_SOURCES="{value}"' for value in values)
+    return "; ".join(parts)
+
+
+def _histories(profiles: tuple[Profile, ...]) -> list[str]:
+    """Whether each process began with a profile, and whether it wrote one; processes that did the same together."""
+    told: dict[str, list[str]] = {}
+    for profile in profiles:
+        told.setdefault(_history(profile), []).append(_process(profile))
+    if len(told) == 1:
+        return list(told)
+    noun = "process" if any(profile.rank is None for profile in profiles) else "rank"
+    return [f"{noun} {', '.join(members)}: {words}" for words, members in told.items()]
+
+
+def _history(profile: Profile) -> str:
+    stores = " and ".join(dict.fromkeys(record.storage for record in profile.records if not record.is_read))
+    if profile.read is None:
+        return f"cold run: no state was read at the start, one was written to {stores} storage"
+    changed = f"and written again, to {stores} storage" if stores else "and nothing new was learned"
+    return f"warm run: a state was read from {profile.read.storage} storage at the start, {changed}"

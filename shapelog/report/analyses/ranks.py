@@ -1,0 +1,209 @@
+"""What did all ranks of a job do alike, which differ, and where first?"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from shapelog.model.trace import Frame, Outcome
+from shapelog.recompiles.explain import Study
+from shapelog.report.results import Column, Finding, Table
+from shapelog.rules import RULES
+from shapelog.text import counted, named, seconds
+
+if TYPE_CHECKING:
+    from shapelog.distributed.agreement import Respect
+    from shapelog.distributed.compare_ranks import RankReport, Spread
+    from shapelog.model.rank_summary import RankSummary
+
+# So many compiles whose times differ most are told.
+_SPREADS = 12
+_AXES = 8
+# So many runs of numbers fit into a column.
+_NARROW = 4
+# Below this, compile times differ by chance.
+_WIDE = 0.05
+# A rank that ends so many seconds before the last is told as such; from an hour count on it may belong to another run.
+_SOON, _EARLY, _LONG = 1.0, 60.0, 12 * 3600.0
+
+
+def analyze(study: Study) -> "Iterator[Finding | Table | RankReport]":
+    if study.trace.rank_count < 2:  # most traces are of one, and do without what only jobs need
+        return
+    from shapelog.distributed.compare_ranks import compare_ranks
+    from shapelog.distributed.summarize import all_ranks
+
+    ranks = all_ranks(study)
+    if len(ranks) < 2:
+        return
+    report = compare_ranks(ranks, study.trace.unread)
+    yield report
+    yield from _findings(report, study)
+    yield _agreement(report)
+    yield _overview(report)
+    yield from _tables(report)
+
+
+def _findings(report: "RankReport", study: Study) -> Iterator[Finding]:
+    if report.divergence:
+        first = report.divergence.sides[0]
+        frame = _frame(study, first.ranks, first.label)
+        alike = _alike(report.divergence.position)
+        yield Finding(RULES["SL701"], f"{alike}{report.divergence.sentence}", first.label, _place(frame), frame=frame)
+    varied = [item for item in report.sizes if item.recompiled and not item.is_dynamic]
+    if varied and not report.has_collectives_on:
+        sentence = "; ".join(item.sentence for item in varied[:_AXES])
+        more = f"; and {len(varied) - _AXES} more" if len(varied) > _AXES else ""
+        old = "" if study.trace.version.has(6) else "; this torch has no compiler collectives yet"
+        details = tuple((item.axis, f"made {named(item.recompiled)} recompile") for item in varied[:_AXES])
+        frame = _frame(study, varied[0].recompiled, varied[0].label)
+        yield Finding(RULES["SL702"], f"{sentence}{more}{old}", varied[0].label, _place(frame), details, frame)
+    for item in report.mismatches:
+        frame = _frame(study, item.sides[0][1], item.label)
+        yield Finding(RULES["SL703"], item.sentence, item.label, _place(frame), frame=frame)
+
+
+def _alike(position: int) -> str:
+    if not position:
+        return "from the first compile on, "
+    return f"after {counted(position, 'compile')} that {'is' if position == 1 else 'are'} alike, "
+
+
+def _frame(study: Study, ranks: Iterable[int], label: str) -> Frame | None:
+    """The frame of a compile on the first of some ranks."""
+    wanted = set(ranks)
+    found = (frame for frame in study.trace.frames if frame.rank in wanted and any(item.label == label for item in frame.compiles))
+    return next(found, None)
+
+
+def _place(frame: Frame | None) -> str:
+    return f"{frame.file}:{frame.line}" if frame and frame.file else ""
+
+
+def _agreement(report: "RankReport") -> Table:
+    rows = tuple((item.title, _verdict(item, len(report.ranks)), _groups(item), item.note) for item in report.respects)
+    missing = f"{named(report.missing)} left no trace; " if report.missing else ""
+    missing += f"{named(report.unread)} could not be read; " if report.unread else ""
+    columns = (Column("respect"), Column("verdict"), Column("what", is_wide=True), Column("note", is_wide=True))
+    return Table("rank_agreement", "What ranks have in common", columns, rows, f"{missing}{named(report.numbers)} read")
+
+
+def _verdict(item: "Respect", ranks: int) -> str:
+    if not item.is_known:
+        return "not known"
+    known = ranks - len(item.unknown)
+    if item.differs:
+        return f"{len(item.groups)} groups"
+    return f"same on all {ranks}" if known == ranks else f"same on {known} of {ranks}"
+
+
+def _groups(item: "Respect") -> str:
+    if not item.differs:
+        return item.groups[0].words if item.groups else ""
+    told = "; ".join(f"{named(group.ranks)}: {group.words}" for group in item.groups)
+    return told + (f"; {named(item.unknown)}: not recorded" if item.unknown else "")
+
+
+def _overview(report: "RankReport") -> Table:
+    """One row for ranks with as many compiles that end in the same one."""
+    from shapelog.distributed.compare_ranks import slow_words
+
+    early = dict(report.early)
+    alike: dict[tuple[int, int, int, str], list[RankSummary]] = {}
+    for rank in report.ranks:
+        again = sum(step.is_recompile and step.outcome == Outcome.COMPILED.value for step in rank.steps)
+        failed = sum(step.outcome in (Outcome.FAILED.value, Outcome.UNFINISHED.value) for step in rank.steps)
+        last = rank.steps[-1] if rank.steps else None
+        ended = f"{last.label} {last.title}{'' if last.outcome == Outcome.COMPILED.value else f' ({last.outcome})'}" if last else "none"
+        alike.setdefault((len(rank.steps), again, failed, ended), []).append(rank)
+    members = sorted(alike.items(), key=lambda pair: pair[1][0].number)
+    ends = [_before(max(early.get(rank.number, 0.0) for rank in ranks)) for _, ranks in members]
+    rows = [
+        (
+            named((rank.number for rank in ranks), _NARROW),
+            compiles,
+            again,
+            failed,
+            _range([rank.seconds for rank in ranks]),
+            last,
+            *((end,) if any(ends) else ()),
+        )
+        for ((compiles, again, failed, last), ranks), end in zip(members, ends, strict=True)
+    ]
+    names = ("compiles", "recompiles", "failed", "seconds")
+    columns = [Column("ranks"), *(Column(name, True) for name in names), Column("last compile", is_wide=True)]
+    columns += [Column("ends earlier", True)] if any(ends) else []
+    forked = [rank.number for rank in report.ranks if rank.processes > 1]
+    notes = [f"several processes wrote as {named(forked)}; the one that compiled most is compared"] if forked else []
+    notes += [words for words in (slow_words(report), _early_words(report)) if words]
+    return Table("ranks", "Compiles of each rank", tuple(columns), tuple(rows), "; ".join(notes))
+
+
+def _range(spent: list[float]) -> str:
+    low, high = f"{min(spent):.2f}", f"{max(spent):.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _before(value: float) -> str:
+    return "" if value < _SOON else seconds(value) if value < _LONG else "12 hours or more"
+
+
+def _early_words(report: "RankReport") -> str:
+    """Ranks whose trace ends much earlier than that of the last one."""
+    early = [number for number, value in report.early if _EARLY <= value < _LONG]
+    other = [number for number, value in report.early if value >= _LONG]
+    words = (
+        [f"{named(early)} wrote nothing in the last minute or longer: finished, hung, killed, or with nothing to compile"] if early else []
+    )
+    words += [f"{named(other)} ended 12 hours or more before the last: of another run, perhaps"] if other else []
+    return "; ".join(words)
+
+
+def _tables(report: "RankReport") -> Iterator[Table]:
+    if report.sizes:
+        yield _sizes(report)
+    if report.parity:
+        from shapelog.distributed.collective_order import parity_words
+
+        columns = (Column("compile"), Column("ranks"), Column("generated code", is_wide=True))
+        told = tuple((label, named(ranks), parity_words(item.difference, item.missing_waits)) for label, item, ranks in report.parity)
+        yield Table("collective_parity", "Collectives of the generated code against the schedule", columns, told)
+    wide = [item for item in report.compile_spread if item.width >= _WIDE][:_SPREADS]
+    if wide:
+        yield _spreads("rank_seconds", "Compile time across ranks (seconds)", wide, 1.0)
+    if any(item.slowest[1] for item in report.runtime_spread):
+        yield _spreads("rank_runtimes", "Runtime of graphs as Inductor estimates it (milliseconds)", report.runtime_spread, 1000.0)
+
+
+def _sizes(report: "RankReport") -> Table:
+    columns = (Column("compile"), Column("code"), Column("axis"), Column("sizes", is_wide=True), Column("recompiled"), Column("dynamic"))
+    rows = tuple(
+        (
+            item.label,
+            item.title,
+            item.axis,
+            item.words(),
+            named(item.recompiled) if item.recompiled else "",
+            "yes" if item.is_dynamic else "no",
+        )
+        for item in report.sizes
+    )
+    return Table("rank_sizes", "Sizes that differ across ranks in one compile", columns, rows)
+
+
+def _spreads(name: str, title: str, spreads: "Iterable[Spread]", factor: float) -> Table:
+    """The fastest and the slowest rank of each compile, in seconds times ``factor``."""
+    names = ("fastest", "rank", "median", "slowest", "on rank", "apart")
+    columns = (Column("compile"), Column("code", is_wide=True), *(Column(name, True) for name in names))
+    rows = tuple(
+        (
+            item.label,
+            item.title,
+            item.fastest[1] * factor,
+            item.fastest[0],
+            item.median * factor,
+            item.slowest[1] * factor,
+            item.slowest[0],
+            item.width * factor,
+        )
+        for item in spreads
+    )
+    return Table(name, title, columns, rows)

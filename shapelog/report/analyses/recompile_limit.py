@@ -1,0 +1,45 @@
+"""Which code ran into the recompile limit, from which compile on, and which axis ate the entries?"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from shapelog.model.trace import Frame, Outcome
+from shapelog.recompiles.explain import Study
+from shapelog.report.results import Finding, Table
+from shapelog.rules import RULES
+
+DEFAULT_LIMIT = 8
+
+
+def analyze(study: Study) -> Iterator[Finding | Table]:
+    config = study.trace.config
+    limit = config.recompile_limit or DEFAULT_LIMIT
+    unrecorded = study.trace.version_guess.endswith("or older")
+    for frame in study.trace.frames:
+        hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
+        entries = len(frame.entries)
+        if hit is None and entries + 1 < limit:
+            continue
+        eaters = _eaters(study, frame)
+        if hit is not None:
+            kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
+            sentence = f"{frame.title} hit the {kind} at {hit.label}, with {entries} entries: later calls that fit none of them run eagerly"
+            yield Finding(RULES["SL401"], sentence, hit.label, _where(frame), eaters, frame)
+        elif unrecorded and entries >= limit:
+            sentence = f"{frame.title} has {entries} entries, which is the limit; this torch version leaves no record when it is exceeded"
+            yield Finding(RULES["SL401"], sentence, frame.compiles[-1].label, _where(frame), eaters, frame)
+        elif 1 < limit <= entries + 1:
+            room = "the next recompile is refused" if entries >= limit else "room for one more, and the recompile after that is refused"
+            sentence = f"{frame.title} has {entries} entries of {limit}: {room}"
+            yield Finding(RULES["SL402"], sentence, frame.compiles[-1].label, _where(frame), eaters, frame)
+
+
+def _eaters(study: Study, frame: Frame) -> tuple[tuple[str, str], ...]:
+    """The axes whose change made the entries, by how many recompiles each took part in."""
+    count = Counter(axis for item in study.of_frame(frame) for axis in dict.fromkeys(cause.axis for cause in item.causes))
+    total = len(study.of_frame(frame))
+    return tuple((axis, f"in {number} of {total} recompiles") for axis, number in count.most_common(4))
+
+
+def _where(frame: Frame) -> str:
+    return f"{frame.file}:{frame.line}" if frame.file else ""

@@ -1,0 +1,42 @@
+"""Which symbols were pinned to one value, by whose line?"""
+
+from collections.abc import Iterator
+
+from shapelog.model.trace import Compile
+from shapelog.reading.payloads.source_names import friendly
+from shapelog.reading.records import Specialization, Stack
+from shapelog.recompiles.explain import Study
+from shapelog.report.results import Column, Finding, Table
+
+
+def analyze(study: Study) -> Iterator[Finding | Table]:
+    found: dict[tuple[str, str, str], list[tuple[Compile, Specialization]]] = {}
+    for compile in study.trace.compiles:
+        for item in compile.specializations:
+            source = ", ".join(map(friendly, item.sources)) or item.symbol
+            found.setdefault((source, place(item.user_stack), item.reason), []).append((compile, item))
+    rows = []
+    for (source, where, reason), members in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        values = " ".join(dict.fromkeys(item.value for _, item in members))
+        ids = " ".join(dict.fromkeys(compile.label for compile, _ in members))
+        rows.append((source, values, where or framework_place(members[0][1].stack), reason.replace("_", " "), ids))
+    if rows:
+        columns = (Column("source"), Column("pinned to"), Column("by", is_wide=True), Column("how"), Column("compiles"))
+        yield Table("specializations", "Specializations: symbols that were pinned to one value", columns, tuple(rows))
+
+
+def place(stack: Stack) -> str:
+    """The innermost user line of a stack, with its code where that is known."""
+    frames = stack.frames
+    if not frames:
+        return ""
+    last = frames[-1]
+    where = f"{last.file.rsplit('/', 1)[-1]}:{last.line}"
+    return f"{where}  {last.code}" if last.code else where
+
+
+def framework_place(stack: Stack) -> str:
+    frames = stack.frames
+    if not frames:
+        return "unknown"
+    return f"{frames[-1].file.rsplit('/torch/', 1)[-1]}:{frames[-1].line} in {frames[-1].name} (framework)"

@@ -1,0 +1,41 @@
+"""Which causes cost the most over the whole run? Ids, indexes and sizes are folded into ``$``, so that repeated ones add up."""
+
+import re
+from collections.abc import Iterator
+
+from shapelog.recompiles.explain import Recompile, Study
+from shapelog.report.results import Column, Finding, Table
+
+_FOLDED = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z_])\d+")
+
+
+def analyze(study: Study) -> Iterator[Finding | Table]:
+    seconds: dict[tuple[str, str, str], float] = {}
+    members: dict[tuple[str, str, str], list[Recompile]] = {}
+    variants: dict[tuple[str, str, str], set[str]] = {}
+    folded: dict[str, str] = {}
+    for recompile in study.recompiles:
+        axes: dict[tuple[str, str, str], set[str]] = {}
+        for cause in recompile.causes:
+            name, rule = folded.get(cause.axis) or folded.setdefault(cause.axis, fold(cause.axis)), cause.rule
+            axes.setdefault((rule.code, rule.name, name), set()).add(cause.axis)
+        for key, names in axes.items():
+            # A recompile with several causes is shared among them, so that the column adds up to what recompiles cost.
+            seconds[key] = seconds.get(key, 0.0) + study.trace.seconds(recompile.compile) / len(axes)
+            members.setdefault(key, []).append(recompile)
+            variants.setdefault(key, set()).update(names)
+    rows = []
+    for key in sorted(seconds, key=lambda key: (-seconds[key], -len(members[key]), key)):
+        code, name, axis = key
+        only = next(iter(variants[key])) if len(variants[key]) == 1 else f"{axis} ({len(variants[key])} variants)"
+        count = sum(study.trace.weight(item.frame.rank) for item in members[key])
+        rows.append((code, name, only, count, seconds[key]))
+    if rows:
+        columns = (Column("code"), Column("cause"), Column("what", is_wide=True), Column("recompiles", True), Column("seconds", True))
+        note = "a recompile with several causes is shared among them"
+        yield Table("top_causes", "Top causes of the whole run", columns, tuple(rows), note)
+
+
+def fold(text: str) -> str:
+    """Numbers and addresses replaced by ``$``: ``layers[3].weight`` and ``layers[4].weight`` are one thing."""
+    return _FOLDED.sub("$", text)

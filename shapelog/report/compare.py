@@ -1,0 +1,390 @@
+"""``compare(before, after)`` → Comparison: what a change did to the compiles of a program, and its versioned JSON shape."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from shapelog.model.code_matching import Code, Pair, match
+from shapelog.model.trace import Trace
+from shapelog.report.frame_changes import (
+    CauseChange,
+    Counts,
+    DimChange,
+    Effect,
+    Gain,
+    Loss,
+    Side,
+    cause_changes,
+    counted,
+    dim_changes,
+    dim_facts,
+    facts_of,
+    instead,
+    judged,
+    merged,
+    side_of,
+    summed,
+)
+from shapelog.report.report import Report
+from shapelog.rules import RULES, remedy_for
+from shapelog.text import named
+
+# 1: first shape.
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameChange:
+    """One code before and after; ``before`` or ``after`` is None where that trace does not have it.
+
+    ``causes`` are those of either side, also the ones with the same count. ``part_of`` is the title of the code, there in both traces,
+    that a new or gone one is a piece of, "" where there is none. ``facts`` are what is to be said about it, what is worse first.
+    """
+
+    before: Code | None
+    after: Code | None
+    was: Counts
+    now: Counts
+    causes: tuple[CauseChange, ...]
+    dims: tuple[DimChange, ...]
+    gains: tuple[Gain, ...]
+    losses: tuple[Loss, ...]
+    part_of: str
+    facts: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """One sentence, without the frame's name."""
+        return "; ".join((*self.facts, *dim_facts(self.dims)))
+
+    @property
+    def code(self) -> Code:
+        """The code as it is now, or as it was where it is gone."""
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+    @property
+    def title(self) -> str:
+        """The name that tells most: a compile that failed does not tell the class."""
+        known = [code for code in (self.after, self.before) if code]
+        return next((code.title for code in known if not code.has_bare_title), self.code.title)
+
+    @property
+    def kind(self) -> str:
+        """``matched``, ``new`` or ``gone``."""
+        return "new" if self.before is None else "gone" if self.after is None else "matched"
+
+    @property
+    def effect(self) -> Effect:
+        if self.gains and self.losses:
+            return Effect.MIXED
+        return Effect.BETTER if self.gains else Effect.WORSE if self.losses else Effect.SAME
+
+    @property
+    def lost_graph(self) -> bool:
+        """Whether code that was compiled before runs eagerly or in pieces now, at least in some calls."""
+        return self.kind != "new" and any(loss is not Loss.COMPILES for loss in self.losses)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it is new, and no piece of code that was there before."""
+        return self.kind == "new" and not self.part_of
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything but the time it took is another; a lone frame without compiled code changes nothing."""
+        if self.kind != "matched" or self.gains or self.losses or self.dims:
+            return bool(self.gains or self.losses or self.dims)
+        one, other = ((side.compiles, side.recompiles, side.failures) for side in (self.was, self.now))
+        return one != other or any(cause.before != cause.after for cause in self.causes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Two runs of a program. ``frames`` are ordered by the size of the change, lost graphs first; ``causes`` are those of all frames
+    together; ``notes`` say what else differs, and what makes the comparison less sure.
+    """
+
+    before: Report
+    after: Report
+    frames: tuple[FrameChange, ...]
+    causes: tuple[CauseChange, ...]
+    was: Counts
+    now: Counts
+    outcome: Effect
+    headline: str
+    notes: tuple[str, ...]
+
+    @property
+    def changed(self) -> tuple[FrameChange, ...]:
+        """Frames of both traces that differ in more than time."""
+        return tuple(item for item in self.frames if item.kind == "matched" and item.is_changed)
+
+    @property
+    def unchanged(self) -> tuple[FrameChange, ...]:
+        return tuple(item for item in self.frames if item.kind == "matched" and not item.is_changed)
+
+    @property
+    def new(self) -> tuple[FrameChange, ...]:
+        return tuple(item for item in self.frames if item.kind == "new")
+
+    @property
+    def gone(self) -> tuple[FrameChange, ...]:
+        return tuple(item for item in self.frames if item.kind == "gone")
+
+    @property
+    def lost_graphs(self) -> tuple[FrameChange, ...]:
+        """Frames where compiled code was lost, so that fewer compiles of theirs are no gain."""
+        return tuple(item for item in self.frames if item.lost_graph)
+
+
+def compare(before: Report, after: Report) -> Comparison:
+    """What changed from one run to another, frames matched by their code. Times decide nothing: two runs of one program differ in them."""
+    old = [_is_unrecorded(report.trace) for report in (before, after)]
+    by_frame = [{id(item.frame): item for item in report.frames} for report in (before, after)]
+    pairs = match(before.trace, after.trace)
+    sides = {id(pair): (side_of(pair.before, by_frame[0], old[0]), side_of(pair.after, by_frame[1], old[1])) for pair in pairs}
+    matched = {id(pair): _matched(*sides[id(pair)]) for pair in pairs if pair.before and pair.after}
+    frames = tuple(matched.get(id(pair)) or _lone(pair, *sides[id(pair)], matched) for pair in pairs)
+    was = summed((item.was for item in frames), old[0])
+    now = summed((item.now for item in frames), old[1])
+    outcome = _outcome(frames, was, now)
+    return Comparison(
+        before=before,
+        after=after,
+        frames=tuple(sorted(frames, key=_importance)),
+        causes=merged(cause for item in frames for cause in item.causes),
+        was=was,
+        now=now,
+        outcome=outcome,
+        headline=_headline(frames, was, now, outcome),
+        notes=tuple(_notes(before, after, was.cached, now.cached)),
+    )
+
+
+def _is_unrecorded(trace: Trace) -> bool:
+    """Whether it was written by a torch version (2.5 or older) that records neither graph breaks nor the recompile limit."""
+    return trace.version_guess.endswith("or older")
+
+
+def _matched(before: Side, after: Side) -> FrameChange:
+    gains, losses = judged(before, after)
+    dims = dim_changes(before, after)
+    facts = facts_of(before, after, gains, losses)
+    causes = cause_changes(before, after)
+    return FrameChange(before.code, after.code, before.counts, after.counts, causes, dims, gains, losses, "", facts)
+
+
+def _lone(pair: Pair, before: Side, after: Side, matched: dict[int, FrameChange]) -> FrameChange:
+    """Code that one trace alone has. A piece of code that both have was split off, or is part of its graph again."""
+    owner = matched.get(id(pair.owner)) if pair.owner else None
+    gains: tuple[Gain, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    counts = after.counts if pair.after else before.counts
+    failed = f" and {counted(counts.failures, 'failed one')}" if counts.failures else ""
+    made = counted(counts.compiles, "compile") + failed
+    if pair.after:
+        ended = ((Loss.LIMIT, counts.limit_hits), (Loss.FAILURES, counts.failures))
+        losses = (*(loss for loss, number in ended if number), *((Loss.COMPILES,) if counts.compiles else ()))
+        gains = (Gain.CODE,) if counts.compiles and not owner else ()
+        verdict = f"only in the second run, {made}" + (f": split off from {owner.title}" if owner else "")
+    elif not counts.compiles:
+        verdict = "only in the first run, without compiled code"
+    elif owner and owner.now.compiles and not owner.lost_graph:
+        gains = (Gain.COMPILES,)
+        verdict = f"only in the first run, {made}: part of {owner.title} now, or no longer called"
+    else:
+        losses = (Loss.CODE,)
+        verdict = f"only in the first run, {made}: not called, renamed, or not compiled any more"
+    causes = cause_changes(before, after)
+    part_of = owner.title if owner else ""
+    return FrameChange(before.code, after.code, before.counts, after.counts, causes, (), gains, losses, part_of, (verdict,))
+
+
+def _importance(item: FrameChange) -> tuple[float, ...]:
+    was, now = item.was, item.now
+    return (
+        -float(item.lost_graph and item.kind == "matched"),
+        -float(abs(now.compiles - was.compiles) + abs(now.failures - was.failures)),
+        -float(sum(abs(cause.after - cause.before) for cause in item.causes) + len(item.dims)),
+        -abs(now.seconds - was.seconds) if item.is_changed else 0.0,
+        item.code.first.compiles[0].order,
+    )
+
+
+def _outcome(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Effect:
+    """New code that belongs to nothing before is compared with nothing, so it is neither better nor worse; gone code may be a loss."""
+    fresh = [item for item in frames if item.is_fresh]
+    known = [item for item in frames if not item.is_fresh]
+    gains = any(item.gains for item in known)
+    losses = any(item.losses for item in known) or any(set(item.losses) - {Loss.COMPILES} for item in fresh)
+    is_compiled = any(item.now.compiles for item in fresh)
+    if gains and losses:
+        return Effect.MIXED
+    if losses:  # what is gone may have come back under another name
+        only_gone = is_compiled and all(item.kind == "gone" for item in known if item.losses)
+        return Effect.MIXED if only_gone else Effect.WORSE
+    if gains:
+        return Effect.MIXED if is_compiled and now.compiles > was.compiles else Effect.BETTER
+    return Effect.MIXED if is_compiled else Effect.SAME
+
+
+def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome: Effect) -> str:
+    """The answer in one sentence."""
+    if not was.compiles and not now.compiles:
+        return "No difference: nothing was compiled in either run" if outcome is Effect.SAME else "Worse: compiles fail now"
+    if not was.compiles:
+        better = "Better: n" if outcome is Effect.BETTER else "N"
+        return f"{better}othing was compiled in the first run, {counted(now.compiles, 'compile')} in the second"
+    if not now.compiles:
+        lost = [item for item in frames if item.lost_graph and item.kind == "matched"]
+        why = f": {_names(lost)} lost compiled code" if lost else ""
+        return f"Worse: nothing is compiled any more ({counted(was.compiles, 'compile')} before){why}"
+    if all(item.kind != "matched" for item in frames):
+        return "No code is compiled in both runs, so there is nothing to compare"
+    if outcome is Effect.SAME:
+        return _same(frames, was, now)
+    return f"{outcome.value.capitalize()}: {'; '.join(_balance(frames, was, now))}"
+
+
+def _balance(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Iterator[str]:
+    """What is better and what is worse, lost graphs first."""
+    lost = [item for item in frames if item.lost_graph and item.kind == "matched"]
+    if lost:
+        yield f"{_names(lost)} lost compiled code"
+    no_gain = " are no gain where it was lost" if lost and now.compiles < was.compiles else ""
+    yield instead(was.compiles, now.compiles, "compile") + no_gain
+    if was.recompiles and not lost and not any(cause.after for item in frames for cause in item.causes):
+        yield "nothing recompiles any more"
+    if None not in (was.limit_hits, now.limit_hits) and bool(was.limit_hits) != bool(now.limit_hits):
+        yield f"the recompile limit is {'hit now' if now.limit_hits else 'no longer hit'}"
+    gone = [item for item in frames if item.kind == "gone" and item.losses]
+    if gone:
+        yield f"{_names(gone)} {'is' if len(gone) == 1 else 'are'} gone"
+    new = [item for item in frames if item.is_fresh and item.losses]
+    if new:
+        yield f"{_names(new)} {'is' if len(new) == 1 else 'are'} new"
+    effects = [item.effect for item in frames if item.kind == "matched"]
+    if Effect.BETTER in effects and Effect.WORSE in effects:
+        yield f"{counted(effects.count(Effect.BETTER), 'frame')} better, {effects.count(Effect.WORSE)} worse"
+
+
+def _names(frames: list[FrameChange]) -> str:
+    """The first titles, each once however many ranks have it."""
+    titles = list(dict.fromkeys(item.title for item in frames))
+    return ", ".join(titles[:2]) + (f" and {len(titles) - 2} more" if len(titles) > 2 else "")
+
+
+def _same(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> str:
+    changed = sum(item.is_changed for item in frames)
+    if changed:
+        return f"No better, no worse: {instead(was.compiles, now.compiles, 'compile')}, but {counted(changed, 'frame')} changed"
+    return f"No difference: {counted(now.compiles, 'compile')} in both runs" + (", for the same reasons" if now.recompiles else "")
+
+
+def _notes(before: Report, after: Report, *cached: int) -> list[str]:
+    """What else differs between the runs, and what keeps the comparison from being sure."""
+    one, other = before.trace, after.trace
+    notes = []
+    versions = [trace.torch_version or trace.version_guess for trace in (one, other)]
+    if versions[0] != versions[1]:
+        notes.append(f"another torch: {versions[0]} before, {versions[1]} after")
+    old = [when for trace, when in ((one, "first"), (other, "second")) if _is_unrecorded(trace)]
+    if old:
+        runs = "neither run tells" if len(old) == 2 else f"the {old[0]} run does not tell"
+        notes.append(f"torch 2.5 and older record neither graph breaks nor the recompile limit, so {runs} of any")
+    for name in one.config._fields:
+        values = [getattr(trace.config, name) for trace in (one, other)]
+        if values[0] != values[1] and None not in values:
+            notes.append(f"another setting: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after")
+    ranks = [{number for rank in trace.ranks for number in trace.standing(rank.number)} for trace in (one, other)]
+    for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
+        if own and one.rank_count + other.rank_count > 2:
+            notes.append(f"{named(own)} only in the {when} run")
+    for trace, when in ((one, "first"), (other, "second")):
+        if trace.told_count < trace.rank_count:
+            notes.append(
+                f"of the {when} run {trace.told_count:,} of {trace.rank_count:,} ranks are compared, which have every cause of the others"
+            )
+    if cached[0] != cached[1]:
+        notes.append(f"a compile cache served {cached[0]} compiles before and {cached[1]} after, so their times cannot be compared")
+    for report, when in ((before, "first"), (after, "second")):
+        if any(problem.severity == "data loss" for problem in report.problems):
+            notes.append(f"the trace of the {when} run lost data (see shapelog report): compiles may be missing there")
+    return notes
+
+
+def comparison_data(comparison: Comparison) -> dict[str, Any]:
+    """The JSON form of a comparison; ``shapelog/schema/comparison.schema.json`` describes it. Times are in seconds."""
+    lists_sources = comparison.after.trace.lists_sources
+    return {
+        "format": "shapelog comparison",
+        "format_version": FORMAT_VERSION,
+        "outcome": comparison.outcome.value,
+        "headline": comparison.headline,
+        "notes": list(comparison.notes),
+        "before": _trace_data(comparison.before, comparison.was),
+        "after": _trace_data(comparison.after, comparison.now),
+        "causes": [_cause_data(item, lists_sources) for item in comparison.causes],
+        "frames": [_frame_data(item, lists_sources) for item in comparison.frames],
+    }
+
+
+def _trace_data(report: Report, counts: Counts) -> dict[str, Any]:
+    trace = report.trace
+    return {
+        "name": trace.name,
+        "torch_version": trace.torch_version or None,
+        "torch_version_guess": trace.version_guess or None,
+        "totals": _counts_data(counts),
+    }
+
+
+def _counts_data(counts: Counts) -> dict[str, Any]:
+    return {item.name: getattr(counts, item.name) for item in fields(counts)}
+
+
+def _cause_data(item: CauseChange, lists_sources: bool) -> dict[str, Any]:
+    return {
+        "code": item.code,
+        "rule": item.rule.name,
+        "axis": item.axis or None,
+        "before": item.before,
+        "after": item.after,
+        "helping": item.helping,
+        "remedy": remedy_for(RULES[item.helping], lists_sources),
+    }
+
+
+def _frame_data(item: FrameChange, lists_sources: bool) -> dict[str, Any]:
+    return {
+        "title": item.title,
+        "kind": item.kind,
+        "rank": item.code.first.rank,
+        "process": item.code.first.process or None,
+        "effect": item.effect.value,
+        "lost_graph": item.lost_graph,
+        "changed": item.is_changed,
+        "verdict": item.verdict,
+        "facts": list(item.facts),
+        "gains": [gain.value for gain in item.gains],
+        "losses": [loss.value for loss in item.losses],
+        "part_of": item.part_of or None,
+        "before": _code_data(item.before, item.was),
+        "after": _code_data(item.after, item.now),
+        "causes": [_cause_data(cause, lists_sources) for cause in item.causes],
+        "dims": [{"axis": dim.axis, "source": dim.source, "before": dim.before.value, "after": dim.after.value} for dim in item.dims],
+    }
+
+
+def _code_data(code: Code | None, counts: Counts) -> dict[str, Any] | None:
+    if code is None:
+        return None
+    return {
+        "name": code.first.name or None,
+        "file": code.first.file or None,
+        "line": code.first.line or None,
+        "frames": [frame.label for frame in code.frames],
+        "counts": _counts_data(counts),
+    }

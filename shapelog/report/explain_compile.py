@@ -1,0 +1,199 @@
+"""The whole story of one compile: every earlier entry it was held against, what differs in guards and graph, PyTorch's own words."""
+
+import difflib
+import re
+from typing import Any, NamedTuple
+
+from shapelog.errors import ShapelogError
+from shapelog.model.ids import parse_compile_id
+from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.reading.payloads.graphs import Graph
+from shapelog.reading.payloads.guards import Fact
+from shapelog.recompiles.causes import Explanation, explain
+from shapelog.recompiles.explain import Group, Recompile, Study, candidates, study
+from shapelog.recompiles.graph_reuse import similar
+from shapelog.recompiles.violations import Comparer
+from shapelog.report.report import cause_data, recompile_data
+from shapelog.text import named
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_DELETED = re.compile(r";  (?:\w+ = )+None$")
+
+# 1: first shape.
+FORMAT_VERSION = 1
+
+
+class GuardChange(NamedTuple):
+    """A fact that two entries check differently; "" on the side that does not check it. Static dims are numbers."""
+
+    source: str
+    prop: str
+    before: str
+    after: str
+
+
+class Story(NamedTuple):
+    """One compile. ``recompile`` is None for the first compile of a frame; ``others`` holds the entries that were not the nearest.
+
+    ``guard_changes`` are against the nearest entry.
+    """
+
+    trace: Trace
+    frame: Frame
+    compile: Compile
+    recompile: Recompile | None
+    others: tuple[Explanation, ...]
+    guard_changes: tuple[GuardChange, ...]
+    guards_only_before: int
+    guards_only_after: int
+    is_similar: bool
+    group: Group | None
+
+    @property
+    def graph_diff(self) -> tuple[str, ...]:
+        """Against the nearest entry, unified, without context beyond two lines; made when asked for."""
+        nearest = self.recompile.nearest if self.recompile else None
+        return _graph_diff(nearest, self.compile) if nearest else ()
+
+
+def tell(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> Story:
+    """The story of the compile that ``label`` names, ``2/3`` or ``2/3#2``. Raises ShapelogError when there is none, or several."""
+    frame, compile = _find(trace, label, rank, process)
+    return story_of(study(trace), frame, compile)
+
+
+def story_of(studied: Study, frame: Frame, compile: Compile) -> Story:
+    """The story of a compile of a trace that was studied already."""
+    recompile = next((item for item in studied.of_frame(frame) if item.compile is compile), None)
+    nearest = recompile.nearest if recompile else None
+    comparer = studied.comparer
+    others = _others(frame, compile, nearest, comparer)
+    changes, before, after = _guard_changes(nearest, compile) if nearest else ((), 0, 0)
+    return Story(
+        trace=studied.trace,
+        frame=frame,
+        compile=compile,
+        recompile=recompile,
+        others=others,
+        guard_changes=changes,
+        guards_only_before=before,
+        guards_only_after=after,
+        is_similar=bool(nearest and similar(nearest, compile)),
+        group=_group_of(studied, compile),
+    )
+
+
+def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tuple[Frame, Compile]:
+    wanted = parse_compile_id(label)
+    if wanted is None:
+        raise ShapelogError(f"{label!r} is no compile id; they look like 2/3 (frame 2, compile 3), !0/2/3, or 2/3#2 after a reset")
+    found = [
+        (frame, compile)
+        for owner in trace.ranks
+        if rank in (None, owner.number) and process in (None, owner.process)
+        for frame in owner.frames
+        for compile in frame.compiles
+        if compile.id == wanted
+    ]
+    if not found:
+        ids = [compile.label for compile in trace.compiles]
+        others = [one.number for item in trace.summarized for one in item.ranks if any(step.label == label for step in one.steps)]
+        if others:
+            raise ShapelogError(f"{trace.name}: {named(others)} made a compile {label}; choose one: --rank {others[0]}")
+        listed = " ".join(ids[:12]) + (f" … ({len(ids)} in all)" if len(ids) > 12 else "")
+        raise ShapelogError(f"{trace.name}: no compile {label}; there are: {listed or 'none'}")
+    if len(found) > 1:
+        ranks = ", ".join(str(frame.rank) if frame.rank is not None else f"process {frame.process}" for frame, _ in found)
+        raise ShapelogError(f"{trace.name}: several processes have a compile {label} ({ranks}); choose one with --rank or --process")
+    return found[0]
+
+
+def _others(frame: Frame, compile: Compile, nearest: Compile | None, comparer: Comparer) -> tuple[Explanation, ...]:
+    index = frame.compiles.index(compile)
+    earlier = [entry for entry in frame.entries if entry in frame.compiles[:index]]
+    return tuple(explain(comparer, entry, compile) for entry in candidates(earlier, compile) if entry is not nearest) if index else ()
+
+
+def _guard_changes(entry: Compile, compile: Compile) -> tuple[tuple[GuardChange, ...], int, int]:
+    """Facts that both check with another value, by source; and how many sources only one of them looks at."""
+    one, other = entry.guards, compile.guards
+    if one is None or other is None:
+        return (), 0, 0
+    changed = []
+    for source, prop in [key for key, value in one.facts.items() if other.facts.get(key, value) != value]:
+        before, after = one.facts[source, prop], other.facts[source, prop]
+        changed.append(GuardChange(source, prop, _shown(prop, before, one.types, source), _shown(prop, after, other.types, source)))
+    before_sources = {source for source, _ in one.facts}
+    after_sources = {source for source, _ in other.facts}
+    shapes_before = {item.expression for item in one.shapes}
+    shapes_after = {item.expression for item in other.shapes}
+    changed.extend(GuardChange("", "shape guard", text, "") for text in sorted(shapes_before - shapes_after))
+    changed.extend(GuardChange("", "shape guard", "", text) for text in sorted(shapes_after - shapes_before))
+    return tuple(changed), len(before_sources - after_sources), len(after_sources - before_sources)
+
+
+def _shown(prop: str, value: Fact, types: dict[str, str], source: str) -> str:
+    return f"{types.get(source, 'object')} at {value}" if prop in ("id", "type") else str(value)
+
+
+def _graph_diff(entry: Compile, compile: Compile) -> tuple[str, ...]:
+    one, other = entry.graph, compile.graph
+    if one is None or other is None:
+        return ()
+    return tuple(difflib.unified_diff(graph_lines(one), graph_lines(other), entry.label, compile.label, lineterm="", n=2))
+
+
+def graph_lines(graph: Graph) -> list[str]:
+    """What two graphs are compared by: inputs with their types, then statements, without addresses and what is freed."""
+    heads = [f"{item.name}: {item.annotation}" for item in graph.placeholders]
+    return heads + [_ADDRESS.sub("0x…", _DELETED.sub("", text)) for text in graph.statements]
+
+
+def _group_of(studied: Study, compile: Compile) -> Group | None:
+    return next((group for group in studied.groups if any(member is compile for member in group.members)), None)
+
+
+def _place(frame: Frame, compile: Compile) -> str | None:
+    called = frame.caller(compile)
+    return f"{called.file}:{called.line}" if called else None
+
+
+def story_data(story: Story) -> dict[str, Any]:
+    """The JSON form of a story."""
+    compile, frame = story.compile, story.frame
+    return {
+        "format": "shapelog story",
+        "format_version": FORMAT_VERSION,
+        "compile_id": compile.label,
+        "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
+        "called_at": _place(frame, compile),
+        "nearest_called_at": _place(frame, story.recompile.nearest) if story.recompile and story.recompile.nearest else None,
+        "outcome": compile.outcome.value,
+        "seconds": compile.seconds,
+        "attempts": compile.attempts,
+        "recompile": recompile_data(story.recompile, story.trace.lists_sources) if story.recompile else None,
+        "other_entries": [
+            {"entry": item.entry.label, "cause_details": [cause_data(cause, story.trace.lists_sources) for cause in item.causes]}
+            for item in story.others
+        ],
+        "similar_to_nearest": story.is_similar,
+        "similar_graphs": [member.label for member in story.group.members] if story.group else [],
+        "guard_changes": [
+            {"source": item.source, "property": item.prop, "before": item.before or None, "after": item.after or None}
+            for item in story.guard_changes
+        ],
+        "sources_guarded_only_before": story.guards_only_before,
+        "sources_guarded_only_after": story.guards_only_after,
+        "graph_diff": list(story.graph_diff),
+        "symbols": [{"symbol": item.name, "source": item.source, "hint": item.hint, "range": item.range} for item in compile.symbols],
+        "specializations": [
+            {"symbol": item.symbol, "sources": list(item.sources), "value": item.value, "reason": item.reason}
+            for item in compile.specializations
+        ],
+        "automatic_dynamic": [
+            {"source": item.source, "dim": item.dim, "reason": item.reason, "before": item.cached, "after": item.new}
+            for item in compile.automatic_dynamic
+        ],
+        "graph_breaks": [item.reason for item in compile.breaks],
+        "reasons": [{"entry": item.entry, "text": item.text} for item in compile.reasons],
+    }

@@ -1,0 +1,344 @@
+"""What became of one piece of code from one run to another: compiles, causes, dynamic dims, and whether that is better or worse."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from shapelog.model.code_matching import Code
+from shapelog.model.trace import Compile, GraphBreak, Outcome, failure_message
+from shapelog.recompiles.shape_table import State
+from shapelog.report.report import FrameReport
+from shapelog.rules import RULES, Rule
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+_WITHOUT_CODE = (Outcome.FAILED, Outcome.LIMIT, Outcome.SKIPPED, Outcome.UNFINISHED)
+
+
+class Effect(Enum):
+    """What a change did."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    MIXED = "mixed"
+    SAME = "same"
+
+
+class Gain(Enum):
+    """What is better about a frame. Fewer compiles are a gain only where no compiled code was lost."""
+
+    CODE = "compiled now"
+    LIMIT = "no longer over the limit"
+    FAILURES = "fewer failed compiles"
+    BREAKS = "fewer graph breaks"
+    COMPILES = "fewer compiles"
+
+
+class Loss(Enum):
+    """What is worse about a frame. All but more compiles mean that code which was compiled before now runs eagerly, or in pieces."""
+
+    CODE = "no compiled code any more"
+    LIMIT = "over the limit now"
+    FAILURES = "more failed compiles"
+    BREAKS = "more graph breaks"
+    COMPILES = "more compiles"
+
+
+class Since(Enum):
+    """From when on a dim or int was dynamic."""
+
+    NEVER = "static"
+    LATER = "dynamic from a later compile on"
+    FIRST = "dynamic from the first compile on"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What one run did. ``compiles`` produced code; ``failures`` include compiles that never ended; ``breaks`` are places, each counted
+    once a frame; ``cached`` are compiles that a compile cache served. None where the torch version does not record it.
+    """
+
+    compiles: int = 0
+    recompiles: int = 0
+    limit_hits: int | None = 0
+    failures: int = 0
+    breaks: int | None = 0
+    cached: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CauseChange:
+    """How many recompiles a cause took part in: its rule, and the property that changed ("" where that is not known). ``helping`` is the
+    code of the rule whose remedy holds: to mark a size that the code pins helps nobody.
+    """
+
+    code: str
+    axis: str
+    before: int
+    after: int
+    helping: str
+
+    @property
+    def rule(self) -> Rule:
+        return RULES[self.code]
+
+
+@dataclass(frozen=True, slots=True)
+class DimChange:
+    """A dim or int that is dynamic earlier, later, or no longer."""
+
+    axis: str
+    source: str
+    before: Since
+    after: Since
+
+    @property
+    def is_more_dynamic(self) -> bool:
+        order = list(Since)
+        return order.index(self.after) > order.index(self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One code in one run with its frames' reports; ``code`` is None where that run does not have it."""
+
+    code: Code | None
+    reports: tuple[FrameReport, ...] = ()
+    counts: Counts = Counts()
+
+    @property
+    def compiles(self) -> tuple[Compile, ...]:
+        return tuple(compile for frame in (self.code.frames if self.code else ()) for compile in frame.compiles)
+
+
+def side_of(code: Code | None, reports: dict[int, FrameReport], is_unrecorded: bool) -> Side:
+    """``is_unrecorded`` says that the torch version records neither graph breaks nor the recompile limit."""
+    if code is None:
+        return Side(None)
+    own = tuple(reports[id(frame)] for frame in code.frames)
+    compiles = [(compile, report.ranks) for report in own for compile in report.frame.compiles]
+    made = ((item.compile, report.ranks) for report in own for item in report.recompiles)
+    counts = Counts(
+        compiles=sum(ranks for compile, ranks in compiles if compile.outcome is Outcome.COMPILED),
+        recompiles=sum(ranks for compile, ranks in made if compile.outcome is Outcome.COMPILED),
+        limit_hits=None if is_unrecorded else sum(ranks for compile, ranks in compiles if compile.outcome is Outcome.LIMIT),
+        failures=sum(ranks for compile, ranks in compiles if _failed(compile)),
+        breaks=None if is_unrecorded else len(_breaks(compile for compile, _ in compiles)),
+        cached=sum(ranks for compile, ranks in compiles if any(name.endswith("_hit") for name, _ in compile.caches)),
+        seconds=math.fsum(report.seconds for report in own),
+    )
+    return Side(code, own, counts)
+
+
+def summed(counts: Iterable[Counts], is_unrecorded: bool) -> Counts:
+    every = tuple(counts)
+    return Counts(
+        compiles=sum(item.compiles for item in every),
+        recompiles=sum(item.recompiles for item in every),
+        limit_hits=None if is_unrecorded else sum(item.limit_hits or 0 for item in every),
+        failures=sum(item.failures for item in every),
+        breaks=None if is_unrecorded else sum(item.breaks or 0 for item in every),
+        cached=sum(item.cached for item in every),
+        seconds=math.fsum(item.seconds for item in every),
+    )
+
+
+def _failed(compile: Compile) -> bool:
+    """Whether it failed, or never ended; what compiled autograd captures has no stack, and no end either."""
+    return compile.outcome is Outcome.FAILED or (compile.outcome is Outcome.UNFINISHED and compile.stack.header is not None)
+
+
+def _breaks(compiles: Iterable[Compile]) -> dict[tuple[str, str], GraphBreak]:
+    """Where the code breaks and why, each once; what a failed compile met on its way is the failure itself."""
+    found: dict[tuple[str, str], GraphBreak] = {}
+    for compile in compiles:
+        for item in compile.breaks if compile.outcome is not Outcome.FAILED else ():
+            where = f"{item.place.file}:{item.place.line}" if item.place else ""
+            found.setdefault((where, _ADDRESS.sub("", item.reason)), item)
+    return found
+
+
+def cause_changes(before: Side, after: Side) -> tuple[CauseChange, ...]:
+    """The causes of either run, those that changed most first."""
+    was, now = causes_of(before), causes_of(after)
+    helping = _helping(before) | _helping(after)
+    return _in_order(CauseChange(*key, was[key], now[key], helping[key]) for key in was | now)
+
+
+def merged(causes: Iterable[CauseChange]) -> tuple[CauseChange, ...]:
+    """The causes of several frames together."""
+    found: dict[tuple[str, str], CauseChange] = {}
+    for item in causes:
+        known = found.get((item.code, item.axis))
+        sums = (item.before + known.before, item.after + known.after) if known else (item.before, item.after)
+        helping = known.helping if known and item.helping == item.code else item.helping
+        found[item.code, item.axis] = CauseChange(item.code, item.axis, *sums, helping)
+    return _in_order(found.values())
+
+
+def _in_order(causes: Iterable[CauseChange]) -> tuple[CauseChange, ...]:
+    return tuple(sorted(causes, key=lambda item: (-abs(item.after - item.before), -item.after, item.code, item.axis)))
+
+
+def causes_of(side: Side) -> Counter[tuple[str, str]]:
+    """(rule code, property) → in how many recompiles; those that failed or were refused count as well."""
+    found: Counter[tuple[str, str]] = Counter()
+    for report in side.reports:
+        for item in report.recompiles:
+            for key in {(cause.codes[0], cause.axis) for cause in item.causes} or {("SL399", "")}:
+                found[key] += report.ranks
+    return found
+
+
+def _helping(side: Side) -> dict[tuple[str, str], str]:
+    """(rule code, property) → the rule whose remedy holds; one that says why marking is not enough stands before one that marks."""
+    found = {("SL399", ""): "SL399"}
+    for cause in (cause for report in side.reports for item in report.recompiles for cause in item.causes):
+        key = cause.codes[0], cause.axis
+        if found.get(key, key[0]) == key[0]:
+            found[key] = cause.helping.code
+    return found
+
+
+def dim_changes(before: Side, after: Side) -> tuple[DimChange, ...]:
+    """The dims and ints that both runs look at and that are dynamic from another compile on, or in one run alone."""
+    if not any(compile.is_dynamic for side in (before, after) for compile in side.compiles):
+        return ()
+    was, now = _since(before), _since(after)
+    found = (DimChange(axis, now[axis][0], was[axis][1], now[axis][1]) for axis in now if axis in was)
+    return tuple(item for item in found if item.before is not item.after)
+
+
+def _since(side: Side) -> dict[str, tuple[str, Since]]:
+    """Property → (source, from when on it is dynamic), over the compiles that produced code."""
+    found: dict[str, tuple[str, Since]] = {}
+    for report in side.reports:
+        table = report.shapes
+        columns = [index for index, compile in enumerate(table.compiles) if compile.outcome is Outcome.COMPILED]
+        for row in table.rows:
+            states = [state for index in columns if (state := row.cells[index].state) is not State.ABSENT]
+            if not states:
+                continue
+            since = Since.FIRST if states[0] is State.DYNAMIC else Since.LATER if State.DYNAMIC in states else Since.NEVER
+            known = found.setdefault(row.name, (row.source, since))[1]
+            if known is Since.NEVER and since is not known:  # a generation before it was static throughout
+                found[row.name] = (row.source, Since.LATER)
+    return found
+
+
+def judged(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple[Loss, ...]]:
+    """What is better and what is worse about code that both runs have."""
+    was, now = before.counts, after.counts
+    if not now.compiles:  # eager in both, or lost: whatever else went down did so because nothing is compiled
+        return (), (Loss.CODE,) if was.compiles else ()
+    gains = [] if was.compiles else [Gain.CODE]
+    losses: list[Loss] = []
+    hits = bool(now.limit_hits) - bool(was.limit_hits) if None not in (was.limit_hits, now.limit_hits) else 0
+    breaks = (now.breaks or 0) - (was.breaks or 0) if None not in (was.breaks, now.breaks) else 0
+    for change, gain, loss in (
+        (hits, Gain.LIMIT, Loss.LIMIT),
+        (now.failures - was.failures, Gain.FAILURES, Loss.FAILURES),
+        (breaks, Gain.BREAKS, Loss.BREAKS),
+    ):
+        if change > 0 and was.compiles:
+            losses.append(loss)
+        elif change < 0:
+            gains.append(gain)
+    is_capped = was.limit_hits is None and bool(now.limit_hits)  # nobody knows whether it was before
+    if now.compiles < was.compiles and not losses and not is_capped:
+        gains.append(Gain.COMPILES)
+    elif now.compiles > was.compiles > 0:
+        losses.append(Loss.COMPILES)
+    return tuple(gains), tuple(losses)
+
+
+def facts_of(before: Side, after: Side, gains: tuple[Gain, ...], losses: tuple[Loss, ...]) -> tuple[str, ...]:
+    """What is to be said about code that both runs have, what is worse first."""
+    was, now = before.counts, after.counts
+    told = [gain for gain in gains if gain is not Gain.FAILURES or Gain.CODE not in gains]
+    facts = [_told_loss(loss, before, after) for loss in losses] + [_told_gain(gain, before, after) for gain in told]
+    if now.compiles < was.compiles and losses:
+        facts.append("fewer compiles are no gain here")
+    elif now.compiles < was.compiles and Gain.COMPILES not in gains:
+        facts.append(f"{instead(was.compiles, now.compiles, 'compile')}, but the recompile limit is hit, and maybe was before")
+    if facts:
+        return tuple(facts)
+    if not now.compiles:
+        return ("compiled code in neither run" + (f": {_ended(after)}" if now.failures > was.failures else ""),)
+    reasons = ", for other reasons" if causes_of(before) != causes_of(after) else ""
+    return (instead(was.compiles, now.compiles, "compile") + reasons,)
+
+
+def dim_facts(dims: tuple[DimChange, ...]) -> tuple[str, ...]:
+    """A sentence for each kind of change, with the first dim and how many more there are."""
+    facts = []
+    for since in Since:
+        named = [item.axis for item in dims if item.after is since]
+        if named:
+            facts.append(f"{named[0]} {f'and {len(named) - 1} more are' if len(named) > 1 else 'is'} {since.value}")
+    return tuple(facts)
+
+
+def _told_loss(loss: Loss, before: Side, after: Side) -> str:
+    was, now = before.counts, after.counts
+    if loss is Loss.CODE:
+        return f"lost its compiled code ({counted(was.compiles, 'compile')} before) and runs eagerly, or raises: {_ended(after)}"
+    if loss is Loss.LIMIT:
+        return f"hits the recompile limit now ({_ended(after, (Outcome.LIMIT,))}): later calls that fit no entry run eagerly"
+    if loss is Loss.FAILURES:
+        how = _ended(after, (Outcome.FAILED, Outcome.UNFINISHED))
+        return f"{instead(was.failures, now.failures, 'failed compile')} ({how}): such calls run eagerly, or raise"
+    if loss is Loss.BREAKS:
+        known = {words for _, words in _breaks(before.compiles)}
+        found = _breaks(after.compiles)
+        new = next((item for (_, words), item in found.items() if words not in known), next(iter(found.values())))
+        where = f"{new.place.file.rsplit('/', 1)[-1]}:{new.place.line}: " if new.place else ""
+        return f"{instead(was.breaks or 0, now.breaks or 0, 'graph break')} ({where}{new.reason})"
+    gained = [item for item in cause_changes(before, after) if item.after > item.before]
+    why = f", because of {_named(gained[0])}" if gained else ""
+    return instead(was.compiles, now.compiles, "compile") + why
+
+
+def _told_gain(gain: Gain, before: Side, after: Side) -> str:
+    was, now = before.counts, after.counts
+    if gain is Gain.CODE:
+        return f"compiled now ({counted(now.compiles, 'compile')}), it was not before"
+    if gain is Gain.LIMIT:
+        return "no longer hits the recompile limit"
+    if gain is Gain.FAILURES:
+        return instead(was.failures, now.failures, "failed compile")
+    if gain is Gain.BREAKS:
+        return instead(was.breaks or 0, now.breaks or 0, "graph break")
+    left = max(cause_changes(Side(None), after), key=lambda item: item.after, default=None)
+    rest = f", still recompiles for {_named(left)}" if left else ", nothing recompiles any more" if was.recompiles else ""
+    return instead(was.compiles, now.compiles, "compile") + rest
+
+
+def _named(item: CauseChange) -> str:
+    return f"{item.axis or item.rule.name} ({item.code})"
+
+
+def _ended(side: Side, outcomes: tuple[Outcome, ...] = _WITHOUT_CODE) -> str:
+    """How the last compile with one of these outcomes ended."""
+    ended = [item for item in side.compiles if item.outcome in outcomes]
+    if not ended:
+        return "nothing was recorded of it"
+    last = ended[-1]
+    if last.outcome is Outcome.FAILED:
+        return f"{last.label} failed: {failure_message(last.metrics.fail_reason or last.error)}"
+    words = {Outcome.LIMIT: "was refused", Outcome.SKIPPED: "was left without code"}
+    return f"{last.label} {words.get(last.outcome, 'never ended')}"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number or 'no'} {noun}s"
+
+
+def instead(before: int, after: int, noun: str) -> str:
+    """``2 compiles instead of 5``, ``2 compiles as before``, ``no compile any more``."""
+    if before and not after:
+        return f"no {noun} any more"
+    return f"{counted(after, noun)} as before" if before == after else f"{counted(after, noun)} instead of {before or 'none'}"

@@ -1,0 +1,99 @@
+"""What several ranks did alike, as one thing to tell: their frames, groups of similar graphs, and findings."""
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.recompiles.explain import Group
+from shapelog.report.report import Axis, FrameReport, Report
+from shapelog.report.results import Finding
+from shapelog.text import named, steady
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """One frame as one rank or several had it: the same code with the same compiles, causes and values; the first stands for all.
+
+    ``trace`` tells which ranks the members stand for.
+    """
+
+    members: tuple[FrameReport, ...]
+    trace: Trace
+
+    @property
+    def first(self) -> FrameReport:
+        return self.members[0]
+
+    @property
+    def seconds(self) -> float:
+        """Of all members together, and of the ranks that they stand for."""
+        return math.fsum(self.trace.seconds(compile) for item in self.members for compile in item.frame.compiles)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """With the values of all members."""
+        columns = zip(*(item.axes for item in self.members), strict=True)
+        return tuple(axes[0]._replace(values=tuple(dict.fromkeys(value for axis in axes for value in axis.values))) for axes in columns)
+
+    @property
+    def owner(self) -> str:
+        """``ranks 0-7``, ``process 4242`` outside of a distributed run."""
+        return owner_of((item.frame for item in self.members), self.trace)
+
+
+def joint_frames(report: Report, with_values: bool = False) -> tuple[Joint, ...]:
+    """The frames of a report in their order, those that ranks had alike once; ``with_values`` also the values that varied were the same."""
+    if report.ranks is None:
+        return tuple(Joint((item,), report.trace) for item in report.frames)
+    found: dict[Hashable, list[FrameReport]] = {}
+    for item in report.frames:
+        found.setdefault(_key(item, with_values) if item.frame.rank is not None else id(item), []).append(item)
+    return tuple(Joint(tuple(sorted(members, key=lambda item: item.frame.rank or 0)), report.trace) for members in found.values())
+
+
+def _key(item: FrameReport, with_values: bool) -> Hashable:
+    from shapelog.model.code_matching import file_of  # one rank does without it
+
+    frame = item.frame
+    return (
+        (file_of(frame.file), frame.line, frame.name, frame.title, frame.label),
+        tuple((compile.label, compile.outcome, compile.is_dynamic) for compile in frame.compiles),
+        tuple((steady(axis.name), tuple(map(steady, axis.values)) if with_values else (), axis.rules, axis.helping) for axis in item.axes),
+        tuple((entry.compile.label, entry.verdict, entry.codes, steady(entry.note), entry.missing) for entry in item.recompiles),
+    )
+
+
+def joint_groups(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
+    """Groups of similar graphs whose members have the same labels on several ranks, together."""
+    found: dict[Hashable, list[Group]] = {}
+    for group in groups:
+        labels = tuple((member.label, member.is_dynamic) for member in group.members)
+        rank = group.members[0].rank
+        key = (labels, group.converged.label if group.converged else "") if rank is not None else id(group)
+        found.setdefault(key, []).append(group)
+    return [tuple(members) for members in found.values()]
+
+
+def joint_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Finding, str]]:
+    """Each finding once, with the ranks it is about where several have it; "" where one process alone does."""
+    found: dict[Hashable, list[Finding]] = {}
+    for item in findings:
+        told = item.rule.code, steady(item.sentence), item.compile, item.place, item.details
+        found.setdefault(told if item.frame and item.frame.rank is not None else id(item), []).append(item)
+    return [(members[0], _owner(members, trace)) for members in found.values()]
+
+
+def _owner(members: list[Finding], trace: Trace) -> str:
+    first, is_of_job = members[0].frame, members[0].rule.code.startswith("SL7")
+    is_shared = len(members) > 1 or (first is not None and not is_of_job and bool(trace.alike))
+    return owner_of((item.frame for item in members if item.frame), trace) if is_shared else ""
+
+
+def owner_of(frames: Iterable[Frame | Compile], trace: Trace | None = None) -> str:
+    """The ranks that frames or compiles are of, and those that they stand for in ``trace``; or their process."""
+    told = list(frames)
+    numbers = [frame.rank for frame in told if frame.rank is not None]
+    if trace:
+        numbers = [number for rank in numbers for number in trace.standing(rank)]
+    return named(numbers) if numbers else f"process {told[0].process}"

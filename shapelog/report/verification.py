@@ -1,0 +1,137 @@
+"""Did it help? The prediction of the advice held against a second run that followed it, and its versioned JSON shape."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from shapelog.advice.advise import Advice
+from shapelog.advice.marks import split_list
+from shapelog.advice.paste_formats import VARIABLE, advice_data
+from shapelog.report.compare import Comparison, FrameChange, compare, comparison_data
+from shapelog.report.report import Report
+from shapelog.rules import RULES
+
+# 1: first shape.
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the command ended: what a shell makes of its exit, and its seconds on the wall."""
+
+    returncode: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class FrameProof:
+    """One frame: compiles and limit hits before, as predicted, and as measured; ``predicted`` is None for one that was not there before."""
+
+    change: FrameChange
+    before: int
+    predicted: int | None
+    measured: int
+
+    @property
+    def is_exact(self) -> bool:
+        return self.predicted == self.measured
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Two runs of a command, the second with the suggestion. ``helped`` is False where compiles did not fall, or fell at a price.
+
+    ``faults`` say what went wrong, in words; ``notes`` what is different from the prediction.
+    """
+
+    advice: Advice
+    comparison: Comparison
+    first: Ended
+    second: Ended
+    frames: tuple[FrameProof, ...]
+    faults: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def measured(self) -> int:
+        """Compiles and limit hits of the second run."""
+        return self.comparison.now.compiles + (self.comparison.now.limit_hits or 0)
+
+    @property
+    def helped(self) -> bool:
+        return not self.faults and self.measured < self.advice.before.total
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the second run did what was predicted, in every frame."""
+        return self.measured == self.advice.after.total and all(item.is_exact for item in self.frames)
+
+
+def verify(before: Report, after: Report, advice: Advice, first: Ended, second: Ended) -> Verification:
+    """Hold a second run, which had the advice's list set, against the first and against the prediction."""
+    comparison = compare(before, after)
+    proofs = tuple(_proof(change, advice) for change in comparison.frames)
+    faults = tuple(_faults(comparison, advice, first, second))
+    return Verification(advice, comparison, first, second, proofs, faults, tuple(_notes(comparison, advice, proofs)))
+
+
+def _proof(change: FrameChange, advice: Advice) -> FrameProof:
+    own = {id(frame) for frame in change.before.frames} if change.before else set()
+    known = [item for item in advice.forecasts if id(item.frame) in own]
+    measured = change.now.compiles + (change.now.limit_hits or 0)
+    return FrameProof(change, sum(item.before.total for item in known), sum(item.after.total for item in known) if own else None, measured)
+
+
+def _faults(comparison: Comparison, advice: Advice, first: Ended, second: Ended) -> Iterator[str]:
+    if second.returncode != first.returncode:
+        yield f"the command ended with {second.returncode} instead of {first.returncode}"
+    for item in comparison.lost_graphs:
+        yield f"{item.title} lost compiled code: {item.verdict}"
+    measured = comparison.now.compiles + (comparison.now.limit_hits or 0)
+    if measured >= advice.before.total:
+        noun = "compiles and limit hits" if comparison.now.limit_hits or advice.before.limit_hits else "compiles"
+        yield f"{measured} {noun}, no fewer than the {advice.before.total} before"
+
+
+def _notes(comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...]) -> Iterator[str]:
+    for item in proofs:
+        if item.predicted is not None and not item.is_exact:
+            yield f"{item.change.title}: {item.predicted} predicted, {item.measured} measured{_why(item)}"
+        elif item.predicted is None and item.measured:
+            yield f"{item.change.title}: not there in the first run"
+    if comparison.after.trace.config.dynamic_sources and not _arrived(comparison, advice):
+        yield f"the second run read another list than was set: the program sets {VARIABLE} or torch.compiler.config.dynamic_sources itself"
+
+
+def _why(item: FrameProof) -> str:
+    stay = dict.fromkeys(f"{cause.axis or 'something'} ({RULES[cause.helping].name})" for cause in item.change.causes if cause.after)
+    return f"; still recompiling because of {', '.join(stay)}" if stay else ""
+
+
+def _arrived(comparison: Comparison, advice: Advice) -> bool:
+    return set(advice.entries) <= set(split_list(comparison.after.trace.config.dynamic_sources))
+
+
+def verification_data(verification: Verification) -> dict[str, Any]:
+    """The verification as JSON; ``shapelog/schema/verification.schema.json`` describes it. Counts hold compiles and limit hits."""
+    advice, comparison = verification.advice, verification.comparison
+    return {
+        "format": "shapelog verification",
+        "format_version": FORMAT_VERSION,
+        "helped": verification.helped,
+        "exact": verification.is_exact,
+        "faults": list(verification.faults),
+        "notes": list(verification.notes),
+        "env": advice.env,
+        "compiles": {"before": advice.before.total, "predicted": advice.after.total, "measured": verification.measured},
+        "limit_hits": {"before": advice.before.limit_hits, "predicted": advice.after.limit_hits, "measured": comparison.now.limit_hits},
+        "seconds": {"before": advice.before.seconds, "predicted": advice.after.seconds, "measured": comparison.now.seconds},
+        "exit_codes": {"before": verification.first.returncode, "after": verification.second.returncode},
+        "wall_seconds": {"before": verification.first.seconds, "after": verification.second.seconds},
+        "frames": [
+            {"title": item.change.title, "before": item.before, "predicted": item.predicted, "measured": item.measured}
+            for item in verification.frames
+        ],
+        "advice": advice_data(advice),
+        "comparison": comparison_data(comparison),
+    }

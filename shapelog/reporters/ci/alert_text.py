@@ -1,0 +1,96 @@
+"""What several CI formats say of an alert: its title, its message and where it is. One line each, and harmless characters."""
+
+from collections.abc import Iterable
+
+from shapelog.check.alerts import Alert, Kind, digest
+from shapelog.check.check import Checked, Judged
+from shapelog.check.repository_paths import Spot
+from shapelog.rules import problem_rule
+from shapelog.text import clean, counted, named
+
+# What stands for code that lies in no file, where a format asks for one: its name tells where it is known from.
+NO_FILE = "TORCH_TRACE"
+_LABELS = 12
+_FACTS = 4
+
+
+def title(alert: Alert) -> str:
+    """``SL101 size-varies: Net.forward``."""
+    return clean(f"{alert.rule.code} {alert.rule.name}: {cut(alert.title, 80)}")
+
+
+def sentence(alert: Alert) -> str:
+    return cut(clean(alert.sentence), 2000)
+
+
+def advice(alert: Alert) -> str:
+    return cut(f"What helps: {clean(alert.remedy)}", 2000)
+
+
+def details(item: Judged) -> tuple[str, ...]:
+    """What else is known, a line each: the facts that the sentence leaves out, the compiles and the baseline."""
+    alert = item.alert
+    # A recompile's sentence tells its values, and each fact would tell one of them again.
+    facts = [] if Kind.RECOMPILE in alert.kinds else [clean(fact) for fact in alert.facts if fact.partition("; ")[0] not in alert.sentence]
+    lines = [f"- {cut(fact, 500)}" for fact in facts[:_FACTS]]
+    if len(facts) > _FACTS:
+        lines.append(f"- and {len(facts) - _FACTS} more")
+    where = f"; {named(alert.ranks)}" if alert.ranks else ""
+    lines.append(f"Compile ids: {_listed(alert.labels)}{where}")
+    if item.known:
+        lines.append(f"The baseline knows {f'{item.known} of these {alert.count}' if item.new else 'this'}")
+    return tuple(lines)
+
+
+def message(item: Judged) -> str:
+    """Sentence, advice and details; a line each."""
+    return "\n".join((sentence(item.alert), advice(item.alert), *details(item)))
+
+
+def shown(alert: Alert) -> Spot | None:
+    """The line to show it at: its own, else a related one that lies in the repository; None where neither does."""
+    spots = (alert.spot, *(spot for spot, _ in alert.related))
+    return next((spot for spot in spots if spot and spot.is_inside), None)
+
+
+def place(alert: Alert) -> str:
+    """``app/model.py:12``; "" for code that lies in no file."""
+    return cut(clean(alert.spot), 500) if alert.spot else ""
+
+
+def fingerprints(judged: Iterable[Judged]) -> tuple[str, ...]:
+    """Those of the alerts; one that came before is made another, because readers drop what seems to be there already."""
+    seen: dict[str, int] = {}
+    made = []
+    for item in judged:
+        own = item.alert.fingerprint
+        seen[own] = number = seen.get(own, 0) + 1
+        made.append(own if number == 1 else digest(own, str(number)))
+    return tuple(made)
+
+
+def problems(checked: Checked) -> tuple[str, ...]:
+    """What is wrong with the trace, a line each."""
+    return tuple(
+        cut(clean(f"{problem_rule(item.code).code} {item.place}: {item.message}"), 1000) for item in checked.survey.report.problems
+    )
+
+
+def left_out(items: Iterable[Judged]) -> str:
+    """``2 errors, 1 note``; "" for none."""
+    levels = [item.level for item in items]
+    return ", ".join(counted(levels.count(level), level.value) for level in dict.fromkeys(levels))
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many characters: where there are more, the middle is left out."""
+    if len(text) <= most:
+        return text
+    head = (most - 1) * 2 // 3
+    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+
+
+def _listed(labels: Iterable[str]) -> str:
+    known = list(labels)
+    more = f" and {len(known) - _LABELS} more" if len(known) > _LABELS else ""
+    return f"{', '.join(known[:_LABELS])}{more}"

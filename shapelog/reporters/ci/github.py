@@ -1,0 +1,79 @@
+"""Annotations on GitHub, as commands in the log of a workflow; the answer and what got no annotation follow as text."""
+
+import re
+from collections.abc import Iterator
+
+from shapelog.check.alerts import Level
+from shapelog.check.check import Checked, Judged
+from shapelog.reporters import Options
+from shapelog.reporters.ci.alert_text import advice, cut, details, left_out, place, problems, sentence, shown, title
+from shapelog.text import clean
+
+SUFFIX = ".txt"
+# GitHub shows ten of each level for a step, and 4,096 characters of each.
+_EACH = 10
+_MESSAGE = 4000
+_LISTED = 100
+_COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
+_OLD = re.compile(r"#(?=#+\[)")
+
+
+def render_check(checked: Checked, options: Options) -> bytes:
+    chosen = [item for level in Level for item in _of(checked, level)[:_EACH]]
+    rest = [item for level in Level for item in _of(checked, level)[_EACH:]]
+    lines = [*map(_annotation, chosen), *map(_plain, _summary(checked))]
+    if rest:
+        lines.append(f"::group::Without an annotation, as GitHub shows {_EACH} of each level: {left_out(rest)}")
+        lines += [_plain(f"{item.level.value}: {_where(item)}{sentence(item.alert)}. {advice(item.alert)}") for item in rest[:_LISTED]]
+        lines += [f"and {len(rest) - _LISTED} more"] if len(rest) > _LISTED else []
+        lines.append("::endgroup::")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _of(checked: Checked, level: Level) -> list[Judged]:
+    return [item for item in checked.judged if item.level is level]
+
+
+def _summary(checked: Checked) -> Iterator[str]:
+    yield cut(checked.headline, _MESSAGE)
+    if checked.what_helps:
+        yield f"What helps: {checked.what_helps}"
+    for note in checked.notes:
+        yield f"Note: {note}"
+    for text in problems(checked)[:_EACH]:
+        yield f"Problem of the trace: {text}"
+
+
+def _where(item: Judged) -> str:
+    return f"{place(item.alert)}: " if item.alert.spot else ""
+
+
+def _annotation(item: Judged) -> str:
+    """GitHub can only show files of the repository; else the place stands in the message."""
+    alert = item.alert
+    spot = shown(alert)
+    properties = {"file": clean(spot.file), "line": str(spot.line)} if spot else {}
+    told = "" if spot and spot == alert.spot else _where(item)
+    message = "\n".join((told + sentence(alert), advice(alert), *details(item)))
+    named = ",".join(f"{name}={_property(value)}" for name, value in {**properties, "title": title(alert)}.items())
+    return f"::{_COMMANDS[item.level]} {named}::{_data(cut(_broken(message), _MESSAGE))}"
+
+
+def _data(text: str) -> str:
+    """As the official toolkit does it."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(_broken(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+def _broken(text: str) -> str:
+    """Without the beginning of a command in the old form, which counts anywhere in a line."""
+    return _OLD.sub("# ", text)
+
+
+def _plain(text: str) -> str:
+    """A line that is no command: those begin with two colons, after any space."""
+    line = _broken(clean(text).strip())
+    return f".{line}" if line.startswith("::") else line

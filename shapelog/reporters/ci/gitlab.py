@@ -1,0 +1,50 @@
+"""GitLab's code quality report: what a merge request shows beside the lines that it changes."""
+
+from typing import Any
+
+from shapelog.check.alerts import Alert, Level
+from shapelog.check.check import Checked, Judged
+from shapelog.reporters import Options
+from shapelog.reporters.ci.alert_text import NO_FILE, advice, cut, fingerprints, place, sentence, shown
+from shapelog.reporters.json_bytes import pretty
+from shapelog.rule_docs import link
+from shapelog.text import clean
+
+SUFFIX = ".json"
+_SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
+_BROKEN = ("SL401", "SL403", "SL203")
+
+
+def render_check(checked: Checked, options: Options) -> bytes:
+    return pretty([_issue(item, name) for item, name in zip(checked.judged, fingerprints(checked.judged), strict=True)])
+
+
+def _issue(item: Judged, name: str) -> dict[str, Any]:
+    alert = item.alert
+    spot = shown(alert)
+    # Between the two: what runs eagerly or not at all. Nothing here is a "blocker", which is the word for a security hole.
+    severity = "critical" if item.level is Level.ERROR and alert.rule.code in _BROKEN else _SEVERITIES[item.level]
+    where = f" (at {place(alert)})" if alert.spot and alert.spot != spot else ""
+    return {
+        "type": "issue",
+        "description": f"{sentence(alert)}{where}. {advice(alert)}",
+        "check_name": f"{alert.rule.code} {alert.rule.name}",
+        "content": {"body": link(alert.rule)},
+        "categories": ["Performance"],
+        "fingerprint": name,
+        "severity": severity,
+        "location": {"path": _path(alert), "lines": {"begin": spot.line if spot else alert.spot.line if alert.spot else 1}},
+    }
+
+
+def _path(alert: Alert) -> str:
+    """GitLab reads no further than the first entry without a path, so each has one: outside of the repository the file's own, without
+    the beginning that only absolute paths have, and a name for code that lies in no file.
+    """
+    spot = shown(alert)
+    if spot:
+        return cut(clean(spot.file), 1000)
+    if alert.spot is None:
+        return NO_FILE
+    parts = [part for part in clean(alert.spot.file).split("/") if part not in ("", ".", "..") and not part.endswith(":")]
+    return cut("/".join(parts), 1000) or NO_FILE

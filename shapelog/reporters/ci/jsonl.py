@@ -1,0 +1,44 @@
+"""JSON lines, for programs that read as they go: what it is about, then each alert, recompile, budget and problem."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from shapelog.check.check import Checked, alert_data, check_data
+from shapelog.report.report import Report, problem_data, recompile_data
+from shapelog.reporters import Options
+from shapelog.reporters.json_bytes import line
+
+SUFFIX = ".jsonl"
+# 1: first shape. 2: the kind ``rank``.
+FORMAT_VERSION = 2
+_LISTS = ("alerts", "budgets")
+
+
+def render_check(checked: Checked, options: Options) -> bytes:
+    return b"".join(map(line, _lines(checked)))
+
+
+def _lines(checked: Checked) -> Iterator[dict[str, Any]]:
+    """``shapelog/schema/lines.schema.json`` describes each."""
+    data = check_data(checked)
+    head = {name: value for name, value in data.items() if name not in _LISTS}
+    yield {
+        "type": "check" if checked.is_check else "report",
+        **head,
+        "format": "shapelog lines",
+        "format_version": FORMAT_VERSION,
+        "passed": data["passed"] if checked.is_check else None,
+    }
+    for item in checked.judged:
+        yield {"type": "alert", **alert_data(item)}
+    report = checked.survey.report
+    for recompile in report.recompiles:
+        yield {"type": "recompile", **recompile_data(recompile, report.trace.lists_sources)}
+    for budget in data["budgets"]:
+        yield {"type": "budget", **budget}
+    yield from _problems(report)
+
+
+def _problems(report: Report) -> Iterator[dict[str, Any]]:
+    for problem in report.problems:
+        yield {"type": "problem", **problem_data(problem)}

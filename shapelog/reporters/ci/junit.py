@@ -1,0 +1,128 @@
+"""JUnit XML, as Jenkins and GitLab read it: one test for each budget and for each piece of code."""
+
+import math
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+from shapelog.check.check import Checked, Judged
+from shapelog.model.code_matching import Code
+from shapelog.reporters import Options
+from shapelog.reporters.ci.alert_text import cut, message, place, problems, sentence, title
+from shapelog.text import base, clean
+
+SUFFIX = ".xml"
+_SUITE = "shapelog"
+_NO_FILE = "code"
+_BUDGET = "SL801"
+_INSTALLED = re.compile(r"^.*/(?:site|dist)-packages/")
+# What XML 1.0 cannot hold, and harmless() leaves as it is.
+_FORBIDDEN = re.compile("[\ufffe\uffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A test. ``failing`` are the alerts that it fails with, ``others`` what it only tells; ``words`` say the failure in short."""
+
+    group: str
+    name: str
+    seconds: float
+    words: str
+    failing: tuple[Judged, ...]
+    others: tuple[Judged, ...] = ()
+
+
+def render_check(checked: Checked, options: Options) -> bytes:
+    cases = [*_budgets(checked), *_codes(checked)]
+    counts = {
+        "tests": str(len(cases)),
+        "failures": str(sum(bool(case.failing) for case in cases)),
+        "errors": "0",
+        "time": _time(math.fsum(case.seconds for case in cases)),
+    }
+    root = ElementTree.Element("testsuites", {"name": _SUITE, **counts})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": _SUITE, **counts, "skipped": "0"})
+    for case in _apart(cases):
+        _add(suite, case)
+    gone = (f"Gone since the baseline: {text}" for text in checked.fixed)
+    told = (checked.headline, checked.what_helps, *checked.notes, *gone)
+    _text(suite, "system-out", "\n".join(clean(line) for line in told if line))
+    # A damaged trace fails no check, so here it is no error either: tests fail when shapelog ends with 1, and only then.
+    _text(suite, "system-err", "\n".join(problems(checked)))
+    ElementTree.indent(root)
+    written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"
+
+
+def _budgets(checked: Checked) -> Iterator[Case]:
+    """The alerts of exceeded budgets stand in the order of the budgets."""
+    alerts = iter([item for item in checked.judged if item.alert.rule.code == _BUDGET])
+    for item in checked.measured:
+        alert = next(alerts, None) if item.is_exceeded else None
+        yield Case(f"{_SUITE}.budgets", item.name, 0.0, item.sentence, (alert,) if alert else ())
+
+
+def _codes(checked: Checked) -> Iterator[Case]:
+    by_code: dict[int, list[Judged]] = {}
+    for item in checked.judged:
+        if item.alert.rule.code != _BUDGET:
+            by_code.setdefault(id(item.alert.code), []).append(item)
+    for code in checked.survey.codes:
+        items = by_code.get(id(code), [])
+        failing = tuple(item for item in items if item.fails and checked.is_check)
+        others = tuple(item for item in items if item not in failing)
+        more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
+        words = f"{sentence(failing[0].alert)}{more}" if failing else ""
+        name = code.title or code.first.name or "unknown code"
+        yield Case(_group(checked, code), name, math.fsum(frame.seconds for frame in code.frames), words, failing, others)
+
+
+def _group(checked: Checked, code: Code) -> str:
+    """The file with dots, because readers take what stands before the last one for a package: ``app.model`` of ``app/model.py``."""
+    spot = checked.survey.checkout.spot(code.first.file, code.first.line)
+    if spot is None:
+        return f"{_SUITE}.{_NO_FILE}"
+    inner = _INSTALLED.sub("", spot.file)
+    file = inner if spot.is_inside or inner != spot.file else base(spot.file)
+    return ".".join(part for part in posixpath.splitext(file)[0].split("/") if part not in ("", ".", "..")) or _NO_FILE
+
+
+def _apart(cases: Iterable[Case]) -> Iterator[tuple[str, str, Case]]:
+    """(class, name, case), numbered where two are called the same, which readers would take for one."""
+    seen: dict[tuple[str, str], int] = {}
+    for case in cases:
+        group, name = (cut(_allowed(clean(text)), 500) for text in (case.group, case.name))
+        seen[group, name] = number = seen.get((group, name), 0) + 1
+        yield group, name if number == 1 else f"{name} #{number}", case
+
+
+def _add(suite: ElementTree.Element, named: tuple[str, str, Case]) -> None:
+    group, name, case = named
+    element = ElementTree.SubElement(suite, "testcase", {"classname": group, "name": name, "time": _time(case.seconds)})
+    if case.failing:
+        rules = ", ".join(dict.fromkeys(item.alert.rule.code for item in case.failing))
+        failure = ElementTree.SubElement(element, "failure", {"type": rules, "message": cut(_allowed(clean(case.words)), 1000)})
+        failure.text = _allowed(_told(case.failing))
+    if case.others:
+        _text(element, "system-out", _told(case.others))
+
+
+def _told(items: Iterable[Judged]) -> str:
+    return "\n\n".join(
+        f"{title(item.alert)}\n{f'at {place(item.alert)}' if item.alert.spot else 'in no file'}\n{message(item)}" for item in items
+    )
+
+
+def _text(parent: ElementTree.Element, tag: str, text: str) -> None:
+    if text:
+        ElementTree.SubElement(parent, tag).text = _allowed(text)
+
+
+def _allowed(text: str) -> str:
+    return _FORBIDDEN.sub("�", text)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3f}"

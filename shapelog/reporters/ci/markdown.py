@@ -1,0 +1,201 @@
+"""Markdown, for a comment on a pull request or the summary of a CI step. The answer comes first, details are folded."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from shapelog.advice.paste_formats import as_python, as_shell, cost_of, why_nothing
+from shapelog.check.check import Checked, Judged, Measured
+from shapelog.check.policy import Metric
+from shapelog.model.code_matching import Code
+from shapelog.report.report import FrameReport
+from shapelog.reporters import Options
+from shapelog.reporters.ci.alert_text import cut, place, problems
+from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
+from shapelog.rule_docs import link
+from shapelog.rules import RULES, Rule
+from shapelog.text import base, counted, seconds
+
+SUFFIX = ".md"
+_VALUES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the text: ``items`` between ``head`` and ``tail``, most important first. The highest ``rank`` goes first.
+
+    ``noun`` names one item where they are counted.
+    """
+
+    rank: int
+    head: str
+    items: tuple[str, ...] = ()
+    noun: str = ""
+    tail: str = ""
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(part for part in (self.head, "\n".join(self.items), self.tail) if part)
+
+
+def render_check(checked: Checked, options: Options) -> bytes:
+    return fitted([*_sections(checked)], options.room)
+
+
+def fitted(sections: Sequence[Section], room: int | None) -> bytes:
+    """The text in at most ``room`` bytes: the least important items are left out first, and it says so. Nothing where not even
+    the first section fits.
+    """
+    kept, left = list(sections), dict[str, int]()
+    note = ""
+    for index in sorted(range(len(kept)), key=lambda index: -kept[index].rank):
+        while room is not None and (over := len(_joined(kept, note)) - room) > 0 and kept[index].text:
+            kept[index], gone = _less(kept[index], over)
+            left[sections[index].noun] = left.get(sections[index].noun, 0) + gone
+            note = "There was no room for " + ", ".join(counted(number, noun) for noun, number in left.items()) + "."
+    whole = _joined(kept, note)
+    return whole if room is None or (len(whole) <= room and kept[0].text) else b""
+
+
+def _joined(sections: Iterable[Section], note: str) -> bytes:
+    texts = [text for text in (*(section.text for section in sections), note) if text]
+    return ("\n\n".join(texts) + "\n").encode() if texts else b""
+
+
+def _less(section: Section, over: int) -> tuple[Section, int]:
+    """The section without as many of its last items as make up for ``over`` bytes, and their number; all of it with its last item."""
+    items = list(section.items)
+    while items and over > 0:
+        over -= len(items.pop().encode()) + 1
+    if not items:
+        return replace(section, head="", items=(), tail=""), max(len(section.items), 1)
+    return replace(section, items=tuple(items)), len(section.items) - len(items)
+
+
+def _sections(checked: Checked) -> Iterator[Section]:
+    failing = [item for item in checked.judged if item.fails]
+    # The table tells of budgets, so here is what they were spent on.
+    failing = [item for item in failing if item.alert.rule.code != "SL801"] or failing
+    others = [item for item in checked.judged if not item.fails]
+    yield Section(0, "\n\n".join(_answer(checked)), noun="answer")
+    yield from _what_helps(checked)
+    if failing:
+        head = "### What the check fails on" if checked.is_check else "### What can be avoided"
+        yield Section(2, head, tuple(map(_item, failing)), "finding")
+    yield Section(3, "\n".join(listed(note) for note in checked.notes), noun="note")
+    yield Section(5, "", tuple(_frames(checked)), "table of what varied")
+    if others:
+        head = "More findings, which do not fail the check" if checked.is_check else "More findings"
+        yield _folded(6, f"{head}: {len(others)}", map(_item, others), "other finding")
+    if checked.fixed:
+        words = f"Gone since {cell(checked.baseline.name if checked.baseline else '')}: {len(checked.fixed)}"
+        yield _folded(4, words, (listed(text) for text in checked.fixed), "finding that is gone")
+    faults = problems(checked)
+    if faults:
+        yield _folded(7, f"Problems of the trace: {len(faults)}", (listed(text) for text in faults), "problem of the trace")
+
+
+def _folded(rank: int, summary: str, items: Iterable[str], noun: str) -> Section:
+    head, _, tail = folded(summary, "\0").partition("\n\n\0\n\n")
+    return Section(rank, head, tuple(items), noun, tail)
+
+
+def _answer(checked: Checked) -> Iterator[str]:
+    report = checked.survey.report
+    trace, summary = report.trace, report.summary
+    word, colon, reasons = checked.headline.partition(": ") if checked.is_check else ("torch.compile", ": ", checked.headline)
+    yield f"## {word}{colon}{escaped(cut(reasons, 1000))}"
+    version = trace.torch_version or trace.version_guess
+    known = [f"Trace {code(cut(base(trace.name), 200))}", *([escaped(f"torch {version}")] if version else [])]
+    if checked.baseline:
+        known.append(f"against the baseline {code(checked.baseline.name)}")
+    yield ", ".join(known)
+    rows = [
+        ("Compiles", summary.compiles, seconds(summary.seconds)),
+        ("Recompiles", summary.recompiles, seconds(summary.recompile_seconds)),
+        *((f"· {part.verdict.value}", part.count, seconds(part.seconds)) for part in summary.parts),
+        *([("Failed compiles", summary.failures, "")] if summary.failures else []),
+    ]
+    lines = ["| | Number | Time |", "|---|--:|--:|"]
+    yield "\n".join([*lines, *(f"| {name} | {number} | {time} |" for name, number, time in rows)])
+    if checked.measured:
+        yield "\n".join(["| Budget | Spent | Allowed | |", "|---|--:|--:|---|", *map(_budget, checked.measured)])
+
+
+def _budget(item: Measured) -> str:
+    name = item.budget.metric.value
+    where = cell(cut(item.code.title, 200)) if item.code else "the whole run"
+    spent, most = (
+        (seconds(item.spent), seconds(item.budget.most))
+        if item.budget.metric is Metric.AVOIDABLE
+        else (str(int(item.spent)), str(int(item.budget.most)))
+    )
+    return f"| {name} in {where} | {spent} | {most} | {'**exceeded**' if item.is_exceeded else 'kept'} |"
+
+
+def _what_helps(checked: Checked) -> Iterator[Section]:
+    report = checked.survey.report
+    advice = report.advice
+    if advice is None or not report.recompiles:
+        return
+    if not advice.env and not advice.suggestions:
+        yield Section(1, f"### What to set\n\n{escaped(why_nothing(advice))}", noun="line to set")
+        return
+    words = f"Predicted: {escaped(cost_of(advice.before))} become {escaped(cost_of(advice.after))}."
+    # A torch without a list of dynamic sources has calls to mark them.
+    block = fenced(as_shell(advice), "shell") if advice.env else fenced(as_python(advice), "python")
+    yield Section(1, f"### What to set\n\n{words}\n\n{block}", noun="line to set")
+
+
+def _item(item: Judged) -> str:
+    alert = item.alert
+    where = f" {code(place(alert))}" if alert.spot else ""
+    lines = [f"- {_rule(alert.rule)}{where}: {escaped(cut(alert.sentence, 2000))}", f"  - What helps: {escaped(cut(alert.remedy, 2000))}"]
+    if alert.snippet:
+        lines.insert(1, f"  - The line: {code(cut(alert.snippet, 500))}")
+    if item.known and item.new:
+        lines.append(f"  - The baseline knows {item.known} of these {alert.count}")
+    elif item.known:
+        lines.append("  - The baseline knows this")
+    return "\n".join(lines)
+
+
+def _rule(rule: Rule) -> str:
+    return f"[{rule.code} {rule.name}]({link(rule)})"
+
+
+def _frames(checked: Checked) -> Iterator[str]:
+    """For each code that recompiled the properties that varied, with their values in order; most important codes first."""
+    report = checked.survey.report
+    by_frame = {id(frame): found for found in checked.survey.codes for frame in found.frames}
+    grouped: dict[int, list[FrameReport]] = {}
+    for item in report.frames:
+        if item.axes:
+            grouped.setdefault(id(by_frame[id(item.frame)]), []).append(item)
+    known = {id(found): found for found in checked.survey.codes}
+    for key, items in grouped.items():
+        yield _varied(checked, known[key], items)
+
+
+def _varied(checked: Checked, found: Code, items: list[FrameReport]) -> str:
+    recompiles = sum(len(item.recompiles) for item in items)
+    spot = checked.survey.checkout.spot(found.first.file, found.first.line)
+    where = f" {cell(cut(str(spot), 300))}" if spot else ""
+    cost = seconds(sum(item.frame.seconds for item in items))
+    values: dict[str, dict[str, None]] = {}
+    rules: dict[str, dict[str, None]] = {}
+    for axis in (axis for item in items for axis in item.axes):
+        values.setdefault(axis.name, {}).update(dict.fromkeys(axis.values))
+        rules.setdefault(axis.name, {}).update(dict.fromkeys(rule.code for rule in axis.rules))
+    lines = [f"- {code(cut(name, 300))}: {_values([*values[name]])}{_codes(rules[name])}" for name in values]
+    words = f"What varied in {cell(cut(found.title, 200))}{where}: {counted(recompiles, 'recompile')}, {cost} of compiling"
+    return folded(words, "\n".join(lines)) + "\n"
+
+
+def _values(values: list[str]) -> str:
+    more = f" and {len(values) - _VALUES} more" if len(values) > _VALUES else ""
+    return " ".join(code(cut(value, 100)) or "(nothing)" for value in values[:_VALUES]) + more
+
+
+def _codes(codes: Iterable[str]) -> str:
+    named = [f"[{name}]({link(RULES[name])})" for name in codes]
+    return f" ({', '.join(named)})" if named else ""

@@ -1,0 +1,207 @@
+"""SARIF 2.1.0, as GitHub code scanning, Azure DevOps and editors read it."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+from shapelog import __version__
+from shapelog.check.check import Checked, Judged
+from shapelog.check.repository_paths import Spot
+from shapelog.errors import DATA_LOSS, DEGRADED, INFO
+from shapelog.reporters import Options
+from shapelog.reporters.ci.alert_text import NO_FILE, advice, cut, details, fingerprints, left_out, message, sentence, shown
+from shapelog.reporters.ci.markdown_escape import escaped, listed
+from shapelog.reporters.json_bytes import pretty
+from shapelog.rule_docs import HOME, entry, link
+from shapelog.rules import RULES, Rule, Verdict, problem_rule
+from shapelog.text import clean, harmless
+
+SUFFIX = ".sarif"
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ROOT = "%SRCROOT%"
+# GitHub refuses a run with more.
+_MOST_RESULTS = 25_000
+_MOST_PROBLEMS = 1_000
+_SEVERITIES = {INFO: "note", DEGRADED: "warning", DATA_LOSS: "error"}
+_ERRORS = (Verdict.LIMIT, Verdict.FAILED, Verdict.BUDGET)
+_WARNINGS = (Verdict.MARKING, Verdict.CODE, Verdict.TRACE)
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
+
+
+def render_check(checked: Checked, options: Options) -> bytes:
+    return pretty({"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(checked)]})
+
+
+def _run(checked: Checked) -> dict[str, Any]:
+    judged, problems = checked.judged[:_MOST_RESULTS], checked.survey.report.problems[:_MOST_PROBLEMS]
+    rules = sorted({item.alert.rule.code for item in judged})
+    about = sorted({problem_rule(item.code).code for item in problems})
+    summary = checked.survey.report.summary
+    return {
+        "tool": {
+            "driver": {
+                "name": "shapelog",
+                "semanticVersion": __version__,
+                "informationUri": HOME,
+                "rules": [_descriptor(RULES[code]) for code in rules],
+                "notifications": [_descriptor(RULES[code]) for code in about],
+            }
+        },
+        "invocations": [
+            {
+                "executionSuccessful": True,
+                "exitCode": int(checked.has_failed),
+                "toolExecutionNotifications": list(_notifications(checked, about)),
+            }
+        ],
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository that was checked."}}},
+        "results": list(_results(judged, rules, checked.baseline is not None)),
+        "properties": {
+            "headline": clean(checked.headline),
+            "compiles": summary.compiles,
+            "recompiles": summary.recompiles,
+            "seconds": summary.seconds,
+            "recompileSeconds": summary.recompile_seconds,
+        },
+    }
+
+
+def _descriptor(rule: Rule) -> dict[str, Any]:
+    text = entry(rule.code)
+    level = "error" if rule.verdict in _ERRORS else "warning" if rule.verdict in _WARNINGS else "note"
+    told = [f"## {title}\n\n{part}" for title, part in text.sections]
+    return {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.name.replace("-", " ").capitalize()},
+        "fullDescription": {"text": cut(_LINK.sub(r"\1", clean(text.meaning).strip()), 1000)},
+        "help": {"text": f"{_sentence(rule.remedy)} See {link(rule)}", "markdown": "\n\n".join(told)},
+        "helpUri": link(rule),
+        "defaultConfiguration": {"level": level},
+        "properties": {"tags": ["torch.compile", "recompilation", *(["dynamic-shapes"] if rule.size_related else [])]},
+    }
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _notifications(checked: Checked, about: list[str]) -> Iterator[dict[str, Any]]:
+    problems = checked.survey.report.problems
+    for problem in problems[:_MOST_PROBLEMS]:
+        code = problem_rule(problem.code).code
+        text = f"{problem.place}: {problem.message}"
+        yield {
+            "descriptor": {"id": code, "index": about.index(code)},
+            "level": _SEVERITIES[problem.severity],
+            "message": {"text": cut(_plain(text), 1000)},
+        }
+    if len(problems) > _MOST_PROBLEMS:
+        yield {"level": "warning", "message": {"text": f"{len(problems) - _MOST_PROBLEMS} more problems of the trace are left out"}}
+    rest = checked.judged[_MOST_RESULTS:]
+    if rest:
+        text = f"GitHub takes {_MOST_RESULTS} results of a run: {left_out(rest)} of the least severe are left out"
+        yield {"level": "warning", "message": {"text": text}}
+    for note in checked.notes:
+        yield {"level": "note", "message": {"text": _plain(note)}}
+
+
+def _results(judged: tuple[Judged, ...], rules: list[str], has_baseline: bool) -> Iterator[dict[str, Any]]:
+    names = fingerprints(judged)
+    hashes = _line_hashes(judged, names)
+    for item, name in zip(judged, names, strict=True):
+        alert = item.alert
+        spot = shown(alert) or alert.spot
+        result: dict[str, Any] = {
+            "ruleId": alert.rule.code,
+            "ruleIndex": rules.index(alert.rule.code),
+            "level": item.level.value,
+            "message": {"text": _plain(message(item)), "markdown": _markdown(item)},
+            "locations": [_location(item, spot)],
+            "partialFingerprints": {"shapelogFingerprint/v1": name, **hashes.get(name, {})},
+            "properties": _properties(item),
+        }
+        related = [(alert.spot, clean(alert.title)), *alert.related]
+        others = [(place, text) for place, text in related if place and place != spot]
+        if others:
+            result["relatedLocations"] = [
+                {"id": number, "physicalLocation": _physical(place, ""), "message": {"text": _plain(text)}}
+                for number, (place, text) in enumerate(others, 1)
+            ]
+        if has_baseline:
+            result["baselineState"] = "new" if item.new else "unchanged"
+        yield result
+
+
+def _markdown(item: Judged) -> str:
+    lines = (escaped(sentence(item.alert)), "", escaped(advice(item.alert)), "")
+    return "\n".join((*lines, *(listed(line.removeprefix("- ")) for line in details(item))))
+
+
+def _plain(text: str) -> str:
+    """A message without anything that readers take for a link."""
+    return "\n".join(clean(line) for line in text.split("\n")).replace("](", "] (")
+
+
+def _line_hashes(judged: Iterable[Judged], names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """GitHub tells two alerts of a rule apart by ``primaryLocationLineHash`` alone, which its upload action makes of the line's text.
+
+    Where the result carries another hash than it makes, the action keeps it and warns. So a result has one of its own where the action
+    makes none (outside of the repository) and where another of the same rule lies in the same line, but for the first of those, by
+    fingerprint: its identity is that of the line.
+    """
+    first: dict[tuple[str, Spot], str] = {}
+    known = [(item, shown(item.alert), name) for item, name in zip(judged, names, strict=True)]
+    for item, spot, name in known:
+        if spot:
+            key = (item.alert.rule.code, spot)
+            first[key] = min(first.get(key, name), name)
+    return {
+        name: {"primaryLocationLineHash": f"{name[:16]}:1"}
+        for item, spot, name in known
+        if not spot or first[item.alert.rule.code, spot] != name
+    }
+
+
+def _location(item: Judged, spot: Spot | None) -> dict[str, Any]:
+    """GitHub refuses the whole file for one result without a physical location, so code that lies in no file gets a name for one."""
+    alert = item.alert
+    title = cut(clean(alert.title), 500)
+    return {
+        "physicalLocation": _physical(spot, alert.snippet if spot == alert.spot else ""),
+        "logicalLocations": [{"fullyQualifiedName": title, "kind": "function"}],
+    }
+
+
+def _physical(spot: Spot | None, snippet: str) -> dict[str, Any]:
+    if spot is None:
+        return {"artifactLocation": {"uri": NO_FILE, "uriBaseId": _ROOT, "description": {"text": "Code that lies in no file."}}}
+    region: dict[str, Any] = {"startLine": spot.line}
+    if snippet:
+        region["snippet"] = {"text": cut(harmless(snippet), 1000)}
+    return {"artifactLocation": _artifact(spot), "region": region}
+
+
+def _artifact(spot: Spot) -> dict[str, str]:
+    path = quote(spot.file, safe="/~!$&'()*+,;=@", errors="surrogatepass")
+    if spot.is_inside:
+        return {"uri": path, "uriBaseId": _ROOT}
+    # file:///srv/app.py, file:///C:/app.py, file://host/share/app.py
+    path = path.replace("%3A", ":", 1) if re.match(r"[A-Za-z]%3A/", path) else path
+    return {"uri": f"file:{path}" if path.startswith("//") else f"file:///{path.lstrip('/')}"}
+
+
+def _properties(item: Judged) -> dict[str, Any]:
+    alert = item.alert
+    return {
+        "frame": clean(alert.title),
+        "axes": [clean(axis) for axis in alert.axes],
+        "codes": list(alert.codes),
+        "compileIds": list(alert.labels),
+        "ranks": list(alert.ranks),
+        "count": alert.count,
+        "new": len(item.new),
+        "seconds": alert.seconds,
+        "fails": item.fails,
+    }

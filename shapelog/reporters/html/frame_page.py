@@ -1,0 +1,231 @@
+"""One frame with its compiles: what varied, the shape table, and for each compile why it happened and what differs."""
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from shapelog.model.trace import Compile, Frame, Outcome, failure_message
+from shapelog.reading.payloads.graphs import Graph
+from shapelog.recompiles.explain import Recompile, remedy
+from shapelog.recompiles.shape_table import ShapeRow
+from shapelog.report.explain_compile import Story, graph_lines, story_of
+from shapelog.report.merge_ranks import Joint, joint_frames
+from shapelog.report.report import FrameReport, Report
+from shapelog.reporters.html.anchors import Anchors, kind_of
+from shapelog.reporters.html.chart_text import WORDS
+from shapelog.reporters.html.side_by_side import Diff, side_by_side
+from shapelog.rules import Rule
+
+# Rows of the shape table that never vary are shown up to so many.
+_CONSTANT_ROWS = 12
+_ROWS = 200
+_VALUES = 40
+# What a compile and a row of a diff take in HTML, in characters.
+_COMPILE, _ROW = 15_000, 500
+# Phases below half a millisecond are not shown.
+_SHORTEST = 0.0005
+
+
+class Phase(NamedTuple):
+    """A part of a compile's time, in seconds, and the share of the whole in percent."""
+
+    name: str
+    seconds: float
+    share: float
+
+
+class CompileView(NamedTuple):
+    """One compile, which can be told in full or with its causes alone."""
+
+    compile: Compile
+    anchor: str
+    kind: str
+    recompile: Recompile | None
+    headline: str
+    remedy: str
+    failure: str
+    is_full: bool
+
+
+class Told(NamedTuple):
+    """What a page tells of a compile beyond its causes: ``story`` of a recompile, ``diff`` of its graph against the nearest entry's.
+
+    Where it is not ``is_full``, the causes are all.
+    """
+
+    is_full: bool
+    story: Story | None
+    diff: Diff | None
+    phases: tuple[Phase, ...]
+
+
+class AxisView(NamedTuple):
+    """A property that varied, its first values, how many more there are, and the rules with what helps in this torch version."""
+
+    name: str
+    values: tuple[str, ...]
+    more: int
+    rules: tuple[Rule, ...]
+    helping: tuple[Rule, ...]
+
+    @property
+    def codes(self) -> str:
+        return " ".join(rule.code for rule in self.rules)
+
+
+class FrameView(NamedTuple):
+    """One frame, as lists of frames show it; one that several ranks had alike is shown once, as the first of them had it.
+
+    ``parts`` holds (kind of compile, how many, seconds) over all of them, and ``seconds`` is their sum.
+    """
+
+    report: FrameReport
+    anchor: str
+    owner: str
+    parts: tuple[tuple[str, int, float], ...]
+    seconds: float
+    axes: tuple[AxisView, ...]
+    compiles: tuple[CompileView, ...]
+
+    @property
+    def frame(self) -> Frame:
+        return self.report.frame
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Of all causes of its recompiles."""
+        return tuple(dict.fromkeys(code for item in self.report.recompiles for code in item.codes))
+
+
+class Details(NamedTuple):
+    """The rest of a frame's page. ``constant`` counts the rows of the shape table that are left out; ``told`` goes with the compiles."""
+
+    columns: tuple[tuple[Compile, str], ...]
+    rows: tuple[ShapeRow, ...]
+    constant: int
+    told: tuple[Told, ...]
+
+
+@dataclass(slots=True)
+class Book:
+    """What the pages of one report share. ``left`` is about how many characters of HTML may still be told of compiles.
+
+    Graphs that were compared are not compared again for another frame that has the same.
+    """
+
+    report: Report
+    anchors: Anchors
+    left: float
+    diffs: dict[tuple[int, int], Diff] = field(default_factory=dict)
+
+    def details(self, view: FrameView) -> Details:
+        """Of a frame, with the story of each compile that is full: guards, graphs and symbols that differ."""
+        rows, constant, columns = _shape_rows(view.report) if view.compiles[0].is_full and self.left > 0 else ((), 0, ())
+        return Details(
+            columns=tuple((compile, self.anchors.compile(compile)) for compile in columns),
+            rows=rows,
+            constant=constant,
+            told=tuple(self._told(view.frame, item) if item.is_full and self.left > 0 else _NOTHING for item in view.compiles),
+        )
+
+    def _told(self, frame: Frame, item: CompileView) -> Told:
+        compile, recompile = item.compile, item.recompile
+        before = recompile.nearest.graph if recompile and recompile.nearest else None
+        after = compile.graph if before else None
+        diff = self._diff(before, after) if before and after else None
+        self.left -= _COMPILE + _ROW * len(diff.rows if diff else ())
+        return Told(
+            is_full=True,
+            story=story_of(self.report.study, frame, compile) if recompile else None,
+            diff=diff,
+            phases=tuple(Phase(name, value, _share(value, compile.seconds)) for name, value in compile.phases if value > _SHORTEST),
+        )
+
+    def _diff(self, before: Graph, after: Graph) -> Diff:
+        key = id(before), id(after)
+        found = self.diffs.get(key)
+        if found is None:
+            found = self.diffs[key] = side_by_side(graph_lines(before), graph_lines(after))
+        return found
+
+
+_NOTHING = Told(False, None, None, ())
+
+
+def frame_views(report: Report, anchors: Anchors, frames: int, full: float) -> tuple[FrameView, ...]:
+    """The first frames, those that matter most, of which the first ``full`` compiles can be told in full."""
+    found = []
+    for joint in joint_frames(report, with_values=True)[:frames]:
+        found.append(_frame_view(report, joint, anchors, full))
+        full -= len(joint.first.frame.compiles)
+    return tuple(found)
+
+
+def _frame_view(report: Report, joint: Joint, anchors: Anchors, full: float) -> FrameView:
+    item = joint.first
+    frame = item.frame
+    recompiles = {id(entry.compile): entry for entry in item.recompiles}
+    compiles = tuple(
+        _compile_view(report, compile, recompiles.get(id(compile)), anchors, number < full) for number, compile in enumerate(frame.compiles)
+    )
+    return FrameView(
+        report=item,
+        anchor=anchors.frame(frame),
+        owner=joint.owner if report.trace.rank_count > 1 else "",
+        parts=_parts(joint, compiles),
+        seconds=joint.seconds,
+        axes=tuple(
+            AxisView(axis.name, axis.values[:_VALUES], max(0, len(axis.values) - _VALUES), axis.rules, axis.helping) for axis in item.axes
+        ),
+        compiles=compiles,
+    )
+
+
+def _parts(joint: Joint, compiles: tuple[CompileView, ...]) -> tuple[tuple[str, int, float], ...]:
+    """(kind, how many, seconds) in the order of ``WORDS``, without kinds that do not occur; members have the same kinds of compiles."""
+    counts = dict.fromkeys(WORDS, 0)
+    found: dict[str, list[float]] = {kind: [] for kind in WORDS}
+    for member in joint.members:
+        for view, compile in zip(compiles, member.frame.compiles, strict=True):
+            counts[view.kind] += joint.trace.weight(compile.rank)
+            found[view.kind].append(joint.trace.seconds(compile))
+    return tuple((kind, counts[kind], math.fsum(spent)) for kind, spent in found.items() if spent)
+
+
+def _compile_view(report: Report, compile: Compile, recompile: Recompile | None, anchors: Anchors, is_full: bool) -> CompileView:
+    return CompileView(
+        compile=compile,
+        anchor=anchors.compile(compile),
+        kind=kind_of(compile, recompile),
+        recompile=recompile,
+        headline=_headline(compile, recompile),
+        remedy=remedy(recompile, report.trace.lists_sources) if recompile else "",
+        failure=failure_message(compile.metrics.fail_reason) if compile.metrics.fail_reason else "",
+        is_full=is_full,
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    """In percent; what a damaged record measures need not add up."""
+    return min(100.0, 100.0 * part / whole) if whole > 0 else 0.0
+
+
+def _headline(compile: Compile, recompile: Recompile | None) -> str:
+    """Why it happened, in a line."""
+    if recompile is None:
+        how = {Outcome.FAILED: "failed", Outcome.SKIPPED: "left without code", Outcome.UNFINISHED: "never ended"}.get(compile.outcome, "")
+        return f"first compile of this code{', ' if how else ''}{how}"
+    if not recompile.causes:
+        return recompile.missing
+    more = len(recompile.causes) - 1
+    return recompile.causes[0].sentence + (f" (and {more} more)" if more else "")
+
+
+def _shape_rows(item: FrameReport) -> tuple[tuple[ShapeRow, ...], int, tuple[Compile, ...]]:
+    """(the rows to show, how many are left out, the columns); constant rows only where they are few."""
+    table = item.varying_shapes
+    varying = [row for row in table.rows if not row.is_constant]
+    if len(table.rows) - len(varying) + table.left_out <= _CONSTANT_ROWS:
+        table = item.shapes
+        varying = list(table.rows)
+    return tuple(varying[:_ROWS]), len(table.rows) + table.left_out - len(varying[:_ROWS]), table.compiles

@@ -1,0 +1,207 @@
+"""The icicle of compile seconds over user stacks: each call as wide as everything that was compiled below it."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shapelog.reporters.html.call_tree import StackNode
+from shapelog.reporters.html.chart_text import WORDS, clipped, percent
+from shapelog.text import counted, seconds
+
+# Boxes below so many percent of the width are one box together.
+_NARROWEST = 0.2
+# What nobody could see is not drawn at all.
+_SMALLEST = 0.05
+_ROWS = 12
+# A box below that has room for no letter.
+_LETTER = 1.2
+# More boxes than this get no stop of the Tab key: the trie and the tables have the same links.
+_TAB_STOPS = 100
+# A row with more boxes than this needs more width than a phone has.
+_CROWDED = 8
+_LONGEST = 80
+
+
+class Strip(NamedTuple):
+    """The share that one kind of compile has in a box, within the box."""
+
+    kind: str
+    x: str
+    width: str
+
+
+class Box(NamedTuple):
+    """A call, a compiled function (``anchor`` is that of its frame), or ``is_rest``: several that are too small or too deep to be shown."""
+
+    x: str
+    width: str
+    name: str
+    place: str
+    code: str
+    cost: str
+    title: str
+    anchor: str
+    has_text: bool
+    is_rest: bool
+    strips: tuple[Strip, ...]
+
+
+class Step(NamedTuple):
+    """A call that everything has in common, and which is told above the chart instead."""
+
+    name: str
+    place: str
+    code: str
+
+
+class Icicle(NamedTuple):
+    """The chart, outermost calls in the first row. ``is_wide`` tells whether it is too full for a phone.
+
+    ``has_stacks`` is False where no caller is known: then frames stand for themselves. ``by_seconds`` is False where no time was recorded
+    at all: then widths are numbers of compiles.
+    """
+
+    rows: tuple[tuple[Box, ...], ...]
+    common: tuple[Step, ...]
+    summary: str
+    note: str
+    has_stacks: bool
+    by_seconds: bool
+    in_tab_order: bool
+    is_wide: bool
+
+
+def icicle(trie: Sequence[StackNode]) -> Icicle:
+    """The chart of a trie; without any row if nothing was compiled."""
+    has_stacks = any(not node.anchor for node in trie)
+    by_seconds = any(node.seconds > 0 for node in trie)
+    common, nodes = _without_common(trie)
+    rows: list[list[Box]] = []
+    total = math.fsum(_size(node, by_seconds) for node in nodes)
+    if total:
+        _lay_out(nodes, 0.0, 100.0 / total, by_seconds, 0, rows)
+    return Icicle(
+        rows=tuple(map(tuple, rows)),
+        common=tuple(Step(node.name, node.place, node.code) for node in common),
+        summary=_summary(nodes, has_stacks, by_seconds) if rows else "Nothing was compiled.",
+        note=_note(has_stacks, by_seconds) if rows else "",
+        has_stacks=has_stacks,
+        by_seconds=by_seconds,
+        in_tab_order=sum(bool(box.anchor) for row in rows for box in row) <= _TAB_STOPS,
+        is_wide=any(len(row) > _CROWDED for row in rows),
+    )
+
+
+def _size(node: StackNode, by_seconds: bool) -> float:
+    return node.seconds if by_seconds else float(node.compiles)
+
+
+def _without_common(trie: Sequence[StackNode]) -> tuple[list[StackNode], Sequence[StackNode]]:
+    """(calls that everything has in common, what they lead to)"""
+    common: list[StackNode] = []
+    while len(trie) == 1 and not trie[0].anchor and trie[0].children:
+        common.append(trie[0])
+        trie = trie[0].children
+    return common, trie
+
+
+def _lay_out(nodes: Sequence[StackNode], x: float, scale: float, by_seconds: bool, level: int, rows: list[list[Box]]) -> None:
+    """One box for each of these siblings from ``x`` on, and theirs below; ``scale`` is percent for each second or compile."""
+    if level == len(rows):
+        rows.append([])
+    is_last = level == _ROWS - 1
+    widths = [_size(node, by_seconds) * scale for node in nodes]
+    small = [place for place, width in enumerate(widths) if width < _NARROWEST]
+    folded = set(small) if len(small) > 1 else set()
+    for place, (node, width) in enumerate(zip(nodes, widths, strict=True)):
+        if place in folded or width < _SMALLEST:
+            continue
+        rows[level].append(_box(node, x, width, is_last))
+        if node.children and not is_last:
+            _lay_out(node.children, x, scale, by_seconds, level + 1, rows)
+        x += width
+    rest = math.fsum(widths[place] for place in folded)
+    if rest >= _SMALLEST:
+        rows[level].append(_rest([nodes[place] for place in small], x, rest))
+
+
+def _box(node: StackNode, x: float, width: float, is_last: bool) -> Box:
+    where = f"{node.name} · {node.place}" if node.place else node.name
+    name, place = _named(node)
+    deeper = "what it calls is not shown: the stacks are deeper than the chart" if is_last and node.children else ""
+    parts = (where, clipped(node.code, _LONGEST), node.cost, _kinds(node.kinds), deeper)
+    return Box(
+        x=percent(x),
+        width=percent(width),
+        name=clipped(name, _LONGEST),
+        place=place,
+        code=clipped(node.code, _LONGEST),
+        cost=seconds(node.seconds),
+        title="\n".join(part for part in parts if part),
+        anchor=node.anchor,
+        has_text=width >= _LETTER,
+        is_rest=False,
+        strips=_strips(node.kinds),
+    )
+
+
+def _named(node: StackNode) -> tuple[str, str]:
+    """(name, place) as they stand in a box: of a script's top level the file says more than ``<module>``."""
+    return (node.place, "") if node.name == "<module>" and node.place else (node.name, node.place)
+
+
+def _rest(nodes: Sequence[StackNode], x: float, width: float) -> Box:
+    took = math.fsum(node.seconds for node in nodes)
+    name = f"… {len(nodes)} more"
+    cost = _cost(took, sum(node.compiles for node in nodes))
+    return Box(
+        x=percent(x),
+        width=percent(width),
+        name=name,
+        place="",
+        code="",
+        cost=seconds(took),
+        title=f"{name}, too small to be shown\n{cost}",
+        anchor="",
+        has_text=width >= _LETTER,
+        is_rest=True,
+        strips=(),
+    )
+
+
+def _cost(spent: float, compiles: int) -> str:
+    return f"{seconds(spent)} · {counted(compiles, 'compile')}"
+
+
+def _kinds(kinds: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{WORDS[kind]} {seconds(spent)}" for kind, spent in kinds if spent > 0)
+
+
+def _strips(kinds: Sequence[tuple[str, float]]) -> tuple[Strip, ...]:
+    total = math.fsum(spent for _, spent in kinds)
+    found, x = [], 0.0
+    for kind, spent in kinds:
+        width = 100.0 * spent / total if total else 0.0
+        if width >= 1.0:
+            found.append(Strip(kind, percent(x), percent(width)))
+        x += width
+    return tuple(found)
+
+
+def _summary(nodes: Sequence[StackNode], has_stacks: bool, by_seconds: bool) -> str:
+    """The chart in one sentence, for those who do not see it."""
+    what = ("compile time" if by_seconds else "compiles") + (" by call stack" if has_stacks else " by function")
+    compiles = sum(node.compiles for node in nodes)
+    spent = math.fsum(node.seconds for node in nodes)
+    first = nodes[0]
+    most = f"most of it in {_named(first)[0]} ({first.cost})" if len(nodes) > 1 else f"all of it in {_named(first)[0]}"
+    return f"Icicle of {what}: {_cost(spent, compiles)}, {most}. The stacks of all compiles are listed under Trace."
+
+
+def _note(has_stacks: bool, by_seconds: bool) -> str:
+    notes = (
+        [] if has_stacks else ["this trace tells no line of your code that called what was compiled: these are the functions themselves"]
+    )
+    if not by_seconds:
+        notes.append("no times were recorded: widths are numbers of compiles")
+    return "; ".join(notes)

@@ -1,0 +1,146 @@
+"""The answer first: the verdict in a sentence and in numbers, and the lists that the first pages show."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
+from shapelog.errors import DATA_LOSS
+from shapelog.model.trace import Compile, Frame
+from shapelog.report.report import Report
+from shapelog.report.results import Finding
+from shapelog.reporters.html.chart_text import WORDS
+from shapelog.reporters.html.frame_page import CompileView, FrameView
+from shapelog.rules import RULES, Rule, Verdict
+from shapelog.text import counted, seconds, size_of
+
+# A longer list is not put on the page to be copied: suggest-dynamic prints it.
+_LONGEST = 20_000
+_LIMITS = 6
+_RECOMPILES = 200
+
+
+class Tile(NamedTuple):
+    """A number with what it counts; ``kind`` colors it, "" for none."""
+
+    number: str
+    words: str
+    more: str
+    kind: str = ""
+
+
+class Overview(NamedTuple):
+    """The first page. ``parts`` holds (kind of compile, how many, seconds); ``why`` says why there is no list to set."""
+
+    title: str
+    lead: str
+    version: str
+    size: str
+    tiles: tuple[Tile, ...]
+    parts: tuple[tuple[str, int, float], ...]
+    limits: tuple[tuple[Frame, Compile], ...]
+    more_limits: int
+    data_loss: int
+    shell: str
+    python: str
+    why: str
+    recompiles: tuple[tuple[FrameView, CompileView], ...]
+    more_recompiles: int
+    codes: tuple[Rule, ...]
+    failures: tuple[Finding, ...]
+
+
+def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
+    limits = [(view.frame, view.report.limit) for view in views if view.report.limit]
+    recompiles = [(view, item) for view in views for item in view.compiles if item.recompile]
+    shell = as_shell(report.advice) if report.advice else ""
+    python = as_python(report.advice) if report.advice else ""
+    codes = {code for item in report.recompiles for code in item.codes}
+    title, lead = _verdict(report)
+    return Overview(
+        title=title,
+        lead=lead,
+        version=report.trace.torch_version or f"{report.trace.version_guess} (guessed from its records)",
+        size=size_of(sum(book.size for book in report.accounts)),
+        tiles=tuple(_tiles(report)),
+        parts=_parts(views),
+        limits=tuple(limits[:_LIMITS]),
+        more_limits=max(0, len(limits) - _LIMITS),
+        data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
+        shell=shell if shell.isprintable() and len(shell) <= _LONGEST else "",
+        python=python if len(python) <= _LONGEST else "",
+        why=_why(report, shell),
+        recompiles=tuple(recompiles[:_RECOMPILES]),
+        more_recompiles=max(0, len(recompiles) - _RECOMPILES),
+        codes=tuple(rule for code, rule in RULES.items() if code in codes),
+        failures=tuple(item for item in report.findings if item.rule.code in ("SL203", "SL403")),
+    )
+
+
+def _why(report: Report, shell: str) -> str:
+    if report.advice is None:
+        return "the advice failed; the health of the trace says why"
+    if not report.recompiles:
+        return "nothing was recompiled, so there is nothing to mark"
+    if shell:
+        return f"{counted(len(report.advice.entries), 'entry')}: shapelog suggest-dynamic prints them"
+    if report.advice.suggestions:
+        return f"torch {report.advice.version} reads no list of dynamic sources (2.8 and later do); these lines mark the tensors"
+    return why_nothing(report.advice)
+
+
+def _verdict(report: Report) -> tuple[str, str]:
+    """(the verdict in a few words, and in a sentence)"""
+    summary, advice = report.summary, report.advice
+    spent = f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}"
+    if not summary.compiles and not summary.failures:
+        return "Nothing was compiled in this run.", "The trace holds no compile, so there is nothing to explain."
+    failed = f" {counted(summary.failures, 'compile')} failed." if summary.failures else ""
+    if not report.recompiles and summary.failures:
+        tried = counted(summary.compiles + summary.failures, "compile")
+        return f"{summary.failures} of {tried} failed.", f"{spent} went well, and nothing was recompiled."
+    if not report.recompiles:
+        return "Nothing was recompiled.", f"{spent}: every frame was compiled once."
+    recompiled = f"{spent}, of them {counted(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}."
+    if advice is None or not advice.suggestions:
+        why = advice.why_empty if advice else "the advice failed"
+        title = f"{counted(len(report.recompiles), 'recompile')}, and no mark would remove one."
+        return title, f"{recompiled} {why[:1].upper()}{why[1:]}.{failed}"
+    before, after = advice.before, advice.after
+    hits = f" and {counted(before.limit_hits, 'limit hit')}" if before.limit_hits else ""
+    left = f"{counted(after.compiles, 'compile')} and {counted(after.limit_hits, 'limit hit')}" if after.limit_hits else str(after.compiles)
+    saved = f"{seconds(before.seconds)} of compiling would be {seconds(after.seconds)}"
+    sources = counted(len(advice.suggestions), "source")
+    where = f"{advice.scope[:1].upper()}{advice.scope[1:]}, " if advice.scope else ""
+    title = f"{where}{counted(before.compiles, 'compile')}{hits} become {left}."
+    there = " there" if where else ""
+    return title, f"Mark {sources} dynamic, and {saved}{there} (predicted). {recompiled}{failed}"
+
+
+def _tiles(report: Report) -> Iterator[Tile]:
+    summary = report.summary
+    yield Tile(str(summary.compiles), "compile" if summary.compiles == 1 else "compiles", seconds(summary.seconds))
+    again = "recompile" if summary.recompiles == 1 else "recompiles"
+    yield Tile(str(summary.recompiles), again, seconds(summary.recompile_seconds) if summary.recompiles else "")
+    for verdict, kind in ((Verdict.MARKING, "marking"), (Verdict.CODE, "code"), (Verdict.JUSTIFIED, "justified")):
+        part = summary.part(verdict)
+        if part.count:
+            yield Tile(str(part.count), verdict.value, seconds(part.seconds), kind)
+    unexplained = summary.part(Verdict.UNEXPLAINED)
+    if unexplained.count:
+        yield Tile(str(unexplained.count), "unexplained", seconds(unexplained.seconds), "unexplained")
+    if summary.limit_hits:
+        yield Tile(str(summary.limit_hits), "limit hit" if summary.limit_hits == 1 else "limit hits", "refused, run eagerly", "limit")
+    if summary.failures:
+        yield Tile(str(summary.failures), "failed", "", "failed")
+    breaks = sum(len(compile.breaks) * report.trace.weight(compile.rank) for compile in report.trace.compiles)
+    if breaks:
+        yield Tile(str(breaks), "graph break" if breaks == 1 else "graph breaks", "")
+
+
+def _parts(views: tuple[FrameView, ...]) -> tuple[tuple[str, int, float], ...]:
+    counts: dict[str, tuple[int, float]] = {}
+    for view in views:
+        for kind, count, spent in view.parts:
+            known = counts.get(kind, (0, 0.0))
+            counts[kind] = known[0] + count, known[1] + spent
+    return tuple((kind, *counts[kind]) for kind in WORDS if kind in counts)

@@ -1,0 +1,32 @@
+"""What the search field of the page finds."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from shapelog.reporters.html.frame_page import FrameView
+from shapelog.reporters.html.overview import Overview
+from shapelog.text import base, clean
+
+# Longer texts make the index heavy and no result clearer.
+_LONGEST = 160
+_RECOMPILES = 1500
+
+
+def entries(views: tuple[FrameView, ...], summary: Overview) -> Iterator[tuple[str, str, str]]:
+    """(where it leads, title, details): frames, the sources that varied in them, rules, recompiles. A rule leads to ``rule SL101``."""
+    for rule in summary.codes:
+        yield f"rule {rule.code}", f"{rule.code} {rule.name}", _cut(rule.remedy)
+    for view in views:
+        frame = view.frame
+        place = f"{base(frame.file)}:{frame.line}" if frame.file else ""
+        yield view.anchor, _cut(frame.title), _cut(" · ".join(part for part in (f"frame {frame.label}", view.owner, place) if part))
+        for axis in view.axes:
+            yield view.anchor, _cut(axis.name), _cut(f"{axis.codes} in {frame.title}: {' '.join(axis.values)}")
+    found = ((view, item, item.recompile) for view in views for item in view.compiles if item.recompile)
+    for view, item, recompile in islice(found, _RECOMPILES):
+        yield item.anchor, item.compile.label, _cut(f"{' '.join(recompile.codes)} {view.frame.title}: {item.headline}")
+
+
+def _cut(text: str) -> str:
+    text = clean(text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

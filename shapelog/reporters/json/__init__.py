@@ -1,0 +1,63 @@
+"""The report as JSON, for programs. Each form imports what it needs."""
+
+from typing import TYPE_CHECKING
+
+from shapelog.report.report import Report, as_data
+from shapelog.reporters import Options
+from shapelog.reporters.json_bytes import pretty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shapelog.advice.advise import Advice
+    from shapelog.check.check import Checked
+    from shapelog.report.compare import Comparison
+    from shapelog.report.explain_compile import Story
+    from shapelog.report.verification import Verification
+    from shapelog.rule_docs import Entry
+
+SUFFIX = ".json"
+
+
+def render(report: Report, options: Options) -> bytes:
+    return pretty(as_data(report))
+
+
+def render_story(story: "Story", options: Options) -> bytes:
+    from shapelog.report.explain_compile import story_data
+
+    return pretty(story_data(story))
+
+
+def render_check(checked: "Checked", options: Options) -> bytes:
+    from shapelog.check.check import check_data
+
+    return pretty(check_data(checked))
+
+
+def render_comparison(comparison: "Comparison", options: Options) -> bytes:
+    from shapelog.report.compare import comparison_data
+
+    return pretty(comparison_data(comparison))
+
+
+def render_advice(advice: "Advice", options: Options) -> bytes:
+    from shapelog.advice.paste_formats import advice_data
+
+    return pretty(advice_data(advice))
+
+
+def render_verification(verification: "Verification", options: Options) -> bytes:
+    from shapelog.report.verification import verification_data
+
+    return pretty(verification_data(verification))
+
+
+def render_rules(entries: "Iterable[Entry]", options: Options) -> bytes:
+    from shapelog.rule_docs import rules_data
+
+    return pretty(rules_data(entries))
+
+
+def render_rule(entry: "Entry", options: Options) -> bytes:
+    return render_rules([entry], options)

@@ -1,0 +1,74 @@
+"""The rules as Markdown: docs/rules.md, or what it says about one rule."""
+
+import re
+from collections.abc import Iterable
+
+from shapelog.reporters import Options
+from shapelog.rule_docs import FENCE, Entry, anchor, families
+from shapelog.rules import RULES
+
+SUFFIX = ".md"
+_INTRODUCTION = """# The rules
+
+Each thing that shapelog tells has a code, which never changes its meaning. `shapelog rules` lists them, and `shapelog rule SL307` shows one
+in the terminal.
+
+The kind of a rule says what can be done about it: *avoidable by marking* goes away once something is marked dynamic, *avoidable by a code
+change* needs a change in the program, and *justified* may well stay. A recompile with several causes is what the worst of them is.
+
+The examples are whole programs for torch 2.13; each was run, and shows the rule that it stands under. Where an older version differs, the
+text says so.
+"""
+_MARKUP = re.compile(r"(?<!\w)_+|_+(?!\w)|[\\`*<\[]")
+_MENTIONED = re.compile(r"(`[^`]*`)|\b(SL\d{3})\b")
+
+
+def render_rules(entries: Iterable[Entry], options: Options) -> bytes:
+    grouped = families(entries)
+    lines = [_INTRODUCTION]
+    for family in grouped:
+        lines += [f"**{family.title}**", ""]
+        lines += [f"- [{item.rule.code} {item.rule.name}](#{anchor(item.rule)}): {_plain(item.rule.remedy)}" for item in family.entries]
+        lines.append("")
+    for family in grouped:
+        lines += [f"## {family.title}", ""]
+        for item in family.entries:
+            lines += _entry(item, "###")
+    return _written(lines)
+
+
+def render_rule(entry: Entry, options: Options) -> bytes:
+    return _written(_entry(entry, "##", is_alone=True))
+
+
+def _entry(item: Entry, heading: str, is_alone: bool = False) -> list[str]:
+    rule = item.rule
+    lines = [] if is_alone else [f'<a id="{anchor(rule)}"></a>', ""]
+    lines += [f"{heading} {rule.code} {rule.name}", "", f"*{rule.verdict.value.capitalize()}.* {_sentence(rule.remedy)}", ""]
+    for title, text in item.sections:
+        lines += [f"{heading}# {title}", "", text if is_alone else _linked(text), ""]
+    return lines
+
+
+def _sentence(remedy: str) -> str:
+    return _plain(f"{remedy[:1].upper()}{remedy[1:]}.")
+
+
+def _plain(text: str) -> str:
+    """Text whose ``__init__`` and the like are no emphasis."""
+    return _MARKUP.sub(lambda match: "".join(f"\\{character}" for character in match[0]), text)
+
+
+def _linked(text: str) -> str:
+    """With a link wherever another rule is mentioned outside of code."""
+    parts = text.split(FENCE)
+    return FENCE.join(part if index % 2 else _MENTIONED.sub(_link, part) for index, part in enumerate(parts))
+
+
+def _link(match: re.Match[str]) -> str:
+    rule = RULES.get(match[2] or "")
+    return f"[{rule.code}](#{anchor(rule)})" if rule else match[0]
+
+
+def _written(lines: list[str]) -> bytes:
+    return ("\n".join(lines).rstrip("\n") + "\n").encode()

@@ -1,0 +1,171 @@
+"""The advice in a terminal: what to set, what it saves, what it will not fix, and which other tools there are."""
+
+from rich.text import Text
+
+from shapelog.advice.advise import Advice, Suggestion
+from shapelog.advice.alternatives import Alternative
+from shapelog.advice.paste_formats import cost_of
+from shapelog.advice.remaining_recompiles import Remaining
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.advice_summary import headline, what_to_set
+from shapelog.reporters.terminal.text_page import COLORS, Page
+from shapelog.text import clean, counted, seconds
+
+SUFFIX = ".txt"
+_CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
+
+
+def render_advice(advice: Advice, options: Options) -> bytes:
+    page = Page(options)
+    draw(page, advice, options)
+    return page.bytes()
+
+
+def draw(page: Page, advice: Advice, options: Options) -> None:
+    """All of it, on a page of its own."""
+    headline(page, advice)
+    if advice.suggestions:
+        page.blank()
+        what_to_set(page, advice)
+        _suggestions(page, advice, options)
+    if advice.caveats:
+        page.heading("Beware")
+        for caveat in advice.caveats:
+            page.line(caveat, indent=2)
+    _left_out(page, advice)
+    _remaining(page, advice, options)
+    _pgo(page, advice, options)
+    _alternatives(page, advice, options)
+
+
+def _suggestions(page: Page, advice: Advice, options: Options) -> None:
+    groups = _together(advice.suggestions)
+    page.heading("Suggestions", "each saves what is listed with it; together they save more" if len(groups) > 1 else "")
+    shown = groups[: options.limit] if options.limit else groups
+    for group in shown:
+        _suggestion(page, group, options)
+    if len(shown) < len(groups):
+        page.line((f"… {counted(len(groups) - len(shown), 'more suggestion')}, shown with --limit 0", "dim"), indent=2)
+
+
+def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
+    """Those that save the same compiles, and only together: each would bring all of them back."""
+    groups: dict[tuple[object, ...], list[Suggestion]] = {}
+    for item in suggestions:
+        groups.setdefault((item.gone, item.frames, item.confidence), []).append(item)
+    return list(groups.values())
+
+
+def _suggestion(page: Page, group: list[Suggestion], options: Options) -> None:
+    item = group[0]
+    page.text(
+        Text.assemble(
+            (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
+            (f"{counted(len(item.gone), 'compile')}, {seconds(item.seconds)}", "green"),
+            (" by these together" if len(group) > 1 else ""),
+            "  ",
+            (f"confidence {item.confidence}", _CONFIDENCE[item.confidence]),
+            (f"  {' '.join(dict.fromkeys(code for member in group for code in member.codes))}", "dim"),
+        ),
+        2,
+    )
+    shown = group[: options.limit] if options.limit else group
+    for member in shown:
+        page.text(Text.assemble((clean(member.name), "bold"), f"  {_dims(member)}  ", clean(member.rationale)), 6)
+    if len(shown) < len(group):
+        page.line((f"… {counted(len(group) - len(shown), 'more source')}, shown with --limit 0", "dim"), indent=6)
+    where = ", ".join(dict.fromkeys(f"{frame.title} (frame {frame.label})" for frame in item.frames))
+    called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}" if item.place else ""
+    page.line((f"in {where}{called}", "dim"), indent=6)
+    if options.verbose:
+        page.line((f"gone: {' '.join(item.gone)}; {item.confidence_reason}", "dim"), indent=6)
+    if options.verbose or not item.entries:  # without a list, these lines are the advice
+        for line in (line for member in group for line in member.python):
+            page.raw(line, indent=6, style="cyan")
+    for caveat in dict.fromkeys(caveat for member in shown for caveat in member.caveats):
+        page.line(("! ", "yellow"), caveat, indent=6)
+
+
+def _dims(item: Suggestion) -> str:
+    if not item.dims:
+        return "int"
+    return f"dim{'s' if len(item.dims) > 1 else ''} {', '.join(map(str, item.dims))}"
+
+
+def _left_out(page: Page, advice: Advice) -> None:
+    if not advice.left_out:
+        return
+    page.heading("Left out", "they would save compiles, and do harm")
+    for item in advice.left_out:
+        page.line((clean(item.mark.source), "bold"), f": {item.reason}", indent=2)
+        page.line(f"→ {item.remedy}", indent=4)
+
+
+def _remaining(page: Page, advice: Advice, options: Options) -> None:
+    if not advice.remaining:
+        return
+    stay = sum(len(item.compiles) for item in advice.remaining)
+    spent = sum(item.seconds for item in advice.remaining)
+    page.heading("What marking will not fix", f"{counted(stay, 'recompile')}, {seconds(spent)}")
+    shown = advice.remaining[: options.limit] if options.limit else advice.remaining
+    for item in shown:
+        _one_left(page, item)
+    if len(shown) < len(advice.remaining):
+        page.line((f"… {counted(len(advice.remaining) - len(shown), 'more reason')}, shown with --limit 0", "dim"), indent=2)
+
+
+def _one_left(page: Page, item: Remaining) -> None:
+    count = f"{counted(len(item.compiles), 'recompile')} {seconds(item.seconds)}"
+    page.text(
+        Text.assemble(
+            (clean(item.frame.title), "bold"),
+            f"  {clean(item.axis)}  " if item.axis else "  ",
+            (f"{item.rule.code} {item.rule.name}", COLORS[item.verdict]),
+            (f"  {count}", "dim"),
+        ),
+        2,
+    )
+    page.line(item.sentence, indent=4)
+    page.line(f"→ {item.remedy}", indent=4)
+
+
+def _alternatives(page: Page, advice: Advice, options: Options) -> None:
+    if not advice.alternatives:
+        return
+    page.heading("Other tools", f"that torch {advice.version} has for this run")
+    for item in advice.alternatives:
+        _alternative(page, item, options)
+
+
+def _alternative(page: Page, item: Alternative, options: Options) -> None:
+    page.text(Text.assemble((clean(item.tool), "bold"), f"  {clean(item.subject)}"), 2)
+    page.line(item.sentence, indent=4)
+    for line in item.lines:
+        page.raw(line, indent=6, style="cyan")
+    if item.warning:
+        page.line(("! ", "yellow"), item.warning, indent=4)
+
+
+def _pgo(page: Page, advice: Advice, options: Options) -> None:
+    """PyTorch's own list beside shapelog's."""
+    found = advice.pgo
+    if found is None:
+        return
+    page.heading("PyTorch's own suggestion", "from the code state of PGO in this trace" + (", a warm run" if found.is_warm else ""))
+    if found.value:
+        page.raw(found.value, indent=4, style="cyan")
+        page.line(found.flaw or f"predicted with it: {cost_of(found.cost)}; with the suggestions above: {cost_of(advice.after)}", indent=4)
+    else:
+        page.line("nothing: no size or int had varied", indent=4)
+    shown = found.differences[: options.limit] if options.limit else found.differences
+    for item in shown:
+        page.text(Text.assemble((clean(item.source), "bold"), f": PGO {'lists it' if item.theirs else 'does not'}, ", _ours(item.ours)), 2)
+        page.line(item.why, indent=4)
+    if len(shown) < len(found.differences):
+        page.line((f"… {counted(len(found.differences) - len(shown), 'more difference')}, shown with --limit 0", "dim"), indent=2)
+    for source, state in found.knew if options.verbose else ():
+        page.line(("PGO knew ", "dim"), f"{source}: {state}", indent=2)
+
+
+def _ours(entries: str) -> str:
+    return f"shapelog lists {clean(entries)}" if entries else "shapelog does not"

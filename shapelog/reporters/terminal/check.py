@@ -1,0 +1,104 @@
+"""A check in a terminal: passed or failed and why, what to set, then each alert that fails with its place and its remedy."""
+
+from rich.text import Text
+
+from shapelog.check.alerts import Level
+from shapelog.check.check import Checked, Judged, Measured
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.advice_summary import headline, what_to_set
+from shapelog.reporters.terminal.text_page import Page
+from shapelog.text import clean, counted, named, shortened
+
+SUFFIX = ".txt"
+_STYLES = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "blue"}
+
+
+def render_check(checked: Checked, options: Options) -> bytes:
+    page = Page(options)
+    trace = checked.survey.report.trace
+    version = trace.torch_version or trace.version_guess
+    page.text(Text.assemble((shortened(clean(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {clean(version)}", "dim")))
+    page.blank()
+    word, colon, rest = checked.headline.partition(":")
+    page.line((word + colon, "bold red" if checked.has_failed else "bold green"), (rest, "bold"))
+    for note in checked.notes:
+        page.line((note, "yellow"), indent=2)
+    _budgets(page, checked, options)
+    _advice(page, checked)
+    _alerts(page, "What fails", checked.failing, options, checked)
+    rest_of = tuple(item for item in checked.judged if not item.fails)
+    if options.verbose:
+        _alerts(page, "What does not fail", rest_of, options, checked)
+    _tail(page, checked, rest_of, options)
+    return page.bytes()
+
+
+def _budgets(page: Page, checked: Checked, options: Options) -> None:
+    """Those of the run, and those of codes that are exceeded."""
+    shown = [item for item in checked.measured if item.code is None or item.is_exceeded or options.verbose]
+    if shown:
+        page.heading("Budgets", "what the baseline knows is not counted" if checked.baseline else "")
+        rows = [(item.name, *item.amounts, _mark(item)) for item in shown]
+        page.table(("", "spent", "allowed", ""), rows, (False, True, True, False), (True, False, False, False))
+
+
+def _mark(item: Measured) -> Text:
+    return Text("exceeded", style="red") if item.is_exceeded else Text("kept", style="green")
+
+
+def _advice(page: Page, checked: Checked) -> None:
+    advice = checked.survey.report.advice
+    if checked.has_failed and advice and advice.suggestions:
+        page.heading("What to set", "shapelog suggest-dynamic tells why, how sure it is, and what it will not fix")
+        headline(page, advice, indent=2)
+        what_to_set(page, advice, indent=4)
+
+
+def _alerts(page: Page, title: str, items: tuple[Judged, ...], options: Options, checked: Checked) -> None:
+    shown = items[: options.limit] if options.limit else items
+    if shown:
+        page.heading(title, "worst first")
+    for item in shown:
+        _alert(page, item, checked, options)
+    if len(shown) < len(items):
+        page.line((f"… {counted(len(items) - len(shown), 'more')}, shown with --limit 0".replace("mores", "more"), "dim"), indent=2)
+
+
+def _alert(page: Page, item: Judged, checked: Checked, options: Options) -> None:
+    alert = item.alert
+    where = str(alert.spot) if alert.spot else "no file known"
+    page.line((where, "bold"), "  ", (f"{alert.rule.code} {alert.rule.name}", _STYLES[item.level]), indent=2)
+    page.line(alert.sentence, indent=4)
+    for fact in alert.facts[1:] if options.verbose else ():
+        page.line((f"also: {fact}", "dim"), indent=4)
+    if alert.snippet:
+        page.line((alert.snippet, "cyan"), indent=6)
+    if checked.baseline and item.known:
+        page.line((f"{item.known} of {alert.count} were there in {checked.baseline.name}", "dim"), indent=4)
+    ranks = f"  {named(alert.ranks)}" if len(alert.ranks) > 1 else ""
+    ids = ", ".join(alert.labels[:8]) + (", …" if len(alert.labels) > 8 else "")
+    page.line(("→ ", "bold"), alert.remedy, indent=4)
+    page.line((f"{'compile' if len(alert.labels) == 1 else 'compiles'} {ids}{ranks}", "dim"), indent=4)
+
+
+def _tail(page: Page, checked: Checked, rest: tuple[Judged, ...], options: Options) -> None:
+    """What is not shown, what is fixed, and where to read on."""
+    lines = []
+    if rest and not options.verbose:
+        known = sum(not item.new for item in rest)
+        some = f"{known} of them " if known < len(rest) else ""
+        of_baseline = f", {some}known from {checked.baseline.name}" if checked.baseline and known else ""
+        lines.append(f"{counted(len(rest), 'alert')} that {'does' if len(rest) == 1 else 'do'} not fail{of_baseline}: --verbose shows them")
+    if checked.ignored:
+        lines.append(f"{counted(checked.ignored, 'alert')} not selected, or ignored")
+    if checked.fixed and checked.baseline:
+        shown = "; ".join(checked.fixed[:3]) + (f"; and {len(checked.fixed) - 3} more" if len(checked.fixed) > 3 else "")
+        lines.append(f"Better than {checked.baseline.name} ({shown}): --write-baseline records it")
+    if checked.failing:
+        code = checked.failing[0].alert.rule.code
+        command = clean(f"shapelog report {options.again}".strip())
+        lines.append(f"shapelog rule {code} tells what it means and how to fix it; {command} shows everything")
+    if lines:
+        page.blank()
+    for line in lines:
+        page.line((line, "dim"))

@@ -1,0 +1,227 @@
+"""Two runs side by side in a terminal: the answer and the totals first, then the frames by the size of the change."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from shapelog.report.compare import Comparison, FrameChange
+from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect, Since
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.text_page import Page
+from shapelog.rules import RULES, remedy_for
+from shapelog.text import clean, counted, seconds, shortened
+
+SUFFIX = ".txt"
+_STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
+_DIMS = {
+    (Since.NEVER, Since.FIRST): "dynamic from the first compile on, was static",
+    (Since.LATER, Since.FIRST): "dynamic from the first compile on, not from a later one",
+    (Since.NEVER, Since.LATER): "dynamic from a later compile on, was static",
+    (Since.FIRST, Since.LATER): "dynamic from a later compile on, not from the first",
+    (Since.LATER, Since.NEVER): "static, was dynamic from a later compile on",
+    (Since.FIRST, Since.NEVER): "static, was dynamic from the first compile on",
+}
+_WORDS = {Effect.BETTER: "better", Effect.WORSE: "worse", Effect.MIXED: "mixed", Effect.SAME: "changed"}
+
+
+def render_comparison(comparison: Comparison, options: Options) -> bytes:
+    page = Page(options)
+    _head(page, comparison)
+    _totals(page, comparison)
+    for title, note, frames in (
+        ("Frames that changed", "lost graphs first, then by the size of the change", comparison.changed),
+        ("Only in the second run", "", tuple(item for item in comparison.new if item.is_changed)),
+        ("Only in the first run", "", tuple(item for item in comparison.gone if item.is_changed)),
+    ):
+        _frames(page, title, note, frames, options)
+    _left(page, comparison, options)
+    _unchanged(page, comparison, options)
+    return page.bytes()
+
+
+def _head(page: Page, comparison: Comparison) -> None:
+    traces = comparison.before.trace, comparison.after.trace
+    names = [shortened(clean(trace.name), max(20, page.width // 2 - 3)) for trace in traces]
+    versions = {trace.torch_version or trace.version_guess for trace in traces}  # where they differ, a note says so
+    version = f"  torch {clean(*versions)}" if len(versions) == 1 else ""
+    page.text(Text.assemble((names[0], "bold"), " → ", (names[1], "bold"), (version, "dim")))
+    page.blank()
+    word, colon, rest = comparison.headline.partition(":")
+    style = f"bold {_STYLES[comparison.outcome]}" if comparison.outcome is not Effect.SAME else "bold"
+    page.line((word + colon, style), (rest, "bold"))
+    for note in comparison.notes:
+        page.line((note, "dim"), indent=2)
+
+
+def _totals(page: Page, comparison: Comparison) -> None:
+    was, now = comparison.was, comparison.now
+    rows = [
+        _total("compiles", was.compiles, now.compiles, bool(comparison.lost_graphs)),
+        _total("recompiles", was.recompiles, now.recompiles, bool(comparison.lost_graphs)),
+        _total("limit hits", was.limit_hits, now.limit_hits),
+        _total("failures", was.failures, now.failures),
+        _total("graph breaks", was.breaks, now.breaks),
+    ]
+    if was.cached or now.cached:
+        rows.append(_total("from a compile cache", was.cached, now.cached, True))
+    spent = f"{now.seconds - was.seconds:+.2f}" if f"{was.seconds:.2f}" != f"{now.seconds:.2f}" else ""
+    rows.append((Text("seconds"), Text(f"{was.seconds:.2f}"), Text(f"{now.seconds:.2f}"), Text(spent)))
+    page.blank()
+    page.table(("", "before", "after", "difference"), rows, (False, True, True, True), (False,) * 4)
+
+
+def _total(name: str, before: int | None, after: int | None, is_neutral: bool = False) -> tuple[Text, ...]:
+    """One row; what is no gain, as compiles that were lost, gets no color."""
+    known = [str(number) if number is not None else "not recorded" for number in (before, after)]
+    change = after - before if before is not None and after is not None else 0
+    style = "" if is_neutral and change < 0 else "green" if change < 0 else "red"
+    dim = "dim" if not before and not after else ""
+    return (
+        Text(name, style=dim),
+        Text(known[0], style=dim),
+        Text(known[1], style=dim),
+        Text(f"{change:+d}" if change else "", style=style),
+    )
+
+
+def _place(item: FrameChange) -> str:
+    frame = item.code.first
+    where = f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}" if frame.file else "code unknown"
+    if item.before and item.after and item.before.first.line != frame.line:
+        where += f" (was at line {item.before.first.line})"
+    called = frame.called_at if frame.is_library else None
+    return f"{where}, called at {called.file.rsplit('/', 1)[-1]}:{called.line}" if called else where
+
+
+def _across_ranks(frames: Iterable[FrameChange]) -> list[list[FrameChange]]:
+    """Changes that are the same in several ranks but for their times, together."""
+    found: dict[tuple[object, ...], list[FrameChange]] = {}
+    for item in frames:
+        first, counts = item.code.first, [replace(side, seconds=0.0) for side in (item.was, item.now)]
+        key = (first.file, first.line, first.name, item.title, item.kind, *counts, item.causes, item.dims, item.verdict)
+        alike = found.setdefault(key, [])
+        is_known = any((first.rank, first.process) == (other.code.first.rank, other.code.first.process) for other in alike)
+        found.setdefault((*key, len(alike)) if is_known else key, []).append(item)
+    return list(found.values())
+
+
+def _ranks(members: Sequence[FrameChange]) -> str:
+    """Whose change it is, where there are several ranks."""
+    ranks = [item.code.first.rank for item in members]
+    if ranks[0] is None:
+        return counted(len(members), "process") if len(members) > 1 else ""
+    return f"rank{'s' if len(ranks) > 1 else ''} {' '.join(map(str, ranks))}"
+
+
+def _frame_line(page: Page, members: Sequence[FrameChange], tail: str, mark: tuple[str, str] = ("", "")) -> None:
+    item = members[0]
+    head = Text.assemble((f"{mark[0]:<7}  " if mark[0] else "", mark[1]), (clean(item.title), "bold"), f"  {clean(_place(item))}")
+    ranks = _ranks(members)
+    head.append(f"  {shortened(ranks, 40)}" if ranks else "", style="dim")
+    fits = cell_len(head.plain) + cell_len(tail) + 4 <= page.width
+    page.text(head.append(f"  {tail}", style="dim") if fits else head, 2)
+    if not fits:
+        page.line((tail, "dim"), indent=4)
+
+
+def _times(members: Sequence[FrameChange]) -> str:
+    was, now = (sum(getattr(member, side).seconds for member in members) for side in ("was", "now"))
+    spent = {"matched": f"{seconds(was).removesuffix(' s')} → {seconds(now)}", "new": seconds(now), "gone": seconds(was)}
+    return spent[members[0].kind]
+
+
+def _frames(page: Page, title: str, note: str, frames: Sequence[FrameChange], options: Options) -> None:
+    groups = _across_ranks(frames)
+    if not groups:
+        return
+    page.heading(title, note)
+    shown = groups[: options.limit] if options.limit else groups
+    for members in shown:
+        item = members[0]
+        _frame_line(page, members, _times(members), (_WORDS[item.effect], _STYLES[item.effect]) if item.kind == "matched" else ("", ""))
+        for fact in item.facts:
+            page.line(shortened(clean(fact if item.kind == "matched" else fact.partition(", ")[2]), 4 * page.width), indent=4)
+        _dims(page, item.dims, options)
+        causes = item.causes if options.verbose else [cause for cause in item.causes if cause.before != cause.after]
+        _causes(page, causes, item.lost_graph, options)
+    _more(page, len(groups) - len(shown), "frame", 2)
+
+
+def _more(page: Page, left: int, what: str, indent: int) -> None:
+    if left:
+        page.line((f"… {counted(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
+
+
+def _causes(page: Page, causes: Sequence[CauseChange], is_lost: bool, options: Options) -> None:
+    """Those of one rule and count together. Where compiled code was lost, causes that went with it are no gain."""
+    alike: dict[tuple[str, int, int], list[str]] = {}
+    for cause in causes:
+        alike.setdefault((cause.code, cause.before, cause.after), []).append(clean(cause.axis))
+    rows = []
+    for (code, before, after), names in alike.items():
+        style = "red" if after > before else "green" if after < before and not is_lost else ""
+        listed = " ".join(names) if options.verbose else shortened(" ".join(names), page.width)
+        each = " each" if len(names) > 1 else ""
+        counts = Text(f"{before} → {counted(after, 'recompile')}{each}", style=style)
+        rows.append((Text(f"{code} {RULES[code].name}", style="dim"), counts, Text(listed, style="cyan")))
+    shown = rows[: options.limit] if options.limit else rows
+    if shown:
+        page.table(("", "", ""), shown, (False, False, False), (False, False, True), 4)
+    _more(page, len(rows) - len(shown), "cause", 4)
+
+
+def _dims(page: Page, dims: Sequence[DimChange], options: Options) -> None:
+    alike: dict[tuple[Since, Since], list[str]] = {}
+    for item in dims:
+        alike.setdefault((item.before, item.after), []).append(clean(item.axis))
+    for change, names in alike.items():
+        listed = " ".join(names) if options.verbose else shortened(" ".join(names), 2 * page.width)
+        page.line(f"{_DIMS[change]}: ", (listed, "cyan"), indent=4)
+
+
+def _left(page: Page, comparison: Comparison, options: Options) -> None:
+    """What still recompiles in the second run, why, and what helps; each remedy once."""
+    groups = _across_ranks(item for item in comparison.frames if any(cause.after for cause in item.causes))
+    if not groups:
+        return
+    page.heading("Still recompiling", "in the second run, and what helps")
+    groups.sort(key=lambda members: -sum(member.now.recompiles for member in members))
+    said: set[str] = set()
+    shown = groups[: options.limit] if options.limit else groups
+    for members in shown:
+        item = members[0]
+        _frame_line(page, members, _recompiles(item.now))
+        for code in dict.fromkeys(cause.code for cause in item.causes if cause.after):
+            own = [cause for cause in item.causes if cause.code == code and cause.after]
+            names = ", ".join(clean(cause.axis) + (f" ×{cause.after}" if cause.after > 1 else "") for cause in own if cause.axis)
+            listed = names if options.verbose else shortened(names, page.width)
+            page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
+            for helping in dict.fromkeys(RULES[cause.helping] for cause in own):
+                help_text = remedy_for(helping, comparison.after.trace.lists_sources)
+                if help_text not in said:
+                    name = f"{helping.code} {helping.name}: " if helping.code != code else ""
+                    page.line("→ ", (name, "dim"), help_text, indent=6)
+                said.add(help_text)
+    _more(page, len(groups) - len(shown), "frame", 2)
+
+
+def _recompiles(counts: Counts) -> str:
+    refused = f", {counts.limit_hits} refused" if counts.limit_hits else ""
+    failed = f", {counts.failures} failed" if counts.failures else ""
+    return counted(counts.recompiles, "recompile") + refused + failed
+
+
+def _unchanged(page: Page, comparison: Comparison, options: Options) -> None:
+    groups = _across_ranks(comparison.unchanged)
+    if not groups:
+        return
+    if options.verbose:
+        page.heading("Unchanged")
+        for members in groups:
+            _frame_line(page, members, f"{members[0].verdict}  {_times(members)}")
+        return
+    names = ", ".join(dict.fromkeys(clean(members[0].title) for members in groups))
+    page.blank()
+    page.line((f"Unchanged: {counted(len(groups), 'frame')}", "bold"), (f"  {shortened(names, 2 * page.width)}", "dim"))

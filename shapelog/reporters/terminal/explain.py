@@ -1,0 +1,168 @@
+"""The story of one compile in a terminal."""
+
+from rich.text import Text
+
+from shapelog.reading.payloads.source_names import friendly
+from shapelog.recompiles.causes import Cause, Explanation
+from shapelog.recompiles.explain import remedy
+from shapelog.report.explain_compile import Story
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.text_page import COLORS, Page
+from shapelog.rules import remedy_for
+from shapelog.text import clean, counted, seconds, shortened
+
+SUFFIX = ".txt"
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def render_story(story: Story, options: Options) -> bytes:
+    page = Page(options)
+    _head(page, story)
+    _why(page, story)
+    _guards(page, story, options)
+    _graph(page, story, options)
+    _symbols(page, story)
+    _words(page, story)
+    return page.bytes()
+
+
+def _head(page: Page, story: Story) -> None:
+    compile, frame = story.compile, story.frame
+    where = f"{frame.file}:{frame.line}" if frame.file else "code unknown"
+    page.text(Text.assemble((compile.label, "bold"), "  ", (clean(frame.title), "bold"), f"  {clean(where)}"))
+    called = frame.caller(compile)
+    if called:
+        page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)
+    before = frame.caller(story.recompile.nearest) if story.recompile and story.recompile.nearest else None
+    if before and before != called:
+        page.line((f"the nearest entry was made at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
+    metrics = compile.metrics
+    parts = [compile.outcome.value, seconds(compile.seconds), "dynamic" if compile.is_dynamic else "static"]
+    if compile.attempts > 1:
+        parts.append(f"{compile.attempts} attempts")
+    if metrics.op_count is not None:
+        parts.append(counted(metrics.op_count, "operation"))
+    if metrics.guard_count is not None:
+        parts.append(counted(metrics.guard_count, "guard"))
+    page.line(" · ".join(parts), indent=2)
+    for item in compile.breaks:
+        place = f" at {item.place.file}:{item.place.line}" if item.place else ""
+        page.line(("graph break", "yellow"), f"{place}: {item.reason}", indent=2)
+    if metrics.fail_reason:
+        page.line(("failed", "red"), f": {metrics.fail_type}: {metrics.fail_reason.strip().splitlines()[0]}", indent=2)
+
+
+def _why(page: Page, story: Story) -> None:
+    item = story.recompile
+    if item is None:
+        page.heading("First compile of this code", "nothing to hold it against")
+        return
+    if item.nearest is None:
+        page.heading("Why", item.verdict.value)
+        for cause in item.causes:
+            _cause(page, cause, False, story.trace.lists_sources)
+        page.line(item.missing, indent=2)
+        page.line(f"→ {remedy(item, story.trace.lists_sources)}", indent=2)
+        return
+    checked = f"the nearest of {counted(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
+    page.heading(f"Why: against {item.nearest.label}", checked)
+    page.line(
+        (item.verdict.value, COLORS[item.verdict]),
+        f": the graph of {item.served_by.label} would serve this call" if item.served_by else "",
+        indent=2,
+    )
+    for index, cause in enumerate(item.causes):
+        is_last = all(other.helping != cause.helping for other in item.causes[index + 1 :])
+        _cause(page, cause, is_last, story.trace.lists_sources)
+    if item.note:
+        page.line(item.note, indent=2)
+    if item.consequences:
+        page.line(("follows from that: ", "dim"), shortened(", ".join(item.consequences), page.width * 2), indent=2)
+    for other in story.others:
+        _other(page, other)
+
+
+def _cause(page: Page, cause: Cause, is_last_of_kind: bool, lists_sources: bool) -> None:
+    page.text(Text.assemble((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 2)
+    change = f"{clean(cause.axis)}: {clean(cause.before) or '?'} → {clean(cause.after) or '?'}"
+    page.text(
+        Text.assemble((change, "cyan"), ("  (named by PyTorch)" if cause.named_by_pytorch else "  (PyTorch did not name it)", "dim")), 4
+    )
+    if cause.place:
+        page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
+    if is_last_of_kind:
+        page.line(f"→ {remedy_for(cause.helping, lists_sources)}", indent=4)
+
+
+def _other(page: Page, other: Explanation) -> None:
+    shown = [cause.sentence for cause in other.causes[:2]]
+    if len(other.causes) > 2:
+        shown.append(f"and {len(other.causes) - 2} more ({', '.join(dict.fromkeys(cause.codes[0] for cause in other.causes[2:]))})")
+    what = "; ".join(shown) or "the trace does not tell"
+    page.line(("farther: ", "dim"), f"{other.entry.label}: {what}", indent=2)
+
+
+def _guards(page: Page, story: Story, options: Options) -> None:
+    if story.recompile is None or story.recompile.nearest is None:
+        return
+    page.heading("Guards that differ", f"{story.recompile.nearest.label} → {story.compile.label}")
+    shown = story.guard_changes[: options.limit] if options.limit else story.guard_changes
+    for change in shown:
+        name = f"{friendly(change.source)} {change.prop}" if change.source else change.prop
+        page.text(
+            Text.assemble(
+                f"{clean(name)}: ", (clean(change.before) or "not checked", "red"), " → ", (clean(change.after) or "not checked", "green")
+            ),
+            2,
+        )
+    if len(shown) < len(story.guard_changes):
+        page.line((f"… {len(story.guard_changes) - len(shown)} more, shown with --verbose", "dim"), indent=2)
+    if not story.guard_changes:
+        page.line(("none that both check", "dim"), indent=2)
+    only = [f"{count} sources guarded in {label} only" for count, label in _only(story) if count]
+    if only:
+        page.line((", ".join(only), "dim"), indent=2)
+
+
+def _only(story: Story) -> tuple[tuple[int, str], tuple[int, str]]:
+    nearest = story.recompile.nearest.label if story.recompile and story.recompile.nearest else ""
+    return (story.guards_only_before, nearest), (story.guards_only_after, story.compile.label)
+
+
+def _graph(page: Page, story: Story, options: Options) -> None:
+    if story.recompile is None or story.recompile.nearest is None:
+        return
+    page.heading("Graph", "similar: the same operations, numbers apart" if story.is_similar else "another one, or none recorded")
+    lines = story.graph_diff[2:]
+    shown = lines[: 2 * options.limit] if options.limit else lines
+    for line in shown:
+        page.console.print(Text(f"  {shortened(clean(line), page.width - 2)}", style=_DIFF_STYLES.get(line[:1], "dim")), soft_wrap=True)
+    if len(shown) < len(lines):
+        page.line((f"… {len(lines) - len(shown)} more lines, shown with --verbose", "dim"), indent=2)
+    if story.group and len(story.group.members) > 1:
+        page.line("similar graphs: " + " ".join(member.label for member in story.group.members), indent=2)
+
+
+def _symbols(page: Page, story: Story) -> None:
+    compile = story.compile
+    if not compile.symbols and not compile.automatic_dynamic:
+        return
+    page.heading("Symbols")
+    for symbol in compile.symbols:
+        source = friendly(symbol.source) if symbol.source else "unbacked, no source recorded"
+        page.line((symbol.name, "cyan"), f" = {source}, was {symbol.hint or '?'}, range {symbol.range}", indent=2)
+    for event in compile.automatic_dynamic:
+        where = friendly(event.source) + (f" dim {event.dim}" if event.dim.isdigit() else "")
+        page.line(("became dynamic by itself: ", "dim"), f"{where} ({event.reason}: {event.cached} → {event.new})", indent=2)
+    for item in compile.specializations:
+        names = ", ".join(map(friendly, item.sources)) or item.symbol
+        frames = item.user_stack.frames
+        where = f" at {frames[-1].file}:{frames[-1].line}  {frames[-1].code}" if frames else ""
+        page.line(("specialized: ", "magenta"), f"{names} to {item.value}{where}", indent=2)
+
+
+def _words(page: Page, story: Story) -> None:
+    if story.compile.reasons:
+        page.heading("In PyTorch's words", "the first failed guard of each entry")
+        for reason in story.compile.reasons:
+            page.line((f"{reason.entry}: ", "bold"), reason.text or "(blank)", indent=2)

@@ -1,0 +1,165 @@
+"""What pytest shows: in a failing test each recompile with its causes and what to mark, at the end which tests recompiled; plain text."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from shapelog.advice.advise import Advice
+from shapelog.model.trace import Compile, Frame
+from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.explain import Recompile, remedy
+from shapelog.report.report import Report
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.advice_summary import what_to_set
+from shapelog.reporters.terminal.text_page import Page
+from shapelog.rules import RULES
+from shapelog.text import base, clean, counted, shortened
+
+SUFFIX = ".txt"
+# How many recompiles (or frames, or marks) a failure explains, and how many tests the summary names.
+LIMIT = 5
+WORST = 10
+_RUNNERS = ("_pytest", "pluggy", "unittest")
+_SEPARATORS = ("/", os.sep)
+
+
+def headline(found: int, noun: str, allowed: int, mark: str) -> str:
+    """``3 recompiles, 0 allowed (no_recompiles)``."""
+    return f"{counted(found, noun)}, {allowed} allowed ({mark})"
+
+
+def explanation(report: Report, options: Options, root: str = "", kept: str = "", with_reset: str = "", with_frames: bool = False) -> str:
+    """Why each recompile of a test happened and what helps, at most ``options.limit`` of them (0: all).
+
+    Files below ``root`` are named from there on. ``kept`` is the file of the trace, "" where it goes with the test; ``with_reset`` the
+    mark that resets PyTorch before the test, "" where that is done already. ``with_frames`` lists what was compiled as well.
+    """
+    page = Page(options)
+    if with_frames:
+        _frames(page, report, options, root)
+    recompiles = [item for item in report.recompiles if not item.is_after_failure]
+    limit = options.limit or len(recompiles)
+    for item in recompiles[:limit]:
+        _recompile(page, item, report.trace.lists_sources, root)
+    left = len(recompiles) - limit
+    if left > 0:
+        page.line(f"… {counted(left, 'more recompile')}, shown with -vv")
+    _unknown(page, recompiles, with_reset)
+    if not all(item.is_against_unknown for item in recompiles):
+        _marking(page, report, len(recompiles), options)
+    if kept:
+        page.raw(f"the whole story: shapelog report {kept}")
+    elif left > 0:
+        page.line("--shapelog-dir DIR keeps the trace of each test for shapelog report")
+    return page.bytes().decode().strip("\n")
+
+
+def _place(file: str, line: int, root: str) -> str:
+    for separator in _SEPARATORS:
+        file = file.removeprefix(root.rstrip(separator) + separator) if root else file
+    return f"{file}:{line}" if file else "code unknown"
+
+
+def _frames(page: Page, report: Report, options: Options, root: str) -> None:
+    """The code that was compiled, in order, each with its number of compiles."""
+    frames = [frame for frame in report.trace.frames if frame.entries]
+    limit = options.limit or len(frames)
+    page.line("Compiled:")
+    for frame in frames[:limit]:
+        labels = shortened(" ".join(entry.label for entry in frame.entries), 40)
+        page.line(f"{_title(frame, root)}  {counted(len(frame.entries), 'compile')}: {labels}", indent=2)
+    if len(frames) > limit:
+        page.line(f"… {counted(len(frames) - limit, 'more frame')}, shown with -vv", indent=2)
+
+
+def _title(frame: Frame, root: str) -> str:
+    return f"{frame.title}  {_place(frame.file, frame.line, root)}"
+
+
+def _recompile(page: Page, item: Recompile, lists_sources: bool, root: str) -> None:
+    compile, frame = item.compile, item.frame
+    against = f" against {item.nearest.label}" if item.nearest else ""
+    page.line(f"{compile.label}{against}  {_title(frame, root)}  {item.verdict.value}")
+    for cause in item.causes[:LIMIT]:
+        _cause(page, cause, frame, root)
+    if len(item.causes) > LIMIT:
+        page.line(f"and {counted(len(item.causes) - LIMIT, 'more cause')}", indent=2)
+    if not item.causes:
+        page.line(f"SL399 {RULES['SL399'].name}: {item.missing}", indent=2)
+    called = _called_at(frame, compile, root)
+    if called:
+        page.line(f"called at {called}", indent=2)
+    if item.note and not item.is_against_unknown:
+        page.line(item.note, indent=2)
+    page.line(f"→ {remedy(item, lists_sources)}", indent=2)
+
+
+def _called_at(frame: Frame, compile: Compile, root: str) -> str:
+    """The user's line that called the code, "" where the trace has none but the one that started pytest."""
+    called = frame.caller(compile)
+    if called is None:
+        return ""
+    inwards = compile.stack.frames[::-1]
+    below = inwards[: inwards.index(called)]
+    is_runner = any(base(item.file.rpartition("/")[0]) in _RUNNERS for item in below)
+    return "" if is_runner else f"{_place(called.file, called.line, root)}  {called.code}"
+
+
+def _cause(page: Page, cause: Cause, frame: Frame, root: str) -> None:
+    page.line(f"{' '.join(cause.codes)} {cause.rule.name}: {cause.sentence}", indent=2)
+    place = cause.place
+    if place:
+        # PyTorch keeps the last parts of the path alone.
+        is_own = frame.file.endswith((place.file, f"/{place.file.lstrip('/')}"))
+        page.line(f"at {_place(frame.file if is_own else place.file, place.line, root)}  {place.code}", indent=4)
+
+
+def _unknown(page: Page, recompiles: Sequence[Recompile], with_reset: str) -> None:
+    """Recompiles against code that an earlier test left in PyTorch's cache, and how to begin without it."""
+    labels = [item.compile.label for item in recompiles if item.is_against_unknown]
+    if labels:
+        names = shortened(" ".join(labels), 40)
+        how = (
+            f"torch._dynamo.reset() in a fixture, or the mark {with_reset}" if with_reset else "torch._dynamo.reset() before the first call"
+        )
+        page.raw(f"{names}: the code was compiled before this test, and not recorded then. Begin without it: {how}")
+
+
+def _marking(page: Page, report: Report, total: int, options: Options) -> None:
+    advice = report.advice
+    if advice is None:
+        return
+    page.blank()
+    if not advice.suggestions:
+        page.line(f"Nothing to mark dynamic: {advice.why_empty}.")
+        return
+    of_all = f"{advice.before.total - advice.after.total} of {counted(total, 'recompile')}" if total > 1 else "it"
+    page.line(f"Marking {counted(len(advice.suggestions), 'source')} dynamic removes {of_all} (predicted):")
+    if advice.env:
+        what_to_set(page, advice, 2)
+    _calls(page, advice, options)
+
+
+def _calls(page: Page, advice: Advice, options: Options) -> None:
+    lines = [line for item in advice.suggestions for line in item.python]
+    limit = options.limit or len(lines)
+    if lines:
+        which = "" if all(item.python for item in advice.suggestions) else ", for tensors"
+        page.line(f"{'or ' if advice.env else ''}in the program, before the call{which}:", indent=2)
+    for line in lines[:limit]:
+        page.raw(line, indent=4)
+    if len(lines) > limit:
+        page.line(f"… {counted(len(lines) - limit, 'more line')}, shown with -vv", indent=4)
+
+
+def summary(tests: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
+    """The lines at the end of a session, from the (compiles, recompiles) of each recorded test by its id; the worst tests first."""
+    compiled = [counts for counts in tests.values() if any(counts)]
+    if not compiled:
+        return ("no test compiled anything",)
+    compiles, recompiles = (sum(column) for column in zip(*compiled, strict=True))
+    said = f"{counted(len(compiled), 'test')} compiled: {counted(compiles, 'compile')}, {counted(recompiles, 'recompile')}"
+    worst = sorted((-again, -made, name) for name, (made, again) in tests.items() if again)
+    width = max((len(counted(-again, "recompile")) for again, _, _ in worst), default=0)
+    lines = [f"{counted(-again, 'recompile'):<{width}}  {counted(-made, 'compile')}  {clean(name)}" for again, made, name in worst[:WORST]]
+    more = [f"… {counted(len(worst) - WORST, 'more test')} that recompiled"] if len(worst) > WORST else []
+    return (said, *lines, *more)

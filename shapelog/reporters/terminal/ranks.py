@@ -1,0 +1,62 @@
+"""The ranks of a job in a terminal: what all did alike in a few lines, then what differs, and where first."""
+
+from typing import TYPE_CHECKING
+
+from shapelog.reporters.terminal.text_page import Page
+from shapelog.text import clean, counted, named, shortened
+
+if TYPE_CHECKING:
+    from shapelog.distributed.agreement import Respect
+    from shapelog.distributed.compare_ranks import RankReport
+
+# So many groups of ranks are told of each respect.
+_GROUPS = 6
+
+
+def ranks_heading(page: Page, ranks: "RankReport") -> None:
+    page.heading("Ranks", f"{named(ranks.numbers)}; what they did alike is told once, with the times of all of them together")
+    if ranks.missing:
+        page.line(("missing: ", "yellow"), f"{named(ranks.missing)} left no trace here", indent=2)
+    if ranks.unread:
+        page.line(("not read: ", "yellow"), f"the trace of {named(ranks.unread)} could not be read; see Health", indent=2)
+
+
+def what_ranks_share(page: Page, ranks: "RankReport", limit: int, verbose: bool) -> None:
+    """What all did alike, then the groups of those that differ. ``limit`` 0 tells every group; ``verbose`` what to record for the rest."""
+    same = [item for item in ranks.respects if item.is_known and not item.differs]
+    told = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
+    if told:
+        page.line(("same on all: ", "green"), told, indent=2)
+    for item in same:
+        if item.unknown:
+            page.line(("same: ", "green"), f"{item.title} ({item.groups[0].words}) on {named(item.groups[0].ranks)}", indent=2)
+    alike: dict[object, list[Respect]] = {}
+    for item in ranks.respects:
+        if item.differs:
+            alike.setdefault((tuple(group.ranks for group in item.groups), item.unknown, item.note), []).append(item)
+    for items in alike.values():
+        _differ(page, items, limit)
+    unknown = [item for item in ranks.respects if not item.is_known]
+    for item in unknown if verbose else ():
+        page.line((f"not known: {item.title}; {item.note}", "dim"), indent=2)
+    if unknown and not verbose:
+        names = ", ".join(item.title for item in unknown)
+        page.line((f"not known: {names}; --verbose tells what to record", "dim"), indent=2)
+
+
+def _differ(page: Page, items: "list[Respect]", limit: int) -> None:
+    """Respects that divide ranks in the same way, together."""
+    first = items[0]
+    titles = ", ".join(item.title for item in items)
+    page.line(("differ: ", "yellow"), titles, (f"  {first.note}" if first.note else "", "dim"), indent=2)
+    most = max(_GROUPS, limit) if limit else len(first.groups)
+    told = [(named(group.ranks), "; ".join(item.groups[index].words for item in items)) for index, group in enumerate(first.groups[:most])]
+    told += [(named(first.unknown), "not recorded")] if first.unknown else []
+    width = min(max(len(name) for name, _ in told), page.width // 3)
+    for name, words in told:
+        page.line((f"{shortened(name, width):<{width}}", "bold"), f"  {clean(words)}", indent=6)
+    if len(first.groups) > most:
+        rest = sum(len(group.ranks) for group in first.groups[most:])
+        page.line(
+            (f"… {counted(len(first.groups) - most, 'more group')} of {counted(rest, 'rank')}, shown with --limit 0", "dim"), indent=6
+        )

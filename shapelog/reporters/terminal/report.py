@@ -1,0 +1,455 @@
+"""The report in a terminal: the verdict first, then the frames by what could be saved, then everything else that cost time."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from rich.text import Text
+
+from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.explain import Group, Recompile, remedy
+from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
+from shapelog.report.merge_ranks import Joint, joint_findings, joint_frames, joint_groups, owner_of
+from shapelog.report.report import Axis, FrameReport, Report
+from shapelog.report.results import Cell, Finding, Table
+from shapelog.report.trace_health import health_of
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.advice_summary import headline, what_to_set
+from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
+from shapelog.reporters.terminal.text_page import COLORS, Page
+from shapelog.rules import RULES, Verdict, problem_rule, remedy_for
+from shapelog.text import clean, counted, seconds, shortened
+
+SUFFIX = ".txt"
+
+_T = TypeVar("_T")
+_MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
+_LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
+
+
+def render(report: Report, options: Options) -> bytes:
+    page = Page(options)
+    if options.frame is not None:
+        for item in report.frames:
+            frame = item.frame
+            if options.frame == frame.label or (
+                not options.frame.isdigit() and (options.frame in frame.title or options.frame in frame.name)
+            ):
+                _one_frame(page, report, item, options)
+        return page.bytes()
+    _verdict(page, report)
+    _advice(page, report)
+    _ranks(page, report, options)
+    _frames(page, report, options)
+    _not_sizes(page, report, options)
+    _tables(page, report, options, ("top_causes",))
+    _groups(page, report, options)
+    _tables(page, report, options, ("specializations",))
+    _findings(page, report, "Limits", ("SL401", "SL402"), options)
+    _tables(page, report, options, ("graph_breaks", "restarts"))
+    _findings(page, report, "Failures", ("SL403", "SL203"), options)
+    _tables(page, report, options, ("time", "kernels", "pgo"))
+    _health(page, report, options)
+    return page.bytes()
+
+
+def _ranks(page: Page, report: Report, options: Options) -> None:
+    if report.ranks is None:
+        return
+    ranks_heading(page, report.ranks)
+    _findings(page, report, "", ("SL703", "SL701", "SL702"), options)
+    what_ranks_share(page, report.ranks, options.limit, options.verbose)
+    _tables(page, report, options, ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes"))
+
+
+def _first(items: Sequence[_T], limit: int) -> tuple[Sequence[_T], int]:
+    """(what is shown, how many are left out)"""
+    return (items[:limit], max(0, len(items) - limit)) if limit else (items, 0)
+
+
+def _more(page: Page, left: int, what: str, indent: int = 2) -> None:
+    if left:
+        page.line((f"… {counted(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
+
+
+def _verdict(page: Page, report: Report) -> None:
+    trace, summary = report.trace, report.summary
+    version = (
+        f"torch {trace.torch_version}" if trace.torch_version else f"torch {trace.version_guess} (not recorded; guessed from the records)"
+    )
+    size = sum(book.size for book in report.accounts)
+    parts = [version, f"{size / 1e6:.1f} MB"]
+    if trace.rank_count > 1:
+        parts.append(counted(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
+    page.line((trace.name, "bold"), "  ", ("  ".join(parts), "dim"))
+    page.blank()
+    if not summary.compiles and not summary.failures:
+        page.line(("Nothing was compiled in this run.", "bold"))
+    elif not summary.recompiles and not summary.parts:
+        page.line((f"{counted(summary.compiles, 'compile')}, none of them a recompile", "bold"), f"  {seconds(summary.seconds)}")
+    else:
+        of_them = f"{counted(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
+        over = f"  over {counted(trace.rank_count, 'rank')}" if report.ranks else ""
+        page.line((f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}", "bold"), (over, "dim"))
+    total = max(1, sum(part.count for part in summary.parts))
+    rows = []
+    for part in summary.parts:
+        bar = "█" * max(1, round(16 * part.count / total))
+        style = COLORS[part.verdict]
+        rows.append(
+            (
+                Text(str(part.count), style="bold"),
+                Text(part.verdict.value, style=style),
+                Text(seconds(part.seconds)),
+                Text(bar, style=style),
+            )
+        )
+    page.table(("", "", "", ""), rows, (True, False, True, False), (False, False, False, False))
+    hit = [item for item in report.frames if item.limit is not None]
+    if hit:
+        names = ", ".join(f"{item.frame.title} (from {item.limit.label} on)" for item in hit[:3] if item.limit)
+        more = f" and {len(hit) - 3} more" if len(hit) > 3 else ""
+        page.line(("Recompile limit hit", "bold red"), f": later calls that fit no entry run eagerly in {names}{more}")
+    elif summary.compiles:
+        page.line(
+            "Recompile limit not hit."
+            if not trace.version_guess.endswith("older")
+            else "Recompile limit: this torch version does not record a hit."
+        )
+    if summary.failures:
+        page.line((counted(summary.failures, "compile") + " failed", "bold red"), ", see Failures")
+
+
+def _advice(page: Page, report: Report) -> None:
+    """What to do first; the rest of it is another command's page."""
+    advice = report.advice
+    if advice is None or not report.summary.recompiles:
+        return
+    page.heading("What to do first", "shapelog suggest-dynamic tells why, how sure it is, and what it will not fix")
+    headline(page, advice, 2)
+    if advice.suggestions:
+        what_to_set(page, advice, 4)
+    for item in advice.left_out[:3]:
+        page.line(("left out ", "yellow"), f"{item.mark.source}: {item.reason}", indent=2)
+
+
+def _place(file: str, line: int) -> str:
+    return f"{file.rsplit('/', 1)[-1]}:{line}" if file else "code unknown"
+
+
+def _frame_head(page: Page, joint: Joint, multi: bool) -> None:
+    item = joint.first
+    frame = item.frame
+    called = frame.called_at
+    where = _place(frame.file, frame.line)
+    if called and frame.is_library:
+        where += f", called at {_place(called.file, called.line)}"
+    rank = f"{joint.owner}  " if multi else ""
+    head = Text.assemble((rank, "dim"), (clean(frame.title), "bold"), f"  {clean(where)}", (f"  frame {frame.label}", "dim"))
+    page.text(head, 2)
+    each = " on each" if len(joint.members) > 1 or joint.trace.weight(frame.rank) > 1 else ""
+    parts: list[str | tuple[str, str]] = [f"{counted(len(frame.entries), 'compile')}{each} {seconds(joint.seconds)}"]
+    recompiles = [entry for member in joint.members for entry in member.recompiles]
+    for verdict in Verdict:
+        members = [entry for entry in item.recompiles if entry.verdict is verdict]
+        if members:
+            spent = sum(joint.trace.seconds(entry.compile) for entry in recompiles if entry.verdict is verdict)
+            parts.extend((" · ", (f"{len(members)} {verdict.value}", COLORS[verdict]), f" {seconds(spent)}" if spent >= 0.005 else ""))
+    page.line(*parts, indent=4)
+
+
+def _frames(page: Page, report: Report, options: Options) -> None:
+    shown = [item for item in joint_frames(report) if item.first.recompiles or (options.verbose and item.first.frame.compiles)]
+    if not shown:
+        return
+    page.heading("Frames that recompiled", "by the seconds that could be saved")
+    multi = report.trace.rank_count > 1
+    first, left = _first(shown, options.limit)
+    said: set[str] = set()
+    for joint in first:
+        item = joint.first
+        _frame_head(page, joint, multi)
+        _axes(page, joint.axes, options, report.trace.lists_sources, said)
+        if not options.verbose:
+            _notes(page, item)
+        if options.verbose:
+            for entry in item.recompiles:
+                _recompile(page, entry, 4)
+    _more(page, left, "frame")
+
+
+def _notes(page: Page, item: FrameReport) -> None:
+    """What keeps marking from removing some of the recompiles, each reason once."""
+    notes: dict[str, list[str]] = {}
+    for entry in item.recompiles:
+        if entry.note:
+            notes.setdefault(entry.note, []).append(entry.compile.label)
+    for note, labels in notes.items():
+        page.line((f"{shortened(' '.join(labels), 40)}: ", "dim"), note, indent=6)
+
+
+def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: bool, said: set[str]) -> None:
+    """Each axis with its values, codes and what helps; ``said`` holds the codes whose remedy stands above already."""
+    first, left = _first(axes, options.limit)
+    width = min(max((len(clean(axis.name)) for axis in first), default=0), page.width // 2)
+    for axis in first:
+        name = shortened(clean(axis.name), width)
+        codes = " ".join(rule.code for rule in axis.rules)
+        room = max(12, page.width - 6 - width - len(codes) - 6)
+        gap = ", " if any(" " in value for value in axis.values) else " "
+        values = shortened(gap.join(clean(value) for value in axis.values), room)
+        page.text(Text.assemble((f"{name:<{width}}", "bold cyan"), f"  {values}" if values else "", (f"  {codes}", "dim")), 6)
+        for rule in axis.helping:
+            if rule.code not in said:
+                said.add(rule.code)
+                page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, lists_sources)}"), 8)
+    _more(page, left, "axis", 6)
+
+
+def _where(cause: Cause) -> str:
+    if cause.place is None:
+        return ""
+    code = f"  {cause.place.code}" if cause.place.code else ""
+    return f"{cause.place.file.rsplit('/', 1)[-1]}:{cause.place.line}{code}"
+
+
+def _recompile(page: Page, item: Recompile, indent: int) -> None:
+    against = f" against {item.nearest.label}" if item.nearest else ""
+    style = COLORS[item.verdict]
+    head = Text.assemble((item.compile.label, "bold"), against, "  ", (item.verdict.value, style), f"  {seconds(item.compile.seconds)}")
+    page.text(head, indent)
+    for cause in item.causes:
+        page.text(Text.assemble((" ".join(cause.codes), "dim"), f" {clean(cause.sentence)}"), indent + 2)
+        if _where(cause):
+            page.line((f"at {_where(cause)}", "dim"), indent=indent + 4)
+    if not item.causes:
+        page.line(("SL399", "dim"), f" unexplained: {item.missing}", indent=indent + 2)
+    if item.note:
+        page.line(item.note, indent=indent + 2)
+
+
+def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
+    """From what to what the same property changed in the other recompiles of a group, where they differ from the first."""
+    said = {(cause.before, cause.after)}
+    found = []
+    for member in members:
+        for other in member.causes:
+            change = (other.before, other.after)
+            if other.axis == cause.axis and change not in said and all(change):
+                said.add(change)
+                found.append(f"{member.compile.label} {clean(other.before)} → {clean(other.after)}")
+    return ", ".join(found)
+
+
+def _not_sizes(page: Page, report: Report, options: Options) -> None:
+    """Recompiles that have a cause marking cannot remove, those with the same causes in one frame together."""
+    grouped: dict[tuple[int, tuple[tuple[str, str], ...]], list[Recompile]] = {}
+    numbers = {id(member.frame): number for number, joint in enumerate(joint_frames(report)) for member in joint.members}
+    for item in report.recompiles:
+        others = tuple((cause.rule.code, cause.axis) for cause in item.causes if not cause.size_related)
+        if others or not item.causes:
+            grouped.setdefault((numbers[id(item.frame)], others), []).append(item)
+    if not grouped:
+        return
+    multi = report.trace.rank_count > 1
+    page.heading("Recompiles that are not about sizes", "marking something dynamic will not remove these")
+    ordered = sorted(
+        grouped.values(), key=lambda members: (-sum(report.trace.seconds(entry.compile) for entry in members), members[0].compile.order)
+    )
+    first, left = _first(ordered, options.limit)
+    said: set[str] = set()
+    for members in first:
+        sample = members[0]
+        spent = sum(report.trace.seconds(entry.compile) for entry in members)
+        ids = shortened(" ".join(dict.fromkeys(entry.compile.label for entry in members)), max(20, page.width // 3))
+        owner = (f"{owner_of((entry.frame for entry in members), report.trace)}  " if multi else "", "dim")
+        page.text(Text.assemble(owner, (clean(sample.frame.title), "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
+        for code in dict.fromkeys(cause.codes[0] for cause in sample.causes if not cause.size_related):
+            cause, *alike = [cause for cause in sample.causes if cause.codes[0] == code]
+            page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 4)
+            if _where(cause):
+                page.line((f"at {_where(cause)}", "dim"), indent=6)
+            changes = _other_changes(cause, members)
+            if changes:
+                page.line((f"and {shortened(changes, 2 * page.width)}", "dim"), indent=6)
+            if alike:
+                names = ", ".join(clean(other.axis) for other in alike)
+                page.line((f"and {len(alike)} more of this kind: {shortened(names, 2 * page.width)}", "dim"), indent=6)
+        if any(cause.size_related for cause in sample.causes):
+            page.line(("and about sizes as well, see above", "dim"), indent=4)
+        if not sample.causes:
+            page.line((f"SL399 {RULES['SL399'].name}", "magenta"), f": {sample.missing}", indent=4)
+        help_text = remedy(sample, report.trace.lists_sources)
+        if help_text not in said:
+            page.line(f"→ {help_text}", indent=4)
+        said.add(help_text)
+    _more(page, left, "kind")
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _tables(page: Page, report: Report, options: Options, names: Iterable[str]) -> None:
+    for name in names:
+        table = report.table(name)
+        if table is not None:
+            _table(page, table, options)
+
+
+def _table(page: Page, table: Table, options: Options) -> None:
+    page.heading(table.title)
+    first, left = _first(table.rows, options.limit)
+    if first:
+        page.table(
+            [column.name for column in table.columns],
+            [[_cell(value) for value in row] for row in first],
+            [column.is_number for column in table.columns],
+            [column.is_wide for column in table.columns],
+        )
+    _more(page, left, "row")
+    if table.note:
+        page.line((table.note if options.verbose else shortened(table.note, 6 * page.width), "dim"), indent=2)
+
+
+def _groups(page: Page, report: Report, options: Options) -> None:
+    """Groups of two or more: the graph was compiled again although it hardly differs."""
+    several = [group for group in report.groups if len(group.members) > 1]
+    groups = sorted(joint_groups(several), key=lambda alike: _group_cost(alike[0]))
+    if not groups:
+        return
+    page.heading("Similar graphs", "the same operations on the same tensors; numbers and sizes do not count")
+    first, left = _first(groups, options.limit)
+    room = max(20, page.width - 30)
+    for alike in first:
+        group = alike[0]
+        static, dynamic = (" ".join(member.label for member in part) for part in (group.static, group.dynamic))
+        owners = [item.members[0] for item in alike]
+        text = Text(f"{owner_of(owners, report.trace)}  " if report.trace.rank_count > 1 else "", style="")
+        if static:
+            text.append("static ", style="dim").append(shortened(static, room))
+        if dynamic:
+            text.append("  dynamic " if static else "dynamic ", style="dim").append(shortened(dynamic, room), style="cyan")
+        if group.converged:
+            text.append(f"  converged at {group.converged.label}", style="green")
+        elif len(group.dynamic) == 0:
+            text.append("  never became dynamic", style="dim")
+        page.text(text, 2)
+    _more(page, left, "group")
+
+
+def _group_cost(group: Group) -> tuple[float, int]:
+    return -sum(member.seconds for member in group.members[1:]), group.members[0].order
+
+
+def _findings(page: Page, report: Report, title: str, codes: Iterable[str], options: Options) -> None:
+    wanted = set(codes)
+    found: list[Finding] = [item for item in report.findings if item.rule.code in wanted]
+    if not found:
+        return
+    if title:
+        page.heading(title)
+    first, left = _first(joint_findings(found, report.trace), options.limit)
+    for item, owner in first:
+        page.text(
+            Text.assemble(
+                (f"{item.rule.code} {item.rule.name}", "yellow" if item.rule.code in ("SL402", "SL701", "SL702") else "red"),
+                f": {clean(item.sentence)}",
+            ),
+            2,
+        )
+        details = "; ".join(f"{name} {value}" for name, value in item.details if value)
+        place = item.place.rsplit("/", 1)[-1] if item.place else ""
+        page.line((" · ".join(part for part in (owner, item.compile, place, details) if part), "dim"), indent=4)
+        page.line(f"→ {item.rule.remedy}", indent=4)
+    _more(page, left, "finding")
+
+
+def _health(page: Page, report: Report, options: Options) -> None:
+    health = health_of(report)
+    page.heading("Health of the trace")
+    lost = f", {health.unreadable} bytes unreadable" if health.unreadable else ", every byte accounted for"
+    page.line(f"{health.records} records, {health.size} bytes{lost}; {counted(health.verified, 'payload')} read and checked", indent=2)
+    for note in report.trace.notes:
+        page.line((note, "dim"), indent=2)
+    if health.unknown:
+        rule = RULES["SL904"]
+        page.line((f"{rule.code} {rule.name}", "yellow"), f": {health.unknown}", indent=2)
+        page.line((rule.remedy, "dim"), indent=4)
+    said: set[str] = set()
+    first, left = _first(health.problems, options.limit)
+    for told in first:
+        members = told.members
+        problem, rule = members[0], problem_rule(members[0].code)
+        style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")
+        lines = f" ({counted(problem.count, 'line')})" if problem.code == "bad-prefix" else ""
+        page.line((f"{rule.code} {rule.name}", style), f" {problem.place}: {problem.message}{lines}", indent=2)
+        if len(members) > 1:
+            numbers = " ".join(str(member.line) for member in members[1:])
+            page.line((f"and {len(members) - 1} more, at lines {shortened(numbers, page.width)}", "dim"), indent=4)
+        if told.others:
+            page.line((told.elsewhere, "dim"), indent=4)
+        if rule.code not in said:
+            page.line((rule.remedy, "dim"), indent=4)
+        said.add(rule.code)
+    _more(page, left, "problem")
+    if options.verbose:
+        for book in report.accounts:
+            kinds = sorted(book.records, key=lambda name: -book.sizes.get(name, 0))
+            rows = [(name, str(book.records[name]), str(book.sizes.get(name, 0)), _used(name, book.unused)) for name in kinds]
+            page.line((book.name, "bold"), indent=2)
+            page.table(("kind", "records", "bytes", ""), rows, (False, True, True, False), (True,) * 4, 4)
+            artifacts = [(name, str(count)) for name, count in book.unused.items() if name.startswith("artifact ")]
+            page.table(("known, not used", "records"), artifacts, (False, True), (True, False), 4)
+
+
+def _used(name: str, unused: object) -> str:
+    return "counted, not used" if isinstance(unused, dict) and name in unused else ""
+
+
+def _one_frame(page: Page, report: Report, item: FrameReport, options: Options) -> None:
+    _frame_head(page, Joint((item,), report.trace), report.trace.rank_count > 1)
+    frame = item.frame
+    if frame.called_at:
+        page.line((f"called at {frame.called_at.file}:{frame.called_at.line}  {frame.called_at.code}", "dim"), indent=4)
+    _axes(page, item.axes, Options(limit=0 if options.verbose else 12), report.trace.lists_sources, set())
+    _shape_table(page, item.shapes, options)
+    if item.recompiles:
+        page.heading("Recompiles")
+    for entry in item.recompiles:
+        _recompile(page, entry, 2)
+        page.line(f"→ {remedy(entry, report.trace.lists_sources)}", indent=4)
+
+
+def _shape_table(page: Page, table: ShapeTable, options: Options) -> None:
+    """One row a source and dim, one column a compile; rows that never vary are left out unless all is asked for."""
+    varying = [row for row in table.rows if not row.is_constant]
+    rows = list(table.rows) if options.verbose else varying
+    if not rows:
+        page.line(("No size or int varied or was symbolic in this frame.", "dim"), indent=2)
+        return
+    page.heading(
+        "Shapes", f"{len(table.rows) - len(rows)} constant rows left out, shown with --verbose" if len(rows) < len(table.rows) else ""
+    )
+    labels = [compile.label for compile in table.compiles]
+    longest = max(len(clean(row.name)) for row in rows)
+    name_width = min(longest, max(16, page.width // 2))
+    cell_width = max(5, *(len(label) for label in labels), *(len(cell.value) + 2 for row in rows for cell in row.cells))
+    fit = max(1, (page.width - 2 - name_width) // (cell_width + 1))
+    for start in range(0, len(labels), fit):
+        part = slice(start, start + fit)
+        head = Text(f"{'':<{name_width}}").append("".join(f" {label:>{cell_width}}" for label in labels[part]), style="bold")
+        page.text(head, 2)
+        for row in rows:
+            line = Text(f"{shortened(clean(row.name), name_width):<{name_width}}")
+            for cell in row.cells[part]:
+                line.append(" ").append_text(_shape_cell(cell, cell_width))
+            page.text(line, 2)
+    page.line((_LEGEND, "dim"), indent=2)
+
+
+def _shape_cell(cell: ShapeCell, width: int) -> Text:
+    mark, style = _MARKS[cell.state]
+    text = f"{mark}{clean(cell.value)}{'*' if cell.is_violated else ''}" if cell.state is not State.ABSENT else "·"
+    return Text(f"{text:>{width}}", style=f"bold {style}".strip() if cell.is_violated else style)

@@ -1,0 +1,85 @@
+"""A verification in a terminal: whether it helped, then predicted against measured, in all and by frame."""
+
+from rich.text import Text
+
+from shapelog.report.verification import FrameProof, Verification
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.advice_summary import what_to_set
+from shapelog.reporters.terminal.text_page import Page
+from shapelog.text import clean, counted, seconds
+
+SUFFIX = ".txt"
+
+
+def render_verification(verification: Verification, options: Options) -> bytes:
+    page = Page(options)
+    _verdict(page, verification)
+    page.blank()
+    what_to_set(page, verification.advice)
+    page.blank()
+    _totals(page, verification)
+    _frames(page, verification, options)
+    _notes(page, verification)
+    return page.bytes()
+
+
+def _verdict(page: Page, found: Verification) -> None:
+    if found.helped:
+        before, now = found.advice.before, found.comparison.now
+        surety = (
+            "exactly as predicted" if found.is_exact else f"{_events(found.advice.after.compiles, found.advice.after.limit_hits)} predicted"
+        )
+        after = _events(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
+        change = f": {_events(before.compiles, before.limit_hits)} became {after}, {surety}"
+        page.line(("It helped", "bold green"), change)
+    else:
+        page.line(("It did not help", "bold red"), f": {'; '.join(found.faults)}")
+
+
+def _events(compiles: int, limit_hits: int | None) -> str:
+    return counted(compiles, "compile") + (f" and {counted(limit_hits, 'limit hit')}" if limit_hits else "")
+
+
+def _totals(page: Page, found: Verification) -> None:
+    advice, now = found.advice, found.comparison.now
+    hits = str(now.limit_hits) if now.limit_hits is not None else "?"
+    rows: list[tuple[str | Text, ...]] = [
+        ("compiles", str(advice.before.compiles), str(advice.after.compiles), _measured(now.compiles, advice.after.compiles)),
+        ("limit hits", str(advice.before.limit_hits), str(advice.after.limit_hits), hits),
+        ("seconds of compiling", seconds(advice.before.seconds), seconds(advice.after.seconds), seconds(now.seconds)),
+        ("seconds of the command", seconds(found.first.seconds), "", seconds(found.second.seconds)),
+    ]
+    page.table(("", "before", "predicted", "measured"), rows, (False, True, True, True), (True, False, False, False))
+
+
+def _measured(measured: int, predicted: int | None) -> Text:
+    return Text(str(measured), style="green" if measured == predicted else "yellow")
+
+
+def _frames(page: Page, found: Verification, options: Options) -> None:
+    told = [item for item in found.frames if options.verbose or item.before != item.measured or not item.is_exact]
+    shown = told[: options.limit] if options.limit else told
+    if shown:
+        page.heading("By frame", "compiles and limit hits")
+        rows = [_row(item) for item in shown]
+        page.table(("", "before", "predicted", "measured"), rows, (False, True, True, True), (True, False, False, False))
+    if len(shown) < len(told):
+        page.line((f"… {counted(len(told) - len(shown), 'more frame')}, shown with --limit 0", "dim"), indent=2)
+    same = len(found.frames) - len(told)
+    if same:
+        page.line((f"{counted(same, 'frame')} as before, as predicted", "dim"), indent=2)
+
+
+def _row(item: FrameProof) -> tuple[str | Text, ...]:
+    first = item.change.code.first
+    where = f"  {first.file.rsplit('/', 1)[-1]}:{first.line}" if first.file else ""
+    predicted = "" if item.predicted is None else str(item.predicted)
+    name = Text.assemble((clean(item.change.title), "bold"), (clean(where), "dim"))
+    return name, str(item.before), predicted, _measured(item.measured, item.predicted)
+
+
+def _notes(page: Page, found: Verification) -> None:
+    if found.notes:
+        page.heading("Not as predicted")
+        for note in found.notes:
+            page.line(note, indent=2)

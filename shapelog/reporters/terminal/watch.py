@@ -1,0 +1,305 @@
+"""A job that still runs, in a terminal: one screen that fits its rows and columns, or a line for each compile."""
+
+import math
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from shapelog.advice.advise import Advice
+from shapelog.advice.paste_formats import as_shell, effect_of
+from shapelog.capture.watch import Event, Snapshot
+from shapelog.model.trace import Outcome, Rank
+from shapelog.report.merge_ranks import Joint, joint_frames, owner_of
+from shapelog.report.report import Report
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.text_page import COLORS, console
+from shapelog.rules import Verdict
+from shapelog.text import base, clean, counted, seconds, shortened
+
+# How many causes a line tells, and how many values of an axis.
+_CAUSES, _VALUES = 2, 12
+_DIED = {Outcome.FAILED: "red", Outcome.LIMIT: "bold red"}
+# What is told of a compile that did not make code.
+_VERBS = {
+    Outcome.FAILED: "failed",
+    Outcome.LIMIT: "hit the recompile limit",
+    Outcome.SKIPPED: "was left without code",
+    Outcome.UNFINISHED: "did not end",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A part of the screen below its heading: entries of one line or more, most important first."""
+
+    title: str
+    entries: Sequence[Sequence[Text]]
+    note: str = ""
+
+
+class Screen:
+    """Draws snapshots; what all that show one report have in common is worked out once."""
+
+    def __init__(self) -> None:
+        self._drawn: tuple[Report, int] | None = None
+        self._sections: list[_Section] = []
+
+    def lines(self, snapshot: Snapshot, width: int, height: int) -> list[Text]:
+        """At most ``height`` lines of at most ``width`` cells."""
+        found = _head(snapshot, width)
+        report = snapshot.report
+        if report is None:
+            found += _waiting(snapshot)
+        else:
+            if self._drawn is None or self._drawn[0] is not report or self._drawn[1] != width:
+                self._drawn, self._sections = (report, width), _sections(snapshot, report, width)
+            found += _verdict(snapshot, report)
+            found += _fitted(self._sections, height - len(found))
+        for line in found:
+            line.truncate(width, overflow="ellipsis")
+        return found[:height]
+
+
+def lines(snapshot: Snapshot) -> list[str]:
+    """A line for each compile that is new, those that several ranks have alike as one."""
+    is_job = snapshot.report is not None and len(snapshot.report.trace.ranks) > 1
+    return [_told(events, is_job).plain for events in _alike(snapshot.fresh)]
+
+
+def console_on(stream: TextIO, options: Options) -> Console:
+    """What draws on a terminal, as wide as that is."""
+    return console(stream, True, options.color if options.color is not None else "NO_COLOR" not in os.environ)
+
+
+def _duration(value: float) -> str:
+    hours, rest = divmod(int(value), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+
+
+def _head(snapshot: Snapshot, width: int) -> list[Text]:
+    report = snapshot.report
+    facts = []
+    if report is not None:
+        version = report.trace.torch_version or report.trace.version_guess
+        facts = [f"torch {version}", f"{snapshot.size / 1e6:.1f} MB"]
+    beside = "  ".join(facts)
+    name = shortened(clean(snapshot.where), max(12, width - len(beside) - 2))
+    first = Text.assemble((name, "bold"), (f"  {clean(beside)}", "dim") if beside else "")
+    parts = [f"watched for {_duration(snapshot.watched)}"]
+    if snapshot.silent is not None and report is not None:
+        parts.append(f"last record {_duration(snapshot.silent)} ago")
+        parts.append(_processes(snapshot))
+    parts.append("Ctrl-C: report")
+    return [first, Text(" · ".join(parts), style="dim"), Text()]
+
+
+def _processes(snapshot: Snapshot) -> str:
+    if snapshot.running is None:
+        return "its process does not run here" if snapshot.known == 1 else "none of its processes runs here"
+    return f"{counted(snapshot.running, 'process')} running" if snapshot.running else "ended"
+
+
+def _waiting(snapshot: Snapshot) -> list[Text]:
+    found = [Text(f"Waiting for the first record in {clean(snapshot.where)}", style="bold")]
+    if snapshot.waiting:
+        found.append(Text(clean(snapshot.waiting), style="yellow"))
+    found.append(Text("A compiled function has to be called first, in a program that was started with", style="dim"))
+    found.append(Text(f"  TORCH_TRACE={clean(shlex.quote(snapshot.where))} python your_script.py", style="cyan"))
+    return found
+
+
+def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
+    summary = report.summary
+    if summary.compiles:
+        of_them = f", of them {counted(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
+        text = f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}{of_them if summary.recompiles else ''}"
+        found = [Text(text, style="bold")]
+    else:
+        found = [Text("Nothing was compiled yet", style="bold")]
+    parts = [
+        Text.assemble(
+            (f"{part.count} {part.verdict.value}", COLORS[part.verdict]), f" {seconds(part.seconds)}" if part.seconds >= 0.005 else ""
+        )
+        for part in summary.parts
+    ]
+    if parts:
+        found.append(Text(" · ").join(parts))
+    bad = [(summary.limit_hits, "recompile limit hit"), (summary.failures, "failed compile")]
+    if any(count for count, _ in bad):
+        found.append(Text(", ".join(counted(count, noun) for count, noun in bad if count), style="bold red"))
+    if snapshot.unread:
+        rest = f"; and {len(snapshot.unread) - 1} more" if snapshot.unread[1:] else ""
+        found.append(Text(f"not read: {clean(snapshot.unread[0])}{rest}", style="yellow"))
+    if snapshot.unfinished and not snapshot.ended:
+        some = ", ".join(dict.fromkeys(f"{event.compile.label} {clean(event.frame.title)}" for event in snapshot.unfinished[-4:]))
+        found.append(Text(f"being compiled: {some}", style="cyan"))
+    return found
+
+
+def _sections(snapshot: Snapshot, report: Report, width: int) -> list[_Section]:
+    """In the order in which they are shown; those without an entry are left out."""
+    is_job = len(report.trace.ranks) > 1
+    frames = sorted(
+        (joint for joint in joint_frames(report) if joint.first.recompiles),
+        key=lambda joint: (-sum(len(item.recompiles) for item in joint.members), -joint.seconds),
+    )
+    recent = [[_told(events, is_job)] for events in reversed(_alike(snapshot.events))]
+    found = [
+        _Section("What to set so far", _advice(report.advice, snapshot.where, width - 2)),
+        _Section("Frames that recompile most", [_frame(joint, is_job) for joint in frames]),
+        _Section("Last compiles", recent, "newest first"),
+        _Section("Ranks" if any(rank.number is not None for rank in report.trace.ranks) else "Processes", _ranks(report.trace.ranks)),
+    ]
+    return [section for section in found if section.entries]
+
+
+def _fitted(sections: Sequence[_Section], room: int) -> list[Text]:
+    """What of them fits into so many lines: of each the first entry, then one more of each in turn."""
+    shown: dict[int, int] = {}
+    left = room
+    for number, section in enumerate(sections):
+        needed = 2 + len(section.entries[0])
+        if needed <= left:
+            shown[number] = 1
+            left -= needed
+    is_growing = True
+    while is_growing:
+        is_growing = False
+        for number, count in shown.items():
+            entries = sections[number].entries
+            if count < len(entries) and len(entries[count]) <= left:
+                left -= len(entries[count])
+                shown[number] += 1
+                is_growing = True
+    found: list[Text] = []
+    for number, count in shown.items():
+        section = sections[number]
+        of = f"{count} of {len(section.entries)}" if count < len(section.entries) else ""
+        note = ", ".join(filter(None, (of, section.note)))
+        found += [Text(), Text.assemble((section.title, "bold"), (f"  {note}", "dim") if note else "")]
+        found += [Text("  ") + line for entry in section.entries[:count] for line in entry]
+    return found
+
+
+def _advice(advice: Advice | None, where: str, room: int) -> list[list[Text]]:
+    """The line to paste where it fits, for a part of it is of no use."""
+    if advice is None or not advice.suggestions:
+        return []
+    sources = counted(len(advice.suggestions), "source")
+    headline = Text(f"{sources} dynamic: {effect_of(advice)}")
+    shell = clean(as_shell(advice))
+    line = shell if shell and cell_len(shell) <= room else f"shapelog suggest-dynamic {clean(shlex.quote(where))}"
+    return [[Text(line, style="cyan"), headline]]
+
+
+def _frame(joint: Joint, is_job: bool) -> list[Text]:
+    item = joint.first
+    frame = item.frame
+    place = f"  {base(frame.file)}:{frame.line}" if frame.file else ""
+    count = sum(len(member.recompiles) for member in joint.members)
+    spent = math.fsum(entry.compile.seconds for member in joint.members for entry in member.recompiles)
+    head = Text.assemble(
+        (f"{joint.owner}  " if is_job else "", "dim"),
+        (clean(frame.title), "bold"),
+        (clean(place), "dim"),
+        f"  {counted(count, 'recompile')} {seconds(spent)}",
+        ("  limit hit" if item.limit else "", "bold red"),
+    )
+    axes = Text("  ")
+    for axis in item.axes:
+        axes.append("   " if len(axes) > 2 else "").append(clean(axis.name), style="bold cyan")
+        axes.append("".join(f" {clean(value)}" for value in axis.values[:_VALUES]))
+        axes.append(" …" if axis.values[_VALUES:] else "")
+        axes.append("".join(f" {rule.code}" for rule in axis.rules), style="dim")
+    return [head, axes] if item.axes else [head]
+
+
+def _ranks(ranks: Sequence[Rank]) -> list[list[Text]]:
+    """A line for each rank or process of several, those that did the same as one."""
+    if len(ranks) < 2:
+        return []
+    grouped: dict[tuple[int, ...], list[Rank]] = {}
+    for rank in ranks:
+        entries = sum(len(frame.entries) for frame in rank.frames)
+        hits = sum(compile.outcome is Outcome.LIMIT for frame in rank.frames for compile in frame.compiles)
+        failed = sum(compile.outcome is Outcome.FAILED for frame in rank.frames for compile in frame.compiles)
+        again = sum(max(0, len(frame.entries) - 1) for frame in rank.frames)
+        key = (entries, again, hits, failed) if rank.number is not None else (entries, again, hits, failed, rank.process)
+        grouped.setdefault(key, []).append(rank)
+    return [[_rank(key, members)] for key, members in grouped.items()]
+
+
+def _rank(counts: tuple[int, ...], members: Sequence[Rank]) -> Text:
+    entries, again, hits, failed = counts[:4]
+    frames = [frame for rank in members for frame in rank.frames]
+    numbers = [rank for rank in members if rank.number is not None]
+    name = (owner_of(frames) if frames else f"rank {numbers[0].number}") if numbers else f"process {members[0].process}"
+    times = [sum(frame.seconds for frame in rank.frames) for rank in members]
+    low, high = seconds(min(times)), seconds(max(times))
+    spent = low if low == high else f"{low} to {high}"
+    latest = max(rank.last_time for rank in members)
+    last = f"  last record {_clock(latest)}" if latest else ""
+    text = Text.assemble((name, "bold"), f"  {counted(entries, 'compile')}, {counted(again, 'recompile')}  {spent}", (last, "dim"))
+    for count, noun in ((hits, "limit hit"), (failed, "failed compile")):
+        text.append(f"  {counted(count, noun)}" if count else "", style="red")
+    return text
+
+
+def _clock(when: str) -> str:
+    """The time of day that a record tells, to the second."""
+    return when[5:13] if len(when) >= 13 else "--:--:--"
+
+
+def _alike(events: Iterable[Event]) -> list[list[Event]]:
+    """Compiles that ranks have alike together, in the order in which the last of each came."""
+    found: dict[tuple[object, ...], list[Event]] = {}
+    for number, event in enumerate(events):
+        of_rank = event.frame.rank if event.frame.rank is not None else None
+        told = (event.compile.label, event.frame.title, event.compile.outcome, _why(event), of_rank is None and number)
+        found[told] = [*found.pop(told, ()), event]
+    return list(found.values())
+
+
+def _told(events: Sequence[Event], is_job: bool) -> Text:
+    event = events[-1]
+    compile, item = event.compile, event.recompile
+    again = item is not None and not item.is_after_failure
+    verb = _VERBS.get(compile.outcome) or ("recompiled" if again else "compiled")
+    owner = f"{owner_of(one.frame for one in events)} " if is_job else ""
+    spent = max(one.compile.seconds for one in events)
+    style = _DIED.get(compile.outcome) or (COLORS[item.verdict] if item and again else "")
+    text = Text.assemble(
+        (f"{_clock(event.when)} ", "dim"),
+        (owner, "dim"),
+        (f"{compile.label} ", "bold"),
+        f"{clean(event.frame.title)} ",
+        (verb, style),
+        f" ({seconds(spent)})" if spent >= 0.005 else "",
+    )
+    why, codes = _why(event)
+    text.append(f": {why}" if why else "")
+    text.append(f"  {codes}" if codes else "", style="dim")
+    return text
+
+
+def _why(event: Event) -> tuple[str, str]:
+    """(sentence, codes of the rules), both "" for a first compile that went well."""
+    item, metrics = event.recompile, event.compile.metrics
+    if event.compile.outcome is Outcome.FAILED and metrics.fail_reason.strip():
+        return clean(f"{metrics.fail_type}: {metrics.fail_reason.strip().splitlines()[0]}"), " ".join(
+            item.codes
+        ) if item and item.causes else ""
+    if item is None or (item.is_after_failure and not item.causes):
+        return "", ""
+    if not item.causes:
+        return clean(item.missing), " ".join(item.codes)
+    sentences = [clean(cause.sentence) for cause in item.causes[:_CAUSES]]
+    if item.causes[_CAUSES:]:
+        sentences.append(f"and {len(item.causes) - _CAUSES} more")
+    return "; ".join(sentences), " ".join(item.codes) + ("  justified" if item.verdict is Verdict.JUSTIFIED else "")

@@ -1,0 +1,151 @@
+"""The handbook of rules: what each rule means, an example, why it costs and how to fix it, from ``templates/rules/``."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from shapelog.errors import ShapelogError
+from shapelog.resources import template_dir
+from shapelog.rules import RULES, Rule
+
+HOME = "https://github.com/shapelog/shapelog"
+RULES_URL = f"{HOME}/blob/main/docs/rules.md"
+# 1: first shape.
+FORMAT_VERSION = 1
+# The sections of a text, in their order.
+MEANING, EXAMPLE, COST, FIX = SECTIONS = ("What it means", "Example", "Why it costs", "How to fix it")
+FENCE = "```"
+# By the beginning of the code.
+_FAMILIES = {
+    "SL1": "Sizes that vary",
+    "SL2": "Sizes that the code pins or branches on",
+    "SL3": "What varies and is no size",
+    "SL4": "Limits and failures",
+    "SL5": "Graph breaks and restarts",
+    "SL7": "Ranks of a job",
+    "SL8": "Budgets of a check",
+    "SL9": "Faults of a trace",
+}
+
+
+class Entry(NamedTuple):
+    """What the handbook says about a rule: four texts in Markdown, without their headings.
+
+    Paragraphs, lists of one level, fenced code and code in backticks are all that they use of it.
+    """
+
+    rule: Rule
+    meaning: str
+    example: str
+    cost: str
+    fix: str
+
+    @property
+    def sections(self) -> tuple[tuple[str, str], ...]:
+        """(title, text), in their order."""
+        return tuple(zip(SECTIONS, (self.meaning, self.example, self.cost, self.fix), strict=True))
+
+
+class Family(NamedTuple):
+    """Rules whose codes begin in the same way."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+def entry(code_or_name: str) -> Entry:
+    """The entry of ``SL307``, ``sl307`` or ``global-state-varies``. Raises ShapelogError for what is no rule."""
+    wanted = code_or_name.strip().lower()
+    known = {name.lower(): rule for rule in RULES.values() for name in (rule.code, rule.name)}
+    rule = known.get(wanted)
+    if rule is None:
+        nearest = [known[name] for name in difflib.get_close_matches(wanted, known, n=1)]
+        hint = "".join(f"; the nearest is {item.code} {item.name}" for item in nearest)
+        raise ShapelogError(f"no rule {code_or_name!r}{hint}; shapelog rules lists them all")
+    return _read(rule)
+
+
+def entries() -> tuple[Entry, ...]:
+    """All of them, in the order of their codes."""
+    return tuple(_read(RULES[code]) for code in sorted(RULES))
+
+
+def families(found: Iterable[Entry]) -> tuple[Family, ...]:
+    members: dict[str, list[Entry]] = {}
+    for item in found:
+        members.setdefault(item.rule.code[:3], []).append(item)
+    return tuple(Family(_FAMILIES[beginning], tuple(items)) for beginning, items in members.items())
+
+
+def anchor(rule: Rule) -> str:
+    """Where docs/rules.md speaks of a rule."""
+    return rule.code.lower()
+
+
+def link(rule: Rule) -> str:
+    return f"{RULES_URL}#{anchor(rule)}"
+
+
+def blocks(text: str) -> Iterator[tuple[str, str]]:
+    """The blocks of a section: (``python``, code) for fenced code of that language, ("", text) for what stands between."""
+    language, lines, is_code = "", list[str](), False
+    for line in [*text.split("\n"), ""]:
+        if line.startswith(FENCE) or (not is_code and not line):
+            if lines:
+                yield language, "\n".join(lines)
+            if line.startswith(FENCE):
+                is_code = not is_code
+                language = line.removeprefix(FENCE) if is_code else ""
+            lines = []
+        else:
+            lines.append(line)
+
+
+def rules_data(found: Iterable[Entry]) -> dict[str, Any]:
+    """The handbook as JSON; ``shapelog/schema/rules.schema.json`` describes it."""
+    return {"format": "shapelog rules", "format_version": FORMAT_VERSION, "rules": [_entry_data(item) for item in found]}
+
+
+def _entry_data(item: Entry) -> dict[str, Any]:
+    rule = item.rule
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "kind": rule.verdict.value,
+        "size_related": rule.size_related,
+        "remedy": rule.remedy,
+        "meaning": item.meaning,
+        "example": item.example,
+        "cost": item.cost,
+        "fix": item.fix,
+        "url": link(rule),
+    }
+
+
+def _read(rule: Rule) -> Entry:
+    path = template_dir() / "rules" / f"{rule.code}.md"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ShapelogError(f"{path}: cannot read what {rule.code} means: {error.strerror}") from error
+    return parsed(rule, text, str(path))
+
+
+def parsed(rule: Rule, text: str, name: str) -> Entry:
+    """The text of a rule; raises ShapelogError where a section is missing or empty, or is none of the four."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    is_code = False
+    for line in text.splitlines():
+        is_code ^= line.startswith(FENCE)
+        if line.startswith("## ") and not is_code:
+            lines = found.setdefault(line.removeprefix("## ").strip(), [])
+        else:
+            lines.append(line)
+    told = {title: "\n".join(body).strip() for title, body in found.items()}
+    missing = [title for title in SECTIONS if not told.get(title)]
+    foreign = [title for title in told if title not in SECTIONS]
+    if missing or foreign:
+        wrong = [f"no section {title!r}" for title in missing] + [f"an unknown section {title!r}" for title in foreign]
+        raise ShapelogError(f"{name}: {', '.join(wrong)}")
+    return Entry(rule, told[MEANING], told[EXAMPLE], told[COST], told[FIX])

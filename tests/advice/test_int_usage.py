@@ -1,0 +1,223 @@
+"""What code does with an int, told from the lines that a trace quotes, and whether PyTorch does as they say."""
+
+import math
+
+import pytest
+from lab import Recording, checked, graph, manager, tensor, tree
+
+from shapelog.advice.int_usage import Use, is_seen_whole, lines_of, spelled, use_by, use_in
+from shapelog.model.trace import Frame
+
+# Lines that use k, as PyTorch 2.13 takes them when k is a dynamic source.
+MEASURED = (
+    ("y = x * k", Use.PLAIN),
+    ("y = x[:k]", Use.PLAIN),
+    ("y = x.view(-1)[k:]", Use.PLAIN),
+    ("y = torch.zeros(k) + x.sum()", Use.PLAIN),
+    ("y = x if k > 1 else -x", Use.PLAIN),
+    ("y = x * int(k) * float(k) * abs(k) * min(k, 9) * max(k, 1)", Use.PLAIN),
+    ("y = x * pow(k, 2) * round(k) * sum([k, 1])", Use.PLAIN),
+    ("y = x if isinstance(k, int) else -x", Use.PLAIN),
+    ("y = x * (k // 2) + k % 2", Use.PLAIN),
+    ("y = x * math.sqrt(k)", Use.PLAIN),
+    ("y = x * getattr(torch, 'nothing', k)", Use.PLAIN),
+    ("assert k > 2, f'got {k}'; y = x * k", Use.PLAIN),
+    ("y = x * math.log(k)", Use.PINS),
+    ("y = x * k.bit_length()", Use.PINS),
+    ("y = x * len({k: 1})", Use.PINS),
+    ("y = x * (k in {3, 4})", Use.PINS),
+    ("y = x + torch.hann_window(k).sum()", Use.PINS),
+    ("y = x * len(range(k))", Use.PINS),
+    ("y = x * names[k]", Use.PINS),
+    ("y = x * table[k]", Use.PINS),
+    ("y = x * len([0] * k)", Use.PINS),
+    ("y = x * len(k * (1,))", Use.PINS),
+    ("y = x * len(f'{k}')", Use.FORMATS),
+    ("y = x * len(f'{k:03d}')", Use.FORMATS),
+    ("y = x * len('k=%d' % k)", Use.FORMATS),
+    ("y = x * len('{}'.format(k))", Use.FORMATS),
+    ("y = x * len(format(k))", Use.FORMATS),
+    ("y = x * divmod(k, 2)[0]", Use.FAILS),
+    ("y = x * ~k", Use.FAILS),
+    ("y = x if k in range(9) else -x", Use.FAILS),
+)
+CONTAINERS = frozenset(("names", "table", "self.layers"))
+
+
+@pytest.mark.parametrize(("code", "use"), MEASURED)
+def test_a_line_is_known_by_what_it_does_with_the_int(code: str, use: Use) -> None:
+    assert use_in(code, "k", CONTAINERS) is use
+
+
+GRAPHS = {Use.PLAIN: 1, Use.PINS: 3, Use.FORMATS: 0, Use.FAILS: 0}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("code", "use"), MEASURED)
+def test_pytorch_does_with_a_dynamic_int_what_is_said_of_the_line(code: str, use: Use) -> None:
+    """One graph for three values, a graph for each, or none at all."""
+    torch = pytest.importorskip("torch", minversion="2.13")
+    made: list[object] = []
+
+    def backend(module: object, inputs: object) -> object:
+        made.append(module)
+        return module
+
+    scope = {"torch": torch, "math": math, "names": list(range(9)), "table": {number: number for number in range(9)}}
+    exec(f"def f(x, k):\n    {code}\n    return y + 1\n", scope)
+    torch._dynamo.reset()
+    with torch.compiler.config.patch(dynamic_sources="L['k']"):
+        compiled = torch.compile(scope["f"], backend=backend)
+        for value in (3, 4, 5):
+            try:
+                compiled(torch.ones(9), value)
+            except torch._dynamo.exc.InternalTorchDynamoError:  # format() of a symbolic int is not even taken for a graph break
+                assert use >= Use.FORMATS
+    assert len(made) == GRAPHS[use]
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "use"),
+    [
+        ("for i in range(0, k):", "k", Use.PINS),
+        ("elif x and table[k]:", "k", Use.PINS),
+        ("while k > 3:", "k", Use.PLAIN),
+        ("with scope(k):", "k", Use.HANDS_ON),
+        ("return helper(x, size=k)", "k", Use.HANDS_ON),
+        ("x = self.run(k)", "k", Use.HANDS_ON),
+        ("x = x.expand(k, -1)", "k", Use.PLAIN),
+        ("while done < k:", "k", Use.PLAIN),
+        ("if k in (2, 3):", "k", Use.PLAIN),
+        ("if k in known:", "k", Use.PINS),
+        ("return {(k, 1): x}", "k", Use.PINS),
+        ("return table.get(k, 0)", "k", Use.PINS),
+        ("parts = x.chunk(k, -1)", "k", Use.PINS),
+        ("parts = x.split(k, -1)", "k", Use.PLAIN),
+        ("order = sorted((k, 2))", "k", Use.FAILS),
+        ("width = x.size(k)", "k", Use.FAILS),
+        ("parts = x.shape[k:]", "k", Use.PINS),
+        ("rows = x.size(0) // math.gcd(k, 4)", "k", Use.FAILS),
+        ("self.step += 1", "self.step", Use.PLAIN),
+        ("y = self.layers[self.step](x)", "self.step", Use.PINS),
+        ("y = other[self.step]", "self.step", Use.PLAIN),
+        ("log(f'step {self.step}')", "self.step", Use.FORMATS),
+        ("assert k > 2, f'got {k}'", "k", Use.PLAIN),
+        ("assert f'{k}' in names, 'unknown'", "k", Use.FORMATS),
+        ("assert x.numel(), f'{k} rows'", "k", Use.UNSEEN),
+        ("print(f'{x}', k)", "k", Use.PLAIN),
+        ("y = f'{x}' if k else ''", "k", Use.PLAIN),
+        ("return x + kk", "k", Use.UNSEEN),
+        ("y = foo(x,", "k", Use.UNSEEN),
+        ("y = foo(f'{k}',", "k", Use.FORMATS),
+        ("x, k * 2)", "k", Use.PLAIN),
+        ("", "k", Use.UNSEEN),
+        ("x = 'unfinished {k", "k", Use.UNSEEN),
+        ("(" * 500, "k", Use.UNSEEN),
+        ("k\x00", "k", Use.UNSEEN),
+    ],
+)
+def test_a_line_is_read_though_it_is_a_part_of_a_statement(code: str, name: str, use: Use) -> None:
+    assert use_in(code, name, CONTAINERS) is use
+
+
+@pytest.mark.parametrize("code", ["return f'{number:04d}'", "return '%d' % number", "return '{}'.format(number)", "return format(number)"])
+def test_formatting_counts_where_the_line_has_another_name_for_the_int(code: str) -> None:
+    assert use_in(code, "k") is Use.FORMATS
+    assert use_in("return number * 2", "k") is Use.UNSEEN
+
+
+def test_a_look_up_pins_only_where_the_container_is_one_of_python() -> None:
+    """A tensor is sliced by a symbolic int without harm."""
+    assert use_in("y = table[k]", "k", frozenset(("table",))) is Use.PINS
+    assert use_in("y = table[k]", "k") is Use.PLAIN
+
+
+def test_a_slice_of_a_list_fails_where_the_int_is_symbolic_before_it_is_used() -> None:
+    assert use_in("for layer in self.layers[:self.k]:", "self.k", CONTAINERS, is_eager=True) is Use.FAILS
+    assert use_in("for layer in self.layers[:self.k]:", "self.k", CONTAINERS) is Use.PINS
+    assert use_in("layer = self.layers[self.k]", "self.k", CONTAINERS, is_eager=True) is Use.PINS
+    assert use_in("x = x.view(x.shape[:self.k])", "self.k", is_eager=True) is Use.FAILS
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("L['k']", "k"),
+        ("L['self'].step", "self.step"),
+        ("G['STEP']", "STEP"),
+        ("L['d']['n']", "d['n']"),
+        ("L['a'][ 0 ]", "a[0]"),
+        ("x y", "x y"),
+    ],
+)
+def test_an_int_is_named_as_in_code(source: str, name: str) -> None:
+    assert spelled(source) == name
+
+
+# The lines that a trace quotes.
+
+
+def quoted(line: int, code: str, name: str = "f", file: str = "app/model.py") -> str:
+    return f"# {code}  # {file}:{line} in {name}"
+
+
+def frame(*comments: str, containers: tuple[str, ...] = (), **more: object) -> Frame:
+    """A function of x and k, from line 5 on, whose guards on k bear these comments; its graph quotes line 6."""
+    parts = [manager("L['k']", "EQUALS_MATCH: L['k'] == 3", type="int", comment=comment) for comment in comments]
+    parts += [manager(source, f"LENGTH_CHECK: len({source}) == 3") for source in containers]
+    made = Recording().compile("0/0", tensor(), guards=tree(checked(), *parts), **more)
+    return made.load().frames[0]
+
+
+def test_the_lines_of_a_function_are_those_that_its_guards_and_graphs_quote() -> None:
+    found = frame(quoted(8, "y = x * k"), quoted(9, "return number", name="helper"), quoted(7, "z = 1", file="app/other.py"))
+    assert lines_of(found) == {6: "return x + 1", 8: "y = x * k"}
+
+
+def test_lines_of_another_file_of_a_like_name_are_not_its_own() -> None:
+    assert lines_of(frame(quoted(7, "z = f'{k}'", file="app/supermodel.py"))) == {6: "return x + 1"}
+
+
+def test_the_most_harmful_use_counts() -> None:
+    assert use_by(frame(quoted(8, "y = x * k")), "L['k']") is Use.PLAIN
+    assert use_by(frame(quoted(8, "y = x * k"), quoted(9, "z = y * range(k)[-1]")), "L['k']") is Use.PINS
+    assert use_by(frame(quoted(8, "y = x * k"), quoted(9, "z = f'{k}'"), quoted(10, "range(k)")), "L['k']") is Use.FORMATS
+
+
+def test_a_use_in_a_function_that_is_called_counts() -> None:
+    """The guard says where the int was looked at first, under whatever name."""
+    assert use_by(frame(quoted(30, "return f'{number}'", name="helper")), "L['k']") is Use.FORMATS
+    assert use_by(frame(quoted(30, "return number + 1", name="helper")), "L['k']") is Use.UNSEEN
+
+
+def test_the_lists_and_dicts_of_a_function_are_known_by_its_guards() -> None:
+    comment = quoted(8, "y = x * table[k]")
+    assert use_by(frame(comment), "L['k']") is Use.PLAIN
+    assert use_by(frame(comment, containers=("G['table']",)), "L['k']") is Use.PINS
+
+
+def test_an_int_that_no_line_names_is_unseen() -> None:
+    assert use_by(frame(), "L['k']") is Use.UNSEEN
+
+
+def test_a_function_is_seen_whole_when_each_line_up_to_the_last_is_quoted() -> None:
+    assert is_seen_whole(frame(quoted(7, "z = k"), quoted(8, "y = x * k")))
+    assert not is_seen_whole(frame(quoted(9, "y = x * k")))
+
+
+def test_the_line_below_a_decorator_need_not_be_quoted() -> None:
+    body = graph().replace("model.py:6", "model.py:7")
+    assert is_seen_whole(frame(code=body))
+    assert is_seen_whole(frame(quoted(8, "y = x * k"), code=body))
+    assert not is_seen_whole(frame(quoted(9, "y = x * k"), code=body))
+
+
+def test_a_function_without_any_line_is_not_seen() -> None:
+    bare = "\n".join(line for line in graph().splitlines() if "# File:" not in line)
+    made = Recording().compile("0/0", tensor(), code=bare, guards=tree(manager("L['k']", "EQUALS_MATCH: L['k'] == 3", comment="")))
+    assert not is_seen_whole(made.load().frames[0])
+
+
+@pytest.mark.parametrize("code", ["name = 'layer' + str(k)", "y = x * TABLE[repr(k)]", "label = format(k, 'd')"])
+def test_spelling_an_int_out_is_formatting_though_it_only_breaks_the_graph(code: str) -> None:
+    assert use_in(code, "k") is Use.FORMATS

@@ -1,0 +1,219 @@
+"""Marks that would do harm are left out, with the reason and what to do instead; and of the others only those that earn something."""
+
+import pytest
+from lab import LINE, Recording, analyzed, at, checked, graph, manager, numbered, sized, tensor, tree
+
+from shapelog.advice.marks import Mark
+from shapelog.advice.minimal_marks import Choice, LeftOut, choose
+from shapelog.advice.replay import replay
+from shapelog.model.ids import TorchVersion
+from shapelog.recompiles.explain import study
+
+V26, V210, V213 = (TorchVersion(2, minor) for minor in (6, 10, 13))
+K = Mark("L['k']")
+
+
+def chosen(made: Recording, version: TorchVersion = V213) -> Choice:
+    studied = made.study()
+    return choose(studied, replay(studied), version)
+
+
+def left_out(made: Recording) -> LeftOut:
+    """The one mark that is left out, where that leaves nothing to list."""
+    found = chosen(made)
+    assert found.marks == frozenset()
+    (item,) = found.left_out
+    return item
+
+
+def body(*lines: str, name: str) -> str:
+    """A graph that quotes these lines of a function, from its first on."""
+    text = graph()
+    quoted = "\n".join(f" # File: /srv/ml/app/model.py:{number} in {name}, code: {line}" for number, line in enumerate(lines, 6))
+    return text.replace(" # File: /srv/ml/app/model.py:6 in f, code: return x + 1", quoted)
+
+
+def test_an_int_of_which_only_arithmetic_is_seen_is_listed() -> None:
+    found = chosen(numbered(3, 4, 5))
+    assert (found.marks, found.left_out) == ({K}, ())
+
+
+# Formatted, or needed as a number.
+
+
+@pytest.mark.parametrize("code", ["name = f'{k}'", "name = 'layer %d' % k", "name = 'layer {}'.format(k)"])
+def test_an_int_that_is_formatted_is_left_out(code: str) -> None:
+    item = left_out(numbered(3, 4, comment=at(7, code)))
+    assert (item.mark, item.frame.title) == (K, "f")
+    assert item.reason == f"f formats k into a string at model.py:7 ({code}): its graph would be lost or broken in two"
+    assert item.remedy == "build the string outside of the compiled code, or pass k as a tensor"
+
+
+def test_an_int_that_pins_a_loop_is_left_out() -> None:
+    item = left_out(numbered(3, 4, comment=at(7, "for _ in range(k):")))
+    assert item.reason == "f needs the exact value of k at model.py:7 (for _ in range(k):), so a mark would be specialized at once"
+    assert item.remedy == "accept one graph for each value, or move it out of the compiled code"
+
+
+def test_an_int_that_is_handed_on_where_it_varies_is_listed() -> None:
+    assert chosen(numbered(3, 4, comment=at(7, "return helper(x, k)"))).marks == {K}
+
+
+def test_an_int_that_was_symbolic_and_compiled_is_listed_whatever_the_lines_say() -> None:
+    comment = at(7, "print(f'{k}')")
+    made = numbered(3, comment=comment)
+    made.compile("0/1", tensor(), guards=tree(checked(), manager("L['k']", comment=comment)), symbols=(("s1", "4", "L['k']"),))
+    assert chosen(made).marks == {K}
+
+
+def test_a_mark_that_helps_only_together_with_a_harmful_one_is_not_listed_and_the_harm_is_told() -> None:
+    """Size and int change in the same call: marking the size alone saves nothing."""
+    made = Recording()
+    for number, (size, constant) in enumerate(((10, 3), (12, 4))):
+        leaf = manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int", comment=at(7, "name = f'{k}'"))
+        made.compile(f"0/{number}", tensor(size=(size, 8)), guards=tree(checked(size=(size, 8)), leaf))
+    item = left_out(made)
+    assert item.mark == K
+    assert "formats k" in item.reason
+
+
+def test_a_harmful_int_that_would_save_nothing_is_not_mentioned() -> None:
+    """The code takes another path for another dtype; that k varied as well changes nothing."""
+    comment = at(7, "name = f'{k}'")
+    made = Recording()
+    for number, (constant, dtype) in enumerate(((3, "float32"), (4, "float64"))):
+        leaf = manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int", comment=comment)
+        made.compile(f"0/{number}", tensor(dtype=f"torch.{dtype}"), guards=tree(checked(dtype=dtype), leaf))
+    found = chosen(made)
+    assert (found.marks, found.left_out) == (frozenset(), ())
+
+
+# The same name in another frame.
+
+
+def clash(code: str, *lines: str) -> Recording:
+    """k varies in f; in g it is a constant, looked at first in a line of code."""
+    made = numbered(3, 4)
+    return numbered(7, made=made, frame=1, name="g", comment=at(7, code, "g"), code=body(*lines, name="g") if lines else None)
+
+
+def test_an_int_that_another_frame_formats_is_left_out() -> None:
+    item = left_out(clash("name = f'{k:02d}'"))
+    assert (item.mark, item.frame.title) == (K, "g")
+    assert item.reason.startswith("g formats k into a string at model.py:7 (name = f'{k:02d}'): ")
+    assert item.remedy == "the list goes by name in every frame: rename k in f, or pass it there as a tensor"
+
+
+def test_arithmetic_in_another_frame_is_allowed_when_all_its_lines_are_seen() -> None:
+    assert chosen(clash("y = x * k", "x = x + 1")).marks == {K}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [clash("y = helper(x, k)", "x = x + 1"), numbered(7, made=numbered(3, 4), frame=1, name="g", comment=at(9, "y = x * k", "g"))],
+    ids=["handed on", "a line between is not seen"],
+)
+def test_what_is_not_seen_in_another_frame_counts_as_harm(made: Recording) -> None:
+    item = left_out(made)
+    assert item.frame.title == "g"
+    assert item.reason == "g has an int of the same name that never varied, and the trace does not show all that it does with it"
+    assert item.remedy == "the list goes by name in every frame: rename k in f, or pass it there as a tensor"
+
+
+def test_a_tensor_of_that_name_in_another_frame_is_no_int() -> None:
+    made = sized(10, made=numbered(3, 4), frame=1, name="g", source="L['k']")
+    assert chosen(made).marks == {K}
+
+
+def test_an_int_that_varies_in_both_frames_is_listed_for_both() -> None:
+    made = numbered(3, 4, made=numbered(3, 4), frame=1, name="g")
+    assert chosen(made).marks == {K}
+
+
+# Failed once it was symbolic.
+
+
+def test_an_int_whose_symbolic_compile_failed_is_left_out() -> None:
+    lost = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
+    item = left_out(numbered(3, 4).compile("0/2", tensor(), symbols=(("s1", "5", "L['k']"),), **lost))
+    assert item.reason == "compile 0/2 of f failed once k was symbolic, and the code ran eagerly"
+    assert item.remedy == "pass k as a tensor, or keep it out of strings and hashes"
+
+
+def test_a_failure_in_another_frame_counts_as_well() -> None:
+    lost = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False, "name": "g"}
+    made = numbered(7, made=numbered(3, 4), frame=1, name="g", comment=at(6, "y = x * k", "g"), code=body("y = x * k", name="g"))
+    assert chosen(made).marks == {K}
+    item = left_out(made.compile("1/1", tensor(), symbols=(("s1", "5", "L['k']"),), **lost))
+    assert (item.frame.title, item.reason) == ("g", "compile 1/1 of g failed once k was symbolic, and the code ran eagerly")
+
+
+def test_a_failure_without_the_symbol_is_none_of_its_doing() -> None:
+    lost = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
+    assert chosen(numbered(3, 4).compile("0/2", tensor(), **lost)).marks == {K}
+
+
+# Minimal.
+
+
+def test_dims_that_vary_together_are_all_needed_and_a_dim_that_does_not_vary_is_not() -> None:
+    made = Recording().compile("0/0", tensor(size=(10, 8, 3))).compile("0/1", tensor(size=(12, 9, 3)))
+    assert chosen(made).marks == {Mark("L['x']", 0), Mark("L['x']", 1)}
+
+
+def test_what_varies_only_where_something_else_changed_too_is_not_listed() -> None:
+    made = sized(10, 12)
+    made.compile("0/2", tensor(size=(12, 9), dtype="torch.float64"), guards=tree(checked(size=(12, 9), dtype="float64")))
+    assert chosen(made).marks == {Mark("L['x']", 0)}
+
+
+def test_of_two_ways_one_is_enough() -> None:
+    """Equal sizes shared a symbol; a mark on either tensor ends that."""
+    studied = study(analyzed("lab/duck_dynamic_true.log.gz").trace)
+    played = replay(studied)
+    wanted = {mark for plan in played.plans for mark in plan.marks}
+    assert {mark.source for mark in wanted} == {"L['q']", "L['k']"}
+    assert len(choose(studied, played, V213).marks) == 1
+
+
+def test_where_the_list_knows_no_dims_a_source_is_kept_or_dropped_as_a_whole() -> None:
+    made = Recording().compile("0/0", tensor(size=(10, 8))).compile("0/1", tensor(size=(12, 8))).compile("0/2", tensor(size=(12, 9)))
+    assert chosen(made, V210).marks == {Mark("L['x']", 0), Mark("L['x']", 1)}
+
+
+def test_without_a_list_each_dim_is_marked_by_itself() -> None:
+    """The stride of a window follows from its length: one symbolic dim is enough."""
+    studied = study(analyzed("lab/stride_from_slices.log.gz").trace)
+    played = replay(studied)
+    assert choose(studied, played, V26).marks == choose(studied, played, V213).marks == {Mark("L['w']", 0)}
+
+
+def test_without_a_list_neither_ints_nor_parameters_are_chosen() -> None:
+    assert chosen(numbered(3, 4), V26).marks == frozenset()
+    parameter = Recording()
+    for number, width in enumerate((8, 16)):
+        parameter.compile(f"0/{number}", tensor("L['weight']", (width, 8), is_parameter=True))
+    assert chosen(sized(8, 16, source="L['self'].weight"), V26).marks == {Mark("L['self'].weight", 0)}
+    assert chosen(parameter, V26).marks == frozenset()
+    assert chosen(parameter, V210).marks == {Mark("L['weight']", 0)}
+
+
+@pytest.mark.parametrize("kind", ["_parameters", "_buffers"])
+def test_without_a_list_nothing_registered_with_a_module_is_chosen(kind: str) -> None:
+    """PyTorch forces their sizes static, and mark_dynamic does not change that."""
+    made = sized(8, 16, source=f"L['self'].{kind}['weight']")
+    assert chosen(made, V26).marks == frozenset()
+    assert chosen(made, V210).marks == {Mark(f"L['self'].{kind}['weight']", 0)}
+
+
+def test_a_dim_is_left_out_where_other_code_puts_the_sizes_of_its_own_tensor_into_a_string() -> None:
+    labelled = checked(size=(8, 4)).replace(LINE, at(7, 'sig = "x".join(str(d) for d in x.shape)', "g"))
+    item = left_out(sized(10, 12, 14).compile("1/0", tensor(size=(8, 4)), guards=tree(labelled), name="g"))
+    assert item.mark == Mark("L['x']", 0)
+    assert item.reason.startswith("g puts sizes of its own x into a string at model.py:7")
+
+
+def test_a_string_that_other_code_makes_of_something_else_does_no_harm() -> None:
+    labelled = checked(size=(8, 4)).replace(LINE, at(7, "y = x * TABLE[str(mode)]", "g"))
+    found = chosen(sized(10, 12, 14).compile("1/0", tensor(size=(8, 4)), guards=tree(labelled), name="g"))
+    assert (found.marks, found.left_out) == ({Mark("L['x']", 0)}, ())

@@ -1,0 +1,288 @@
+"""The forms of the advice that people paste: a shell and Python take back exactly the value that was meant; and its JSON shape."""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from lab import PACKED, Recording, analyzed, tensor
+from odd_sources import SOURCES
+
+from shapelog.advice.advise import Advice, advise
+from shapelog.advice.paste_formats import VARIABLE, advice_data, as_env, as_python, as_shell, why_nothing
+from shapelog.model.ids import TorchVersion
+from shapelog.reporters import Options, advice_reporter
+from shapelog.reporters.json import render_advice
+
+V26, V213 = TorchVersion(2, 6), TorchVersion(2, 13)
+HOSTILE = "f\nraise SystemExit\r\x85\u2028raise SystemExit"
+
+
+def varying(*sources: str, name: str = "f", file: str = "") -> Recording:
+    """A function of these tensors whose batch varies."""
+    made = Recording()
+    if file:
+        made.record("str", [file, 0])
+    for number, size in enumerate((10, 12)):
+        made.compile(f"0/{number}", *(tensor(source, (size, 8)) for source in sources), name=name)
+    return made
+
+
+def advice_on(*sources: str, version: TorchVersion | None = None, **more: str) -> Advice:
+    return advise(varying(*sources, **more).study(), version)
+
+
+PLAIN = advice_on("L['x']")
+
+
+def listing(*entries: str) -> Advice:
+    """Advice to list these entries, whatever they are."""
+    (suggestion,) = PLAIN.suggestions
+    return PLAIN._replace(suggestions=(suggestion._replace(entries=entries),))
+
+
+def random_values() -> list[str]:
+    draw = random.Random(2)
+    return ["".join(draw.choices("ab \\\\'\"$`!(){}[]|&;<>*?~#%^=-\n\té☃", k=draw.randrange(1, 12))) for _ in range(60)]
+
+
+# What a shell would take for something else: expansions, quotes, history, options, line ends.
+VALUES = (
+    *(advice_on(source).env for source in SOURCES if source),
+    advice_on(*SOURCES).env,
+    "$(touch x)",
+    "`touch x`",
+    "${HOME} $HOME $$ $? $1 $@",
+    "!! !x a!b",
+    "'",
+    '"',
+    "'\"'\"'",
+    "\\",
+    "\\\\",
+    "a\\nb\\0",
+    "\\$(touch x)\\`touch x\\`",
+    "a\nb",
+    "~ * ? [a-z]",
+    "; touch x",
+    '"; touch x; "',
+    "'; touch x; '",
+    "#",
+    "-n",
+    "é☃\u202e",
+    *random_values(),
+)
+
+
+# Shells.
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh", "ksh"])
+def test_a_shell_takes_back_exactly_the_value_and_runs_nothing(shell: str, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    for number, value in enumerate(VALUES):
+        (tmp_path / f"{number:04}").write_bytes(as_shell(listing(value)).encode() + b"\n")
+    script = f'for file in *; do eval "$(cat "$file")"; printf \'%s\\0\' "${VARIABLE}"; done'
+    done = subprocess.run([shell, "-c", script], cwd=tmp_path, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().split("\0")[:-1] == list(VALUES)
+    assert len(list(tmp_path.iterdir())) == len(VALUES)
+
+
+def test_what_a_shell_evaluates_is_seen_by_the_programs_that_it_starts() -> None:
+    if shutil.which("sh") is None:
+        pytest.skip("there is no sh here")
+    rendered = advice_reporter("shell").render_advice(PLAIN, Options())
+    show = f"import os; print(os.environ[{VARIABLE!r}])"
+    command = ["sh", "-c", 'eval "$(cat)"; exec "$0" -c "$1"', sys.executable, show]
+    assert subprocess.run(command, input=rendered, capture_output=True, timeout=60).stdout == b"L['x']:0\n"
+
+
+def test_an_exclamation_mark_is_safe_where_it_recalls_commands() -> None:
+    if shutil.which("bash") is None:
+        pytest.skip("there is no bash here")
+    lines = "".join(f"{as_shell(listing(value))}\nprintf '%s\\n' \"${VARIABLE}\"\n" for value in ("a!b", "L['d']['!!']:0", '!"\\$'))
+    options = ["--norc", "--noprofile", "-o", "history", "-o", "histexpand"]
+    done = subprocess.run(["bash", *options], input=lines.encode(), capture_output=True, timeout=60, env={"HISTFILE": "/dev/null"})
+    assert done.stdout.decode().splitlines() == ["a!b", "L['d']['!!']:0", '!"\\$']
+
+
+def test_the_usual_names_read_well() -> None:
+    assert as_shell(PLAIN) == "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\""
+    assert as_env(PLAIN) == "L['x']:0"
+
+
+# Python.
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """What stands in for torch: it keeps the list, and the marks as (function, tensor, dim)."""
+    marks: list[tuple[str, object, int]] = []
+    names = ("mark_dynamic", "maybe_mark_dynamic")
+    dynamo = {name: lambda item, dim, name=name: marks.append((name, item, dim)) for name in names}
+    found: dict[str, Any] = {"config": SimpleNamespace(dynamic_sources="before"), "marks": marks}
+    torch, compiler, dynamo_module = (ModuleType(name) for name in ("torch", "torch.compiler", "torch._dynamo"))
+    compiler.config = found["config"]  # type: ignore[attr-defined]
+    vars(dynamo_module).update(dynamo)
+    vars(torch).update(compiler=compiler, _dynamo=dynamo_module)
+    for module in (torch, compiler, dynamo_module):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    return SimpleNamespace(**found)
+
+
+def test_python_takes_back_exactly_the_value(torch: SimpleNamespace) -> None:
+    for value in VALUES:
+        exec(as_python(listing(value)), {})
+        assert torch.config.dynamic_sources == value
+    assert torch.marks == []
+
+
+def test_python_joins_several_entries_as_the_list_does(torch: SimpleNamespace) -> None:
+    advice = advice_on("L['x']", "L['d'][(0, 'a')]", "L['self'].cache")
+    assert len(advice.entries) == 3
+    exec(as_python(advice), {})
+    assert torch.config.dynamic_sources == advice.env
+    exec(as_python(listing("a", 'b"', "c\\")), {})
+    assert torch.config.dynamic_sources == 'a,b",c\\'
+
+
+def test_python_marks_the_tensors_themselves_where_there_is_no_list(torch: SimpleNamespace) -> None:
+    advice = advice_on("L['x']", "L['d'][(0, 'a')]", "L['self']._modules['0'].cache", version=V26)
+    assert advice.env == ""
+
+    class Block:
+        cache = "the cache"
+
+    class Model(list[Block]):
+        pass
+
+    exec(as_python(advice), {"x": "the input", "d": {(0, "a"): "an item"}, "self": Model([Block()])})
+    assert sorted(torch.marks) == [("mark_dynamic", item, 0) for item in ("an item", "the cache", "the input")]
+    assert torch.config.dynamic_sources == "before"
+
+
+def test_python_marks_nothing_by_itself_where_there_is_a_list(torch: SimpleNamespace) -> None:
+    text = as_python(PLAIN)
+    assert "\n# torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come" in text
+    exec(text, {})
+    assert torch.marks == []
+
+
+@pytest.mark.parametrize("version", [V26, V213])
+def test_names_of_a_trace_stay_in_their_comments(torch: SimpleNamespace, version: TorchVersion) -> None:
+    advice = advice_on("L['x']", version=version, name=HOSTILE, file=f"/srv/{HOSTILE}.py")
+    text = as_python(advice)
+    assert "raise SystemExit" in text
+    exec(text, {"x": None})
+    assert torch.marks == ([("mark_dynamic", None, 0)] if version is V26 else [])
+
+
+@pytest.mark.parametrize("version", [V26, V213])
+def test_a_source_with_line_ends_stays_on_its_line(torch: SimpleNamespace, version: TorchVersion) -> None:
+    text = as_python(advice_on("___from_numpy(L['a']\nraise SystemExit)", version=version))
+    exec(text, {})
+    assert torch.marks == []
+
+
+def test_nothing_is_pasted_when_nothing_helps() -> None:
+    empty = advise(Recording().compile("0/0", tensor()).study())
+    assert (as_env(empty), as_shell(empty), as_python(empty)) == ("", "", "")
+    for form in ("env", "shell", "python"):
+        assert advice_reporter(form).render_advice(empty, Options()) == b""
+
+
+def test_what_is_pasted_ends_with_one_line_end() -> None:
+    for form in ("env", "shell", "python"):
+        rendered = advice_reporter(form).render_advice(PLAIN, Options())
+        assert rendered.endswith(b"\n")
+        assert not rendered.endswith(b"\n\n")
+
+
+def test_a_name_that_no_encoding_knows_is_written_all_the_same() -> None:
+    advice = listing("L['\ud800']:0")
+    for form in ("env", "shell", "python"):
+        assert b"\\ud800" in advice_reporter(form).render_advice(advice, Options())
+
+
+# Why there is nothing.
+
+
+def test_a_version_without_a_list_is_the_reason_though_marks_would_help() -> None:
+    assert why_nothing(advice_on("L['x']", version=V26)) == (
+        "torch 2.6 reads no list of dynamic sources (2.8 and later do); --format python gives the mark_dynamic lines"
+    )
+    assert why_nothing(PLAIN) == ""
+
+
+# JSON.
+
+
+def schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files("shapelog").joinpath("schema", "advice.schema.json").read_text(encoding="utf-8"))
+    return found
+
+
+VALIDATOR = Draft202012Validator(schema())
+
+
+def faults(data: object) -> list[str]:
+    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in VALIDATOR.iter_errors(data)]
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_the_advice_on_a_fixture_is_as_the_schema_says(name: str) -> None:
+    advice = analyzed(name).advice
+    assert advice is not None
+    data = json.loads(render_advice(advice, Options()))
+    assert faults(data) == []
+    assert data == advice_data(advice)
+
+
+def test_the_sums_of_the_advice_are_those_of_its_frames() -> None:
+    for name in PACKED:
+        advice = analyzed(name).advice
+        assert advice is not None, name
+        data = advice_data(advice)
+        for field in ("compiles", "predicted_compiles", "seconds", "predicted_seconds"):
+            assert data[field] == pytest.approx(sum(frame[field] for frame in data["frames"])), name
+
+
+def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
+    data = advice_data(PLAIN)
+    assert faults(data) == []
+    assert faults({**data, "news": 1})
+    assert faults({name: part for name, part in data.items() if name != "env"})
+    assert faults({**data, "suggestions": [{**data["suggestions"][0], "confidence": "sure"}]})
+
+
+def test_the_json_of_a_list_with_one_entry() -> None:
+    data = advice_data(PLAIN)
+    assert (data["env"], data["sources"], data["shell"], data["why_empty"]) == ("L['x']:0", ["L['x']:0"], as_shell(PLAIN), None)
+    assert (data["torch_version"], data["torch_version_given"]) == ("2.13", False)
+    assert (data["compiles"], data["predicted_compiles"], data["seconds"], data["predicted_seconds"]) == (2, 1, 2.0, 1.0)
+    (suggestion,) = data["suggestions"]
+    assert suggestion["seen"] == [
+        {
+            "axis": "x.size[0]",
+            "dim": 0,
+            "values": [{"compile_id": "0/0", "value": "10"}, {"compile_id": "0/1", "value": "12"}],
+            "bounds": [],
+        }
+    ]
+    assert (suggestion["dims"], suggestion["codes"], suggestion["compiles_gone"]) == ([0], ["SL101"], ["0/1"])
+    assert suggestion["python"] == ["torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come"]
+
+
+def test_the_json_says_why_there_is_no_list() -> None:
+    data = advice_data(advice_on("L['x']", version=V26))
+    assert (data["env"], data["shell"], data["torch_version"], data["torch_version_given"]) == ("", "", "2.6", True)
+    assert data["why_empty"].startswith("torch 2.6 reads no list")
+    assert data["predicted_compiles"] == 1

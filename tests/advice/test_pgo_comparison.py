@@ -1,0 +1,177 @@
+"""PyTorch's own list held against shapelog's: where they differ, and why."""
+
+import pytest
+from lab import PACKED, Recording, analyzed, at, checked, freed, manager, numbered, sized, tensor, tree
+
+from shapelog.advice.advise import Advice, advise
+from shapelog.advice.pgo_comparison import Difference, Opinion
+from shapelog.advice.replay import Cost
+from shapelog.model.ids import TorchVersion
+from shapelog.model.profiles import would_suggest
+
+SENTENCE = (
+    "PGO detected a recompilation due to dynamic shapes. To reduce shape recompilations by compiling dynamically to start, set environment "
+    'variable TORCH_COMPILE_DYNAMIC_SOURCES="{}"'
+)
+V28, V210 = TorchVersion(2, 8), TorchVersion(2, 10)
+
+
+def profiled(made: Recording, *sources: str) -> Recording:
+    """A run whose last compile wrote a code state that suggests these sources."""
+    states = "\n".join(f"  {source}: tensor size=[?, 8] stride=[8, 1]" for source in sources)
+    label = next(line for line in reversed(made.lines) if '"compile_id": "' in line).rpartition('"compile_id": "')[2].partition('"')[0]
+    made.artifact(
+        label, "put_local_code_state", f"hash(b795754d)/srv/ml/app/model.py:5:f:\n{states}\n\n{SENTENCE.format(','.join(sources))}"
+    )
+    return made
+
+
+def opinion(made: Recording, version: TorchVersion | None = None) -> Opinion:
+    found = advise(made.study(), version).pgo
+    assert found is not None
+    return found
+
+
+def differences(made: Recording, version: TorchVersion | None = None) -> list[Difference]:
+    return list(opinion(made, version).differences)
+
+
+def why(made: Recording, source: str = "L['x']") -> str:
+    """Why shapelog does not list what PyTorch does."""
+    (found,) = (item for item in differences(made) if item.source == source)
+    assert (found.theirs, found.ours) == (source, "")
+    return found.why
+
+
+def advice_on(name: str) -> Advice:
+    found = analyzed(name).advice
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name in PACKED if "pgo" in name])
+def test_each_source_on_which_the_lists_differ_is_told_once(name: str) -> None:
+    advice, trace = advice_on(name), analyzed(name).trace
+    assert advice.pgo is not None
+    told = [item.source for item in advice.pgo.differences]
+    ours, theirs = {item.source for item in advice.suggestions}, set(would_suggest(trace))
+    assert len(told) == len(set(told))
+    assert set(told) >= ours ^ theirs
+    assert all(bool(item.theirs) is (item.source in theirs) and item.why for item in advice.pgo.differences)
+    assert advice.pgo.cost.total >= advice.after.total
+
+
+# What its list would come to.
+
+
+def test_the_list_of_a_run_with_one_size() -> None:
+    found = opinion(profiled(sized(10, 12, 14), "L['x']"))
+    assert (found.value, found.is_warm, found.flaw) == ("L['x']", False, "")
+    assert found.knew == (("L['x']", "tensor size=[?, 8] stride=[8, 1]"),)
+    assert found.cost == Cost(1, 0, 1.0)
+
+
+def test_a_list_that_misses_what_varies_saves_nothing() -> None:
+    assert opinion(profiled(sized(10, 12), "L['y']")).cost.total == 2
+
+
+def test_a_list_of_which_a_part_is_no_regular_expression_saves_nothing_and_fails() -> None:
+    found = opinion(profiled(sized(10, 12), "L['x']", "L['d'][('(', 1)]"))
+    assert found.value == "L['x'],L['d'][('(', 1)]"
+    assert found.flaw.endswith("is no valid regular expression once PyTorch has split the list, and fails every compile")
+    assert found.cost.total == 2
+
+
+def test_a_warm_run_began_with_what_another_had_learned() -> None:
+    found = {name: advice_on(f"real/2.13/batch_varies.pgo_{name}.log.gz").pgo for name in ("cold", "warm")}
+    assert {name: item.is_warm for name, item in found.items() if item} == {"cold": False, "warm": True}
+
+
+# Where the lists differ.
+
+
+def test_lists_that_agree_are_not_told() -> None:
+    assert differences(profiled(sized(10, 12), "L['x']"), V28) == []
+    assert advise(sized(10, 12).study()).pgo is None
+
+
+def test_a_whole_tensor_where_dims_are_enough() -> None:
+    (found,) = differences(profiled(sized(10, 12), "L['x']"))
+    assert (found.theirs, found.ours) == ("L['x']", "L['x']:0")
+    assert found.why == "PGO lists the whole tensor; dim 1 need not be dynamic"
+
+
+def test_a_name_that_pytorch_would_split() -> None:
+    profile = advice_on("real/2.13/dict_tuple_keys.pgo_cold.log.gz").pgo
+    assert profile is not None
+    (found, _) = profile.differences
+    assert (found.source, found.ours) == ("L['feats'][(0, 'a')]", r"L\['feats'\]\[\(0..'a'\)\]$:0")
+    assert found.why == "as it stands, the name is split or read as an expression"
+
+
+def test_what_shapelog_leaves_out_has_its_reason() -> None:
+    made = profiled(numbered(3, 4, comment=at(7, "name = f'{k}'")), "L['k']")
+    assert why(made, "L['k']").startswith("f formats k into a string at model.py:7")
+
+
+def test_a_float_is_dynamic_on_no_list() -> None:
+    made = Recording()
+    for number, scale in enumerate((1.5, 2.5)):
+        made.compile(f"0/{number}", tensor(), guards=tree(checked(), manager("L['s']", f"EQUALS_MATCH: L['s'] == {scale}", type="float")))
+    assert why(profiled(made, "L['s']"), "L['s']") == "a float: no entry of the list makes one dynamic"
+
+
+def test_another_number_of_dims() -> None:
+    made = sized(10).compile("0/1", tensor(size=(10, 8, 2)))
+    assert why(profiled(made, "L['x']")) == "its number of dims changed, which no mark helps against"
+
+
+def test_a_source_that_the_program_marks_already() -> None:
+    made = Recording().compile("0/0", tensor(dynamo_dynamic_indices=[0]))
+    assert why(profiled(made, "L['x']")) == "the program marks it already"
+
+
+def test_the_base_of_a_view() -> None:
+    assert why(profiled(sized(10, 12), "L['x']", "L['x']._base"), "L['x']._base") == "the tensor behind a view: marking the view is enough"
+
+
+def test_a_source_that_never_varied_or_caused_no_recompile() -> None:
+    assert why(profiled(sized(10, 12), "L['y']"), "L['y']") == "it caused no recompile in this run"
+
+
+def test_a_size_of_one() -> None:
+    assert why(profiled(sized(10, 1), "L['x']")) == "its value is pinned, branched on, or 0 or 1, so a mark would not save a compile"
+
+
+def test_something_else_that_changed_at_the_same_calls() -> None:
+    made = sized(10).compile("0/1", tensor(size=(12, 8), dtype="torch.float64"), guards=tree(checked(size=(12, 8), dtype="float64")))
+    assert why(profiled(made, "L['x']")) == "other things changed at the same calls, so a mark would not save a compile"
+
+
+def test_what_another_entry_covers() -> None:
+    """Of two tensors that shared a symbol, one is enough."""
+    made = Recording()
+    duck = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
+    guards = tree(checked(size=(None, 8)), checked("L['y']", (None, 8)), shapes=(duck,))
+    made.compile("0/0", tensor(), tensor("L['y']"), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),))
+    made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (14, 8)))
+    (mine,) = advise(made.study()).suggestions
+    other = ({"L['x']", "L['y']"} - {mine.source}).pop()
+    told = f"{mine.name} is enough: a marked origin hands its dynamism on, and of two sizes that were one it takes one mark"
+    assert why(profiled(made, "L['x']", "L['y']"), other) == told
+
+
+def test_what_pytorch_does_not_see() -> None:
+    parameter = Recording()
+    for number, width in enumerate((8, 16)):
+        parameter.compile(f"0/{number}", tensor("L['w']", (width, 8), is_parameter=True))
+    (found,) = differences(profiled(parameter))
+    assert (found.source, found.theirs, found.ours) == ("L['w']", "", "L['w']:0")
+    assert found.why == "a parameter: forced static before PGO looks at it; the list overrides that"
+    strides = Recording().compile("0/0", tensor(stride=[20, 1])).compile("0/1", tensor(stride=[30, 1]))
+    assert [item.why for item in differences(profiled(strides))] == ["only a stride of x varied; a symbolic size makes it symbolic"]
+    static = profiled(sized(10, 12))
+    assert [item.why for item in differences(static)] == [
+        "not among what varied in PGO's state: dynamic=False, code that it does not recognise, or a run that kept no state"
+    ]
+    assert differences(profiled(freed("0/1", 12, made=sized(10)), "L['x']"), V210) == []

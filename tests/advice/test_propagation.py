@@ -1,0 +1,121 @@
+"""Dynamism travels through compiled outputs where AOTAutograd ran: the tensors of a resumed function need no mark of their own then."""
+
+import gzip
+
+import make
+import pytest
+from lab import FIXTURES, Recording, checked, graph, tensor, tree
+
+from shapelog.advice.advise import advise
+from shapelog.advice.marks import Mark
+from shapelog.advice.propagation import Flows
+from shapelog.recompiles.explain import study
+
+RESUMED = "torch_dynamo_resume_in_f_at_7"
+X = Mark("L['x']", 0)
+BATCH = 's77: "Sym(s77)", L_x_: "f32[s77, 8][8, 1]cpu"'
+
+
+def returning(*outputs: str, inputs: str = BATCH) -> str:
+    """A graph with these outputs, ``h: "f32[s77, 8][8, 1]cpu"``, each made from its input."""
+    made = [f"{item} = l_x_ + 1" for item in outputs]
+    return graph(inputs, *made, f"return ({', '.join(item.partition(':')[0] for item in outputs)},)")
+
+
+def broken(*outputs: str, local: str = "h", sizes: tuple[tuple[int, ...], ...] = ((10, 8), (12, 8)), is_aot: bool = True) -> Recording:
+    """f, dynamic from its second compile on, breaks; what resumes it gets a tensor of these sizes under the name of a local."""
+    made = Recording()
+    made.compile("0/0", tensor(), code=returning('h: "f32[10, 8][8, 1]cpu"', inputs='L_x_: "f32[10, 8][8, 1]cpu"'))
+    made.compile("1/0", tensor(f"L['{local}']", sizes[0]), name=RESUMED)
+    guards = tree(checked(size=(None, 8)))
+    symbols = (("s77", "12", "L['x'].size()[0]"),)
+    made.compile("0/1", tensor(size=(12, 8)), guards=guards, symbols=symbols, code=returning(*outputs))
+    made.compile("1/1", tensor(f"L['{local}']", sizes[1]), name=RESUMED)
+    for label in ("0/0", "0/1", "1/0", "1/1") if is_aot else ():
+        made.record("aot_inference_graph", {}, label, "a graph")
+    return made
+
+
+def origins(made: Recording, source: str = "L['h']", dim: int = 0) -> tuple[Mark, ...]:
+    studied = made.study()
+    resumed = next(frame for frame in studied.trace.frames if frame.number == 1)
+    return Flows(studied.trace, studied.comparer).origins(resumed, source, dim)
+
+
+def test_an_output_of_the_same_name_and_sizes_is_where_the_tensor_comes_from() -> None:
+    assert origins(broken('h: "f32[s77, 8][8, 1]cpu"')) == (X,)
+    assert advise(broken('h: "f32[s77, 8][8, 1]cpu"').study()).env == "L['x']:0"
+
+
+def test_a_name_that_fx_numbered_is_the_same() -> None:
+    assert origins(broken('h_1: "f32[s77, 8][8, 1]cpu"')) == (X,)
+
+
+def test_a_size_may_be_computed_from_the_symbol() -> None:
+    assert origins(broken('h: "f32[2*s77 + 1, 8][8, 1]cpu"', sizes=((21, 8), (25, 8)))) == (X,)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        broken('other: "f32[s77, 8][8, 1]cpu"'),
+        broken('h: "f32[s77, 9][9, 1]cpu"'),
+        broken('h: "f32[s77][1]cpu"'),
+        broken('h: "f32[s99, 8][8, 1]cpu"'),
+    ],
+    ids=["another name", "another size", "another rank", "a symbol of nowhere"],
+)
+def test_another_output_is_not_where_it_comes_from(made: Recording) -> None:
+    assert origins(made) == ()
+    assert "L['h']:0" in advise(made.study()).entries
+
+
+def test_a_value_on_the_stack_has_no_name_and_may_be_any_output() -> None:
+    assert origins(broken('other: "f32[s77, 8][8, 1]cpu"', local="___stack0"), "L['___stack0']") == (X,)
+
+
+def test_a_static_dim_comes_from_nowhere() -> None:
+    assert origins(broken('h: "f32[s77, 8][8, 1]cpu"'), dim=1) == ()
+
+
+def test_backends_without_aotautograd_pass_nothing_on() -> None:
+    made = broken('h: "f32[s77, 8][8, 1]cpu"', is_aot=False)
+    assert origins(made) == ()
+    assert advise(made.study()).env == "L['h']:0,L['x']:0"
+
+
+def test_one_graph_that_did_not_go_through_aotautograd_is_enough_to_be_careful() -> None:
+    made = broken('h: "f32[s77, 8][8, 1]cpu"').compile("2/0", tensor(), name="g")
+    assert origins(made) == ()
+
+
+def test_graphs_taken_from_the_cache_of_aotautograd_count() -> None:
+    made = broken('h: "f32[s77, 8][8, 1]cpu"', is_aot=False)
+    text = "\n".join(made.lines)
+    for label in ("0/0", "0/1", "1/0", "1/1"):
+        made.artifact(label, "aotautograd_cache_hit", "{}")
+    assert "aotautograd" not in text
+    assert origins(made) == (X,)
+
+
+def test_a_function_by_itself_gets_its_tensors_from_its_caller() -> None:
+    made = broken('h: "f32[s77, 8][8, 1]cpu"')
+    studied = made.study()
+    first = next(frame for frame in studied.trace.frames if frame.number == 0)
+    assert Flows(studied.trace, studied.comparer).origins(first, "L['x']", 0) == ()
+
+
+@pytest.mark.parametrize("source", ["L['self'].cache", "L['d']['h']", "G['h']"])
+def test_only_locals_of_a_resumed_function_come_from_outputs(source: str) -> None:
+    assert origins(broken('h: "f32[s77, 8][8, 1]cpu"'), source) == ()
+
+
+@pytest.mark.parametrize(("name", "own"), [("graph_break_resume", "L['h']:0"), ("resume_int_special", "L['y']:0")])
+def test_without_aotautograd_a_resumed_function_needs_an_entry_of_its_own(name: str, own: str) -> None:
+    """The same calls with backend="eager" write no aot graphs; then the tensor of the resumed function has to be listed too."""
+    records = make.records(gzip.decompress((FIXTURES / "lab" / f"{name}.log.gz").read_bytes()))
+    eager = [item for item in records if b'{"aot_' not in item[:150]]
+    assert len(eager) < len(records)
+    with_aot, without = (advise(study(make.built(b"".join(kept)))) for kept in (records, eager))
+    assert set(without.entries) - set(with_aot.entries) == {own}
+    assert without.after.total == with_aot.after.total

@@ -1,0 +1,451 @@
+"""``shapelog watch``: what is read again and when, what is told as new, when it ends, and a screen that always fits."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import make
+import pytest
+from click.testing import CliRunner
+from rich.cells import cell_len
+
+import shapelog
+from shapelog.capture import trace_writers
+from shapelog.capture import watch as watching
+from shapelog.capture.watch import IDLE, Machine, Snapshot, Watch
+from shapelog.cli.main import cli
+from shapelog.errors import ShapelogError
+from shapelog.reporters.terminal.watch import Screen, lines
+
+NAME = "dedicated_log_torch_trace_{}.log"
+FIRST = make.run(make.compile("0/0"))
+SECOND = make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])
+THIRD = make.compile("0/2", (5, 16), [make.mismatch("0/1", 3, 5)])
+TOLD = "08:27:33 0/1 forward recompiled (1.50 s): dim 0 of x was 8 and is now 3  SL101"
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX has them")
+
+
+@dataclass
+class Fake:
+    """A machine whose clock goes on only when somebody sleeps. ``running`` are the processes on it."""
+
+    now: float = 100.0
+    running: set[int] = field(default_factory=set)
+    naps: list[float] = field(default_factory=list)
+
+    def sleep(self, duration: float) -> None:
+        self.naps.append(duration)
+        self.now += duration
+
+    def writes(self, process: int, path: Path) -> bool:
+        return process in self.running and path.exists()
+
+    @property
+    def machine(self) -> Machine:
+        return Machine(lambda: self.now, lambda: 0.0, self.sleep, self.writes, lambda process: process in self.running)
+
+
+@pytest.fixture
+def fake() -> Fake:
+    return Fake()
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that were opened to be read."""
+    found: list[str] = []
+    opened = watching.open_trace
+
+    def note(file: watching.TraceFile) -> object:
+        found.append(file.name)
+        return opened(file)
+
+    monkeypatch.setattr(watching, "open_trace", note)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Collecting garbage takes long among all that tests keep, and one of them looks at it."""
+    if "no_collection" not in request.fixturenames:
+        monkeypatch.setattr(gc, "collect", lambda: 0)
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """Garbage stays, as it does in the command line."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def watch(where: Path, fake: Fake, idle: float | None = None) -> Iterator[Snapshot]:
+    return Watch(str(where), idle, True, fake.machine).snapshots()
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def until(snapshots: Iterator[Snapshot], done: Callable[[Snapshot], object], most: int = 50) -> Snapshot:
+    for _ in range(most):
+        snapshot = next(snapshots)
+        if done(snapshot):
+            return snapshot
+    raise AssertionError("that never came")
+
+
+def test_a_directory_that_does_not_exist_yet_is_waited_for(tmp_path: Path, fake: Fake) -> None:
+    where = tmp_path / "new"
+    snapshots = watch(where, fake)
+    assert [(item.report, item.waiting, item.ended) for item in (next(snapshots), next(snapshots))] == [(None, "", "")] * 2
+    where.mkdir()
+    assert next(snapshots).report is None
+    append(where / NAME.format("aaaaaaaa"), b"")
+    assert (next(snapshots).report, next(snapshots).waiting) == (None, "")
+    append(where / NAME.format("aaaaaaaa"), FIRST)
+    found = until(snapshots, lambda item: item.report)
+    assert lines(found) == ["08:27:33 0/0 forward compiled (1.50 s)"]
+
+
+def test_what_is_written_later_is_told_once(tmp_path: Path, fake: Fake) -> None:
+    path = tmp_path / NAME.format("aaaaaaaa")
+    append(path, FIRST)
+    snapshots = watch(tmp_path, fake)
+    assert len(next(snapshots).fresh) == 1
+    append(path, SECOND)
+    told = [line for _ in range(8) for line in lines(next(snapshots))]
+    assert told == [TOLD]
+
+
+def test_a_compile_is_told_when_its_last_record_is_there(tmp_path: Path, fake: Fake) -> None:
+    path = tmp_path / NAME.format("aaaaaaaa")
+    *most, last = make.records(SECOND)
+    append(path, FIRST + b"".join(most))
+    snapshots = watch(tmp_path, fake)
+    assert [event.compile.label for event in next(snapshots).fresh] == ["0/0"]
+    append(path, last)
+    assert lines(until(snapshots, lambda item: item.fresh)) == [TOLD]
+
+
+def test_what_is_being_compiled_is_shown(tmp_path: Path, fake: Fake) -> None:
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(make.records(SECOND)[:3]))
+    assert "being compiled: 0/1 forward" in screen(next(watch(tmp_path, fake)))
+
+
+def test_only_files_that_grew_are_read_again(tmp_path: Path, fake: Fake, reads: list[str]) -> None:
+    one, other = (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log" for rank in (0, 1))
+    append(one, FIRST)
+    append(other, FIRST)
+    snapshots = watch(tmp_path, fake)
+    next(snapshots)
+    assert sorted(reads) == [one.name, other.name]
+    append(other, SECOND)
+    found = until(snapshots, lambda item: item.changed)
+    assert reads[2:] == [other.name]
+    assert lines(found) == ["08:27:33 rank 1 0/1 forward recompiled (1.50 s): dim 0 of x was 8 and is now 3  SL101"]
+    assert not any(next(snapshots).changed for _ in range(5))
+    assert len(reads) == 3
+
+
+def test_a_file_that_appears_later_belongs_to_the_run(tmp_path: Path, fake: Fake) -> None:
+    append(tmp_path / "dedicated_log_torch_trace_rank_0_aaaaaaaa.log", FIRST)
+    snapshots = watch(tmp_path, fake)
+    next(snapshots)
+    append(tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log", make.run(make.compile("0/0", process=9), process=9))
+    found = until(snapshots, lambda item: item.fresh)
+    assert found.known == 2
+    assert [line[9:20] for line in lines(found)] == ["rank 1 0/0 "]
+    assert "ranks 0 and 1  1 compile, 0 recompiles  1.50 s" in screen(found)
+
+
+def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / NAME.format("aaaaaaaa")
+    append(path, FIRST)
+    analyze = watching.analyze
+
+    def slow(*arguments: object) -> object:
+        fake.now += 10.0
+        return analyze(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(watching, "analyze", slow)
+    snapshots = watch(tmp_path, fake)
+    assert next(snapshots).changed
+    began = fake.now
+    for _ in range(3):  # it grows all the time
+        append(path, b"")
+        append(path, make.artifact("other", "x"))
+        until(snapshots, lambda item: item.changed)
+    assert fake.now - began >= 3 * (10.0 + 20.0)
+    assert all(nap > 0 for nap in fake.naps)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell which files are open")
+def test_files_that_were_read_before_do_not_stay_open(tmp_path: Path, fake: Fake, no_collection: None) -> None:
+    path = tmp_path / NAME.format("aaaaaaaa")
+    append(path, FIRST)
+    snapshots = watch(tmp_path, fake)
+    next(snapshots)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(4):
+        append(path, make.artifact("other", "x"))
+        until(snapshots, lambda item: item.changed)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_busy_file_is_read_once_a_second(tmp_path: Path, fake: Fake, reads: list[str]) -> None:
+    path = tmp_path / NAME.format("aaaaaaaa")
+    append(path, FIRST)
+    snapshots = watch(tmp_path, fake)
+    began = fake.now
+    while fake.now < began + 10:
+        append(path, make.artifact("other", "x"))
+        next(snapshots)
+    assert 5 <= len(reads) <= 11
+
+
+def test_it_ends_when_the_process_that_writes_has_ended(tmp_path: Path, fake: Fake) -> None:
+    path = tmp_path / NAME.format("aaaaaaaa")
+    append(path, FIRST)
+    fake.running.add(make.PROCESS)
+    snapshots = watch(tmp_path, fake)
+    next(snapshots)
+    fake.now += 10 * IDLE  # it may compute for hours
+    assert (next(snapshots).running, next(snapshots).ended) == (1, "")
+    append(path, SECOND)
+    fake.running.clear()
+    (last,) = list(snapshots)
+    assert (last.ended, last.running) == ("the process that wrote it has ended", 0)
+    assert lines(last) == [TOLD]
+
+
+def test_what_was_not_finished_is_told_at_the_end(tmp_path: Path, fake: Fake) -> None:
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(make.records(SECOND)[:3]))
+    fake.running.add(make.PROCESS)
+    snapshots = watch(tmp_path, fake)
+    next(snapshots)
+    next(snapshots)
+    fake.running.clear()
+    (last,) = list(snapshots)
+    assert [line.split(": ")[0] for line in lines(last)] == ["08:27:33 0/1 forward did not end"]
+
+
+def test_a_trace_from_elsewhere_ends_when_nothing_comes_for_long(tmp_path: Path, fake: Fake) -> None:
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
+    began = fake.now
+    *_, last = watch(tmp_path, fake)
+    assert last.ended == "nothing new came for 600 s, and no process that wrote it runs on this machine"
+    assert IDLE <= fake.now - began < IDLE + 5
+
+
+def test_processes_elsewhere_are_given_time_when_those_here_have_ended(tmp_path: Path, fake: Fake) -> None:
+    append(tmp_path / "dedicated_log_torch_trace_rank_0_aaaaaaaa.log", FIRST)
+    append(tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log", make.run(make.compile("0/0", process=9), process=9))
+    fake.running.add(make.PROCESS)
+    snapshots = watch(tmp_path, fake)
+    next(snapshots)
+    assert next(snapshots).running == 1
+    fake.running.clear()
+    began = fake.now
+    *_, last = snapshots
+    assert last.ended == "the processes that wrote it have ended"
+    assert 50 <= fake.now - began < 70
+
+
+def test_idle_ends_it_also_where_nothing_ever_came(tmp_path: Path, fake: Fake) -> None:
+    fake.running.add(make.PROCESS)
+    *_, last = watch(tmp_path / "none", fake, idle=20)
+    assert (last.report, last.ended) == (None, "nothing new came for 20 s")
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
+    *_, last = watch(tmp_path, fake, idle=30)
+    assert last.ended == "nothing new came for 30 s"
+
+
+def test_a_run_that_begins_later_takes_the_place_of_the_one_before(tmp_path: Path, fake: Fake) -> None:
+    old, new = (tmp_path / NAME.format(name) for name in ("aaaaaaaa", "bbbbbbbb"))
+    append(old, FIRST)
+    snapshots = watch(tmp_path, fake)
+    assert [event.compile.process for event in next(snapshots).fresh] == [make.PROCESS]
+    append(new, make.run(make.compile("0/0", process=9), process=9).replace(b"V1120 08:", b"V1120 09:"))
+    found = until(snapshots, lambda item: item.fresh)
+    assert [event.compile.process for event in found.events] == [9]
+
+
+def test_a_directory_of_directories_says_so_while_it_waits(tmp_path: Path, fake: Fake) -> None:
+    (tmp_path / "inner").mkdir()
+    append(tmp_path / "inner" / NAME.format("aaaaaaaa"), FIRST)
+    snapshot = next(watch(tmp_path, fake))
+    assert (snapshot.report, "/inner" in snapshot.waiting) == (None, True)
+
+
+def test_what_can_never_be_watched_is_refused(tmp_path: Path, fake: Fake) -> None:
+    for where in ("-", "https://example.org/trace"):
+        with pytest.raises(ShapelogError, match="only a directory or a file of this machine can be watched"):
+            Watch(where)
+    (tmp_path / "program.txt").write_bytes(b"Traceback (most recent call last):\n")
+    with pytest.raises(ShapelogError, match="an ordinary program log"):
+        next(watch(tmp_path / "program.txt", fake))
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
+    snapshots = watch(tmp_path / NAME.format("aaaaaaaa"), fake)
+    next(snapshots)
+    (tmp_path / NAME.format("aaaaaaaa")).unlink()
+    with pytest.raises(ShapelogError, match="it was there and is gone now"):
+        next(snapshots)
+
+
+def test_the_beginning_of_a_first_record_is_waited_for(tmp_path: Path, fake: Fake) -> None:
+    path = tmp_path / "trace.log"
+    append(path, FIRST[:40])
+    snapshots = watch(path, fake)
+    assert next(snapshots).report is None
+    append(path, FIRST[40:])
+    assert until(snapshots, lambda item: item.report).fresh
+
+
+def screen(snapshot: Snapshot, width: int = 100, height: int = 40) -> str:
+    return "\n".join(line.plain for line in Screen().lines(snapshot, width, height))
+
+
+def job(tmp_path: Path, fake: Fake) -> Snapshot:
+    """Several ranks, one of which recompiles; its function has a name that is bad for terminals."""
+    for rank in range(12):
+        more = SECOND + THIRD if rank == 7 else b""
+        name = "for\x1b[31m\x07ward" * 10 if rank == 11 else "forward"
+        append(tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log", make.run(make.compile("0/0", name=name)) + more)
+    return next(watch(tmp_path, fake))
+
+
+@pytest.mark.parametrize(("width", "height"), [(20, 1), (40, 5), (80, 23), (140, 39), (300, 200)])
+def test_a_screen_fits_whatever_its_size(tmp_path: Path, fake: Fake, width: int, height: int) -> None:
+    drawn = Screen().lines(job(tmp_path, fake), width, height)
+    assert len(drawn) <= height
+    assert max(cell_len(line.plain) for line in drawn) <= width
+    assert all(line.plain.isprintable() for line in drawn)
+
+
+def test_a_screen_tells_what_counts(tmp_path: Path, fake: Fake) -> None:
+    shown = screen(job(tmp_path, fake), 120, 40)
+    assert "14 compiles in 21.0 s, of them 2 recompiles (3.00 s)" in shown
+    assert "What to set so far\n  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"" in shown
+    assert "  rank 7  forward  model.py:12  2 recompiles 3.00 s\n    x.size[0] 8 3 5 SL101" in shown
+    assert "  08:27:33 rank 7 0/2 forward recompiled (1.50 s): dim 0 of x was 3 and is now 5  SL101" in shown
+    assert "\n  rank 7  3 compiles, 2 recompiles  4.50 s" in shown
+
+
+def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Fake) -> None:
+    snapshot = job(tmp_path, fake)
+    line = "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\""
+    assert line in screen(snapshot, len(line) + 2)
+    narrow = screen(snapshot, len(line) + 1)
+    assert "export" not in narrow
+    assert "What to set so far\n  shapelog suggest-dynamic /" in narrow
+
+
+def test_compiles_that_ranks_have_alike_are_one_line(tmp_path: Path, fake: Fake) -> None:
+    told = lines(job(tmp_path, fake))
+    assert len(told) == 4
+    assert sum("forward compiled (1.50 s)" in line and "0/0" in line for line in told) == 1
+
+
+def test_a_waiting_screen_says_what_to_do(tmp_path: Path, fake: Fake) -> None:
+    where = tmp_path / "new"
+    shown = screen(next(watch(where, fake)), 300)
+    assert f"Waiting for the first record in {where}" in shown
+    assert f"TORCH_TRACE={where} python your_script.py" in shown
+
+
+@needs_posix
+def test_a_process_writes_while_it_runs_and_has_the_file_open(tmp_path: Path) -> None:
+    path = tmp_path / "trace.log"
+    code = "import sys; file = open(sys.argv[1], 'w'); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdout.readline()
+        assert trace_writers.is_running(process.pid)
+        assert trace_writers.writes(process.pid, path)
+        if Path("/proc/self/fd").is_dir():
+            assert not trace_writers.writes(process.pid, Path(__file__))
+        process.stdin.close()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        if Path("/proc/self/fd").is_dir():  # nobody has waited for it, and yet it has ended
+            assert not trace_writers.is_running(process.pid)
+    assert not trace_writers.is_running(process.pid)
+    assert not trace_writers.writes(process.pid, path)
+    assert not trace_writers.is_running(0)
+    assert not trace_writers.is_running(1 << 70)
+
+
+@needs_posix
+def test_the_command_follows_a_job_to_its_end_and_reports(tmp_path: Path) -> None:
+    """The job writes more only when it was seen, so that nothing here depends on time."""
+    path, out = tmp_path / NAME.format("aaaaaaaa"), tmp_path / "report.json"
+    code = "import sys\nwith open(sys.argv[1], 'ab') as file:\n while data := sys.stdin.buffer.read1():\n  file.write(data); file.flush()"
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE) as writer:
+        pid = writer.pid
+        environment = {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
+        command = [sys.executable, "-m", "shapelog", "watch", str(tmp_path), "-f", "terminal", "-f", "json", "-o", "-", "-o", str(out)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as watcher:
+            assert writer.stdin
+            assert watcher.stdout
+            writer.stdin.write(make.run(make.compile("0/0", process=pid), process=pid))
+            writer.stdin.flush()
+            first = watcher.stdout.readline()
+            writer.stdin.write(make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], process=pid))
+            writer.stdin.flush()
+            second = watcher.stdout.readline()
+            writer.stdin.close()
+            writer.wait()
+            rest, said = watcher.communicate()
+    assert (first, second) == (b"08:27:33 0/0 forward compiled (1.50 s)\n", TOLD.encode() + b"\n")
+    assert b"2 compiles in 3.00 s, of them 1 recompile (1.50 s)" in rest
+    assert b"the process that wrote it has ended" in said
+    assert (watcher.returncode, out.read_bytes()[:1]) == (0, b"{")
+
+
+@needs_posix
+def test_an_interrupt_from_the_terminal_ends_with_the_report(tmp_path: Path) -> None:
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
+    environment = {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "shapelog", "watch", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as watcher:
+        assert watcher.stdout
+        watcher.stdout.readline()
+        watcher.send_signal(signal.SIGINT)
+        rest, said = watcher.communicate()
+    assert b"1 compile, none of them a recompile" in rest
+    assert b"Traceback" not in said
+    assert watcher.returncode == 0
+
+
+def test_an_interrupt_ends_with_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + SECOND)
+
+    def sleep(duration: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shapelog.cli.watch_view.Watch", lambda *given, **named: Watch(*given, **named, machine=Machine(sleep=sleep)))
+    done = CliRunner().invoke(cli, ["watch", str(tmp_path)])
+    assert done.exit_code == 0
+    assert TOLD in done.output
+    assert "What to do first" in done.output
+    done = CliRunner().invoke(cli, ["watch", str(tmp_path / "none")])
+    assert done.exit_code == 2
+    assert "no such file or directory" in done.output.splitlines()[-1]
+
+
+def test_a_second_interrupt_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
+
+    def interrupt(*given: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shapelog.cli.watch_view.Watch.snapshots", interrupt)
+    monkeypatch.setattr("shapelog.cli.main.read", interrupt)
+    assert CliRunner().invoke(cli, ["watch", str(tmp_path)]).exit_code == 130

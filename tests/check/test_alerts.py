@@ -1,0 +1,252 @@
+"""What a CI system shows of a run: one alert for each code, rule and property, with its place, its cure and a lasting fingerprint."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import lab
+import make
+import pytest
+
+from shapelog.check.alerts import Alert, Kind, Level, Survey, fixed, survey
+from shapelog.check.repository_paths import Checkout, Spot
+
+Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
+ELSEWHERE = Checkout("nowhere")
+
+
+def of_fixture(name: str, checkout: Checkout = ELSEWHERE) -> Survey:
+    return survey(lab.analyzed(f"{name}.log.gz"), checkout)
+
+
+def by_code(found: Survey) -> dict[str, Alert]:
+    return {alert.rule.code: alert for alert in found.alerts}
+
+
+def fingerprints(*traces: bytes, **more: object) -> list[str]:
+    found = make.surveyed(*traces, **more)  # type: ignore[arg-type]
+    names = [alert.fingerprint for alert in found.alerts]
+    assert len(set(names)) == len(names)
+    return sorted(names)
+
+
+# What there is.
+
+
+def test_one_alert_tells_every_recompile_of_one_property() -> None:
+    (alert,) = make.surveyed(make.run(make.sized(8, 3, 5, 7))).alerts
+    assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
+    assert alert.labels == ("0/1", "0/2", "0/3")
+    assert alert.seconds == 4.5
+    assert alert.sentence == "forward was recompiled 3 times (4.50 s): dim 0 of x was 8 and is now 3 (then 5, 7)"
+    assert alert.remedy == "mark dim 0 of x dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    assert alert.kinds == {Kind.RECOMPILE, Kind.AVOIDABLE, Kind.MARKING, Kind.SIZE}
+
+
+def test_ranks_share_an_alert_and_count_apart() -> None:
+    (alert,) = make.surveyed(make.small_run(), make.small_run(), make.small_run()).alerts
+    assert alert.ranks == (0, 1, 2)
+    assert alert.labels == ("0/1",)
+    assert len(alert.events) == len({event.id for event in alert.events}) == 3
+    assert [event.process for event in alert.events] == [0, 1, 2]
+
+
+def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
+    limit = {"fail_type": "Unsupported", "fail_reason": "recompile limit exceeded (recompile_limit)", "has_guarded_code": False}
+    trace = make.run(make.sized(8, 3), make.reasons(make.mismatch("0/1", 3, 4), id="0/2"), make.metrics("0/2", co_name="forward", **limit))
+    alert = by_code(make.surveyed(trace, trace))["SL401"]
+    assert (alert.level, alert.kinds) == (Level.ERROR, {Kind.LIMIT})
+    assert len({event.id for event in alert.events}) == len(alert.events) == 2
+    assert alert.remedy.startswith("remove what fills the entries (x.size[0])")
+
+
+def test_what_only_came_along_is_not_avoidable() -> None:
+    recording = lab.sized(10)
+    odd = lab.tree(lab.checked(size=(1, 8), dtype="float64"))
+    recording.compile("0/1", lab.tensor(size=(1, 8), dtype="torch.float64"), guards=odd)
+    found = by_code(survey(recording.report(), ELSEWHERE))
+    assert found["SL301"].kinds == {Kind.RECOMPILE, Kind.AVOIDABLE, Kind.NON_SIZE}
+    assert found["SL104"].kinds == {Kind.RECOMPILE, Kind.SIZE}
+    assert found["SL104"].codes == ("SL101", "SL104")
+    assert found["SL104"].level is Level.NOTE
+
+
+def test_a_size_beside_the_grad_mode_is_not_to_blame_either() -> None:
+    found = by_code(of_fixture("lab/mixed_same_recompile"))
+    assert Kind.AVOIDABLE in found["SL305"].kinds
+    assert Kind.AVOIDABLE not in found["SL101"].kinds
+
+
+def test_properties_that_changed_together_are_one_alert() -> None:
+    alert = by_code(of_fixture("lab/optimizer_loop"))["SL101"]
+    assert alert.axes == ("g.size[0]", "g.size[1]", "m.size[0]", "m.size[1]", "p.size[0]", "p.size[1]")
+    assert "; 5 more changed with it: g.size[1], m.size[0], m.size[1], p.size[0], …" in alert.sentence
+
+
+def test_a_mark_is_told_also_where_some_of_the_recompiles_stay() -> None:
+    alert = by_code(of_fixture("lab/range_branch"))["SL101"]
+    assert [Kind.MARKING in event.kinds for event in alert.events] == [False, True]
+    assert alert.remedy == "mark dim 0 of x dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+
+
+def test_values_that_came_later_stand_beside_the_first() -> None:
+    alert = by_code(of_fixture("lab/limit_module_widths"))["SL106"]
+    assert alert.sentence.endswith("was 3 and is now 4 (then 5, 6, 7, 8, 9, 10); it is a parameter, and parameters are static by default")
+
+
+def test_what_has_no_cause_is_unexplained() -> None:
+    (alert,) = make.surveyed(make.run(make.compile("0/0"), make.compile("0/1"))).alerts
+    assert alert.rule.code == "SL399"
+    assert alert.kinds == {Kind.RECOMPILE, Kind.UNEXPLAINED}
+
+
+def test_failures_breaks_and_restarts_are_alerts() -> None:
+    assert by_code(of_fixture("real/2.6/l_failures"))["SL403"].kinds == {Kind.FAILURE}
+    assert by_code(of_fixture("lab/graph_break_resume"))["SL501"].kinds == {Kind.BREAK}
+    assert by_code(of_fixture("lab/float_arg_specialised"))["SL502"].kinds == {Kind.RESTART}
+    assert by_code(make.surveyed(make.run(make.sized(*range(2, 9)))))["SL402"].kinds == {Kind.LIMIT_NEAR}
+
+
+def broken(*words: str) -> bytes:
+    text = "Graph break in user code at /srv/app/model.py:14\nReason: {}"
+    breaks = [
+        make.artifact("dynamo_graph_break_reason", text.format(word), id=f"{number}/0") + make.compile(f"{number}/0", line=12)
+        for number, word in enumerate(words)
+    ]
+    return make.run(*breaks)
+
+
+def test_breaks_that_differ_in_an_address_or_a_directory_are_one() -> None:
+    one, other = (f"call <function f at 0x7f{number}> in file /home/{number}/x.py, line 1{number}" for number in range(2))
+    (alert,) = make.surveyed(broken(one, other)).alerts
+    assert len(alert.events) == 2
+    assert alert.facts == (one, other)
+    assert fingerprints(broken(one)) == fingerprints(broken(other))
+    assert fingerprints(broken(one)) != fingerprints(broken("call g"))
+
+
+@pytest.mark.parametrize(
+    ("axis", "kept"),
+    [
+        ("x.size[0]", "x.size[0]"),
+        ("id(G['__compiled_fn_12_0x7f12ab'])", "id(G['__compiled_fn_12_$'])"),
+        ("type 94822334455", "type $"),
+        ("d['/data/a/b.txt']", "d['/data/a/b.txt']"),
+        ("in file /srv/a/b.py, line 12", "in file $b.py, line $"),
+        (r"in file C:\a\b.py", "in file $b.py"),
+        ("a / b / c", "a / b / c"),
+    ],
+)
+def test_a_property_is_named_without_what_differs_from_run_to_run(axis: str, kept: str) -> None:
+    assert fixed(axis) == kept
+
+
+# Where it is.
+
+
+def test_the_place_is_the_line_that_a_guard_names_else_that_of_the_function() -> None:
+    found = {alert.rule.code: alert for alert in of_fixture("real/demo").alerts if alert.title == "Classifier.forward"}
+    assert found["SL101"].spot == Spot("/srv/ml/demo/demo.py", 15, False)
+    assert found["SL101"].snippet == "hidden = torch.relu(self.mix(self.embed(tokens)))"
+    assert found["SL305"].spot == Spot("/srv/ml/demo/demo.py", 14, False)
+    assert [text for _, text in found["SL305"].related] == ["Classifier.forward is called here"]
+
+
+def test_library_code_is_placed_where_the_user_calls_it() -> None:
+    alert = by_code(of_fixture("lab/mixed_same_recompile"))["SL305"]
+    assert alert.spot == Spot("/srv/ml/lab/cases/mixed_same_recompile.py", 13, False)
+    assert [text for _, text in alert.related] == ["Linear.inner begins here"]
+
+
+def test_code_without_a_file_has_no_place() -> None:
+    (alert,) = make.surveyed(make.run(make.sized(8, 3, file="<string>")).replace(make.MAIN.encode(), b"<stdin>")).alerts
+    assert alert.spot is None
+    assert alert.related == ()
+
+
+def test_places_are_told_from_the_repository_on() -> None:
+    (alert,) = make.surveyed(make.small_run(), prefixes=("/srv",)).alerts
+    assert alert.spot == Spot("app/model.py", 12, True)
+    assert alert.related == ((Spot("app/main.py", 30, True), "forward is called here"),)
+
+
+# Fingerprints.
+
+
+def test_a_fingerprint_stays_when_lines_shift_and_ids_change() -> None:
+    before = make.run(make.sized(8, 3), make.sized(4, 5, frame=1, name="other", line=40))
+    after = make.run(make.sized(4, 5, 9, name="other", line=49, call=77), make.sized(8, 6, 3, frame=1, line=21))
+    assert fingerprints(before) == fingerprints(after)
+
+
+def test_a_fingerprint_stays_when_the_checkout_is_somewhere_else(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "model.py").touch()
+    moved = make.small_run().replace(b"/srv/app/", b"/home/runner/work/app/")
+    here = make.small_run().replace(b"/srv/", f"{tmp_path}/".encode())
+    names = fingerprints(make.small_run(), prefixes=("/srv",))
+    assert names == fingerprints(moved, prefixes=("/home/runner/work/",)) == fingerprints(moved, root=str(tmp_path))
+    assert names == fingerprints(here, root=str(tmp_path))
+    assert fingerprints(make.small_run()) == fingerprints(moved)
+
+
+def test_different_alerts_have_different_fingerprints() -> None:
+    traces = [
+        make.run(make.sized(8, 3)),
+        make.run(make.sized(8, 3, name="other")),
+        make.run(make.sized(8, 3, file="/srv/app/other.py")),
+        make.run(make.compile("0/0"), make.compile("0/1", (8, 3), [make.mismatch("0/0", 16, 3, 1)])),
+        make.run(make.compile("0/0"), make.compile("0/1")),
+    ]
+    names = [name for trace in traces for name in fingerprints(trace)]
+    assert len(set(names)) == len(names) == 5
+
+
+@pytest.mark.parametrize("line", [12, 40])
+@pytest.mark.parametrize("name", ["forward", "<lambda>", "torch_dynamo_resume_in_forward_at_14"])
+def test_functions_of_one_name_in_one_file_have_fingerprints_of_their_own(name: str, line: int) -> None:
+    """Also where both are on one line, as lambdas can be."""
+    other = name.replace("14", str(line + 2))
+    one = make.run(make.sized(8, 3, name=name), make.sized(8, 3, frame=1, name=other, line=line, call=31))
+    if line == 40:
+        assert len(fingerprints(one)) == 2
+        later = make.run(
+            make.sized(8, 3, name=other.replace("42", "52"), line=50), make.sized(8, 3, frame=1, name=name.replace("14", "17"), line=15)
+        )
+        assert fingerprints(one) == fingerprints(later)
+    else:
+        assert len(fingerprints(one)) == 1
+
+
+def test_files_of_one_name_outside_of_the_repository_have_fingerprints_of_their_own() -> None:
+    one, other = (make.sized(8, 3, frame=number, file=f"/srv/{number}/model.py") for number in range(2))
+    assert len(fingerprints(make.run(one, other))) == 2
+    swapped = [make.sized(8, 3, frame=1 - number, file=f"/home/{number}/model.py") for number in (1, 0)]
+    assert fingerprints(make.run(one, other)) == fingerprints(make.run(*swapped))
+
+
+def test_a_notebook_has_the_same_fingerprints_each_time() -> None:
+    one, other = (make.small_run().replace(b"/srv/app/model.py", f"/tmp/ipykernel_{number}/{number}.py".encode()) for number in (71, 883))
+    assert fingerprints(one) == fingerprints(other)
+
+
+def test_every_alert_of_a_run_has_its_own_fingerprint() -> None:
+    for name in lab.PACKED:
+        names = [alert.fingerprint for alert in survey(lab.analyzed(name), ELSEWHERE).alerts]
+        assert len(set(names)) == len(names)
+        assert all(re.fullmatch("[0-9a-f]{32}", item) for item in names)
+
+
+def test_fingerprints_and_order_do_not_depend_on_hashes(python: Process) -> None:
+    code = """
+import sys, shapelog
+from shapelog.check.alerts import survey
+from shapelog.check.repository_paths import Checkout
+for alert in survey(shapelog.analyze(shapelog.load(sys.argv[1])), Checkout("nowhere")).alerts:
+    print(alert.fingerprint, alert.sentence, alert.axes, alert.remedy)
+"""
+    fixture = str(lab.FIXTURES / "lab" / "optimizer_loop.log.gz")
+    one, other = (python(code, fixture, PYTHONHASHSEED=seed).stdout for seed in "12")
+    assert one == other
+    assert one.count(b"\n") > 1

@@ -1,0 +1,330 @@
+"""Settings: where they are found, what goes before what, and what is said about those that cannot be."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import make
+import pytest
+from click.testing import CliRunner, Result
+
+from shapelog.cli.main import cli
+from shapelog.cli.settings import KEYS, settings
+from shapelog.errors import ShapelogError
+
+Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a trace in it, and a directory below it that is the current one."""
+    for name in [name for name in os.environ if name.startswith("SHAPELOG_")]:
+        monkeypatch.delenv(name)
+    inner = tmp_path / "project" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "project" / "made.log").write_bytes(make.small_run())
+    monkeypatch.chdir(inner)
+    return inner
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def found(text: str, where: Path, name: str = "shapelog.toml", **environment: str) -> dict[str, object]:
+    write(where / name, text)
+    return settings(start=str(where), environment=environment)
+
+
+def refusal(text: str, where: Path, **environment: str) -> str:
+    with pytest.raises(ShapelogError) as error:
+        found(text, where, **environment)
+    return str(error.value)
+
+
+def call(*arguments: str, **environment: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments), env=environment, catch_exceptions=False)
+
+
+def test_without_a_file_there_is_nothing_to_set(here: Path) -> None:
+    assert settings(environment={}) == {}
+
+
+def test_the_nearest_file_counts_alone(here: Path) -> None:
+    write(here.parent / "shapelog.toml", "limit = 1\nstrict = true")
+    assert settings(environment={}) == {"limit": 1, "strict": True}
+    write(here / "pyproject.toml", "[tool.shapelog]\nlimit = 2")
+    assert settings(environment={}) == {"limit": 2}
+    write(here / "shapelog.toml", "limit = 3")
+    assert settings(environment={}) == {"limit": 3}
+
+
+@pytest.mark.parametrize(
+    "text", ["[project]\nname = 'a'", "[tool.ruff]\n", "[project]\nname = 'shapelog'", "shapelog = [", "tool = 3  # shapelog"]
+)
+def test_a_pyproject_without_settings_is_passed_over(here: Path, text: str) -> None:
+    write(here.parent / "pyproject.toml", "[tool.shapelog]\nlimit = 2")
+    write(here / "pyproject.toml", text)
+    assert settings(environment={}) == {"limit": 2}
+
+
+def test_a_directory_of_that_name_is_passed_over(here: Path) -> None:
+    (here / "shapelog.toml").mkdir()
+    (here / "pyproject.toml").mkdir()
+    assert settings(environment={}) == {}
+
+
+def test_a_directory_that_was_removed_has_no_settings(here: Path) -> None:
+    here.rmdir()
+    assert settings(environment={}) == {}
+
+
+def test_a_shapelog_toml_may_have_the_section_of_a_pyproject(here: Path) -> None:
+    assert found("[tool.shapelog]\nlimit = 2", here) == {"limit": 2}
+
+
+def test_another_file_can_be_named_or_none(here: Path) -> None:
+    write(here / "shapelog.toml", "limit = 1")
+    other = write(here / "ci.toml", "limit = 2")
+    assert settings(str(other), environment={}) == {"limit": 2}
+    assert settings("", environment={}) == {}
+
+
+def test_underscores_and_a_byte_order_mark_do_no_harm(here: Path) -> None:
+    assert found("\ufeffmax_recompiles = 2", here) == {"max_recompiles": 2}
+
+
+def test_every_kind_of_value_is_read(here: Path) -> None:
+    text = """
+baseline = "ci/known.json"
+color = "never"
+exit-zero = true
+fail-on = "limit, failure"
+max-avoidable-seconds = 2
+max-recompiles-per-frame = {"Net.forward" = 2, "*" = 1}
+max-avoidable-seconds-per-frame = 0.5
+select = ["SL1", "SL301,SL302"]
+strip-prefix = "/srv"
+"""
+    assert found(text, here.parent) == {
+        "baseline": os.path.join(os.pardir, "ci", "known.json"),
+        "color": "never",
+        "exit_zero": True,
+        "fail_on": ("limit", "failure"),
+        "max_avoidable_seconds": 2.0,
+        "max_recompiles_per_frame": ("Net.forward=2", "*=1"),
+        "max_avoidable_seconds_per_frame": ("0.5",),
+        "select": ("SL1", "SL301", "SL302"),
+        "strip_prefix": ("/srv",),
+    }
+
+
+def test_a_table_of_its_own_holds_budgets_too(here: Path) -> None:
+    assert found("[tool.shapelog.max-compiles-per-frame]\n'Net.*' = 4", here, "pyproject.toml") == {"max_compiles_per_frame": ("Net.*=4",)}
+
+
+@pytest.mark.parametrize("key", sorted(KEYS))
+def test_every_key_refuses_what_it_cannot_be_and_says_what_it_can(here: Path, key: str) -> None:
+    for value in ("{a = true}", "1979-05-27", "[1]", "[[]]", "nan"):
+        said = refusal(f"# first\n{key} = {value}", here)
+        assert said.startswith(f"shapelog.toml:2: {key} = ")
+        assert said.endswith(f": it has to be {KEYS[key].words}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "limit = true",
+        "limit = -1",
+        "limit = '3'",
+        "width = 39",
+        "strict = 1",
+        "max-avoidable-seconds = inf",
+        "color = 'red'",
+        'baseline = "\\u0000"',
+    ],
+)
+def test_a_value_out_of_range_is_refused(here: Path, line: str) -> None:
+    assert refusal(line, here).startswith(f"shapelog.toml:1: {line.split()[0]} = ")
+
+
+def test_an_unknown_key_is_told_with_its_line_and_the_nearest(here: Path) -> None:
+    text = "[tool.other]\nmax-recompile = 1\n\n[tool.shapelog]\nlimit = 1\nmax-recompile = 3\n"
+    write(here / "pyproject.toml", text)
+    with pytest.raises(ShapelogError, match=r"^pyproject.toml:6: unknown key 'max-recompile'; did you mean max-recompiles\?$"):
+        settings(environment={})
+    assert "unknown key 'wrong'; known are baseline, " in refusal("wrong = 1", here)
+    assert "unknown key 'check'; keys of all commands stand directly in [tool.shapelog]" in refusal(
+        "[tool.shapelog.check]\nlimit = 1", here
+    )
+    assert refusal("[max-recompile]\nx = 1", here).startswith("shapelog.toml:1: unknown key")
+
+
+def test_nothing_but_these_keys_can_be_set(here: Path) -> None:
+    for key in ("output", "format", "html", "trace", "debug", "write-baseline", "config", "tool"):
+        assert key not in KEYS
+        assert "unknown key" in refusal(f"{key} = 'x'", here)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"limit = \n", "no valid TOML: "),
+        (b"limit = '\xff'", "are not UTF-8 (byte 9)"),
+        (b"a = " + b"[" * 100_000, "no valid TOML: "),
+        (b"tool.shapelog = 3", "tool.shapelog is no table"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(here: Path, content: bytes, said: str) -> None:
+    (here / "shapelog.toml").write_bytes(content)
+    with pytest.raises(ShapelogError, match=r"shapelog\.toml: ") as error:
+        settings(environment={})
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_may_not_be_read_is_named(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(here / "shapelog.toml", "limit = 1")
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(ShapelogError, match=r"shapelog\.toml: cannot read the settings: Permission denied"):
+        settings(environment={})
+
+
+def test_a_broken_pyproject_counts_only_where_it_has_the_section(here: Path) -> None:
+    write(here / "pyproject.toml", "[tool.other]\nname = 'shapelog'\nx = [")
+    assert settings(environment={}) == {}
+    write(here / "pyproject.toml", "[tool.shapelog]\nx = [")
+    with pytest.raises(ShapelogError, match="no valid TOML"):
+        settings(environment={})
+
+
+# The environment.
+
+
+def test_the_environment_goes_before_the_file(here: Path) -> None:
+    text = "limit = 1\nselect = ['SL1']\nstrict = true\nmax-recompiles-per-frame = 3"
+    environment = {
+        "SHAPELOG_LIMIT": "2",
+        "SHAPELOG_SELECT": "SL3, SL4",
+        "SHAPELOG_STRICT": "No",
+        "SHAPELOG_MAX_RECOMPILES_PER_FRAME": "f=1,*=2",
+        "SHAPELOG_STRIP_PREFIX": os.pathsep.join(("/a", "/b")),
+        "SHAPELOG_WIDTH": "",
+        "PATH": "/bin",
+    }
+    assert found(text, here, **environment) == {
+        "limit": 2,
+        "select": ("SL3", "SL4"),
+        "strict": False,
+        "max_recompiles_per_frame": ("f=1", "*=2"),
+        "strip_prefix": ("/a", "/b"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "said"),
+    [
+        ("SHAPELOG_LIMITS", "3", "SHAPELOG_LIMITS in the environment: no such setting; did you mean SHAPELOG_LIMIT?"),
+        ("SHAPELOG_LIMIT", "-3", "SHAPELOG_LIMIT=-3 in the environment: it has to be a whole number, 0 or more"),
+        ("SHAPELOG_LIMIT", "x", "it has to be a whole number"),
+        ("SHAPELOG_WIDTH", "3", "it has to be a number of columns, 40 or more"),
+        ("SHAPELOG_STRICT", "maybe", "it has to be true or false"),
+        ("SHAPELOG_MAX_AVOIDABLE_SECONDS", "nan", "it has to be a number of seconds"),
+        ("SHAPELOG_COLOR", "red", "it has to be one of auto, always, never"),
+    ],
+)
+def test_a_variable_that_cannot_be_is_refused(here: Path, variable: str, text: str, said: str) -> None:
+    assert said in refusal("", here, **{variable: text})
+
+
+# The commands.
+
+
+def is_failing(*arguments: str, **environment: str) -> bool:
+    done = call("check", "../made.log", *arguments, **environment)
+    assert done.exit_code in (0, 1), done.stderr
+    return done.exit_code == 1
+
+
+def test_the_command_line_goes_before_the_environment_and_that_before_the_file(here: Path) -> None:
+    assert is_failing()
+    write(here / "shapelog.toml", "max-recompiles = 1")
+    assert not is_failing()
+    assert is_failing(SHAPELOG_MAX_RECOMPILES="0")
+    assert not is_failing("--max-recompiles", "1", SHAPELOG_MAX_RECOMPILES="0")
+
+
+def test_a_list_on_the_command_line_takes_the_place_of_the_others(here: Path) -> None:
+    write(here / "shapelog.toml", "ignore = ['SL1']")
+    assert not is_failing()
+    assert is_failing(SHAPELOG_IGNORE="SL3")
+    assert is_failing("--ignore", "SL4", SHAPELOG_IGNORE="SL1")
+
+
+def test_a_table_of_budgets_is_replaced_as_a_whole(here: Path) -> None:
+    write(here / "shapelog.toml", "max-recompiles-per-frame = {forward = 0, '*' = 5}")
+    assert is_failing()
+    assert not is_failing(SHAPELOG_MAX_RECOMPILES_PER_FRAME="3")
+    assert is_failing("--max-recompiles-per-frame", "0", SHAPELOG_MAX_RECOMPILES_PER_FRAME="3")
+
+
+def test_a_flag_can_be_turned_off_again(here: Path) -> None:
+    write(here / "shapelog.toml", "exit-zero = true\nstrict = true")
+    assert not is_failing()
+    assert is_failing("--no-exit-zero")
+    assert is_failing(SHAPELOG_EXIT_ZERO="0")
+    (here.parent / "made.log").write_bytes(make.small_run() + b"this is no record\n")
+    assert call("check", "../made.log").exit_code == 2
+    assert call("check", "../made.log", "--no-strict").exit_code == 0
+
+
+def test_paths_in_a_file_start_at_that_file(here: Path) -> None:
+    write(here.parent / "shapelog.toml", "baseline = 'known.json'\nsource-root = 'src'")
+    (here.parent / "src" / "app").mkdir(parents=True)
+    write(here.parent / "src" / "app" / "model.py", "")
+    assert "Directory 'nowhere'" in call("check", "../made.log", "--source-root", "nowhere").stderr
+    assert call("check", "../made.log", "--write-baseline").exit_code == 0
+    data = json.loads((here.parent / "known.json").read_text(encoding="utf-8"))
+    assert data["frames"][0]["file"] == "app/model.py"
+    assert not is_failing()
+
+
+def test_other_commands_take_what_they_know(here: Path) -> None:
+    write(here / "shapelog.toml", "width = 50\ncolor = 'always'\nlimit = 1\nmax-recompiles = 3")
+    for arguments in (("report", "../made.log"), ("suggest-dynamic", "../made.log"), ("explain", "../made.log", "0/1"), ("rules",)):
+        shown = call(*arguments).stdout
+        assert "\x1b[" in shown
+        assert call(*arguments, "--color", "never", "--width", "140").stdout != shown
+        assert "\x1b[" not in call(*arguments, SHAPELOG_COLOR="never").stdout
+
+
+@pytest.mark.parametrize("command", ["report", "check", "suggest-dynamic", "explain", "compare", "run", "verify", "rules", "rule"])
+def test_help_is_shown_whatever_the_settings(here: Path, command: str) -> None:
+    write(here / "shapelog.toml", "limit = [")
+    done = call(command, "--help", SHAPELOG_NONSENSE="1")
+    assert done.exit_code == 0
+    assert "--config FILE" in done.stdout
+
+
+def test_settings_that_cannot_be_read_end_every_command_with_2(here: Path) -> None:
+    write(here / "shapelog.toml", "limits = 1")
+    done = call("report", "../made.log")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "shapelog: shapelog.toml:1: unknown key 'limits'; did you mean limit?\n"
+    assert call("report", "../made.log", "--config", str(write(here / "ci.toml", "limit = 1"))).exit_code == 0
+    assert call("report", "../made.log", "--config", "nowhere.toml").exit_code == 2
+    assert call("report", "../made.log", SHAPELOG_LIMIT="x").exit_code == 2
+
+
+def test_what_a_file_says_cannot_steer_the_terminal(here: Path) -> None:
+    write(here / "shapelog.toml", '"\\u001b]0;owned" = 1')
+    stderr = call("report", "../made.log").stderr
+    assert "\x1b" not in stderr
+    assert stderr.count("\n") == 1

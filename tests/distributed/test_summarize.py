@@ -1,0 +1,384 @@
+"""What is kept of each rank, and what a comparison of ranks tells."""
+
+import json
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import lab
+import make
+import pytest
+
+from shapelog.distributed.agreement import Respect
+from shapelog.distributed.compare_ranks import RankReport, compare_ranks
+from shapelog.distributed.summarize import summaries
+from shapelog.model.rank_summary import RankSummary, Tensor
+from shapelog.model.trace import merged
+from shapelog.reading.payloads.collectives import Parity
+from shapelog.recompiles.explain import study
+from shapelog.text import named
+
+FIRST = make.compile()
+AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
+OTHER = make.compile("1/0", name="head", line=40)
+GATHER = ["all_reduce_", "wait_tensor", "all_gather_into_tensor"]
+SCATTER = ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"]
+
+
+def kept(*traces: Sequence[bytes], numbers: Sequence[int] = ()) -> tuple[RankSummary, ...]:
+    return summaries(study(make.distributed(*(make.run(*parts) for parts in traces), numbers=numbers)))
+
+
+def job(*traces: Sequence[bytes], numbers: Sequence[int] = ()) -> RankReport:
+    return compare_ranks(kept(*traces, numbers=numbers))
+
+
+def groups(item: Respect) -> list[tuple[int, ...]]:
+    return [group.ranks for group in item.groups]
+
+
+def differing(report: RankReport) -> set[str]:
+    return {item.name for item in report.respects if item.differs}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ([3], "rank 3"),
+        ([1, 0], "ranks 0 and 1"),
+        ([0, 1, 2, 5], "ranks 0-2 and 5"),
+        ([0, 1, 2, 5, 7, 8], "ranks 0-2, 5, 7 and 8"),
+        (range(0, 64, 2), "ranks 0, 2, 4, 6, 8, 10, 12 and 25 more"),
+        ([], "ranks none"),
+    ],
+)
+def test_ranks_are_named_in_short(numbers: Sequence[int], told: str) -> None:
+    assert named(numbers) == told
+
+
+# What is kept.
+
+
+def test_a_rank_is_kept_as_its_compiles_in_order() -> None:
+    rank, _ = kept((FIRST, AGAIN), (FIRST, AGAIN))
+    assert [(step.label, step.title, step.number, step.outcome, step.is_dynamic) for step in rank.steps] == [
+        ("0/0", "forward", 0, "compiled", False),
+        ("0/1", "forward", 1, "compiled", True),
+    ]
+    assert rank.steps[0].inputs == (Tensor("L['x']", (8, 16)),)
+    assert rank.steps[1].inputs == (Tensor("L['x']", (24, 16), (0,)),)
+    (change,) = rank.steps[1].changes
+    assert (change.code, change.axis, change.before, change.after) == ("SL101", "x.size[0]", "8", "24")
+    assert (rank.seconds, rank.torch_version, rank.ended) == (3.0, "2.13.0+cpu", "1120 08:27:33.313000")
+
+
+def test_what_two_ranks_did_alike_is_one_object_and_no_text_of_the_trace() -> None:
+    one, two = kept((FIRST, AGAIN), (FIRST, AGAIN))
+    assert all(step is other for step, other in zip(one.steps, two.steps, strict=True))
+    assert b"GraphModule" not in pickle.dumps(one)
+    assert len(pickle.dumps(one)) < 3000
+
+
+def test_a_summary_made_of_one_file_is_the_one_made_of_all() -> None:
+    traces = [make.run(FIRST, AGAIN), make.run(FIRST)]
+    alone = [study(make.distributed(data, numbers=[number])) for number, data in enumerate(traces)]
+    made = tuple(pickle.loads(pickle.dumps(summaries(item, 1)[0])) for item in alone)
+    assert made == summaries(study(make.distributed(*traces)))
+    assert compare_ranks(made) == compare_ranks(summaries(study(make.distributed(*traces))))
+
+
+def test_a_trace_of_one_process_has_no_ranks() -> None:
+    assert summaries(study(make.built(make.small_run()))) == ()
+    assert summaries(study(make.distributed(make.small_run(), numbers=[3]))) == ()
+
+
+def test_addresses_make_no_difference() -> None:
+    def recompiled(address: str) -> bytes:
+        return make.compile("0/1", why=[f"0/0: ___check_obj_id(L['f'], {address})  # f(x)"])
+
+    report = job((FIRST, recompiled("140234567890123")), (FIRST, recompiled("140999999990000")))
+    assert report.ranks[0].steps[1].changes
+    assert report.agrees
+    assert report.divergence is None
+
+
+def test_of_several_processes_under_one_rank_the_one_that_compiled_most_counts() -> None:
+    child = make.compile("0/0", process=77)
+    one, _ = kept((FIRST, AGAIN, child), (FIRST, AGAIN))
+    assert (one.processes, len(one.steps), one.process) == (2, 2, make.PROCESS)
+
+
+# Where ranks part.
+
+
+def test_ranks_that_did_the_same_agree_in_all_that_is_known() -> None:
+    report = job((FIRST, AGAIN), (FIRST, AGAIN), (FIRST, AGAIN))
+    assert report.agrees
+    assert report.divergence is None
+    assert [item.name for item in report.respects if item.is_known] == ["versions", "compiles", "graphs", "causes", "outcomes"]
+    assert groups(report.respect("compiles")) == [(0, 1, 2)]
+
+
+def test_a_rank_that_did_not_recompile_is_told_with_the_size_that_it_kept() -> None:
+    report = job((FIRST, AGAIN), (FIRST, AGAIN), (FIRST, AGAIN), (FIRST,))
+    assert groups(report.respect("compiles")) == [(0, 1, 2), (3,)]
+    assert differing(report) == {"compiles", "graphs", "causes", "outcomes"}
+    assert report.divergence is not None
+    assert report.divergence.position == 1
+    assert report.divergence.sentence == (
+        "ranks 0-2 recompiled forward at 0/1 because dim 0 of x was 8 and is now 24; rank 3 did not, since its entry "
+        "(0/0, where x.size[0] is 8) fitted every call: it compiled nothing after 0/0 (forward)"
+    )
+
+
+def test_a_rank_that_recompiled_later_is_told_when() -> None:
+    report = job((FIRST, AGAIN, OTHER), (FIRST, OTHER, AGAIN))
+    assert report.divergence is not None
+    one, two = report.divergence.sides
+    assert one.words == "recompiled forward at 0/1 because dim 0 of x was 8 and is now 24"
+    assert two.words == "did so later, as compile 3 (0/1): it compiled head for the first time at 1/0"
+    assert differing(report) == {"compiles", "graphs", "outcomes"}
+
+
+def test_ranks_that_compiled_other_code_part_at_the_first_compile() -> None:
+    report = job((make.compile(name="head", line=40),), (FIRST,), (FIRST,))
+    assert report.divergence is not None
+    assert report.divergence.position == 0
+    assert report.divergence.sentence == (
+        "ranks 1 and 2 compiled forward for the first time at 0/0; rank 0 never compiled it: it compiled head for the first time at 0/0"
+    )
+
+
+def test_a_rank_that_failed_differs_in_its_outcome_and_in_nothing_else() -> None:
+    failed = make.compile(fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
+    report = job((FIRST,), (failed,))
+    assert differing(report) == {"outcomes"}
+    assert report.divergence is not None
+    assert report.divergence.sides[1].words == "compiled forward for the first time at 0/0, which failed"
+
+
+def test_the_same_compile_with_a_dynamic_graph_on_one_rank_is_told_as_that() -> None:
+    report = job((FIRST,), (make.compile(free=[0]),))
+    assert report.divergence is not None
+    assert report.divergence.sides[1].words == "made a dynamic graph there"
+
+
+def test_a_rank_whose_trace_ends_in_a_compile_is_told_as_such() -> None:
+    cut = b"".join(make.records(AGAIN)[:3])
+    report = job((FIRST, AGAIN), (FIRST, cut))
+    assert report.divergence is not None
+    assert report.divergence.sides[1].words.endswith(", which never ended")
+
+
+def test_a_process_that_compiled_nothing_is_a_rank_too() -> None:
+    summary = kept((FIRST,), (FIRST,))[0]
+    report = compare_ranks([summary, summary._replace(number=1, steps=(), spent=())])
+    assert report.divergence is not None
+    assert report.divergence.sides[1].words == "never compiled it: it compiled nothing"
+
+
+def test_missing_ranks_are_those_below_the_highest() -> None:
+    assert job((FIRST,), (FIRST,), (FIRST,), numbers=[0, 1, 3]).missing == (2,)
+    assert not job((FIRST,), (FIRST,), numbers=[0, 2]).agrees
+
+
+def test_another_version_of_torch_on_one_rank_is_told() -> None:
+    one, two = kept((FIRST,), (FIRST,))
+    report = compare_ranks([one, two._replace(torch_version="2.10.0")])
+    assert groups(report.respect("versions")) == [(0,), (1,)]
+
+
+# Sizes.
+
+
+def test_a_size_that_differs_in_a_static_compile_is_told_with_its_ranks() -> None:
+    def sized(size: int) -> tuple[bytes, bytes]:
+        return make.compile("0/0", (size, 16)), make.compile("0/1", (size + 4, 16), [make.mismatch("0/0", size, size + 4)], free=[0])
+
+    report = job(sized(12), sized(10), sized(12))
+    (size,) = report.sizes
+    assert (size.label, size.axis, size.values) == ("0/0", "x.size[0]", (("12", (0, 2)), ("10", (1,))))
+    assert (size.is_dynamic, size.recompiled) == (False, (0, 1, 2))
+    assert size.sentence == "x.size[0] of forward at 0/0 is 12 on ranks 0 and 2, 10 on rank 1"
+    assert report.divergence is None
+
+
+def test_a_size_that_is_dynamic_everywhere_is_told_as_such() -> None:
+    (size,) = job((make.compile(free=[0]),), (make.compile("0/0", (9, 16), free=[0]),)).sizes
+    assert (size.is_dynamic, size.recompiled) == (True, ())
+
+
+def test_shards_of_a_parameter_are_no_sizes_that_differ() -> None:
+    def shard(size: int) -> bytes:
+        return FIRST.replace(b'"size": [8, 16], "is_leaf": true', b'"size": [%d, 16], "is_leaf": true, "is_parameter": true' % size)
+
+    assert job((shard(4),), (shard(5),)).sizes == ()
+
+
+def test_the_ranks_of_a_job_with_compiler_collectives_agree_although_sizes_differ() -> None:
+    folder = lab.FIXTURES / "real" / "2.13" / "n_dist_collpatched"
+    report = lab.analyzed("real/2.13/n_dist_collpatched").ranks if folder.is_dir() else None
+    assert report is not None
+    assert report.has_collectives_on
+    assert report.divergence is None
+    assert [(item.axis, item.values, item.is_dynamic) for item in report.sizes] == [("x.size[0]", (("10", (0,)), ("11", (1,))), True)]
+
+
+def uneven() -> RankReport:
+    """Four ranks under Inductor, as fixtures/real/2.13/uneven_ranks.py ran them; what is right follows from that program."""
+    report = lab.analyzed("real/2.13/uneven_ranks").ranks
+    assert report is not None
+    return report
+
+
+def test_of_a_real_job_the_rank_with_smaller_shards_parts_from_the_others() -> None:
+    report = uneven()
+    assert (report.numbers, report.missing, report.agrees) == ((0, 1, 2, 3), (), False)
+    assert differing(report) == {"compiles", "graphs", "causes", "outcomes", "tensors", "order"}
+    assert all(groups(item) == [(0, 1, 2), (3,)] for item in report.respects if item.differs)
+    assert report.divergence is not None
+    assert [(side.ranks, side.label, side.title) for side in report.divergence.sides] == [
+        ((0, 1, 2), "5/1", "average"),
+        ((3,), "0/1", "DistributedDataParallel.inner"),
+    ]
+    assert "dim 0 of args[0] was 12 and is now 10" in report.divergence.sides[1].words
+
+
+def test_of_a_real_job_the_sizes_that_made_one_rank_recompile_are_named() -> None:
+    values = (("16", (0, 1, 2)), ("12", (3,)))
+    assert [(item.label, item.axis, item.values, item.is_dynamic, item.recompiled) for item in uneven().sizes] == [
+        ("0/0", "args[0].size[0]", values, False, (3,)),
+        ("4/0", "rows.size[0]", values, False, (3,)),
+    ]
+
+
+def test_of_a_real_job_the_collectives_are_alike_and_the_order_is_told() -> None:
+    report = uneven()
+    assert (report.mismatches, report.parity) == ((), ())
+    (group,) = report.respect("collectives").groups
+    # all_reduce and all_gather_into_tensor, in the graph for vectors and in that for matrices.
+    assert (group.ranks, group.words) == ((0, 1, 2, 3), "4 collectives in 2 compiles")
+    # The forward, backward and average of the first shards; then the graph for ten rows, which only the last rank has.
+    assert report.order is not None
+    assert (report.order.position, report.order.sides) == (3, (("4/0", (0, 1, 2)), ("4/1", (3,))))
+
+
+def test_a_real_job_has_a_finding_for_what_parts_and_for_sizes_and_none_for_collectives() -> None:
+    found = lab.analyzed("real/2.13/uneven_ranks")
+    assert [item.rule.code for item in found.findings if item.rule.code.startswith("SL7")] == ["SL701", "SL702"]
+    assert found.advice is not None
+    assert found.advice.env == "L['rows']:0,L['args'][0]:0"
+    assert (found.advice.before.total, found.advice.after.total) == (30, 28)  # and 28 they are, when the program runs with it
+
+
+# What Inductor tells.
+
+
+def test_other_collectives_on_one_rank_are_told_at_the_first_that_differs() -> None:
+    report = job(*((make.lowered(FIRST, names),) for names in (GATHER, GATHER, SCATTER)))
+    (found,) = report.mismatches
+    assert (found.label, found.position, found.before) == ("0/0", 1, "all_reduce")
+    assert found.sides == (("all_gather_into_tensor", (0, 1)), ("reduce_scatter_tensor", (2,)))
+    assert differing(report) == {"collectives"}
+    assert report.divergence is None
+
+
+def test_a_rank_with_fewer_collectives_runs_no_more() -> None:
+    (found,) = job((make.lowered(FIRST, GATHER),), (make.lowered(FIRST, GATHER[:1]),)).mismatches
+    assert found.sentence.endswith("rank 0 all_gather_into_tensor, rank 1 no more")
+
+
+def test_a_graph_out_of_the_cache_tells_no_collectives_and_is_no_mismatch() -> None:
+    *head, last = make.records(FIRST)
+    hit = b"".join((*head, make.artifact("fx_graph_cache_hit", "{}", id="0/0"), last))
+    report = job((make.lowered(FIRST, GATHER),), (hit,))
+    assert report.mismatches == ()
+    assert not report.respect("collectives").is_known
+    assert "cache" in report.respect("collectives").note
+    assert groups(report.respect("caches")) == [(0,), (1,)]
+
+
+def test_code_that_does_not_call_what_was_scheduled_is_told() -> None:
+    code = "torch.ops._c10d_functional.all_reduce_.default(x)"
+    report = job((make.lowered(FIRST, GATHER, code),), (make.lowered(FIRST, GATHER, code),))
+    assert report.parity == (("0/0", Parity(1, 1), (0, 1)),)
+
+
+def executed(*labels: str) -> bytes:
+    order = [{"compile_id": label} for label in labels]
+    return make.artifact("graph_execution", json.dumps({"graph_execution_order": order}, indent=0))
+
+
+def test_the_order_in_which_graphs_ran_is_compared() -> None:
+    report = job((FIRST, executed("0/0", "0/0", "0/1")), (FIRST, executed("0/0", "0/1")), (FIRST, executed("0/0", "0/1")))
+    assert groups(report.respect("order")) == [(1, 2), (0,)]
+    assert report.order is not None
+    assert (report.order.position, report.order.sides) == (1, (("0/1", (1, 2)), ("0/0", (0,))))
+    assert job((FIRST, executed("0/0")), (FIRST, executed("0/0"))).order is None
+
+
+def meta(shape: list[int], runtime: int) -> bytes:
+    item: dict[str, Any] = {"name": "mm", "type": "compute", "estimated_runtime_ns": runtime}
+    item["outputs"] = [{"shape": shape, "stride": [16, 1], "dtype": "float32"}]
+    return make.artifact("inductor_runtime_and_tensor_meta", json.dumps({"ops": [item]}, indent=0), id="0/0")
+
+
+def test_tensors_and_estimated_runtimes_of_graphs_are_compared() -> None:
+    *head, last = make.records(FIRST)
+
+    def told(shape: list[int], runtime: int) -> tuple[bytes]:
+        return (b"".join((*head, meta(shape, runtime), last)),)
+
+    report = job(told([8, 16], 2_000_000), told([8, 16], 6_000_000), told([8, 4], 2_000_000))
+    assert groups(report.respect("tensors")) == [(0, 1), (2,)]
+    (spread,) = report.runtime_spread
+    assert (spread.fastest, spread.slowest) == ((0, 0.002), (1, 0.006))
+
+
+@pytest.mark.parametrize("name", ["inductor_collective_schedule", "inductor_runtime_and_tensor_meta"])
+def test_a_record_of_another_shape_is_a_problem_and_the_ranks_are_compared(name: str) -> None:
+    *head, last = make.records(FIRST)
+    trace = make.distributed(*(make.run(*head, make.artifact(name, '{"ops": 5}', id="0/0"), last) for _ in range(2)))
+    assert compare_ranks(summaries(study(trace))).divergence is None
+    assert [problem.code for problem in trace.problems] == ["bad-json", "bad-json"]
+
+
+def test_an_order_of_another_shape_is_a_problem() -> None:
+    trace = make.distributed(*(make.run(FIRST, make.artifact("graph_execution", "[1]")) for _ in range(2)))
+    assert not compare_ranks(summaries(study(trace))).respect("order").is_known
+    assert [problem.code for problem in trace.problems] == ["bad-json", "bad-json"]
+
+
+# Times.
+
+
+def test_a_compile_that_takes_longer_on_one_rank_is_told_with_it() -> None:
+    quick, slow = (make.compile(entire_frame_compile_time_s=value) for value in (1.5, 9.0))
+    report = job((quick,), (slow,), (quick,))
+    assert report.slow == ((1, 9.0),)
+    assert [(item.fastest, item.median, item.slowest, item.width) for item in report.compile_spread] == [((0, 1.5), 1.5, (1, 9.0), 7.5)]
+
+
+def test_a_rank_that_ends_before_the_last_is_told_by_how_much() -> None:
+    one, two = kept((FIRST,), (FIRST,))
+    report = compare_ranks([one, two._replace(ended="1120 08:29:34.313000")])
+    assert [(number, round(value, 3)) for number, value in report.early] == [(0, 121.0)]
+
+
+@pytest.mark.parametrize("ended", ["", "no time", "1399 99:99:99.1"])
+def test_a_time_that_cannot_be_read_is_not_compared(ended: str) -> None:
+    one, two = kept((FIRST,), (FIRST,))
+    assert compare_ranks([one._replace(ended=ended), two]).early == ()
+
+
+@pytest.mark.parametrize("number", ["true", "-1", "3.5", "1e99", '"1"', "null"])
+def test_what_is_no_number_of_a_rank_makes_no_rank(number: str) -> None:
+    data = make.run(FIRST.replace(b'"frame_id": 0', b'"rank": %s, "frame_id": 0' % number.encode()))
+    assert summaries(study(make.built(data))) == ()
+    others = [make.run(FIRST.replace(b'"frame_id": 0', b'"rank": %d, "frame_id": 0' % rank)) for rank in (0, 1)]
+    trace = merged([make.built(item) for item in (data, *others)])
+    assert [rank.number for rank in summaries(study(trace))] == [0, 1]
+
+
+def test_a_rank_far_from_the_others_leaves_none_missing() -> None:
+    assert job((FIRST,), (FIRST,), numbers=[0, 10**12]).missing == ()

@@ -1,0 +1,446 @@
+"""Every readable record is listed once, under the compile that it belongs to or outside of all; when it is noted makes no difference."""
+
+import gzip
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+import lab
+import make
+import pytest
+from make import artifact, compile, metrics, record
+
+from shapelog.model.builder import Builder, build
+from shapelog.model.record_index import Listed, Listing, listing
+from shapelog.model.trace import Trace, merged
+from shapelog.reading import scanner
+from shapelog.reading.inputs import OpenTrace, Selection, TraceFile
+from shapelog.reading.kinds import UNLISTED_KINDS
+from shapelog.reading.scanner import Reader
+
+# Two compiles of one function: the second was compiled again, has a backward of its own, and was described once more without a use.
+WHOLE = make.run(
+    record("chromium_event", {}, '{\n"name": "x"\n}', id="0/0"),
+    compile("0/0"),
+    record("describe_storage", {"id": 0, "describer_id": 0, "size": 8}, id="0/0"),
+    record("aot_forward_graph", {}, "forward", id="0/0"),
+    compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], free=[0]),
+    record("inductor_output_code", {"filename": "/tmp/a.py"}, "code", id="0/1"),
+    artifact("fx_graph_runnable", "import torch", id="0/1"),
+    artifact("forward_ORIGINAL_BYTECODE", "LOAD_FAST", id="0/1"),
+    record("quantum_graph", {"name": "q"}, "text", id="0/1"),
+    record("link", {"name": "a", "url": "b"}),
+)
+DAMAGED = (
+    WHOLE
+    + b"this is no record\n"
+    + make.line('{"dynamo_start": ]')
+    + record("aot_forward_graph", {}, "unannounced", id="0/1", has_payload=None)
+    + record("dump_file", {"name": "a"}, id="0/1", has_payload=make.digest("gone"))
+    + make.line('{"inductor_output_code": {}')
+    + b"\n"
+    + record("aot_backward_graph", {}, "changed", id="0/1", has_payload=make.digest("original"))
+)
+TRACES = {
+    "whole": WHOLE,
+    "damaged": DAMAGED,
+    "cut in a payload": DAMAGED[:-5],
+    "cut in a header": WHOLE + record("aot_forward_graph", {}, "x", id="0/1")[:70],
+    "without a last newline": DAMAGED[:-1],
+    "long": DAMAGED * 100,
+    "foreign": b"no trace at all\n",
+    "empty": b"",
+}
+
+
+def made(data: bytes, strict: bool = False, early: bool = True) -> Trace:
+    return build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, strict, listing=early)])
+
+
+def names(records: tuple[Listed, ...]) -> list[str]:
+    return [f"{item.kind} {item.name}".strip() for item in records]
+
+
+def texts(records: tuple[Listed, ...]) -> list[str]:
+    return [item.text for item in records if item.span]
+
+
+def of(trace: Trace, label: str) -> tuple[Listed, ...]:
+    return listing(trace).of(make.only(trace, label))
+
+
+def everything(trace: Trace) -> Iterator[Listed]:
+    found = listing(trace)
+    for one in trace.compiles:
+        yield from found.of(one)
+    yield from found.outside
+
+
+def plain(found: Listing, trace: Trace) -> list[list[tuple[object, ...]]]:
+    """All but the readers."""
+    return [[item[:-1] for item in records] for records in (*map(found.of, trace.compiles), found.outside)]
+
+
+def assert_all_are_listed_once(trace: Trace) -> None:
+    records = list(everything(trace))
+    offsets = [(id(item.reader), item.offset) for item in records]
+    assert len(set(offsets)) == len(offsets)
+    counted = Counter[str]()
+    for reader in trace.readers:
+        counted.update({kind: count for kind, count in reader.ledger.records.items() if kind not in UNLISTED_KINDS})
+    assert Counter(item.kind for item in records) == counted
+    for one in trace.compiles:
+        order = [item.offset for item in listing(trace).of(one)]
+        assert order == sorted(order)
+
+
+@pytest.mark.parametrize("name", lab.PACKED)
+def test_every_record_of_a_real_trace_is_listed_once_where_the_builder_put_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: dict[int, int] = {}
+    choose = Builder._draft_of
+
+    def noting(self: Builder, entry: scanner.Entry, process: object) -> object:
+        draft = choose(self, entry, process)  # type: ignore[arg-type]
+        if draft is not None and entry.kind not in UNLISTED_KINDS:
+            taken[entry.offset] = draft.offset
+        return draft
+
+    monkeypatch.setattr(Builder, "_draft_of", noting)
+    trace = made(gzip.decompress((lab.FIXTURES / name).read_bytes()))
+    assert_all_are_listed_once(trace)
+    found = listing(trace)
+    listed = {item.offset: one.offset for one in trace.compiles for item in found.of(one)}
+    assert taken
+    assert {offset: listed[offset] for offset in taken} == taken
+    assert not {item.offset for item in found.outside} & set(taken)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", sorted(set(TRACES) - {"foreign", "empty"}))
+def test_every_readable_record_of_a_made_trace_is_listed_once(name: str, strict: bool) -> None:
+    assert_all_are_listed_once(made(TRACES[name], strict))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", sorted(TRACES))
+def test_the_account_and_the_entries_do_not_depend_on_a_listing(name: str, strict: bool) -> None:
+    with_it, without = make.reader(TRACES[name], strict, listing=True), make.reader(TRACES[name], strict)
+    assert list(with_it.entries()) == list(without.entries())
+    assert with_it.ledger == without.ledger
+    assert with_it.problems() == without.problems()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", sorted(set(TRACES) - {"foreign", "empty"}))
+def test_a_listing_that_is_asked_for_later_is_the_same(name: str, strict: bool) -> None:
+    early, late = made(TRACES[name], strict), made(TRACES[name], strict, early=False)
+    before = late.accounts
+    assert plain(listing(late), late) == plain(listing(early), early)
+    assert late.accounts == before == early.accounts
+
+
+@pytest.mark.parametrize("dies_at", [None, 0, 1, 1500])
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("piece", [400, 9000, 4 << 20])
+@pytest.mark.parametrize("name", ["damaged", "cut in a payload", "long"])
+def test_a_child_that_looks_ahead_makes_no_difference(
+    name: str, piece: int, waits: bool, dies_at: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scanner, "WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(scanner, "_SEARCHED", piece)
+    monkeypatch.setattr("shapelog.reading.ahead._has_news", lambda _: waits)
+    monkeypatch.setattr("shapelog.reading.ahead._TOLD", 7)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    parent, searched = os.getpid(), Reader.uncounted
+
+    def dying(self: Reader, tallies: scanner.Tallies, *given: int) -> Iterator[scanner.Place]:
+        for number, item in enumerate(searched(self, tallies, *given)):
+            if number == dies_at and os.getpid() != parent:
+                os._exit(9)
+            yield item
+
+    monkeypatch.setattr(Reader, "uncounted", dying)
+    alone = made(TRACES[name])
+    ahead = build(Selection((TraceFile(None, make.NAME),)), [make.reader(TRACES[name], ahead=True, listing=True)])
+    assert plain(listing(ahead), ahead) == plain(listing(alone), alone)
+    assert ahead.accounts == alone.accounts
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe", b"G1", b"A1"], ids=["bytes", "letters", "capitals"])
+def test_a_damaged_checksum_is_listed_alike_whatever_stands_before_it(damage: bytes) -> None:
+    good = record("dynamo_cpp_guards_str", {}, "tree", id="0/0")
+    bad = good.replace(make.digest("tree")[:2].encode(), damage)
+    listed = []
+    for before in (b"", good):
+        reader = make.reader(before + bad + record("link", {}), listing=True)
+        assert len(list(reader.entries())) == (2 if before else 1)
+        notes = reader.noted()
+        listed.append(notes.checksum(notes[1 if before else 0][6]))
+    assert listed[0] == listed[1]
+
+
+def test_the_records_of_a_compile_come_in_file_order_with_kind_and_name() -> None:
+    trace = made(WHOLE)
+    assert names(of(trace, "0/0")) == [
+        "dynamo_start",
+        "describe_tensor",
+        "describe_source",
+        "dynamo_output_graph",
+        "dynamo_cpp_guards_str",
+        "compilation_metrics",
+        "aot_forward_graph",
+    ]
+    assert names(of(trace, "0/1"))[0] == "artifact recompile_reasons"
+    assert names(of(trace, "0/1"))[-4:] == [
+        "inductor_output_code",
+        "artifact fx_graph_runnable",
+        "artifact forward_ORIGINAL_BYTECODE",
+        "quantum_graph q",
+    ]
+    assert names(listing(trace).outside) == ["artifact torch_version", "link a"]
+
+
+def test_a_record_tells_where_its_payload_lies_and_gives_its_texts() -> None:
+    payload = "one\n\n\ttwo é"
+    written = record("inductor_output_code", {"filename": "/tmp/é.py"}, payload, id="0/0")
+    data = make.run(compile("0/0"), written, compile("0/1"))
+    trace = made(data)
+    item = of(trace, "0/0")[-1]
+    assert data[item.offset :].startswith(written)
+    assert item.size == len(make.block(payload))
+    assert (item.raw, item.text) == (payload.encode(), payload)
+    assert item.span is not None
+    assert item.span.digest == make.digest(payload)
+    assert json.loads(item.header) == item.reader.header(item.offset)
+    assert json.loads(item.header)["inductor_output_code"] == {"filename": "/tmp/é.py"}
+    assert item.header_size == len(item.header)
+
+
+def test_a_record_without_a_payload_has_no_span_and_no_text() -> None:
+    item = of(made(WHOLE), "0/0")[0]
+    assert (item.kind, item.span, item.size, item.key, item.raw, item.text) == ("dynamo_start", None, 0, "", b"", "")
+
+
+def test_equal_payloads_have_one_key_and_others_another() -> None:
+    graphs = [record("aot_forward_graph", {}, text, id="0/0") for text in ("a", "b", "a")]
+    first, second, third = of(made(make.run(compile("0/0"), *graphs)), "0/0")[-3:]
+    assert first.key == third.key != second.key
+
+
+def test_what_is_left_of_a_payload_has_not_the_key_of_the_whole() -> None:
+    graph = record("aot_forward_graph", {}, "one\ntwo\nthree", id="0/0")
+    whole, cut = of(made((make.run(compile("0/0"), graph) + graph)[:-7]), "0/0")[-2:]
+    assert (whole.text, cut.raw) == ("one\ntwo\nthree", b"one\ntwo")
+    assert whole.key != cut.key
+
+
+def test_payloads_that_state_no_checksum_have_keys_by_their_place() -> None:
+    graphs = [record("aot_forward_graph", {}, "same", id="0/0", has_payload=None) for _ in range(2)]
+    first, second = of(made(make.run(compile("0/0"), *graphs)), "0/0")[-2:]
+    assert texts((first, second)) == ["same", "same"]
+    assert len({first.key, second.key}) == 2
+
+
+def test_records_after_a_reset_belong_to_the_compile_that_began_last() -> None:
+    parts = [compile("0/0") + compile("0/1") + record("aot_forward_graph", {}, f"g{number}", id="0/0") for number in range(3)]
+    trace = made(make.run(*parts))
+    assert [texts(of(trace, label))[-1] for label in ("0/0", "0/0#2", "0/0#3")] == ["g0", "g1", "g2"]
+    assert [len(of(trace, label)) for label in ("0/0", "0/0#2", "0/0#3")] == [7, 7, 7]
+    assert names(of(trace, "0/1#2")) == names(of(trace, "0/1"))
+
+
+def test_the_tensor_of_the_source_that_opens_a_compile_belongs_to_it() -> None:
+    where = {"id": "0/0"}
+    exported = make.tensor("L['x']", (8, 16), **where) + make.graph((8, 16), **where) + metrics("0/0")
+    trace = made(make.run(exported, exported))
+    kinds = ["describe_tensor", "describe_source", "dynamo_output_graph", "compilation_metrics"]
+    assert [names(of(trace, label)) for label in ("0/0", "0/0#2")] == [kinds, kinds]
+
+
+def test_a_record_before_the_first_one_that_opens_its_compile_belongs_to_it() -> None:
+    early = record("aot_forward_graph", {}, "early", id="0/0")
+    trace = made(make.run(early, compile("0/0"), compile("0/0")))
+    assert texts(of(trace, "0/0"))[0] == "early"
+
+
+def test_a_backward_that_comes_after_the_next_compile_began_belongs_to_its_forward() -> None:
+    graph = record("aot_backward_graph", {}, "backward", id="0/0")
+    backward = metrics("0/0", "bwd_compilation_metrics", is_forward=False)
+    trace = made(make.run(compile("0/0"), make.start(id="0/1"), graph, backward, metrics("0/1")))
+    assert names(of(trace, "0/0"))[-2:] == ["aot_backward_graph", "bwd_compilation_metrics"]
+    assert names(of(trace, "0/1")) == ["dynamo_start", "compilation_metrics"]
+
+
+def test_the_records_of_every_attempt_are_listed_with_its_number() -> None:
+    again = {"id": "0/0", "attempt": 1}
+    trace = made(
+        make.run(
+            make.start(id="0/0"),
+            make.tensor("L['x']", (8, 16), id="0/0"),
+            artifact("dynamo_graph_break_reason", "Graph break in user code at a.py:1", id="0/0"),
+            make.tensor("L['x']", (8, 16), **again),
+            make.graph((8, 16), **again),
+            artifact("fx_graph_runnable", "code", **again),
+            metrics("0/0", attempt=1),
+        )
+    )
+    assert [(item.kind, item.attempt) for item in of(trace, "0/0")] == [
+        ("dynamo_start", 0),
+        ("describe_tensor", 0),
+        ("describe_source", 0),
+        ("artifact", 0),
+        ("describe_tensor", 1),
+        ("describe_source", 1),
+        ("dynamo_output_graph", 1),
+        ("artifact", 1),
+        ("compilation_metrics", 1),
+    ]
+
+
+def test_processes_in_one_file_have_their_own_compiles() -> None:
+    parts = [[record("aot_forward_graph", {}, f"{own} {n}", id="0/0", process=own) for n in range(2)] for own in (11, 12)]
+    begun = [make.records(compile("0/0", process=own)) for own in (11, 12)]
+    interleaved = b"".join(item for pair in zip(*begun, strict=True) for item in pair)
+    trace = made(make.run(interleaved, parts[0][0], parts[1][0], parts[0][1], parts[1][1], process=10))
+    found = {one.process: texts(listing(trace).of(one)) for one in trace.compiles}
+    assert {process: payloads[-2:] for process, payloads in found.items()} == {11: ["11 0", "11 1"], 12: ["12 0", "12 1"]}
+    assert_all_are_listed_once(trace)
+
+
+def test_thread_ids_of_old_versions_are_one_process() -> None:
+    forward, backward = 139_841_234_567_890, 139_841_234_500_000
+    graph = record("aot_backward_graph", {}, "backward", id="0/0", process=backward)
+    trace = made(make.run(compile("0/0", process=forward), graph, process=forward))
+    assert names(of(trace, "0/0"))[-1] == "aot_backward_graph"
+
+
+def test_records_of_compiled_autograd_belong_to_its_capture_and_its_compile() -> None:
+    capture = {"compiled_autograd_id": 3, "attempt": 0}
+    inner = {"compiled_autograd_id": 3, "frame_id": 1, "frame_compile_id": 0, "attempt": 0}
+    trace = made(
+        make.run(
+            record("compiled_autograd_graph", {}, "captured", **capture),
+            artifact("fx_graph_runnable", "one", **capture),
+            make.record("dynamo_start", {"stack": []}, **inner),
+            artifact("fx_graph_runnable", "two", **inner),
+            compile("1/0"),
+        )
+    )
+    assert [texts(of(trace, label)) for label in ("!3", "!3/1/0")] == [["captured", "one"], ["two"]]
+    assert len(of(trace, "1/0")) == 6
+
+
+def test_ranks_and_traces_side_by_side_keep_their_records_apart() -> None:
+    def rank(number: int) -> bytes:
+        return make.run(compile("0/0"), record("aot_forward_graph", {}, f"rank {number}", id="0/0", rank=number))
+
+    files = [OpenTrace(f"rank_{number}.log", rank(number), len(rank(number))) for number in range(2)]
+    selection = Selection(tuple(TraceFile(None, file.name, number) for number, file in enumerate(files)))
+    trace = build(selection, [Reader(files[0], listing=True), Reader(files[1])])
+    other = made(make.run(compile("0/0"), record("aot_forward_graph", {}, "other", id="0/0")))
+    whole = merged([trace, other])
+    assert [texts(listing(whole).of(one))[-1] for one in whole.compiles] == ["rank 0", "rank 1", "other"]
+    assert names(listing(whole).outside) == ["artifact torch_version"] * 3
+    assert_all_are_listed_once(whole)
+
+
+def test_records_whose_compile_left_nothing_else_are_outside() -> None:
+    trace = made(make.run(compile("0/0"), record("aot_forward_graph", {}, "whose", id="7/0"), record("link", {"stack": []}, stack=[])))
+    assert names(listing(trace).outside) == ["artifact torch_version", "aot_forward_graph", "link"]
+
+
+def test_a_compile_of_another_trace_has_no_records() -> None:
+    trace, other = made(WHOLE), made(WHOLE)
+    assert listing(trace).of(other.compiles[0]) == ()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_name_is_found_wherever_the_header_has_it(strict: bool) -> None:
+    trace = made(
+        make.run(
+            compile("0/0"),
+            record("artifact", {"encoding": "string", "name": "second"}, "a", id="0/0"),
+            artifact('quo"ted é', "b", id="0/0"),
+            record("artifact", {"encoding": "string"}, "nameless", id="0/0"),
+            record("dump_file", {"name": "<eval_with_key>.5"}, "c", id="0/0"),
+            record("dump_file", {"path": "x", "name": "later"}, "d", id="0/0"),
+            record("dump_file", ["list"], "e", id="0/0"),
+            record("graph_dump", {"name": "before"}, "f", id="0/0"),
+            record("graph_dump", {"number": 1}, "g", id="0/0"),
+            make.line('{"frame_id": 0, "quantum": {"name": "behind"}, "frame_compile_id": 0, "attempt": 0}'),
+            make.line('{"rank": {"name": "no"}, "dump_file": {"name": 5}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}'),
+            record("dump_file", {"name": "last"}, "h", id="0/0"),
+        ),
+        strict,
+    )
+    assert names(of(trace, "0/0"))[6:] == [
+        "artifact second",
+        'artifact quo"ted é',
+        "artifact",
+        "dump_file <eval_with_key>.5",
+        "dump_file later",
+        "dump_file",
+        "graph_dump before",
+        "graph_dump",
+        "quantum behind",
+        "dump_file",
+        "dump_file last",
+    ]
+
+
+ENDING = '"frame_id": 0, "frame_compile_id": 1, "attempt": 0'
+REAL = '"frame_id": 0, "frame_compile_id": 0, "attempt": 0}'
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        '{"aot_forward_graph": {"note": ' + json.dumps("}, " + ENDING + "}") + "}, " + REAL,
+        '{"aot_forward_graph": {' + ENDING + "}, " + REAL,
+        '{"aot_forward_graph": {"a": {}, ' + ENDING + "}, " + REAL,
+        '{"aot_forward_graph": {}, "subgraph_name": ' + json.dumps("}, " + ENDING) + ", " + REAL,
+        '{"aot_forward_graph": {}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "subgraph_name": "s"}',
+        '{"aot_forward_graph": {}, "frame_id": 0, "frame_compile_id": 0}',
+        '{"aot_forward_graph": {}, "attempt": 0, "frame_compile_id": 0, "frame_id": 0}',
+        '{"aot_forward_graph": [], "rank": 3, ' + REAL,
+        '{"frame_id": 0, "frame_compile_id": 0, "attempt": 0, "aot_forward_graph": {' + ENDING + "}}",
+        '{"aot_forward_graph":{},"frame_id":0,"frame_compile_id":0,"attempt":0}',
+        '{"aot_forward_graph": {}, ' + REAL + "\r",
+        '{"aot_forward_graph": {"' + "x" * 1000 + '": 1}, "stack": [' + '{"line": 1}, ' * 50 + "0], " + REAL,
+    ],
+)
+@pytest.mark.parametrize("strict", [False, True])
+def test_text_that_looks_like_an_id_is_not_taken_for_it(header: str, strict: bool) -> None:
+    trace = made(make.run(compile("0/0"), compile("0/1"), make.line(header), record("link", {}, id="0/1")), strict)
+    assert "aot_forward_graph" in names(of(trace, "0/0"))
+    assert names(of(trace, "0/1"))[-1] == "link"
+    assert_all_are_listed_once(trace)
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        {"frame_id": None, "frame_compile_id": 0},
+        {"frame_id": "0", "frame_compile_id": "0"},
+        {"frame_id": [0], "frame_compile_id": {}},
+        {"frame_id": 0.5, "frame_compile_id": 1e400},
+        {"frame_id": -3, "frame_compile_id": 10**30, "attempt": 10**30},
+        {"compiled_autograd_id": "x"},
+        {"compiled_autograd_id": -1},
+        {"frame_id": 10**12, "frame_compile_id": 0, "attempt": -7},
+        {"frame_id": 0, "frame_compile_id": 0, "attempt": "first", "has_payload": 7},
+        {"frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "short"},
+        {"frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "é" * 32},
+        {"frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "\ud800" * 8},
+        {"has_payload": ["x"] * 40},
+    ],
+)
+@pytest.mark.parametrize("kind", ["aot_forward_graph", "artifact", "dynamo_output_graph", "quantum_graph"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_strange_ids_and_checksums_lose_no_record(kind: str, envelope: dict[str, object], strict: bool) -> None:
+    strange = make.line(json.dumps({kind: {"name": "n"}, **envelope})) + make.block("payload")
+    trace = made(make.run(compile("0/0"), strange, compile("0/1")), strict)
+    assert_all_are_listed_once(trace)
+    assert "payload" in [item.text for item in everything(trace)]
+    assert [len(of(trace, label)) for label in ("0/1",)] == [6]

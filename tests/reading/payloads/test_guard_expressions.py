@@ -1,0 +1,247 @@
+"""Guard expressions: what holds, what fails, what nobody knows; and hostile text, which must neither raise nor hang."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from shapelog.reading.payloads.guard_expressions import canonical, integer, parse
+
+X = "L['x'].size()[0]"
+Y = "L['y'].size()[0]"
+SIZES = {X: 10, Y: 5, "L['k']": 3, "L['p']": -3, "s0": 12, "L['f']": 1.5}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"2 <= {X}",
+        f"2 <= {X} <= 30",
+        f"{Y} <= {X}",
+        f"{X} != {Y}",
+        f"({X} % 5) == 0",
+        f"(({X}*{Y}) % 25) == 0",
+        f"{X} == 2*{Y}",
+        f"Eq({X}, 10)",
+        f"Ne({X}, {Y})",
+        f"Eq(Mod({X}, 2), 0)",
+        f"Lt({Y}, {X})",
+        f"Ge({X}, 10)",
+        f"FloorDiv({X}, 3) == 3",
+        f"({X} // 3) == 3",
+        f"CeilDiv({X}, 3) == 4",
+        f"CleanDiv({X}, 2) == 5",
+        f"IntTrueDiv({X}, 4) == 2.5",
+        f"Max({X}, {Y}) == 10",
+        f"min({X}, {Y}) == 5",
+        f"{Y}**2 == 25",
+        f"-{X} < 0",
+        f"not {X} < 5",
+        f"{X} == 10 and {Y} == 5",
+        f"{X} == 99 or {Y} == 5",
+        f"And({X} > 1, {Y} > 1)",
+        f"Or({X} > 100, {Y} > 1)",
+        f"Not({X} > 100)",
+        "1 <= L['k'] < 4",
+        "Eq(s0, 12)",
+        "math.floor(L['f']) == 1",
+        "not math.isnan(L['f'])",
+        "PythonMod(L['p'], 2) == 1",
+        'L["k"] == 3',
+        "  L['k'] == 3  ",
+    ],
+)
+def test_it_holds(text: str) -> None:
+    assert parse(text).holds(SIZES) is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"2 <= {X} <= 9",
+        f"11 <= {X} <= 30",
+        f"1 < 5 < {X} < 7",
+        f"Eq(Mod({X}, 3), 0)",
+        f"Ne({X}, 10)",
+        f"{X} == {Y}",
+        f"Or({X} > 100, {Y} > 100)",
+        f"not {X} == 10",
+        "L['k'] != 3",
+        f"({X} // 3) == 4",
+    ],
+)
+def test_it_fails(text: str) -> None:
+    assert parse(text).holds(SIZES) is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "L['z'] == 3",
+        f"{X} + L['z'] == 3",
+        f"2 <= {X} <= L['z']",
+        f"Eq(Mod({X}, L['z']), 0)",
+        "not L['z']",
+        "L['z'] and L['z']",
+        f"{X} == 10 and L['z'] == 3",
+        f"{X} == 99 or L['z'] == 3",
+        "Max(L['z'], 3) == 3",
+        f"unheard_of({X}) == 3",
+        f"{X} is None",
+        f"{X} in (1, 2)",
+        f"{X} @ 3",
+        f"{X} == 'ten'",
+        "Max()",
+        "lambda: 3",
+        "",
+        "   ",
+        "2 <=",
+        "\0",
+    ],
+)
+def test_what_is_not_known_stays_not_known(text: str) -> None:
+    assert parse(text).holds(SIZES) is None
+
+
+def test_one_part_that_is_known_decides_where_it_can() -> None:
+    assert parse(f"11 <= {X} <= L['z']").holds(SIZES) is False
+    assert parse(f"L['z'] <= {X} <= 9").holds(SIZES) is False
+    assert parse(f"{X} == 99 and L['z'] == 3").holds(SIZES) is False
+    assert parse(f"{X} == 10 or L['z'] == 3").holds(SIZES) is True
+
+
+@pytest.mark.parametrize(
+    "text", [f"{X} % 0 == 0", f"{X} // (5 - {Y}) == 0", f"{X} / 0 == 1", f"Mod({X}, 0) == 0", f"FloorDiv({X}, 0) == 1", f"0 ** -{X} == 1"]
+)
+def test_division_by_zero_is_not_known(text: str) -> None:
+    assert parse(text).holds(SIZES) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10 ** 10 ** 10 > 1",
+        "2 ** 100000000 > 1",
+        f"{X} ** 1000000000 == 1",
+        "2.0 ** 1e308 > 1",
+        "((9**64)**64)**64 > 1",
+        "math.floor(1e400) == 1",
+        "1e400 - 1e400 == 0 and L['z']",
+        "(1 << 99999999999) > 1",
+    ],
+)
+def test_a_huge_number_is_never_computed(text: str) -> None:
+    assert parse(text).holds(SIZES) in (None, False)
+
+
+def test_powers_of_the_size_that_programs_have_are_computed() -> None:
+    assert parse(f"{X}**3 == 1000").holds(SIZES) is True
+    assert parse("2**40 > 1").holds({}) is True
+
+
+def test_the_names_are_the_sources_once_each_in_order() -> None:
+    found = parse(f"{Y} <= {X} <= {Y} * Max(L['k'], 3)")
+    assert found.names == (Y, X, "L['k']")
+
+
+def test_a_source_is_found_however_its_quotes_are_written() -> None:
+    assert parse('L["x"].size()[0] == 10').names == (X,)
+    assert canonical('L["x"].size()[0]') == canonical(X) == X
+
+
+def test_a_source_that_is_no_python_keeps_its_spelling() -> None:
+    assert canonical("L['x'") == "L['x'"
+    assert canonical("") == ""
+
+
+def test_a_source_with_calls_and_keys_is_one_name() -> None:
+    found = parse("L['d'][(0, 'a')].size()[1] % 8 == 0")
+    assert found.names == ("L['d'][0, 'a'].size()[1]",)
+    assert found.holds({canonical("L['d'][(0, 'a')].size()[1]"): 16}) is True
+
+
+@pytest.mark.parametrize(("text", "number"), [("0", 0), ("12", 12), ("-3", -3), ("007", 7)])
+def test_decimal_digits_are_an_int(text: str, number: int) -> None:
+    assert integer(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "-", "--3", "1.5", "s0", "1_000", " 3", "٣", "²", "0x10", "None", "9" * 5000])
+def test_anything_else_is_no_int(text: str) -> None:
+    assert integer(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 5000 + "1" + ")" * 5000,
+        "not " * 5000 + "1",
+        "-" * 5000 + "1",
+        "+".join(["1"] * 5000),
+        "1" * 5000 + " == 1",
+        "L" + "[0]" * 5000 + " == 1",
+        "f(" * 500 + ")" * 500,
+        "__import__('os').system('true')",
+        "().__class__.__base__.__subclasses__() == 1",
+        "\ud800 == 1",
+        "Mod(1)",
+        "Eq(1, 2, 3)",
+        "isnan(1, 2)",
+        "abs() == 1",
+        "x.isnan(1, 2)",
+        "Max(*L['x'])",
+        "Eq(a=1, b=2)",
+    ],
+)
+def test_hostile_text_neither_raises_nor_holds(text: str) -> None:
+    found = parse(text)
+    assert found.holds(SIZES) in (None, False, True)
+    assert canonical(text) is not None
+
+
+def test_code_in_a_guard_is_a_name_and_never_run() -> None:
+    found = parse("__import__('os').abort() == 1")
+    assert found.names == ("__import__('os').abort()",)
+    assert found.holds({}) is None
+
+
+NUMBERS = st.integers(min_value=-(1 << 70), max_value=1 << 70)
+ATOMS = st.one_of(NUMBERS.map(str), st.sampled_from([X, Y, "L['k']", "L['z']", "s0", "1.5", "1e308", "True", "None", "'a'"]))
+
+
+def _joined(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    binary = st.sampled_from(["+", "-", "*", "/", "//", "%", "**", "<", "<=", "==", "!=", "and", "or", "<<", "in"])
+    calls = st.sampled_from(["Eq", "Ne", "Mod", "FloorDiv", "Max", "And", "Not", "abs", "floor", "PythonMod", "isnan", "unheard_of"])
+    return st.one_of(
+        st.tuples(parts, binary, parts).map(lambda found: f"({found[0]} {found[1]} {found[2]})"),
+        st.tuples(calls, st.lists(parts, max_size=3)).map(lambda found: f"{found[0]}({', '.join(found[1])})"),
+        parts.map(lambda found: f"(not {found})"),
+        parts.map(lambda found: f"-{found}"),
+    )
+
+
+@given(st.recursive(ATOMS, _joined, max_leaves=12))
+@example("(((1e308 * 10) % 3) == 0)")
+@example("((0 - 8) ** (0.5)) < 1")
+def test_any_expression_is_true_false_or_not_known(text: str) -> None:
+    assert parse(text).holds(SIZES) in (True, False, None)
+
+
+@given(st.text(max_size=60))
+def test_any_text_at_all_can_be_parsed(text: str) -> None:
+    found = parse(text)
+    assert found.text == text
+    assert found.holds({}) in (True, False, None)
+    assert isinstance(canonical(text), str)
+    number = integer(text)
+    assert number is None or str(number) == text or text.lstrip("-")[0] in "0"
+
+
+@given(NUMBERS, NUMBERS, NUMBERS)
+def test_a_chain_holds_as_python_holds_it(low: int, size: int, high: int) -> None:
+    found = parse(f"{low} <= {X} < {high}")
+    assert found.holds({X: size}) is (low <= size < high)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 1000), st.integers(0, 1000))
+def test_python_and_sympy_spell_the_same_guard(size: int, divisor: int, rest: int) -> None:
+    python, sympy = parse(f"({X} % {divisor}) == {rest}"), parse(f"Eq(Mod({X}, {divisor}), {rest})")
+    assert python.holds({X: size}) is sympy.holds({X: size})

@@ -1,0 +1,72 @@
+"""Sources: what they are called, what lies below them, which part of a tensor they name."""
+
+import pytest
+
+from shapelog.reading.payloads.source_names import friendly, is_below, strip, tensor_part, unwrapped
+
+
+@pytest.mark.parametrize(
+    ("text", "stripped"),
+    [
+        ("L['x']", "x"),
+        ("L['self'].k == 2", "self.k == 2"),
+        ("L[\"x\"].size()[0] == L['y'].size()[0]", "x.size()[0] == y.size()[0]"),
+        ("G['GLOB'] == 3", "G['GLOB'] == 3"),
+        ("# y = MODEL['x']", "# y = MODEx"),
+        ("L[ 'x' ]", "x"),
+    ],
+)
+def test_stripping_does_what_torch_does_to_a_reason(text: str, stripped: str) -> None:
+    assert strip(text) == stripped
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("L['x']", "x"),
+        ("L['self']._modules['lin']._parameters['weight']", "self.lin.weight"),
+        ("L['self']._buffers['mean']", "self.mean"),
+        ("L['self']._modules['layers']._modules['0'].k", "self.layers.0.k"),
+        ("G['STEP']", "STEP"),
+        ("G['__import_torch_dot_nn_dot_functional'].relu", "torch.nn.functional.relu"),
+        ("___from_numpy(L['a'])", "a"),
+        ("___as_tensor(L['lr'])", "lr"),
+        ("L['d']['L']", "d['L']"),
+        ("", ""),
+    ],
+)
+def test_a_source_is_named_as_its_user_writes_it(source: str, name: str) -> None:
+    assert friendly(source) == name
+
+
+def test_a_float_that_dynamo_wrapped_is_the_float_itself() -> None:
+    assert unwrapped("___as_tensor(L['lr']).item()") == "L['lr']"
+    assert unwrapped("L['lr']") == "L['lr']"
+
+
+@pytest.mark.parametrize(
+    ("source", "parent", "below"),
+    [
+        ("L['self'].k", "L['self']", True),
+        ("L['d']['a']", "L['d']", True),
+        ("L['d']", "L['d']", False),
+        ("L['self2']", "L['self']", False),
+        ("L['xs'].k", "L['x']", False),
+        ("L['self']", "L['self'].k", False),
+        ("list(dict.keys(L['d']))[0]", "L['d']", True),
+        ("___from_numpy(L['a'])", "L['a']", True),
+        ("L['fn'].__code__", "L['fn']", True),
+    ],
+)
+def test_below_is_what_is_reached_through_the_parent(source: str, parent: str, below: bool) -> None:
+    assert is_below(source, parent) is below
+
+
+def test_a_symbol_source_names_the_dim_of_a_tensor() -> None:
+    assert tensor_part("L['x'].size()[0]") == ("L['x']", "size", 0)
+    assert tensor_part("L['d']['a.size()[1]'].stride()[12]") == ("L['d']['a.size()[1]']", "stride", 12)
+
+
+@pytest.mark.parametrize("source", ["L['n']", "L['x'].storage_offset()", "L['x'].size()", "L['x'].size()[n]", ""])
+def test_any_other_source_names_no_dim(source: str) -> None:
+    assert tensor_part(source) is None

@@ -1,0 +1,672 @@
+"""Bytes become entries and problems; every byte is accounted for, and a bad record never hides a good one."""
+
+import json
+import mmap
+import os
+import re
+from array import array
+from collections.abc import Iterator
+from itertools import count, pairwise
+from pathlib import Path
+
+import make
+import pytest
+
+from shapelog.errors import DATA_LOSS, INFO, Problem
+from shapelog.reading import ahead, scanner
+from shapelog.reading.inputs import OpenTrace, open_trace, select
+from shapelog.reading.scanner import Entry, Reader
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "real"
+GOOD = make.metrics("0/0")
+AFTER = make.metrics("0/9")
+NO_PREFIX = b"this is no record\n"
+
+
+def read(data: bytes, strict: bool = False) -> tuple[Reader, list[Entry], list[Problem]]:
+    """All entries and problems of a made trace, whose account has to balance."""
+    reader = make.reader(data, strict)
+    entries = list(reader.entries())
+    assert reader.ledger.accounted_bytes == len(data)
+    return reader, entries, reader.problems()
+
+
+def between(bad: bytes, strict: bool = False) -> tuple[Reader, Problem]:
+    """The one problem that ``bad`` is between two good records, both of which have to be found."""
+    reader, entries, problems = read(GOOD + bad + AFTER, strict)
+    ids = [entry.header.get("frame_compile_id") for entry in entries if entry.kind == "compilation_metrics"]
+    assert (ids[0], ids[-1]) == (0, 9)
+    assert [problem.code for problem in problems] == [problems[0].code]
+    assert (problems[0].file, problems[0].line) == (make.NAME, 2)
+    return reader, problems[0]
+
+
+def test_every_record_of_a_whole_trace_is_counted_by_kind() -> None:
+    reader, entries, problems = read(make.small_run())
+    assert problems == []
+    assert reader.ledger.unreadable_bytes == 0
+    assert reader.ledger.records == {
+        "artifact": 2,
+        "str": 2,
+        "dynamo_start": 2,
+        "describe_tensor": 2,
+        "describe_source": 2,
+        "create_symbol": 1,
+        "dynamo_output_graph": 2,
+        "dynamo_cpp_guards_str": 2,
+        "compilation_metrics": 2,
+    }
+    assert len(entries) == sum(reader.ledger.records.values())
+
+
+def test_entries_come_in_file_order_with_header_process_offset_and_payload() -> None:
+    data = make.run(make.reasons("0/0: a\nb", id="0/1", process=77))
+    reader, entries, _ = read(data)
+    assert [entry.offset for entry in entries] == sorted(entry.offset for entry in entries)
+    last = entries[-1]
+    assert (last.kind, last.process, last.header["artifact"]["name"]) == ("artifact", 77, "recompile_reasons")
+    assert last.payload is not None
+    assert reader.text(last.payload) == "0/0: a\nb"
+    assert reader.header(last.offset) == last.header
+
+
+def test_kinds_that_the_model_has_no_use_for_are_counted_and_give_no_entry() -> None:
+    data = (
+        make.record("chromium_event", {}, '{\n"name": "dynamo"\n}', id="0/0")
+        + make.record("describe_storage", {"id": 0, "describer_id": 0, "size": 8}, id="0/0")
+        + make.artifact("fx_graph_runnable", "import torch", id="0/0")
+        + make.artifact("forward_ORIGINAL_BYTECODE", "LOAD_FAST", id="0/0")
+        + make.record("link", {"name": "x", "url": "y"})
+    )
+    for strict in (False, True):
+        reader, entries, problems = read(data, strict)
+        assert (entries, problems) == ([], [])
+        assert reader.ledger.unused == {
+            "chromium_event": 1,
+            "describe_storage": 1,
+            "artifact fx_graph_runnable": 1,
+            "artifact *_ORIGINAL_BYTECODE": 1,
+            "link": 1,
+        }
+        assert reader.ledger.unknown == {}
+
+
+def test_an_automatic_dynamic_event_gives_an_entry_and_other_events_do_not() -> None:
+    event = make.record("chromium_event", {}, json.dumps({"name": "automatic_dynamic", "args": {}}, indent=0), id="0/1")
+    reader, entries, _ = read(make.record("chromium_event", {}, '{\n"name": "x"\n}') + event)
+    assert [entry.kind for entry in entries] == ["chromium_event"]
+    assert reader.ledger.records == {"chromium_event": 2}
+
+
+def test_unknown_kinds_and_artifacts_are_counted_by_name() -> None:
+    data = make.record("quantum_graph", {"a": 1}, "payload", id="0/0") * 3 + make.artifact("new_thing", "text", id="0/0")
+    reader, entries, problems = read(data)
+    assert (entries, problems) == ([], [])
+    assert reader.ledger.unknown == {"quantum_graph": 3}
+    assert reader.ledger.records == {"quantum_graph": 3, "artifact": 1}
+    assert reader.ledger.unused == {"quantum_graph": 3, "artifact new_thing": 1}
+
+
+def test_the_kind_is_found_behind_envelope_keys() -> None:
+    header = {"frame_id": 0, "frame_compile_id": 4, "attempt": 0, "compilation_metrics": {"compile_id": "0/4"}}
+    _, entries, problems = read(make.line(json.dumps(header)))
+    assert problems == []
+    assert [(entry.kind, entry.header) for entry in entries] == [("compilation_metrics", header)]
+
+
+def test_an_artifact_whose_name_is_not_its_first_field_is_used() -> None:
+    reader, entries, problems = read(make.record("artifact", {"encoding": "string", "name": "dynamo_error"}, "boom"))
+    assert problems == []
+    assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["boom"]
+
+
+def test_a_line_without_a_prefix_is_a_problem() -> None:
+    reader, problem = between(NO_PREFIX)
+    assert (problem.code, problem.severity, problem.count) == ("bad-prefix", DATA_LOSS, 1)
+    assert "this is no record" in problem.message
+    assert (reader.ledger.unreadable_bytes, reader.ledger.unreadable_records) == (len(NO_PREFIX), 1)
+
+
+def test_lines_without_a_prefix_that_follow_each_other_are_one_problem_with_their_number() -> None:
+    reader, problem = between(NO_PREFIX * 7)
+    assert (problem.code, problem.count) == ("bad-prefix", 7)
+    assert (reader.ledger.unreadable_bytes, reader.ledger.unreadable_records) == (7 * len(NO_PREFIX), 7)
+
+
+def test_a_blank_line_is_counted_but_loses_nothing() -> None:
+    _, problem = between(b"\n")
+    assert (problem.code, problem.severity) == ("bad-prefix", INFO)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        '{"compilation_metrics": {"compile_id": "0/1"',
+        '{"compilation_metrics": {]}',
+        '{"compilation_metrics": {}} trailing',
+        '{"describe_tensor": {"id": 0,, "size": []}}',
+        '{"quantum_graph": ',
+        '{"frame_id": 0}',
+        "{}",
+        "{" * 5000,
+        '{"dynamo_start": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    ],
+)
+def test_a_header_that_is_no_json_object_with_a_kind_is_a_problem(header: str) -> None:
+    bad = make.line(header)
+    reader, problem = between(bad)
+    assert (problem.code, problem.severity) == ("bad-json", DATA_LOSS)
+    assert (reader.ledger.unreadable_bytes, reader.ledger.unreadable_records) == (len(bad), 1)
+
+
+def test_a_record_with_bad_json_takes_its_payload_with_it() -> None:
+    bad = make.line('{"dynamo_output_graph": {"sizes"') + make.block("graph()\n")
+    reader, problem = between(bad)
+    assert problem.code == "bad-json"
+    assert reader.ledger.unreadable_bytes == len(bad)
+
+
+@pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "inductor_output_code", "link", "quantum_graph"])
+def test_an_announced_payload_that_is_not_there_is_a_problem(kind: str) -> None:
+    _, problem = between(make.record(kind, id="0/1", has_payload=make.digest("gone")))
+    assert (problem.code, problem.severity) == ("missing-payload", DATA_LOSS)
+    assert kind in problem.message
+
+
+@pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "inductor_output_code", "link", "quantum_graph"])
+def test_a_payload_that_the_header_does_not_announce_is_a_problem(kind: str) -> None:
+    _, problem = between(make.record(kind, id="0/1") + make.block("stray"))
+    assert problem.code == "unannounced-payload"
+    assert kind in problem.message
+
+
+def test_a_payload_that_is_not_announced_is_used_all_the_same() -> None:
+    reader, entries, _ = read(make.record("dynamo_cpp_guards_str", id="0/1") + make.block("stray\ntext"))
+    assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["stray\ntext"]
+
+
+def test_a_payload_is_verified_when_it_is_read_and_a_wrong_checksum_reported() -> None:
+    bad = make.record("dynamo_cpp_guards_str", None, "changed", id="0/0", has_payload=make.digest("original"))
+    reader, (_, entry, _), problems = read(GOOD + bad + AFTER)
+    assert problems == []
+    assert entry.payload is not None
+    assert reader.text(entry.payload, entry.offset) == "changed"
+    (problem,) = reader.problems()
+    assert (problem.code, problem.line) == ("checksum-mismatch", 2)
+
+
+def test_equal_payloads_are_verified_once() -> None:
+    reader, entries, _ = read(make.graph((2, 3), id="0/0") * 3)
+    texts = {reader.text(entry.payload) for entry in entries if entry.payload}
+    assert len(texts) == 1
+    assert reader.ledger.payloads_verified == 1
+
+
+def test_strict_verifies_every_payload_also_those_that_nobody_reads() -> None:
+    bad = make.record("inductor_output_code", {}, "changed", id="0/0", has_payload=make.digest("original"))
+    assert read(bad + AFTER)[2] == []
+    reader, problem = between(bad, strict=True)
+    assert problem.code == "checksum-mismatch"
+    assert reader.ledger.payloads_verified == 1
+
+
+def test_strict_decodes_every_header_also_those_that_are_only_counted() -> None:
+    bad = make.line('{"describe_storage": {"id": ]}}')
+    reader, _, problems = read(bad + AFTER)
+    assert (reader.ledger.records["describe_storage"], problems) == (1, [])
+    assert between(bad, strict=True)[1].code == "bad-json"
+
+
+def without_own_stack(entry: Entry) -> Entry:
+    """As it is where PyTorch's own stack is left out, or stays because the whole header was decoded."""
+    body = entry.header[entry.kind]
+    whole = isinstance(body, dict) and "user_stack" in body and body.get("stack")
+    return entry._replace(header={**entry.header, entry.kind: {**body, "stack": []}}) if whole else entry
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.rglob("*.log.gz")), ids=lambda path: path.relative_to(FIXTURES).as_posix())
+def test_strict_finds_nothing_wrong_in_what_pytorch_wrote_and_reads_the_same_entries(path: Path) -> None:
+    opened = open_trace(select(str(path)).files[0])
+    strict, quick = Reader(opened, strict=True), Reader(opened)
+    assert list(map(without_own_stack, strict.entries())) == list(map(without_own_stack, quick.entries()))
+    assert [problem for problem in strict.problems() if problem.severity != INFO] == []
+    for reader in (strict, quick):
+        assert reader.ledger.accounted_bytes == opened.size
+        assert reader.ledger.unreadable_bytes == 0
+    assert strict.ledger.records == quick.ledger.records
+    assert strict.ledger.sizes == quick.ledger.sizes
+    assert strict.ledger.unused == quick.ledger.unused
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("record", [GOOD, make.torch_version(), make.line('{"quantum_graph": {}}'), make.line('{"link": {"name": "a"}')])
+def test_a_file_that_ends_inside_a_first_line_is_cut_off(record: bytes, strict: bool) -> None:
+    for end in range(1, record.index(b"\n") - 1):
+        data = GOOD + record[:end]
+        reader, entries, (problem,) = read(data, strict)
+        assert (problem.code, problem.severity, problem.line) == ("cut-off", DATA_LOSS, 2)
+        assert (reader.ledger.unreadable_bytes, len(entries)) == (end, 1)
+
+
+@pytest.mark.parametrize(
+    "last", [b"Traceback (most recent", b"v1120", b"V1120x", b"V11201", b"V1120 08:27:33.313000 main torch", b"V1120\n", b"x\nV1"]
+)
+def test_a_file_that_ends_with_another_line_is_not_cut_off(last: bytes) -> None:
+    reader, _, (problem,) = read(GOOD + last)
+    assert (problem.code, problem.severity, problem.line) == ("bad-prefix", DATA_LOSS, 2)
+    assert reader.ledger.unreadable_bytes == len(last)
+
+
+@pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "chromium_event", "inductor_output_code", "quantum_graph"])
+def test_a_file_that_ends_inside_a_payload_is_cut_off_and_the_record_still_counts(kind: str) -> None:
+    payload = "one\ntwo\nthree"
+    record = make.record(kind, {}, payload, id="0/0")
+    start = len(record) - len(make.block(payload))
+    for end in range(start + 1, len(record) - 1):
+        if record[end - 1 : end] != b"\n":
+            reader, entries, _ = read(GOOD + record[:end])
+            for entry in entries:
+                if entry.payload is not None:
+                    reader.text(entry.payload, entry.offset)
+            assert [(problem.code, problem.line) for problem in reader.problems()] == [("cut-off", 2)], record[start:end]
+            assert reader.ledger.records == {"compilation_metrics": 1, kind: 1}
+
+
+@pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "chromium_event", "inductor_output_code", "quantum_graph"])
+def test_a_file_that_ends_with_a_line_of_a_payload_has_a_wrong_checksum_there(kind: str) -> None:
+    record = make.record(kind, {}, "one\ntwo\nthree", id="0/0")
+    reader, entries, _ = read(GOOD + record[: record.index(b"three") - 1])
+    for entry in entries:
+        if entry.payload is not None:
+            reader.text(entry.payload, entry.offset)
+    assert [(problem.code, problem.line) for problem in reader.problems()] == [("checksum-mismatch", 2)]
+
+
+def test_a_header_that_ends_with_a_brace_too_early_is_cut_off() -> None:
+    record = make.record("describe_storage", {"id": 0}, id="0/0")
+    assert [problem.code for problem in read(GOOD + record[: record.index(b"}") + 1])[2]] == ["cut-off"]
+
+
+def test_a_process_number_of_thousands_of_digits_is_no_end() -> None:
+    bad = make.metrics("0/1").replace(b" 4242 torch", b" " + b"7" * 5000 + b" torch")
+    assert between(bad)[1].code == "bad-prefix"
+
+
+@pytest.mark.parametrize(
+    "name", ["dynamo_start", "describe_tensor", "compilation_metrics", "str", "create_symbol", "describe_storage", "chromium_event"]
+)
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_artifact_that_has_the_name_of_a_kind_is_an_artifact(name: str, strict: bool) -> None:
+    reader, entries, problems = read(make.artifact(name, "text", id="0/7") + AFTER, strict)
+    assert ([entry.kind for entry in entries], problems) == (["compilation_metrics"], [])
+    assert reader.ledger.unused == {f"artifact {name}": 1}
+
+
+@pytest.mark.parametrize("name", ["torch_version", "recompile_reasons", "fx_graph_runnable"])
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_kind_that_has_the_name_of_an_artifact_is_a_kind(name: str, strict: bool) -> None:
+    reader, entries, problems = read(make.record(name, {"a": 1}, "text", id="0/7") + AFTER, strict)
+    assert ([entry.kind for entry in entries], problems) == (["compilation_metrics"], [])
+    assert reader.ledger.records[name] == 1
+
+
+@pytest.mark.parametrize("kind", ["dynamo_cpp_guards_str", "chromium_event", "inductor_output_code", "quantum_graph"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_whole_payload_without_a_newline_at_the_end_of_the_file_is_no_problem(kind: str, strict: bool) -> None:
+    reader, _, problems = read((GOOD + make.record(kind, {}, "one\ntwo", id="0/0"))[:-1], strict)
+    assert problems == []
+    assert reader.ledger.records == {"compilation_metrics": 1, kind: 1}
+
+
+def test_a_whole_header_without_a_newline_at_the_end_of_the_file_is_no_problem() -> None:
+    _, entries, problems = read((GOOD + AFTER)[:-1])
+    assert problems == []
+    assert [entry.header["frame_compile_id"] for entry in entries] == [0, 9]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "one\n", "\n\n\n", "\ttabs\n\t\tmore", "V1120 08:27:33.313000 1 torch/x.py:1] {}"])
+def test_payloads_keep_their_blank_lines_and_tabs_and_what_looks_like_a_record(text: str) -> None:
+    data = GOOD + make.record("dynamo_cpp_guards_str", None, text, id="0/0") + AFTER
+    reader, entries, problems = read(data, strict=True)
+    assert problems == []
+    assert [reader.text(entry.payload) for entry in entries if entry.payload] == [text]
+    assert len(entries) == 3
+
+
+@pytest.mark.parametrize("character", ["\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\0", "\x1b", "é", "☃"])
+def test_characters_that_other_programs_split_lines_at_stay_inside_a_payload(character: str) -> None:
+    text = f"{character}one{character}\n{character}\ntwo{character}"
+    reader, entries, problems = read(GOOD + make.record("dynamo_output_graph", {}, text, id="0/0") + AFTER, strict=True)
+    assert problems == []
+    assert [reader.text(entry.payload) for entry in entries if entry.payload] == [text]
+
+
+def test_a_payload_that_is_no_utf8_is_read_with_replacements() -> None:
+    reader, entries, problems = read(make.record("dynamo_output_graph", {}, b"na\xefve", id="0/0"))
+    assert problems == []
+    assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["na\ufffdve"]
+    assert reader.problems() == []
+
+
+def test_a_header_that_is_no_utf8_is_read_with_replacements() -> None:
+    _, entries, problems = read(make.line(b'{"str": ["na\xefve.py", 3]}'))
+    assert problems == []
+    assert [entry.header["str"] for entry in entries] == [["na\ufffdve.py", 3]]
+
+
+@pytest.mark.parametrize("name", ['with "quotes"', "back\\slash", "tab\there", "ünïcödé"])
+def test_an_artifact_is_counted_by_the_name_that_its_json_spells(name: str) -> None:
+    for strict in (False, True):
+        reader, entries, problems = read(make.artifact(name, "text", id="0/0"), strict)
+        assert (entries, problems) == ([], [])
+        assert reader.ledger.unused == {f"artifact {name}": 1}
+
+
+def test_lines_that_end_in_crlf_are_read_and_their_payloads_reported() -> None:
+    data = make.small_run().replace(b"\n", b"\r\n")
+    reader, entries, problems = read(data, strict=True)
+    whole = read(make.small_run())[0].ledger.records
+    assert reader.ledger.records == whole
+    assert [entry.kind for entry in entries] == [entry.kind for entry in read(make.small_run())[1]]
+    assert {problem.code for problem in problems} == {"checksum-mismatch"}
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", '"\\ud800"', "1" * 40])
+def test_json_that_only_python_reads_is_read(value: str) -> None:
+    header = f'{{"compilation_metrics": {{"start_time": {value}, "note": NaN}}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}}'
+    _, entries, problems = read(GOOD + make.line(header) + AFTER)
+    assert problems == []
+    assert len(entries) == 3
+
+
+def test_problems_name_the_line_that_the_record_begins_on() -> None:
+    data = (
+        make.graph((2, 3), id="0/0")
+        + NO_PREFIX
+        + make.record("dynamo_output_graph", {}, "a\n\nb", id="0/1")
+        + make.line('{"dynamo_start": ]')
+        + b"\n"
+        + make.record("dynamo_start", {"stack": []}, has_payload="0" * 32)
+    )
+    lines = data.split(b"\n")
+    _, _, problems = read(data)
+    assert [problem.code for problem in problems] == ["bad-prefix", "bad-json", "bad-prefix", "missing-payload"]
+    assert [lines[problem.line - 1] for problem in problems] == [
+        NO_PREFIX[:-1],
+        make.line('{"dynamo_start": ]')[:-1],
+        b"",
+        make.record("dynamo_start", {"stack": []}, has_payload="0" * 32)[:-1],
+    ]
+
+
+def test_a_file_of_problems_lists_the_first_and_counts_the_others() -> None:
+    reader, entries, problems = read((NO_PREFIX + GOOD) * 300)
+    assert len(entries) == 300
+    assert (problems[-1].code, problems[-1].count) == ("more-problems", 300 - (len(problems) - 1))
+    assert reader.ledger.unreadable_records == 300
+
+
+def test_payload_lines_before_the_first_record_are_unreadable() -> None:
+    reader, entries, problems = read(b"\tend of a payload\n\tthat began elsewhere\n" + GOOD)
+    assert [problem.code for problem in problems] == ["bad-prefix"]
+    assert (len(entries), problems[0].line) == (1, 1)
+    assert reader.ledger.unreadable_bytes == 40
+
+
+def test_records_and_unreadable_ones_add_up_to_the_lines_that_begin_one() -> None:
+    data = make.small_run() + NO_PREFIX + make.line('{"dynamo_start": ]') + b"\n" + make.line('{"quantum_graph": {}}') + GOOD
+    reader, _, _ = read(data)
+    begun = sum(not line.startswith(b"\t") for line in data.splitlines())
+    assert reader.ledger.readable_records + reader.ledger.unreadable_records == begun
+
+
+def test_an_empty_trace_has_nothing_and_no_problem() -> None:
+    reader, entries, problems = read(b"")
+    assert (entries, problems, reader.ledger.records) == ([], [], {})
+
+
+# With a child process that looks ahead.
+
+MIXED = (
+    make.small_run()
+    + NO_PREFIX
+    + make.line('{"dynamo_start": ]')
+    + make.record("chromium_event", {}, '{\n"name": "x"\n}', id="0/0")
+    + make.record("inductor_output_code", {}, "code", id="0/0")
+    + make.record("quantum_graph", {}, "text", id="0/0")
+)
+
+
+@pytest.fixture
+def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanner, "WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+
+@pytest.fixture(params=["child", "both"])
+def whose(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Who searches: the child alone, or each what it gets, this process whenever it may."""
+    waits = request.param == "child"
+    monkeypatch.setattr(ahead, "_has_news", lambda _: waits)
+    return str(request.param)
+
+
+def assert_ahead_reads_the_same(data: bytes) -> None:
+    alone, both = make.reader(data), make.reader(data, ahead=True)
+    assert list(both.entries()) == list(alone.entries())
+    assert both.problems() == alone.problems()
+    assert both.ledger == alone.ledger
+
+
+@pytest.mark.usefixtures("_two_processors", "whose")
+@pytest.mark.parametrize("piece", [150, 5000, 4 << 20])
+@pytest.mark.parametrize(
+    "data",
+    [MIXED, MIXED[:-9], MIXED * 200, b"no trace at all\n", b"\n\n" + GOOD, GOOD],
+    ids=["mixed", "cut", "long", "foreign", "empty", "one"],
+)
+def test_a_child_that_looks_ahead_finds_what_reading_alone_finds(data: bytes, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanner, "_SEARCHED", piece)
+    assert_ahead_reads_the_same(data)
+
+
+@pytest.mark.parametrize("data", [MIXED, MIXED[:-9], b"\n\n" + MIXED + b"\n\n", b"x\n"], ids=["mixed", "cut", "empty", "short"])
+def test_records_are_found_alike_in_pieces_of_every_size(data: bytes) -> None:
+    reader, tallies = make.reader(data), {}
+    whole = list(reader.uncounted(tallies))
+    for size in range(1, len(data) + 2, 1 + len(data) // 300):
+        again: scanner.Tallies = {}
+        pieces = [place for start in range(0, len(data), size) for place in reader.uncounted(again, start, start + size)]
+        assert pieces == whole
+        assert again == tallies
+
+
+@pytest.mark.parametrize("size", [0, 1, 4 << 20, 250_000_000, (4 << 30) + 1, 10**13])
+def test_pieces_hold_all_of_a_file_and_their_numbers_fit_into_the_smallest_pipe(size: int) -> None:
+    """On Linux a pipe has a page or two, of 4 KiB, once all of a user's together have 64 MiB."""
+    pieces = scanner._pieces(size)
+    assert [stop for _, stop in pieces[:-1]] == [start for start, _ in pieces[1:]]
+    assert not size or (pieces[0][0] == 0 and pieces[-1][0] < size <= pieces[-1][1])
+    assert len(array("i", range(len(pieces))).tobytes()) <= 4096
+
+
+def test_the_child_takes_each_text_before_it_looks_on_and_gives_back_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    looking_at = [-1]
+
+    def find(tallies: scanner.Tallies, begin: int, end: int) -> Iterator[scanner.Place]:
+        for looking_at[0] in range(begin, end):
+            yield looking_at[0], looking_at[0] + 1, 0, 0, 0, 0
+
+    def text(place: scanner.Place) -> bytes:
+        return b"in memory" if place[0] == looking_at[0] else b"given back"
+
+    monkeypatch.setattr(ahead, "_has_news", lambda _: True)
+    found = [told for _, told in ahead.Ahead(find, text, [(0, 1000)], None).places({})]
+    assert found == [b"in memory"] * 1000
+
+
+@pytest.mark.parametrize("size", [1, 150, 5000])
+def test_what_is_looked_at_in_a_piece_is_given_back(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(OpenTrace, "release", lambda self, start, end: given.append((start, end)))
+    monkeypatch.setattr(scanner, "_RELEASE", 300)
+    reader = make.reader(MIXED * 3)
+    for begin in range(0, len(reader.data), size):
+        given.clear()
+        found = list(reader.uncounted({}, begin, begin + size))
+        if found and begin + size < len(reader.data):
+            reached = [(max(0, begin - 1), max(0, begin - 1)), *given]  # the search begins at the newline before
+            assert all(start <= end for (_, end), (start, _) in pairwise(reached))
+            assert given[-1][1] >= found[-1][1]
+
+
+@pytest.mark.parametrize(("step", "times"), [(1 << 20, 5), (600 << 10, 5), (100 << 10, 1), (100, 0)])
+def test_looks_at_places_far_apart_give_all_pages_back_now_and_then(step: int, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is far from the look before counts 512 KiB, and 2 MiB may stay."""
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(OpenTrace, "release", lambda self, start, end: given.append((start, end)))
+    reader = make.reader(bytes(20 << 20))
+    for number in range(20):
+        assert reader.json_text(step * number, 7) == bytes(7)
+    assert given == [(0, 20 << 20)] * times
+
+
+def test_pages_are_given_back_with_those_before_them_that_are_cached_in_one_piece(tmp_path: Path) -> None:
+    class Advised(mmap.mmap):
+        def madvise(self, *given: int) -> None:
+            advised.append(given)
+
+    advised: list[tuple[int, ...]] = []
+    file = tmp_path / "large"
+    file.write_bytes(bytes(9 << 20))
+    with file.open("rb") as handle, Advised(handle.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        OpenTrace(file.name, data, len(data)).release(5 << 20, 7 << 20)
+    assert advised == [(mmap.MADV_DONTNEED, 4 << 20, 3 << 20)]
+
+
+@pytest.mark.usefixtures("_two_processors")
+@pytest.mark.parametrize("most", [0, 1, 5000])
+def test_a_child_that_is_not_heard_for_a_while_loses_nothing(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "_UNREAD", most)
+    data = (MIXED + make.record("create_symbol", {"symbol": "s0", "val": "9" * 3000}, id="0/0")) * 500  # several times what a pipe holds
+    assert_ahead_reads_the_same(data)
+
+
+PLAIN = {
+    "event": make.record("chromium_event", {}, '{\n"name": "dynamo"}', id="0/0"),
+    "automatic": make.record("chromium_event", {}, '{\n"name": "automatic_dynamic"}', id="0/0"),
+    "bare event": make.record("chromium_event", {}, id="0/0"),
+    "event of another shape": make.record("chromium_event", {"x": 1}, "[]", id="0/0"),
+    "long event": make.record("chromium_event", {"x": "y" * 900}, "[]", id="0/0"),
+    "event without its payload": make.record("chromium_event", {}, "[]", id="0/0").split(b"\n")[0] + b"\n",
+    "event with a payload that is not announced": make.record("chromium_event", {}, id="0/0") + b"\t[]\n",
+    "event that ends early": make.record("chromium_event", {}, "[]", id="0/0").replace(b'"}\n', b'"\n', 1),
+    "storage": make.record("describe_storage", {"id": 0, "describer_id": 0, "size": 8}, id="0/0"),
+    "storage with a payload": make.record("describe_storage", {"id": 0}, "[]", id="0/0"),
+    "storage without its payload": make.record("describe_storage", {"id": 0}, "[]", id="0/0").split(b"\n")[0] + b"\n",
+    "storage with a payload that is not announced": make.record("describe_storage", {"id": 0}, id="0/0") + b"\t[]\n",
+    "storage that ends early": make.record("describe_storage", {"id": 0}, id="0/0").replace(b"}\n", b"\n", 1),
+}
+
+
+@pytest.mark.parametrize("first", PLAIN)
+@pytest.mark.parametrize("second", PLAIN)
+def test_what_is_counted_in_passing_is_counted_as_if_it_were_looked_at(first: str, second: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = PLAIN[first] + PLAIN[second] + GOOD
+    quick = make.reader(data)
+    entries = list(quick.entries())
+    monkeypatch.setattr(scanner, "_START", re.compile(rb"\n(?!\t)(?:" + scanner._HEAD % (rb"(?!)", rb"(?!)") + rb"|)"))
+    monkeypatch.setattr(scanner.labels, "COUNTED", {})
+    slow = make.reader(data)
+    assert list(slow.entries()) == entries
+    assert slow.ledger == quick.ledger
+    assert slow.problems() == quick.problems()
+
+
+@pytest.mark.usefixtures("_two_processors")
+def test_a_child_really_looks_ahead_and_this_process_helps(whose: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parent, searched, own = os.getpid(), Reader.uncounted, []
+
+    def noted(self: Reader, tallies: scanner.Tallies, *given: int) -> Iterator[scanner.Place]:
+        own.extend([given] * (os.getpid() == parent))
+        return searched(self, tallies, *given)
+
+    monkeypatch.setattr(Reader, "uncounted", noted)
+    monkeypatch.setattr(scanner, "_SEARCHED", 1000)
+    data = MIXED * 40
+    assert len(list(make.reader(data, ahead=True).entries())) == 40 * len(list(make.reader(MIXED).entries()))
+    assert len(own) - 1 < -(-len(data) // 1000)  # the last is that of the reader without a child
+    assert (len(own) > 1) == (whose == "both")
+
+
+@pytest.mark.usefixtures("_two_processors", "whose")
+@pytest.mark.parametrize("piece", [5000, 4 << 20])
+@pytest.mark.parametrize("records", [0, 1, 600, 1500, 2600])
+def test_when_the_child_dies_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch, records: int, piece: int) -> None:
+    parent, searched, told = os.getpid(), Reader.uncounted, count()
+
+    def dying(self: Reader, tallies: scanner.Tallies, *given: int) -> Iterator[scanner.Place]:
+        for item in searched(self, tallies, *given):
+            if os.getpid() != parent and next(told) == records:
+                os._exit(9)
+            yield item
+
+    monkeypatch.setattr(Reader, "uncounted", dying)
+    monkeypatch.setattr(scanner, "_SEARCHED", piece)
+    assert_ahead_reads_the_same(MIXED * 150)
+
+
+@pytest.mark.usefixtures("_two_processors", "whose")
+def test_when_the_child_dies_before_its_tallies_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> bytes:
+        raise MemoryError
+
+    monkeypatch.setattr("orjson.dumps", refuse)
+    assert_ahead_reads_the_same(MIXED * 150)
+
+
+@pytest.mark.usefixtures("_two_processors")
+def test_when_no_child_can_be_made_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    assert_ahead_reads_the_same(MIXED)
+
+
+@pytest.mark.usefixtures("_two_processors")
+def test_no_pipe_stays_open_when_no_child_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[int] = []
+    pipe = os.pipe
+
+    def noted() -> tuple[int, int]:
+        ends = pipe()
+        opened.extend(ends)
+        return ends
+
+    monkeypatch.setattr(os, "pipe", noted)
+
+    def refuse() -> int:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    assert list(make.reader(GOOD, ahead=True).entries())
+    assert len(opened) == 4
+    for end in opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(end)
+
+
+def test_small_files_are_read_without_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanner, "Ahead", None)
+    assert list(make.reader(MIXED, ahead=True).entries())
+
+
+def test_a_stack_that_cannot_be_decoded_is_a_problem_once_it_is_asked_for() -> None:
+    frames = [{"line": number, "name": "f" * 99, "filename": 0, "loc": "x"} for number in range(9)]
+    good = make.record("create_symbol", {"symbol": "s0", "user_stack": [], "stack": frames}, id="0/0")
+    reader = make.reader(good.replace(b'"line": 4', b'"line": 04') + GOOD)
+    entry = next(iter(reader.entries()))
+    assert (entry.header["create_symbol"]["symbol"], reader.problems()) == ("s0", [])
+    assert [reader.header(entry.offset), reader.header(entry.offset)] == [{}, {}]
+    assert [(problem.code, problem.line) for problem in reader.problems()] == [("bad-json", 1)]

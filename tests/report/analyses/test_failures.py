@@ -1,0 +1,79 @@
+"""Which compiles failed, and at which stage?"""
+
+import pytest
+from lab import Recording, analyzed, tensor
+
+from shapelog.report.analyses.failures import analyze
+from shapelog.report.results import Finding
+
+
+def found(recording: Recording) -> list[Finding]:
+    return [item for item in analyze(recording.study()) if isinstance(item, Finding)]
+
+
+def failed(kind: str, reason: str, traceback: str = "", **more: object) -> Finding:
+    made = Recording()
+    if traceback:
+        made.artifact("0/0", "dynamo_error", traceback)
+    made.compile("0/0", tensor(), guards="", fail_type=kind, fail_reason=reason, **more)
+    (finding,) = found(made)
+    return finding
+
+
+def test_a_failure_is_told_with_its_first_line_and_place() -> None:
+    finding = failed("Unsupported", "no such builtin\n  more", fail_user_frame_filename="/srv/ml/app/model.py", fail_user_frame_lineno=7)
+    assert (finding.rule.code, finding.compile, finding.place) == ("SL403", "0/0", "/srv/ml/app/model.py:7")
+    assert finding.sentence == "f failed in Dynamo (tracing the code): no such builtin"
+    assert finding.details == (("type", "Unsupported"),)
+
+
+def test_without_a_place_of_its_own_it_is_that_of_the_frame() -> None:
+    assert failed("Unsupported", "no").place == "/srv/ml/app/model.py:5"
+
+
+def test_a_mark_that_the_code_contradicts_has_a_rule_of_its_own() -> None:
+    reason = "You marked L['x'].size()[0] as dynamic but your code specialized it to be a constant (4)."
+    assert failed("ConstraintViolationError", reason).rule.code == "SL203"
+
+
+@pytest.mark.parametrize(
+    ("traceback", "stage"),
+    [
+        ('File "/opt/torch/_inductor/codegen/cpp.py", line 3, in emit\nC++ compile error', "code generation"),
+        ('File "/opt/torch/_functorch/aot_autograd.py", line 3\nFile "/opt/torch/_inductor/lowering.py", line 4', "Inductor"),
+        ('File "/opt/torch/_functorch/aot_autograd.py", line 3, in run', "AOTAutograd"),
+        ('File "/srv/ml/backend.py", line 3, in bad', "the backend"),
+    ],
+)
+def test_the_stage_of_the_backend_is_the_deepest_in_the_traceback(traceback: str, stage: str) -> None:
+    finding = failed("BackendCompilerFailed", "backend='inductor' raised:\nRuntimeError: boom", traceback)
+    assert f" failed in {stage}: " in finding.sentence
+    assert "RuntimeError: boom" in finding.sentence
+
+
+def test_a_failure_without_a_message_says_so() -> None:
+    assert "no message was recorded" in failed("Unsupported", "").sentence
+
+
+def test_a_compile_that_the_trace_cuts_off_is_told() -> None:
+    made = Recording().compile("0/0", tensor())
+    made.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, "0/1")
+    (finding,) = found(made)
+    assert finding.compile == "0/1"
+    assert "still being compiled when the trace ends" in finding.sentence
+
+
+def test_a_good_compile_and_a_refused_one_are_no_failures() -> None:
+    made = Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 8)))
+    assert found(made.limit("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 12, actual 13")) == []
+
+
+def test_the_failures_of_a_real_program_are_told_by_stage() -> None:
+    stages = [item.sentence.split(" failed in ")[1].split(": ")[0] for item in analyzed("real/2.6/l_failures.log.gz").findings]
+    assert stages.count("the backend") == 3
+    assert stages.count("Dynamo (running an operation on fake tensors)") == 1
+
+
+def test_a_constraint_violation_of_a_real_program() -> None:
+    codes = [item.rule.code for item in analyzed("real/2.6/i_marks.log.gz").findings]
+    assert codes == ["SL203"] * 4

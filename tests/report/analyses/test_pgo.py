@@ -1,0 +1,212 @@
+"""What did PGO know before the run and after it?"""
+
+import json
+
+import pytest
+from lab import Recording, analyzed, checked, tensor, tree, value
+
+from shapelog.report.analyses.pgo import analyze
+from shapelog.report.results import Table
+from shapelog.reporters import Options, reporter
+
+HEAD = "hash(00000000)/srv/ml/app/model.py:5:f:"
+
+
+def state(*lines: str, head: str = HEAD, suggestion: str = "") -> str:
+    closing = f'PGO detected a recompilation due to dynamic shapes. Set TORCH_COMPILE_DYNAMIC_SOURCES="{suggestion}"'
+    return "\n".join([head, *(f"  {line}" for line in lines)]) + (f"\n\n{closing}" if suggestion else "")
+
+
+def told(made: Recording) -> Table:
+    (table,) = (item for item in analyze(made.study()) if isinstance(item, Table))
+    return table
+
+
+def put(*lines: str, **more: str) -> Table:
+    """The table of a cold run of one compile that wrote a state."""
+    made = Recording().compile("0/0", tensor())
+    made.artifact("0/0", "put_local_code_state", state(*lines, **more))
+    return told(made)
+
+
+def words(table: Table) -> list[tuple[object, ...]]:
+    return [row[2:] for row in table.rows]
+
+
+def test_a_size_that_became_dynamic() -> None:
+    table = put("L['x']: tensor size=[?, 8] stride=[S(1), 1]", suggestion="L['x']")
+    assert table.name == "pgo"
+    assert [column.name for column in table.columns] == ["frame", "where", "source", "state", "when"]
+    assert table.rows == (("f", "model.py:5", "x", "dim 0 dynamic of [?, 8]", "written"),)
+    assert table.note == (
+        "cold run: no state was read at the start, one was written to local storage; "
+        "PyTorch suggests TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']\""
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("L['x']: tensor size=[?, 8, ?] stride=[S(1), 1, 1]", "dims 0, 2 dynamic of [?, 8, ?]"),
+        ("L['x']: tensor size=[?, 8] stride=[?, 1]", "dim 0 dynamic of [?, 8], stride 0 varied"),
+        ("L['x']: tensor size=[4, 8] stride=[?, ?]", "strides 0, 1 varied at sizes [4, 8]"),
+        ("L['x']: fully dynamic scalar or tensor", "rank changed"),
+        ("L['k']: fully dynamic scalar or tensor", "int or float varied, or the rank changed"),
+    ],
+)
+def test_the_state_of_a_source_in_words(line: str, said: str) -> None:
+    assert [row[3] for row in put(line).rows] == [said]
+
+
+def test_what_never_varied_is_left_out() -> None:
+    table = put("L['x']: tensor size=[10, 8] stride=[8, 1]", "L['k']: scalar 3", "L['u']: unusual {repr(self)}")
+    assert table.rows == ()
+    assert "nothing that varied" in table.note
+    assert "suggests" not in table.note
+
+
+def test_a_dim_that_the_program_marked() -> None:
+    made = Recording().compile("0/0", tensor(dynamo_dynamic_indices=[0]))
+    made.artifact("0/0", "put_local_code_state", state("L['x']: tensor size=[?, 8] stride=[S(1), 1]"))
+    assert words(told(made)) == [("x", "dim 0 dynamic of [?, 8], marked by the program", "written")]
+
+
+def test_a_number_that_varied_is_told_from_a_rank() -> None:
+    symbols = (("s0", "4", "L['k']"), ("zf0", "2.5", "L['s']"), ("s1", "4", "L['both']"))
+    made = Recording().compile("0/0", tensor(), tensor("L['both']"), symbols=symbols)
+    lines = [f"L['{name}']: fully dynamic scalar or tensor" for name in ("k", "s", "x", "both", "unseen")]
+    made.artifact("0/0", "put_local_code_state", state(*lines))
+    said = ["int varied", "float varied", "rank changed", "now a tensor, now a number", "int or float varied, or the rank changed"]
+    assert [row[3] for row in told(made).rows] == said
+
+
+def test_a_number_that_stays_a_constant_is_known_from_its_guard() -> None:
+    guards = tree(checked(), value("L['self'].k", 3), value("L['self'].p", 0.5, type="float"))
+    made = Recording().compile("0/0", tensor(), guards=guards)
+    lines = [f"L['self'].{name}: fully dynamic scalar or tensor" for name in "kp"]
+    made.artifact("0/0", "get_local_code_state", state(*lines))
+    assert [row[3] for row in told(made).rows] == ["int varied", "float varied"]
+
+
+def test_what_was_known_at_the_start_and_what_came_anew() -> None:
+    made = Recording().compile("0/0", tensor())
+    before = ("L['x']: tensor size=[?, 8] stride=[S(1), 1]", "L['y']: tensor size=[?, 8] stride=[S(1), 1]", "L['k']: scalar 3")
+    after = (before[0], "L['y']: tensor size=[?, ?] stride=[S(1), 1]", "L['k']: fully dynamic scalar or tensor")
+    made.artifact("0/0", "get_local_code_state", state(*before))
+    made.artifact("0/0", "put_local_code_state", state(*after))
+    made.artifact("0/0", "put_remote_code_state", state(*after))
+    table = told(made)
+    assert words(table) == [
+        ("x", "dim 0 dynamic of [?, 8]", "read at start"),
+        ("y", "dims 0, 1 dynamic of [?, ?]; at the start dim 0 dynamic of [?, 8]", "written"),
+        ("k", "int or float varied, or the rank changed", "written"),
+    ]
+    assert table.note == "warm run: a state was read from local storage at the start, and written again, to local and remote storage"
+
+
+def test_a_closure_that_pytorch_did_not_recognize_learns_again() -> None:
+    known, new = (f"  L['x']: tensor size=[{size}] stride=[S(1), 1]" for size in ("?, 8", "?, ?"))
+    made = Recording().compile("0/0", tensor())
+    made.artifact("0/0", "get_local_code_state", f"{HEAD}\n{known}")
+    made.artifact("0/0", "put_local_code_state", f"{HEAD}\n{known}\n{HEAD}\n{known}\n{HEAD}\n{new}")
+    table = told(made)
+    assert words(table) == [("x", "dim 0 dynamic of [?, 8]", "read, learned again"), ("x", "dims 0, 1 dynamic of [?, ?]", "written")]
+    assert "closures that PyTorch did not take for those of the profile" in table.note
+
+
+def test_code_of_an_earlier_run_comes_last_and_is_told() -> None:
+    made = Recording().compile("0/0", tensor())
+    line = "L['x']: tensor size=[?, 8] stride=[S(1), 1]"
+    both = state(line, head="hash(11111111)/srv/ml/app/old.py:30:g:") + "\n" + state(line)
+    made.artifact("0/0", "get_local_code_state", both)
+    assert [row[:2] for row in told(made).rows] == [("f", "model.py:5"), ("g (not in this run)", "old.py:30")]
+
+
+def test_code_that_was_copied_to_another_directory_is_known() -> None:
+    table = put("L['x']: tensor size=[?, 8] stride=[S(1), 1]", head="hash(00000000)/mnt/job/model.py:5:f:")
+    assert [row[:2] for row in table.rows] == [("f", "model.py:5")]
+
+
+def test_lines_that_cannot_be_read_are_told() -> None:
+    assert "2 lines of it could not be read" in put("L['x']: of a new kind", "L['y']: scalar 1 2").note
+
+
+def test_a_run_without_pgo_is_not_told() -> None:
+    assert list(analyze(Recording().compile("0/0", tensor()).study())) == []
+    assert analyzed("lab/batch_varies.log.gz").table("pgo") is None
+
+
+def test_several_processes_are_one_table() -> None:
+    made = Recording().compile("0/0", tensor())
+    lines = ("L['x']: tensor size=[?, 8] stride=[S(1), 1]", "L['k']: fully dynamic scalar or tensor")
+    made.artifact("0/0", "put_local_code_state", state(*lines))
+    first = list(made.lines)
+    made.lines = []
+    made.compile("0/0", tensor())
+    made.artifact("0/0", "get_local_code_state", state(lines[0]))
+    made.lines = first + [line.replace(" 12031 ", " 12032 ", 1) for line in made.lines]
+    table = told(made)
+    assert table.columns[-1].name == "processes"
+    assert [row[2:] for row in table.rows] == [
+        ("x", "dim 0 dynamic of [?, 8]", "written", "12031"),
+        ("k", "int or float varied, or the rank changed", "written", "12031"),
+        ("x", "dim 0 dynamic of [?, 8]", "read at start", "12032"),
+    ]
+    assert table.note.startswith("process 12031: cold run")
+    assert "process 12032: warm run" in table.note
+
+
+def test_processes_that_agree_are_told_once() -> None:
+    made = Recording().compile("0/0", tensor())
+    made.artifact("0/0", "put_local_code_state", state("L['x']: tensor size=[?, 8] stride=[S(1), 1]", suggestion="L['x']"))
+    made.lines += [line.replace(" 12031 ", " 12032 ", 1) for line in made.lines]
+    table = told(made)
+    assert [row[-1] for row in table.rows] == ["all"]
+    assert table.note.count("cold run") == table.note.count("PyTorch suggests") == 1
+    assert "process" not in table.note
+
+
+@pytest.mark.parametrize("name", ["real/2.6/k_pgo_cold.log.gz", "real/2.6/k_pgo_warm.log.gz", "real/2.15/k_pgo_warm.log.gz"])
+def test_a_real_program_in_several_versions(name: str) -> None:
+    table = analyzed(name).table("pgo")
+    assert table is not None
+    when = "written" if "cold" in name else "read at start"
+    assert {row[1:] for row in table.rows} == {
+        ("k_pgo.py:8", "x", "dim 0 dynamic of [?]", when),
+        ("k_pgo.py:8", "m", "int varied", when),
+        ("k_pgo.py:6", "x", "dim 0 dynamic of [?, 8]", when),
+        ("k_pgo.py:6", "s", "float varied", when),
+        ("k_pgo.py:6", "self.k", "int varied", when),
+        ("k_pgo.py:17", "x", "rank changed", when),
+    }
+    assert ("PyTorch suggests" in table.note) is ("2.15" in name)
+
+
+def test_a_profile_from_another_job_is_told_with_its_storage() -> None:
+    table = analyzed("real/2.13/pgo_remote.log.gz").table("pgo")
+    assert table is not None
+    assert "read from extra remote storage" in table.note
+    assert "written again, to local and remote storage" in table.note
+    assert ("features['a: scalar 3']", "dim 0 dynamic of [?, 3]", "read at start") in words(table)
+    assert ("by", "now a tensor, now a number", "read, learned again") in words(table)
+
+
+def test_a_healthy_program_has_a_note_and_no_rows() -> None:
+    report = analyzed("real/2.13/no_recompiles.pgo_warm.log.gz")
+    shown = reporter("terminal").render(report, Options(width=100)).decode()
+    section = shown.partition("What PGO knew\n")[2].partition("\n\n")[0]
+    assert section.startswith("  warm run: a state was read")
+    assert "when" not in section
+
+
+def test_pytorchs_suggestion_stands_in_the_json_as_written_and_short_in_the_terminal() -> None:
+    sources = ",".join(f"L['batch']['feature_{number}']" for number in range(200))
+    made = Recording().compile("0/0", tensor())
+    made.artifact("0/0", "put_local_code_state", state("L['x']: tensor size=[?, 8] stride=[S(1), 1]", suggestion=sources))
+    report = made.report()
+    (table,) = (item for item in json.loads(reporter("json").render(report, Options()))["tables"] if item["name"] == "pgo")
+    assert table["note"].endswith(f'TORCH_COMPILE_DYNAMIC_SOURCES="{sources}"')
+    brief, whole = (reporter("terminal").render(report, Options(width=80, verbose=verbose)).decode() for verbose in (False, True))
+    assert "feature_100" not in brief
+    assert "_199" in brief
+    assert sources in whole.replace("\n    ", "")

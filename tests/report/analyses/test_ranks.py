@@ -1,0 +1,253 @@
+"""What the report says of several ranks: findings, tables, one list of advice, and each thing that ranks did alike once."""
+
+import json
+import re
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import make
+import pytest
+from jsonschema import Draft202012Validator
+
+from shapelog.check.alerts import Kind, Survey, survey
+from shapelog.check.check import check
+from shapelog.check.policy import Policy, kinds_of
+from shapelog.check.repository_paths import Checkout
+from shapelog.report.merge_ranks import joint_findings, joint_frames, joint_groups
+from shapelog.report.report import Report, analyze, as_data
+from shapelog.report.results import Finding, Table
+from shapelog.reporters import Options
+from shapelog.reporters.html.render import render as page
+from shapelog.reporters.terminal.report import render
+
+Golden = Callable[[str, bytes], None]
+FIRST = make.compile()
+AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
+GATHER = make.lowered(FIRST, ["all_reduce_", "wait_tensor", "all_gather_into_tensor"])
+SCATTER = make.lowered(FIRST, ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"])
+
+
+def report(*traces: tuple[bytes, ...]) -> Report:
+    return analyze(make.distributed(*(make.run(*parts) for parts in traces)), debug=True)
+
+
+def sized(*sizes: int) -> tuple[bytes, bytes]:
+    one, two = sizes
+    return make.compile("0/0", (one, 16)), make.compile("0/1", (two, 16), [make.mismatch("0/0", one, two)], free=[0])
+
+
+ALIKE = report((FIRST, AGAIN), (FIRST, AGAIN), (FIRST, AGAIN), (FIRST, AGAIN))
+PARTED = report((FIRST, AGAIN), (FIRST, AGAIN), (FIRST, AGAIN), (FIRST,))
+SIZES = report(sized(12, 16), sized(10, 14), sized(12, 16), sized(12, 16))
+HANGS = report((GATHER,), (GATHER,), (GATHER,), (SCATTER,))
+
+
+ENCODER, DECODER = (make.compile("0/0", name=name, line=line) for name, line in (("encode", 12), ("decode", 70)))
+LONGER = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], name="decode", line=70, free=[0])
+
+
+def test_the_stages_of_a_pipeline_are_compared_each_for_itself() -> None:
+    """They share no code, and there are as many ranks of each."""
+    stages = report((ENCODER,), (ENCODER,), (DECODER, LONGER), (DECODER, LONGER))
+    assert of_ranks(stages) == []
+    assert "ranks 0 and 1; ranks 2 and 3: no code in common, as in the stages of a pipeline" in flat(stages)
+    (found,) = of_ranks(report((ENCODER,), (ENCODER,), (DECODER, LONGER), (DECODER,)))
+    assert found.sentence.startswith("after 1 compile that is alike, rank 2 recompiled decode at 0/1")
+
+
+@pytest.mark.parametrize(
+    "traces",
+    [[(ENCODER,), (DECODER,)], [(ENCODER,), (ENCODER,), (DECODER,)], [(ENCODER,), (ENCODER,), (DECODER,), (DECODER,), ()]],
+    ids=["one each", "unequal", "one compiled nothing"],
+)
+def test_ranks_without_common_code_are_no_stages_where_they_are_not_several_and_equally_many(traces: list[tuple[bytes, ...]]) -> None:
+    (found,) = of_ranks(report(*traces))
+    assert found.rule.code == "SL701"
+    assert found.sentence.startswith("from the first compile on, ")
+
+
+def of_ranks(item: Report) -> list[Finding]:
+    return [found for found in item.findings if found.rule.code.startswith("SL7")]
+
+
+def table(item: Report, name: str) -> Table:
+    found = item.table(name)
+    assert found is not None
+    return found
+
+
+def shown(item: Report, width: int = 100, **options: Any) -> str:
+    return render(item, Options(width=width, **options)).decode()
+
+
+def flat(item: Report, **options: Any) -> str:
+    return " ".join(shown(item, **options).split())
+
+
+def test_ranks_that_agree_are_no_finding() -> None:
+    assert of_ranks(ALIKE) == []
+    assert ALIKE.ranks is not None
+    assert ALIKE.ranks.agrees
+
+
+def test_one_process_has_no_ranks_at_all() -> None:
+    alone = analyze(make.built(make.small_run()), debug=True)
+    assert alone.ranks is None
+    assert of_ranks(alone) == []
+    assert not [item for item in alone.tables if "rank" in item.name]
+    assert "\nRanks" not in shown(alone)
+    assert as_data(alone)["ranks"] is None
+
+
+@pytest.mark.parametrize(
+    ("item", "code", "words"),
+    [
+        (PARTED, "SL701", "after 1 compile that is alike, ranks 0-2 recompiled forward at 0/1"),
+        (SIZES, "SL702", "x.size[0] of forward at 0/0 is 12 on ranks 0, 2 and 3, 10 on rank 1"),
+        (HANGS, "SL703", "the collectives of forward at 0/0 differ after 1"),
+    ],
+    ids=["divergence", "sizes", "collectives"],
+)
+def test_what_differs_between_ranks_is_a_finding_at_its_code(item: Report, code: str, words: str) -> None:
+    (found,) = of_ranks(item)
+    assert found.rule.code == code
+    assert found.sentence.startswith(words)
+    assert (found.place, found.frame is not None) == (f"{make.MODEL}:12", True)
+
+
+def test_sizes_that_no_rank_recompiled_for_are_in_the_table_alone() -> None:
+    item = report((make.compile("0/0", (12, 16)),), (make.compile("0/0", (10, 16)),))
+    assert of_ranks(item) == []
+    assert table(item, "rank_sizes").rows == (("0/0", "forward", "x.size[0]", "12 on rank 0; 10 on rank 1", "", "no"),)
+
+
+def test_with_compiler_collectives_sizes_that_differ_are_no_finding() -> None:
+    told = make.artifact("compiler_collective", "L['x']: tensor size=[12, 16] stride=[16, 1]", id="0/0")
+    ranks = []
+    for first, again in (sized(12, 16), sized(10, 14)):
+        head, *rest = make.records(first)
+        ranks.append((b"".join((head, told, *rest)), again))
+    assert of_ranks(report(*ranks)) == []
+
+
+def test_ranks_with_as_many_compiles_share_a_row() -> None:
+    assert table(PARTED, "ranks").rows == (
+        ("ranks 0-2", 2, 1, 0, "3.00", "0/1 forward"),
+        ("rank 3", 1, 0, 0, "1.50", "0/0 forward"),
+    )
+
+
+def test_what_nobody_recorded_says_how_to_record_it() -> None:
+    rows = {row[0]: row for row in table(ALIKE, "rank_agreement").rows}
+    assert rows["compile ids"][1:3] == ("same on all 4", "2 compiles, the last 0/1")
+    assert rows["tensor metadata"][1] == "not known"
+    assert "log_tlparse" in str(rows["tensor metadata"][3])
+    assert "record_and_log_graph_execution_order" in str(rows["order of execution"][3])
+
+
+def test_a_run_that_ends_long_before_the_others_is_told() -> None:
+    late = AGAIN.replace(b"V1120 08:27", b"V1120 08:37")
+    item = report((FIRST, late), (FIRST,))
+    assert table(item, "ranks").rows[1][-1] == "600 s"
+    assert table(item, "ranks").note.startswith("rank 1 wrote nothing in the last minute or longer")
+
+
+# Each thing that ranks did alike is told once.
+
+
+def test_frames_that_ranks_had_alike_are_told_once() -> None:
+    (joint,) = joint_frames(ALIKE)
+    assert (joint.owner, joint.seconds, len(joint.members)) == ("ranks 0-3", 12.0, 4)
+    text = flat(ALIKE)
+    assert "ranks 0-3 forward model.py:12 frame 0 2 compiles on each 12.0 s · 1 avoidable by marking 6.00 s" in text
+
+
+def test_frames_whose_sizes_differ_are_one_where_values_do_not_matter() -> None:
+    (joint,) = joint_frames(SIZES)
+    assert joint.axes[0].values == ("12", "16", "10", "14")
+    assert [item.owner for item in joint_frames(SIZES, with_values=True)] == ["ranks 0, 2 and 3", "rank 1"]
+
+
+def test_frames_of_ranks_that_parted_stay_apart() -> None:
+    assert [item.owner for item in joint_frames(PARTED)] == ["ranks 0-2", "rank 3"]
+
+
+def test_groups_and_findings_of_several_ranks_are_told_once() -> None:
+    failed = make.compile(fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
+    item = report((failed,), (failed,), (FIRST,))
+    assert [(found.rule.code, owner) for found, owner in joint_findings(item.findings, item.trace)] == [
+        ("SL403", "ranks 0 and 1"),
+        ("SL701", ""),
+    ]
+    assert [len(alike) for alike in joint_groups(ALIKE.groups)] == [4]
+    assert flat(item).count("SL403 compile-failed") == 1
+
+
+def test_advice_is_one_list_for_the_whole_job() -> None:
+    assert SIZES.advice is not None
+    assert SIZES.advice.entries == ("L['x']:0",)
+    (suggestion,) = SIZES.advice.suggestions
+    assert {frame.rank for frame in suggestion.frames} == {0, 1, 2, 3}
+    assert suggestion.caveats[0] == "x.size[0] differs across ranks: 12, 16 on ranks 0, 2 and 3; 10, 14 on rank 1"
+    assert "compiler collectives" in {item.tool for item in SIZES.advice.alternatives}
+
+
+def test_the_same_code_on_a_rank_where_it_did_not_vary_is_no_other_code() -> None:
+    assert PARTED.advice is not None
+    (suggestion,) = PARTED.advice.suggestions
+    assert not [text for text in suggestion.caveats if "goes by name" in text]
+
+
+# Where it shows.
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_job_in_the_terminal_is_as_recorded(golden: Golden, width: int) -> None:
+    golden(f"ranks.{width}.txt", render(PARTED, Options(width=width)))
+
+
+def test_many_groups_of_ranks_are_shortened_unless_all_are_asked_for() -> None:
+    item = report(*((make.compile(name=f"f{number}"),) for number in range(15)))
+    assert "… 3 more groups of 3 ranks, shown with --limit 0" in shown(item, limit=12)
+    assert "more group" not in shown(item, limit=0)
+
+
+def test_the_json_of_a_job_is_as_the_schema_says() -> None:
+    schema = json.loads(files("shapelog").joinpath("schema", "report.schema.json").read_text(encoding="utf-8"))
+    for item in (ALIKE, PARTED, SIZES, HANGS):
+        data = json.loads(json.dumps(as_data(item)))
+        assert list(Draft202012Validator(schema).iter_errors(data)) == []
+    ranks = as_data(PARTED)["ranks"]
+    assert ranks["divergence"]["alike_before"] == 1
+    assert [side["ranks"] for side in ranks["divergence"]["sides"]] == [[0, 1, 2], [3]]
+    assert as_data(HANGS)["ranks"]["collective_mismatches"][0]["position"] == 1
+
+
+def test_the_page_has_a_part_for_ranks_and_tells_alike_frames_once() -> None:
+    text = page(ALIKE, Options()).decode()
+    assert '<section class="page" id="ranks"' in text
+    assert '<a href="#ranks">Ranks <span class="count">4</span></a>' in text
+    assert "frame 0, ranks 0-3" in text
+    assert 'id="rank-1-frame-0"' not in text
+    assert 'id="ranks"' not in page(analyze(make.built(make.small_run())), Options()).decode()
+
+
+def test_every_link_of_a_job_s_page_leads_somewhere() -> None:
+    for item in (ALIKE, PARTED, SIZES):
+        text = page(item, Options(embed="all")).decode()
+        names = set(re.findall(r'\bid="([^"]+)"', text))
+        assert set(re.findall(r'href="#([^"]+)"', text)) <= names
+
+
+def surveyed(item: Report) -> Survey:
+    return survey(item, Checkout("nowhere", ()))
+
+
+def test_ranks_that_part_fail_a_check_only_where_that_is_asked() -> None:
+    (alert,) = [item for item in surveyed(HANGS).alerts if item.rule.code == "SL703"]
+    assert alert.kinds == frozenset({Kind.RANK})
+    assert not check(surveyed(HANGS), Policy()).has_failed
+    asked = check(surveyed(HANGS), Policy(fail_on=kinds_of(["rank"])))
+    assert asked.has_failed
+    assert "rank divergence" in asked.headline

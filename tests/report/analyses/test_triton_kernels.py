@@ -1,0 +1,35 @@
+"""Which recompiling frames call the user's own Triton kernels?"""
+
+from lab import Recording, analyzed, graph, tensor
+
+from shapelog.report.analyses.triton_kernels import analyze
+from shapelog.report.results import Table
+
+CALL = (
+    "triton_kernel_wrapper_mutation = torch.ops.higher_order.triton_kernel_wrapper_mutation(kernel_idx = 0, constant_args_idx = {index}, "
+    "grid = [(1, 1, 1)], tma_descriptor_metadata = {{}}, kwargs = {{'in_ptr0': l_x_}});  l_x_ = triton_kernel_wrapper_mutation = None"
+)
+
+
+def tables(recording: Recording) -> list[Table]:
+    return [table for table in analyze(recording.study()) if isinstance(table, Table)]
+
+
+def code(index: int) -> str:
+    return graph('L_x_: "f32[10, 8][8, 1]cuda:0"', CALL.format(index=index), "return ()")
+
+
+def test_a_kernel_in_a_frame_that_recompiles_is_told() -> None:
+    made = Recording().compile("0/0", tensor(), code=code(0)).compile("0/1", tensor(size=(12, 8)), code=code(1))
+    (table,) = tables(made)
+    assert table.rows == (("f", "/srv/ml/app/model.py:5", 1, 2),)
+    assert "constexpr" in table.note
+
+
+def test_a_kernel_in_a_frame_that_compiled_once_is_not() -> None:
+    assert tables(Recording().compile("0/0", tensor(), code=code(0))) == []
+
+
+def test_a_frame_without_kernels_is_not_told() -> None:
+    assert tables(Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 8)))) == []
+    assert analyzed("real/demo.log.gz").table("kernels") is None

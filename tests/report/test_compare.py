@@ -1,0 +1,445 @@
+"""What changed from one run to another, whether that is better or worse, and the JSON shape that tells it."""
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from lab import LAB, PACKED, Recording, analyzed, checked, manager, state, tensor, tree, value
+
+import shapelog
+from shapelog.report.compare import Comparison, FrameChange, compare, comparison_data
+from shapelog.report.frame_changes import CauseChange, Effect, Gain, Loss, Since
+from shapelog.reporters import Options
+from shapelog.reporters.json import render_comparison
+
+BREAK = "Graph break in user code at /srv/ml/app/model.py:{line}\nGraph Break Reason: {reason}\nUser code traceback:\n"
+SETTINGS: dict[str, object] = {"recompile_limit": 8, "automatic_dynamic_shapes": True}
+
+
+def compared(before: Recording, after: Recording) -> Comparison:
+    return compare(before.report(), after.report())
+
+
+def only(comparison: Comparison) -> FrameChange:
+    (found,) = comparison.frames
+    return found
+
+
+def sizes(*lengths: int, made: Recording | None = None, frame: int = 0, name: str = "f", **more: Any) -> Recording:
+    """A function that was compiled for each of these batch sizes."""
+    made = made or Recording()
+    for number, length in enumerate(lengths):
+        made.compile(f"{frame}/{number}", tensor(size=(length, 8)), name=name, **more)
+    return made
+
+
+def dynamic(made: Recording | None = None, frame: int = 0, name: str = "f", number: int = 0) -> Recording:
+    """A function whose batch is dynamic."""
+    symbols = (("s77", "10", "L['x'].size()[0]"),)
+    guards = tree(checked(size=(None, 8)))
+    return (made or Recording()).compile(f"{frame}/{number}", tensor(), guards=guards, symbols=symbols, name=name)
+
+
+def failed(made: Recording | None = None, label: str = "0/0", name: str = "f", reason: str = "Observed exception") -> Recording:
+    return (made or Recording()).compile(label, tensor(), guards="", code="", fail_type="Unsupported", fail_reason=reason, name=name)
+
+
+def broken(made: Recording, label: str = "0/0", line: int = 7, reason: str = "builtin: print") -> Recording:
+    made.artifact(label, "dynamo_graph_break_reason", BREAK.format(line=line, reason=reason))
+    return made
+
+
+# Nothing changed.
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_trace_does_not_differ_from_itself(name: str) -> None:
+    found = compare(analyzed(name), analyzed(name))
+    assert (found.outcome, found.was) == (Effect.SAME, found.now)
+    assert [note for note in found.notes if "torch 2.5 and older" not in note] == []
+    assert found.headline.startswith("No difference: ")
+    assert (found.changed, found.new, found.gone) == ((), (), ())
+    assert sum(len(part.before.frames) for part in found.frames if part.before) == len(analyzed(name).trace.frames)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_the_totals_are_those_of_the_reports(name: str) -> None:
+    found, summary = compare(analyzed(name), analyzed("lab/batch_varies.log.gz")), analyzed(name).summary
+    assert (found.was.compiles, found.was.recompiles) == (summary.compiles, summary.recompiles)
+    assert found.was.limit_hits in (summary.limit_hits, None)
+    assert found.was.failures >= summary.failures
+    assert found.was.seconds == pytest.approx(summary.seconds)
+
+
+def test_times_alone_are_no_difference() -> None:
+    found = compared(sizes(10, 12), sizes(10, 12, seconds=90.0))
+    assert (found.outcome, found.changed, found.now.seconds) == (Effect.SAME, (), 180.0)
+    assert found.headline == "No difference: 2 compiles in both runs, for the same reasons"
+
+
+# Better.
+
+
+def test_fewer_compiles_are_better() -> None:
+    found = compared(dynamic(sizes(10, 12), number=2), dynamic())
+    assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.BETTER, 3, 1)
+    assert found.headline == "Better: 1 compile instead of 3; nothing recompiles any more"
+    frame = only(found)
+    assert (frame.gains, frame.losses, frame.effect) == ((Gain.COMPILES,), (), Effect.BETTER)
+    assert frame.causes == (CauseChange("SL101", "x.size[0]", 2, 0, "SL101"),)
+    assert [(dim.axis, dim.source, dim.before, dim.after) for dim in frame.dims] == [("x.size[0]", "L['x']", Since.LATER, Since.FIRST)]
+    assert frame.verdict == "1 compile instead of 3, nothing recompiles any more; x.size[0] is dynamic from the first compile on"
+
+
+@pytest.mark.parametrize(
+    ("program", "compiles", "left"),
+    [("graph_break_resume", (6, 3), ()), ("optimizer_loop", (3, 2), ("SL107",)), ("batch_varies", (2, 1), ())],
+)
+def test_what_a_profile_of_an_earlier_run_gains(program: str, compiles: tuple[int, int], left: tuple[str, ...]) -> None:
+    found = compare(analyzed(f"lab/{program}.log.gz"), analyzed(f"real/2.13/{program}.pgo_warm.log.gz"))
+    assert (found.outcome, (found.was.compiles, found.now.compiles)) == (Effect.BETTER, compiles)
+    assert tuple(dict.fromkeys(cause.code for cause in found.causes if cause.after)) == left
+    assert all(dim.after is Since.FIRST for frame in found.frames for dim in frame.dims)
+
+
+def test_a_program_with_its_sources_marked() -> None:
+    found = compare(analyzed("real/demo.log.gz"), analyzed("real/demo_marked.log.gz"))
+    assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.BETTER, 19, 8)
+    assert found.headline == "Better: 8 compiles instead of 19; the recompile limit is no longer hit"
+    average, *_ = found.frames
+    assert (average.title, average.gains) == ("MovingAverage.forward", (Gain.LIMIT, Gain.COMPILES))
+    assert {cause.code for cause in found.causes if cause.after} == {"SL104", "SL301", "SL305", "SL311"}
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith("another setting: dynamic_sources empty before, L['tokens']:0")
+
+
+def test_a_graph_break_that_was_mended_takes_what_resumed_after_it_along() -> None:
+    before = broken(sizes(10)).compile("1/0", tensor(), name="torch_dynamo_resume_in_f_at_7")
+    found = compared(before, sizes(10))
+    assert (found.outcome, found.was.breaks, found.now.breaks) == (Effect.BETTER, 1, 0)
+    (gone,) = found.gone
+    assert (gone.part_of, gone.gains, gone.losses) == ("f", (Gain.COMPILES,), ())
+
+
+def test_code_that_failed_and_is_compiled_now_is_better_however_often() -> None:
+    found = compared(failed(sizes(10, frame=1, name="g")), sizes(10, frame=1, name="g", made=sizes(10, 12)))
+    frame, _ = found.frames
+    assert (found.outcome, frame.losses) == (Effect.BETTER, ())
+    assert frame.facts == ("compiled now (2 compiles), it was not before",)
+
+
+# Worse, and lost graphs.
+
+
+def test_more_compiles_are_worse_and_the_cause_is_named() -> None:
+    found = compared(sizes(10), sizes(10, 12, 14))
+    assert (found.outcome, only(found).losses) == (Effect.WORSE, (Loss.COMPILES,))
+    assert only(found).verdict == "3 compiles instead of 1, because of x.size[0] (SL101)"
+    assert not only(found).lost_graph
+
+
+def lost(how: str) -> Recording:
+    """The function that compiled for two sizes, one compile of it left, or none."""
+    made = Recording()
+    if how == "fails":
+        return failed(made)
+    if how == "left without code":
+        return made.compile("0/0", tensor(), guards="", code="", name="f")
+    if how == "killed":
+        made.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, "0/0")
+        return made
+    made = sizes(10, made=made)
+    if how == "limit":
+        return made.limit("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12")
+    return failed(made, "0/1") if how == "fails later" else broken(made)
+
+
+@pytest.mark.parametrize(
+    ("how", "loss", "words"),
+    [
+        ("fails", Loss.CODE, "0/0 failed: Observed exception"),
+        ("left without code", Loss.CODE, "0/0 was left without code"),
+        ("killed", Loss.CODE, "0/0 never ended"),
+        ("limit", Loss.LIMIT, "hits the recompile limit now (0/1 was refused)"),
+        ("fails later", Loss.FAILURES, "1 failed compile instead of none (0/1 failed: Observed exception)"),
+        ("breaks", Loss.BREAKS, "1 graph break instead of none (model.py:7: builtin: print)"),
+    ],
+)
+def test_a_lost_graph_is_a_loss_though_it_looks_like_fewer_compiles(how: str, loss: Loss, words: str) -> None:
+    found = compared(sizes(10, 12), lost(how))
+    frame = only(found)
+    assert found.now.compiles < found.was.compiles
+    assert (found.outcome, frame.effect, frame.gains, frame.losses) == (Effect.WORSE, Effect.WORSE, (), (loss,))
+    assert found.lost_graphs == (frame,)
+    assert words in frame.verdict
+    assert "fewer compiles are no gain here" in frame.facts
+    assert found.headline.startswith("Worse: ")
+    assert "lost" in found.headline
+
+
+def test_a_graph_that_a_mark_loses() -> None:
+    found = compare(analyzed("lab/int_drives_python.log.gz"), analyzed("real/2.13/int_drives_python.marked.log.gz"))
+    assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.WORSE, 2, 0)
+    assert found.headline == "Worse: nothing is compiled any more (2 compiles before): f lost compiled code"
+    assert only(found).losses == (Loss.CODE,)
+    back = compare(found.after, found.before)
+    assert (back.outcome, back.headline) == (Effect.BETTER, "Better: nothing was compiled in the first run, 2 compiles in the second")
+
+
+def test_a_lost_graph_outweighs_what_became_better_elsewhere() -> None:
+    before, after = sizes(10, 12, frame=1, name="g", made=sizes(10, 12)), sizes(10, frame=1, name="g", made=failed())
+    found = compared(before, after)
+    assert found.outcome is Effect.MIXED
+    assert found.headline.startswith("Mixed: f lost compiled code; 1 compile instead of 4 are no gain where it was lost")
+    assert [(frame.title, frame.effect) for frame in found.frames] == [("f", Effect.WORSE), ("g", Effect.BETTER)]
+
+
+def test_a_limit_that_is_no_longer_hit_though_more_is_compiled_is_mixed() -> None:
+    found = compared(sizes(10, 12).limit("0/2", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 14"), sizes(10, 12, 14))
+    assert (found.outcome, only(found).gains, only(found).losses) == (Effect.MIXED, (Gain.LIMIT,), (Loss.COMPILES,))
+
+
+def test_a_full_trace_against_one_in_which_nothing_was_compiled() -> None:
+    empty, full = Recording().report(), sizes(10, 12).report()
+    found = compare(full, empty)
+    assert (found.outcome, found.headline) == (Effect.WORSE, "Worse: nothing is compiled any more (2 compiles before)")
+    assert [frame.losses for frame in found.gone] == [(Loss.CODE,)]
+    found = compare(empty, full)
+    assert (found.outcome, found.headline) == (Effect.MIXED, "Nothing was compiled in the first run, 2 compiles in the second")
+    assert compare(empty, empty).headline == "No difference: nothing was compiled in either run"
+
+
+def test_runs_that_share_no_code_are_not_compared() -> None:
+    found = compared(sizes(10, 12, name="old"), sizes(10, name="new"))
+    assert (found.outcome, found.headline) == (Effect.MIXED, "No code is compiled in both runs, so there is nothing to compare")
+
+
+def test_code_that_is_gone_keeps_the_rest_from_being_better() -> None:
+    found = compared(sizes(10, frame=1, name="g", made=sizes(10, 12)), sizes(10))
+    assert found.outcome is Effect.MIXED
+    assert found.headline == "Mixed: 1 compile instead of 3; nothing recompiles any more; g is gone"
+
+
+def test_new_code_is_neither_better_nor_worse_unless_it_costs_more_than_was_gained() -> None:
+    helper = {"frame": 1, "name": "g"}
+    assert compared(sizes(10, 12, 14), sizes(10, made=sizes(10), **helper)).outcome is Effect.BETTER
+    assert compared(sizes(10, 12), sizes(10, 12, made=sizes(10), **helper)).outcome is Effect.MIXED
+    assert compared(sizes(10), sizes(10, made=sizes(10), **helper)).outcome is Effect.MIXED
+
+
+def test_new_code_that_fails_is_worse() -> None:
+    found = compared(sizes(10), failed(sizes(10), "1/0", "g"))
+    (new,) = found.new
+    assert (found.outcome, found.headline) == (Effect.WORSE, "Worse: 1 compile as before; g is new")
+    assert (new.losses, new.lost_graph) == ((Loss.FAILURES,), False)
+    assert new.verdict == "only in the second run, no compiles and 1 failed one"
+
+
+def test_code_split_off_by_a_graph_break_makes_it_worse() -> None:
+    after = broken(sizes(10)).compile("1/0", tensor(), name="torch_dynamo_resume_in_f_at_7")
+    found = compared(sizes(10), after)
+    (piece,) = found.new
+    assert (found.outcome, piece.part_of, piece.losses) == (Effect.WORSE, "f", (Loss.COMPILES,))
+    assert piece.verdict == "only in the second run, 1 compile: split off from f"
+
+
+# Causes and dims.
+
+
+def test_as_many_compiles_for_other_reasons() -> None:
+    before = Recording().compile("0/0", tensor(), guards=tree(state(), checked())).compile("0/1", tensor(size=(12, 8)))
+    after = Recording().compile("0/0", tensor(), guards=tree(state(), checked()))
+    after.compile("0/1", tensor(), guards=tree(state(grad_mode=False), checked()))
+    found = compared(before, after)
+    assert found.outcome is Effect.SAME
+    assert found.headline == "No better, no worse: 2 compiles as before, but 1 frame changed"
+    assert only(found).causes == (CauseChange("SL305", "grad_mode", 0, 1, "SL305"), CauseChange("SL101", "x.size[0]", 1, 0, "SL101"))
+    assert only(found).verdict == "2 compiles as before, for other reasons"
+
+
+def test_a_cause_is_counted_in_each_recompile_that_it_took_part_in() -> None:
+    found = compared(sizes(10, 12, 14), sizes(10, 12))
+    assert found.causes == only(found).causes == (CauseChange("SL101", "x.size[0]", 2, 1, "SL101"),)
+    assert only(found).verdict == "2 compiles instead of 3, still recompiles for x.size[0] (SL101)"
+
+
+def test_the_remedy_of_a_size_that_the_code_pins_is_not_to_mark_it() -> None:
+    found = compare(analyzed("real/2.13/int_drives_python.marked.log.gz"), analyzed("lab/int_drives_python.log.gz"))
+    (level,) = (cause for cause in found.causes if cause.axis == "level")
+    assert (level.code, level.helping) == ("SL102", "SL201")
+    (told,) = (cause for cause in comparison_data(found)["causes"] if cause["axis"] == "level")
+    assert told["remedy"].startswith("the code needs the exact value")
+
+
+def test_a_compile_without_a_known_cause_is_unexplained() -> None:
+    found = compared(Recording().compile("0/0", tensor()), Recording().compile("0/0", tensor()).compile("0/1", tensor()))
+    assert only(found).causes == (CauseChange("SL399", "", 0, 1, "SL399"),)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected", "words"),
+    [
+        (lambda: sizes(10), dynamic, (Since.NEVER, Since.FIRST), "x.size[0] is dynamic from the first compile on"),
+        (lambda: sizes(10, 12), lambda: dynamic(sizes(10), number=1), (Since.NEVER, Since.LATER), "dynamic from a later compile on"),
+        (lambda: dynamic(sizes(10), number=1), lambda: sizes(10, 12), (Since.LATER, Since.NEVER), "x.size[0] is static"),
+        (dynamic, lambda: sizes(10), (Since.FIRST, Since.NEVER), "x.size[0] is static"),
+    ],
+)
+def test_dims_that_became_dynamic_or_static(
+    before: Callable[[], Recording], after: Callable[[], Recording], expected: tuple[Since, Since], words: str
+) -> None:
+    found = compared(before(), after())
+    (dim,) = only(found).dims
+    assert (dim.axis, (dim.before, dim.after)) == ("x.size[0]", expected)
+    assert dim.is_more_dynamic is (list(Since).index(expected[1]) > list(Since).index(expected[0]))
+    assert (found.outcome, only(found).is_changed) == (Effect.SAME, True)
+    assert words in only(found).verdict
+
+
+def test_an_int_that_became_dynamic() -> None:
+    static = tree(value("L['k']", 3), checked())
+    before = Recording().compile("0/0", tensor(), guards=static)
+    symbols = (("s1", "3", "L['k']"),)
+    after = Recording().compile("0/0", tensor(), guards=tree(manager("L['k']", type="int"), checked()), symbols=symbols)
+    assert [(dim.axis, dim.before, dim.after) for dim in only(compared(before, after)).dims] == [("k", Since.NEVER, Since.FIRST)]
+
+
+def test_a_failed_compile_does_not_make_a_dim_dynamic() -> None:
+    before = sizes(10)
+    after = sizes(10).compile(
+        "0/1", tensor(size=(12, 8)), guards="", code="", symbols=(("s1", "12", "L['x'].size()[0]"),), fail_type="E", fail_reason="no"
+    )
+    assert only(compared(before, after)).dims == ()
+
+
+# Generations, ranks, versions.
+
+
+def test_the_compiles_of_all_generations_count_together() -> None:
+    before = sizes(10, 12, made=sizes(10, 12))
+    found = compared(before, sizes(10, made=sizes(10)))
+    assert (only(found).was.compiles, only(found).was.recompiles) == (4, 2)
+    assert (only(found).now.compiles, only(found).now.recompiles, found.outcome) == (2, 0, Effect.BETTER)
+
+
+def test_each_rank_is_compared_with_itself(tmp_path: Path) -> None:
+    def load(name: str, *ranks: Recording) -> shapelog.report.report.Report:  # type: ignore[name-defined]
+        where = tmp_path / name
+        where.mkdir()
+        for number, made in enumerate(ranks):
+            path = where / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log"
+            path.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
+        return shapelog.analyze(shapelog.load(where))
+
+    found = compare(load("before", sizes(10, 12), sizes(10, 12)), load("after", sizes(10, 12), sizes(10), sizes(10)))
+    told = {frame.code.first.rank: (frame.was.compiles, frame.now.compiles) for frame in found.frames}
+    assert told == {0: (2, 2), 1: (2, 1), 2: (0, 1)}
+    assert "rank 2 only in the second run" in found.notes
+
+
+def test_what_a_version_does_not_record_is_said_and_not_compared() -> None:
+    old, new = Recording(torch_version=""), Recording()
+    found = compared(sizes(10, 12, made=old), broken(sizes(10, 12, made=new)))
+    assert (found.was.breaks, found.was.limit_hits, found.now.breaks) == (None, None, 1)
+    assert found.outcome is Effect.SAME
+    assert found.notes[0] == "another torch: 2.5 or older before, 2.13.0+cpu after"
+    assert (
+        found.notes[1] == "torch 2.5 and older record neither graph breaks nor the recompile limit, so the first run does not tell of any"
+    )
+
+
+def test_fewer_compiles_are_no_gain_where_the_limit_is_hit_and_may_have_been_before() -> None:
+    refused = sizes(10).limit("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12")
+    found = compared(sizes(10, 12, made=Recording(torch_version="")), refused)
+    assert (found.outcome, only(found).gains) == (Effect.SAME, ())
+    assert "the recompile limit is hit, and maybe was before" in only(found).verdict
+
+
+def test_two_versions_of_torch_agree_on_a_simple_program() -> None:
+    found = compare(analyzed("real/2.4/a_auto.log.gz"), analyzed("real/2.15/a_auto.log.gz"))
+    assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.SAME, 2, 2)
+    assert [frame.title for frame in found.unchanged] == ["f"]
+
+
+def test_another_setting_and_another_cache_are_noted() -> None:
+    settings = [{**SETTINGS, "recompile_limit": limit} for limit in (8, 64)]
+    before, after = (Recording().compile("0/0", tensor(), dynamo_config=json.dumps(item)) for item in settings)
+    after.artifact("0/0", "fx_graph_cache_hit", "{}")
+    found = compared(before, after)
+    assert found.notes == (
+        "another setting: recompile_limit 8 before, 64 after",
+        "a compile cache served 0 compiles before and 1 after, so their times cannot be compared",
+    )
+    assert (found.was.cached, found.now.cached, found.outcome) == (0, 1, Effect.SAME)
+
+
+def test_a_trace_that_lost_data_is_noted() -> None:
+    cut = sizes(10, 12)
+    cut.lines.append('V1120 08:27:33.313000 12031 torch/_dynamo/app.py:303] {"compilation_metrics": {"compile_id"')
+    assert (
+        "the trace of the second run lost data (see shapelog report): compiles may be missing there" in compared(sizes(10, 12), cut).notes
+    )
+
+
+def test_a_graph_break_counts_once_however_often_its_code_is_compiled() -> None:
+    before = broken(broken(sizes(10, 12)), "0/1")
+    assert before.report().table("graph_breaks") is not None
+    found = compared(before, broken(sizes(10)))
+    assert (found.was.breaks, found.now.breaks, found.outcome) == (1, 1, Effect.BETTER)
+
+
+# The JSON shape.
+
+
+def schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files("shapelog").joinpath("schema", "comparison.schema.json").read_text(encoding="utf-8"))
+    return found
+
+
+VALIDATOR = Draft202012Validator(schema())
+
+
+def faults(data: object) -> list[str]:
+    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in VALIDATOR.iter_errors(data)]
+
+
+PAIRS = [(name, PACKED[(index + 7) % len(PACKED)]) for index, name in enumerate(PACKED)]
+
+
+@pytest.mark.parametrize(("before", "after"), [*PAIRS, *zip(LAB[1:], LAB, strict=False)])
+def test_any_two_traces_give_what_the_schema_says(before: str, after: str) -> None:
+    found = compare(analyzed(before), analyzed(after))
+    assert faults(comparison_data(found)) == []
+    assert json.loads(render_comparison(found, Options())) == comparison_data(found)
+    assert found.outcome is not Effect.BETTER or not found.lost_graphs
+
+
+def test_a_program_finds_totals_frames_and_causes() -> None:
+    data = comparison_data(compared(dynamic(sizes(10, 12), number=2), dynamic()))
+    assert (data["outcome"], data["before"]["totals"]["compiles"], data["after"]["totals"]["compiles"]) == ("better", 3, 1)
+    (frame,) = data["frames"]
+    assert (frame["kind"], frame["effect"], frame["gains"], frame["lost_graph"]) == ("matched", "better", ["fewer compiles"], False)
+    assert (frame["before"]["counts"]["compiles"], frame["after"]["frames"]) == (3, ["0"])
+    (cause,) = frame["causes"]
+    assert (cause["code"], cause["axis"], cause["before"], cause["after"]) == ("SL101", "x.size[0]", 2, 0)
+    assert cause["remedy"].startswith("mark this dim dynamic")
+    assert frame["dims"] == [
+        {
+            "axis": "x.size[0]",
+            "source": "L['x']",
+            "before": "dynamic from a later compile on",
+            "after": "dynamic from the first compile on",
+        }
+    ]
+
+
+def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
+    data = comparison_data(compared(sizes(10), sizes(10, 12)))
+    assert faults(data) == []
+    assert faults({**data, "news": 1})
+    assert faults({**data, "outcome": "who knows"})
+    assert faults({name: part for name, part in data.items() if name != "frames"})

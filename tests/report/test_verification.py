@@ -1,0 +1,172 @@
+"""Did it help? A second run held against the first and against the prediction, and the JSON shape that tells it."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from lab import PACKED, Recording, analyzed, freed, sized, tensor
+
+from shapelog.advice.paste_formats import advice_data
+from shapelog.report.compare import comparison_data
+from shapelog.report.report import Report
+from shapelog.report.verification import Ended, Verification, verification_data, verify
+from shapelog.reporters import Options
+from shapelog.reporters.json import render_verification
+
+LOST = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
+THREE = sized(10, 12, 14)
+
+
+def proved(before: Recording | Report, after: Recording | Report, codes: tuple[int, int] = (0, 0)) -> Verification:
+    first, second = (item if isinstance(item, Report) else item.report() for item in (before, after))
+    assert first.advice is not None
+    return verify(first, second, first.advice, Ended(codes[0], 2.0), Ended(codes[1], 1.5))
+
+
+def with_list(value: str) -> dict[str, str]:
+    """The metrics of a compile under this list."""
+    return {"dynamo_config": "{}", "compiler_config": json.dumps({"dynamic_sources": value})}
+
+
+def told(found: Verification) -> list[tuple[str, int, int | None, int]]:
+    return [(item.change.title, item.before, item.predicted, item.measured) for item in found.frames]
+
+
+# It helped.
+
+
+def test_fewer_compiles_help_and_the_prediction_came_true() -> None:
+    found = proved(THREE, freed("0/0"))
+    assert (found.helped, found.is_exact, found.measured) == (True, True, 1)
+    assert (found.faults, found.notes) == ((), ())
+    assert told(found) == [("f", 3, 1, 1)]
+
+
+def test_it_helped_though_less_than_was_predicted() -> None:
+    found = proved(THREE, sized(10, 12))
+    assert (found.helped, found.is_exact, found.measured, found.faults) == (True, False, 2, ())
+    assert found.notes == ("f: 1 predicted, 2 measured; still recompiling because of x.size[0] (size-varies)",)
+
+
+def test_a_limit_that_is_no_longer_hit_counts() -> None:
+    reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
+    found = proved(sized(*range(3, 11)).limit("0/8", *reasons), freed("0/0", 3))
+    assert (found.helped, found.is_exact) == (True, True)
+    assert told(found) == [("f", 9, 1, 1)]
+
+
+def test_frames_that_were_not_there_before_are_told() -> None:
+    found = proved(THREE, sized(3, made=freed("0/0"), frame=1, name="g"))
+    assert (found.helped, found.is_exact, found.notes) == (True, False, ("g: not there in the first run",))
+    assert told(found) == [("f", 3, 1, 1), ("g", 0, None, 1)]
+
+
+@pytest.mark.parametrize("program", ["demo", "batch_varies"])
+def test_a_real_program_with_the_list_set(program: str) -> None:
+    names = {
+        "demo": ("real/demo.log.gz", "real/demo_marked.log.gz"),
+        "batch_varies": ("lab/batch_varies.log.gz", "real/2.13/batch_varies.pgo_warm.log.gz"),
+    }
+    found = proved(*(analyzed(name) for name in names[program]))
+    assert (found.helped, found.is_exact, found.faults, found.notes) == (True, True, (), ())
+    assert found.measured == found.advice.after.total
+
+
+# It did not help.
+
+
+@pytest.mark.parametrize("sizes", [(10, 12, 14), (10, 12, 14, 16)])
+def test_no_fewer_compiles_do_not_help(sizes: tuple[int, ...]) -> None:
+    found = proved(THREE, sized(*sizes))
+    assert not found.helped
+    assert found.faults == (f"{len(sizes)} compiles, no fewer than the 3 before",)
+
+
+def test_limit_hits_count_as_compiles_do() -> None:
+    found = proved(sized(10, 12), sized(10).limit("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"))
+    assert not found.helped
+    assert "2 compiles and limit hits, no fewer than the 2 before" in found.faults
+
+
+def test_a_lost_graph_is_no_help_though_fewer_compiles_are_left() -> None:
+    found = proved(THREE, Recording().compile("0/0", tensor(), **LOST))
+    assert (found.measured, found.helped) == (0, False)
+    (fault,) = found.faults
+    assert fault.startswith("f lost compiled code: lost its compiled code (3 compiles before) and runs eagerly, or raises: 0/0 failed: no")
+    real = proved(analyzed("lab/int_drives_python.log.gz"), analyzed("real/2.13/int_drives_python.marked.log.gz"))
+    assert not real.helped
+    assert any("lost compiled code" in fault for fault in real.faults)
+
+
+def test_code_that_is_gone_is_no_help() -> None:
+    found = proved(sized(3, made=sized(10, 12, 14), frame=1, name="g"), freed("0/0"))
+    assert not found.helped
+    assert [fault.partition(":")[0] for fault in found.faults] == ["g lost compiled code"]
+
+
+@pytest.mark.parametrize(("codes", "helped"), [((0, 1), False), ((0, 137), False), ((3, 3), True)])
+def test_another_exit_code_is_no_help(codes: tuple[int, int], helped: bool) -> None:
+    found = proved(THREE, freed("0/0"), codes)
+    assert found.helped is helped
+    assert found.faults == (() if helped else (f"the command ended with {codes[1]} instead of {codes[0]}",))
+
+
+def test_all_that_went_wrong_is_told() -> None:
+    assert len(proved(THREE, sized(3, 4, 5, made=Recording(), frame=1, name="g"), (0, 1)).faults) == 3
+
+
+# What the program made of the list.
+
+
+def test_a_program_that_sets_a_list_of_its_own_is_told() -> None:
+    note = "the second run read another list than was set: the program sets TORCH_COMPILE_DYNAMIC_SOURCES or "
+    found = proved(THREE, sized(10, 12, 14, **with_list("L['y']:0")))
+    assert [item.startswith(note) for item in found.notes] == [False, True]
+
+
+@pytest.mark.parametrize("value", ["L['x']:0", "L['y']:0,L['x']:0", ""])
+def test_a_list_that_arrived_or_is_not_recorded_is_no_news(value: str) -> None:
+    assert proved(THREE, freed("0/0", **with_list(value))).notes == ()
+
+
+# JSON.
+
+
+def schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files("shapelog").joinpath("schema", "verification.schema.json").read_text(encoding="utf-8"))
+    return found
+
+
+VALIDATOR = Draft202012Validator(schema())
+
+
+def faults(data: object) -> list[str]:
+    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in VALIDATOR.iter_errors(data)]
+
+
+@pytest.mark.parametrize(("before", "after"), list(zip(PACKED[::2], [*PACKED[1::2], PACKED[0]], strict=False)))
+def test_any_two_runs_give_what_the_schema_says(before: str, after: str) -> None:
+    data = json.loads(render_verification(proved(analyzed(before), analyzed(after)), Options()))
+    assert faults(data) == []
+
+
+def test_the_json_holds_both_runs_and_the_prediction() -> None:
+    found = proved(THREE, sized(10, 12), (0, 0))
+    data = verification_data(found)
+    assert (data["format"], data["helped"], data["exact"], data["env"]) == ("shapelog verification", True, False, "L['x']:0")
+    assert data["compiles"] == {"before": 3, "predicted": 1, "measured": 2}
+    assert data["limit_hits"] == {"before": 0, "predicted": 0, "measured": 0}
+    assert data["seconds"] == {"before": 3.0, "predicted": 1.0, "measured": 2.0}
+    assert (data["exit_codes"], data["wall_seconds"]) == ({"before": 0, "after": 0}, {"before": 2.0, "after": 1.5})
+    assert data["frames"] == [{"title": "f", "before": 3, "predicted": 1, "measured": 2}]
+    assert (data["advice"], data["comparison"]) == (advice_data(found.advice), comparison_data(found.comparison))
+
+
+def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
+    data = verification_data(proved(THREE, freed("0/0")))
+    assert faults(data) == []
+    assert faults({**data, "news": 1})
+    assert faults({name: part for name, part in data.items() if name != "helped"})
+    assert faults({**data, "advice": {**data["advice"], "news": 1}})

@@ -1,0 +1,74 @@
+"""JSON lines, and the JSON of a check: exactly what their schemas say."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import ci
+import make
+import pytest
+from jsonschema import Draft202012Validator
+
+from shapelog.check.alerts import Kind
+from shapelog.check.check import Checked, check, overview
+from shapelog.check.policy import Policy
+from shapelog.reporters import Options
+from shapelog.reporters import json as json_reporter
+from shapelog.reporters.ci import jsonl
+
+Golden = Callable[[str, bytes], None]
+
+
+def schema(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ci.SCHEMA / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return found
+
+
+LINES, CHECK = (Draft202012Validator(schema(name)) for name in ("lines", "check"))
+
+
+def lines_of(checked: Checked) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in jsonl.render_check(checked, Options()).splitlines()]
+    assert [error.message for line in found for error in LINES.iter_errors(line)] == []
+    return found
+
+
+def test_it_is_as_recorded(golden: Golden) -> None:
+    golden("made.jsonl", jsonl.render_check(ci.checked(ci.varying(1)), Options()))
+
+
+@pytest.mark.parametrize("name", ci.NAMES)
+def test_any_trace_gives_what_the_schemas_say(name: str) -> None:
+    for checked in (check(ci.fixture(name), ci.BUDGETS), overview(ci.fixture(name))):
+        kinds = [line["type"] for line in lines_of(checked)]
+        assert kinds[0] == ("check" if checked.is_check else "report")
+        assert kinds.count("alert") == len(checked.judged)
+        assert kinds.count("recompile") == len(checked.survey.report.recompiles)
+        assert kinds.count("budget") == len(checked.measured)
+        assert kinds.count("problem") == len(checked.survey.report.problems)
+        assert list(CHECK.iter_errors(json.loads(json_reporter.render_check(checked, Options())))) == []
+
+
+def test_a_report_neither_passed_nor_failed() -> None:
+    assert lines_of(ci.shown())[0]["passed"] is None
+    assert lines_of(ci.demo())[0]["passed"] is False
+
+
+def test_a_job_whose_ranks_part_gives_what_the_schemas_say() -> None:
+    again = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
+    traces = [make.run(make.compile("0/0"), *more) for more in ((again,), (again,), ())]
+    checked = check(ci.surveyed(make.distributed(*traces)), Policy(fail_on=(Kind.RANK,)))
+    (alert,) = [line for line in lines_of(checked) if line["type"] == "alert" and line["fails"]]
+    assert (alert["code"], alert["kinds"]) == ("SL701", ["rank"])
+    assert list(CHECK.iter_errors(json.loads(json_reporter.render_check(checked, Options())))) == []
+
+
+def test_names_are_kept_to_the_character() -> None:
+    lines = lines_of(ci.hostile())
+    assert {line["frame"] for line in lines if line["type"] == "alert"} == {ci.EVIL}
+    assert [line["type"] for line in lines][-1] == "problem"
+
+
+def test_a_field_that_a_schema_does_not_know_is_a_fault() -> None:
+    line = lines_of(ci.checked(ci.varying(1), Policy()))[1]
+    assert not LINES.is_valid({**line, "more": 1})

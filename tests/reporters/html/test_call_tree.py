@@ -1,0 +1,295 @@
+"""Compile time by call stack: the trie of user stacks, and the icicle that is drawn of it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import make
+import pytest
+from lab import PACKED, Recording, analyzed
+
+import shapelog
+from shapelog.report.report import Report
+from shapelog.reporters.html.anchors import anchors_of
+from shapelog.reporters.html.call_tree import StackNode, stack_trie
+from shapelog.reporters.html.environment import environment
+from shapelog.reporters.html.icicle import Box, Icicle, icicle
+
+HOSTILE = "</script><img onerror=alert(1)>\"' onload=x"
+LIBRARY = "/usr/lib/python3.11/site-packages/torch/nn/modules/module.py"
+
+
+def trie(report: Report, with_code: bool = True) -> tuple[StackNode, ...]:
+    return stack_trie(report, anchors_of(report.trace), with_code)
+
+
+def of(*compiles: tuple[str, str, Sequence[tuple[Any, ...]]], spent: float = 1.0) -> tuple[StackNode, ...]:
+    """The trie of compiles given as (label, function, calls above it); a call is (file, line, function, code)."""
+    parts = []
+    for label, name, calls in compiles:
+        stack = [{"filename": file, "line": line, "name": caller, "loc": code} for file, line, caller, code in calls]
+        stack.append({"filename": make.MODEL, "line": 12, "name": name})
+        parts.append(make.record("dynamo_start", {"stack": stack}, id=label))
+        parts.append(make.metrics(label, co_name=name, entire_frame_compile_time_s=spent))
+    return trie(shapelog.analyze(make.built(make.run(*parts))))
+
+
+def call(line: int, name: str = "main", file: str = make.MAIN) -> tuple[str, int, str, str]:
+    return (file, line, name, f"step({line})")
+
+
+def walk(nodes: Sequence[StackNode]) -> Iterator[StackNode]:
+    for node in nodes:
+        yield node
+        yield from walk(node.children)
+
+
+def outline(nodes: Sequence[StackNode]) -> list[Any]:
+    """Names and places alone, children behind their parent."""
+    return [(f"{node.name} {node.place}", outline(node.children)) if node.children else f"{node.name} {node.place}" for node in nodes]
+
+
+def labels(node: StackNode) -> list[tuple[str, list[str]]]:
+    return [(group.words, [link.label for link in group.links]) for group in node.own]
+
+
+def named(nodes: Sequence[StackNode], name: str) -> StackNode:
+    (found,) = (node for node in walk(nodes) if node.name == name)
+    return found
+
+
+def markup(macro: str, view: object) -> str:
+    return str(getattr(environment().get_template(f"report/{macro}.html.j2").module, macro)(view))
+
+
+def number(percent: str) -> float:
+    assert re.fullmatch(r"\d+(\.\d{1,2})?%", percent), percent
+    return float(percent[:-1])
+
+
+def test_calls_lead_to_what_was_compiled_the_costliest_first() -> None:
+    (root,) = trie(analyzed("real/demo.log.gz"))
+    assert (root.name, root.place, root.code, root.cost) == ("<module>", "demo.py:68", "main()", "67.3 s · 20 compiles")
+    assert outline(root.children) == [
+        ("main demo.py:50", ["Classifier.forward demo.py:14"]),
+        ("normalize demo.py:35", ["line 38, resumed demo.py:38"]),
+        ("main demo.py:60", ["MovingAverage.forward demo.py:28"]),
+        ("main demo.py:57", ["MovingAverage.forward demo.py:28", "Classifier.forward demo.py:14"]),
+        ("main demo.py:58", ["Classifier.forward demo.py:14"]),
+    ]
+
+
+def test_a_compiled_function_lists_its_compiles_by_kind() -> None:
+    (root,) = trie(analyzed("real/demo.log.gz"))
+    (leaf,) = root.children[0].children
+    assert (leaf.anchor, leaf.kinds[0][0]) == ("frame-0", "first")
+    assert labels(leaf) == [("first compile", ["0/0"]), ("avoidable by marking", ["0/1", "0/2"])]
+    assert [link.anchor for link in leaf.own[1].links] == ["compile-0-1", "compile-0-2"]
+    assert root.anchor == ""
+
+
+def test_resumed_code_stands_below_its_function() -> None:
+    below = named(trie(analyzed("real/2.4/f_graph_breaks.log.gz")), "brk_explicit")
+    assert [node.name for node in below.children] == ["line 28, resumed", "line 30, resumed"]
+    assert below.seconds > below.children[0].seconds + below.children[1].seconds
+
+
+def test_resumed_code_stands_below_the_call_of_its_function_that_it_came_from() -> None:
+    resumed = "torch_dynamo_resume_in_f_at_20"
+    found = of(("0/0", "f", [call(3), call(9, "train")]), ("0/1", "f", [call(4)]), ("1/0", resumed, [call(3), call(8, "train")]))
+    assert outline(found) == [
+        ("main main.py:3", [("train main.py:9", [("f model.py:12", ["line 20, resumed model.py:12"])])]),
+        ("main main.py:4", ["f model.py:12"]),
+    ]
+
+
+def test_resumed_code_of_a_function_that_was_not_compiled_names_it() -> None:
+    found = of(("1/0", "torch_dynamo_resume_in_f_at_20", [call(3)]))
+    assert outline(found) == [("main main.py:3", [("f model.py", ["line 20, resumed model.py:12"])])]
+
+
+def test_a_limit_hit_without_a_stack_stands_where_its_function_was_called() -> None:
+    leaf = named(trie(analyzed("real/2.6/w_kill.log.gz")), "<lambda>")
+    assert leaf.compiles == 9
+    assert ("over the limit", ["0/8"]) in labels(leaf)
+
+
+def test_what_starts_threads_and_programs_is_left_out() -> None:
+    (root,) = trie(analyzed("real/2.6/t_threads.log.gz"))
+    assert root.name == "work"
+    starters = [("C:\\Python\\Lib\\threading.py", 1, "_bootstrap", ""), ("/opt/x/runpy.py", 88, "_run_code", "")]
+    assert outline(of(("0/0", "f", [*starters, (LIBRARY, 9, "_call_impl", ""), call(3)]))) == [("main main.py:3", ["f model.py:12"])]
+
+
+def test_calls_of_a_library_are_left_out_but_not_what_was_compiled_in_it() -> None:
+    (root,) = trie(analyzed("lab/hf_bert_train.log.gz"))
+    assert outline([root])[0][1][0] == ("main hf_bert_train.py:15", ["BertForSequenceClassification.wrapper generic.py:933"])
+
+
+def test_code_lines_are_shown_only_where_they_may_be() -> None:
+    report = analyzed("real/demo.log.gz")
+    assert any(node.code for node in walk(trie(report)))
+    without = trie(report, with_code=False)
+    assert not any(node.code for node in walk(without))
+    assert "logsumexp" in markup("stack_trie", trie(report))
+    assert "logsumexp" not in markup("stack_trie", without) + markup("icicle", icicle(without))
+
+
+def test_ranks_that_call_alike_share_their_nodes_and_say_whose_compiles_are_whose() -> None:
+    (root,) = trie(analyzed("real/2.13/n_dist_collpatched"))
+    assert (root.name, root.compiles) == ("worker", 2)
+    assert labels(root.children[0]) == [("rank 0 · first compile", ["0/0"]), ("rank 1 · first compile", ["0/0"])]
+
+
+def test_of_deep_recursion_the_middle_is_left_out() -> None:
+    found = of(("0/0", "f", [call(line, "walk") for line in range(1, 5001)]))
+    names = [f"{node.name} {node.place}" for node in walk(found)]
+    assert len(names) == 42
+    assert names[15:18] == ["walk main.py:16", "4960 more calls ", "walk main.py:4977"]
+
+
+def test_a_recursive_call_of_the_compiled_function_itself_is_kept() -> None:
+    own = (make.MODEL, 12, "f", "")
+    assert outline(of(("0/0", "f", [own, call(3)]))) == [("f model.py:12", [("main main.py:3", ["f model.py:12"])])]
+
+
+def test_of_very_many_compiles_the_first_are_linked() -> None:
+    leaf = named(of(*((f"0/{item}", "f", [call(3)]) for item in range(260))), "f")
+    assert leaf.compiles == 260
+    assert sum(len(group.links) + group.more for group in leaf.own) == 260
+    assert max(len(group.links) for group in leaf.own) == 200
+
+
+def test_endless_names_files_and_code_are_clipped() -> None:
+    found = of(("0/0", "f" * 10_000, [(f"/x/{'y' * 10_000}.py", 1, "m" * 10_000, "c" * 10_000)]))
+    assert len(markup("stack_trie", found)) + len(markup("icicle", icicle(found))) < 4000
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_every_compile_stands_in_the_trie_once_and_no_second_is_lost(name: str) -> None:
+    report = analyzed(name)
+    found = trie(report)
+    anchors = [link.anchor for node in walk(found) for group in node.own for link in group.links]
+    every = anchors_of(report.trace)
+    assert sorted(anchors) == sorted(every.compile(compile) for compile in report.trace.compiles)
+    assert sum(node.seconds for node in found) == pytest.approx(report.summary.seconds)
+    for node in walk(found):
+        assert node.seconds >= sum(child.seconds for child in node.children) - 1e-6
+        assert sum(spent for _, spent in node.kinds) == pytest.approx(node.seconds)
+        assert [child.seconds for child in node.children] == sorted((child.seconds for child in node.children), reverse=True)
+
+
+def test_the_trie_folds_and_links() -> None:
+    text = markup("stack_trie", trie(analyzed("real/demo.log.gz")))
+    assert text.count("<details") == 3
+    assert 'href="#compile-0-1"' in text
+    assert 'href="#frame-3"' in text
+    assert "style=" not in text
+
+
+def boxes(view: Icicle) -> list[Box]:
+    return [box for row in view.rows for box in row]
+
+
+def test_what_all_have_in_common_is_told_above_the_chart() -> None:
+    view = icicle(trie(analyzed("real/demo.log.gz")))
+    assert [(step.name, step.place, step.code) for step in view.common] == [("<module>", "demo.py:68", "main()")]
+    assert [box.name for box in view.rows[0]] == ["main", "normalize", "main", "main", "main"]
+    assert view.rows[0][0].x == "0%"
+    assert sum(number(box.width) for box in view.rows[0]) == pytest.approx(100, abs=0.05)
+    assert view.summary.startswith("Icicle of compile time by call stack: 67.3 s · 20 compiles, most of it in main (40.3 s · 3 compiles).")
+
+
+def test_a_box_tells_place_code_cost_and_kinds() -> None:
+    call_box, function = (row[0] for row in icicle(trie(analyzed("real/demo.log.gz"))).rows)
+    assert call_box.title == (
+        "main · demo.py:50\nloss = classify(torch.randint(100, (batch, length))).logsumexp(1).mean()\n"
+        "40.3 s · 3 compiles\nfirst compile 23.4 s, avoidable by marking 16.9 s"
+    )
+    assert (call_box.anchor, function.anchor) == ("", "frame-0")
+    assert [(strip.kind, strip.x) for strip in function.strips] == [("first", "0%"), ("marking", "58.03%")]
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_boxes_lie_below_their_callers_and_never_cover_each_other(name: str) -> None:
+    view = icicle(trie(analyzed(name)))
+    above = [(0.0, 100.0)]
+    for row in view.rows:
+        spans = [(number(box.x), number(box.x) + number(box.width)) for box in row]
+        assert all(before[1] <= after[0] + 0.02 for before, after in pairwise(spans))
+        assert all(any(left - 0.02 <= span[0] and span[1] <= right + 0.02 for left, right in above) for span in spans)
+        above = spans
+    assert len(view.rows) <= 12
+    assert "style=" not in markup("icicle", view)
+
+
+def test_small_siblings_are_one_box() -> None:
+    parts = [make.metrics("0/0", co_name="large", entire_frame_compile_time_s=1000.0)]
+    parts += [make.metrics(f"{item}/0", co_name=f"f{item}", co_firstlineno=item, entire_frame_compile_time_s=0.5) for item in range(1, 11)]
+    view = icicle(trie(shapelog.analyze(make.built(make.run(*parts)))))
+    large, rest = view.rows[0]
+    assert (large.name, rest.name, rest.is_rest, rest.anchor) == ("large", "… 10 more", True, "")
+    assert rest.title == "… 10 more, too small to be shown\n5.00 s · 10 compiles"
+    assert number(rest.width) == 0.5
+    assert (large.has_text, rest.has_text) == (True, False)
+
+
+def test_what_is_deeper_than_the_chart_is_said() -> None:
+    stacks = [[call(1), *(call(line, "walk") for line in range(10, 40))], [call(2)]]
+    view = icicle(of(("0/0", "f", stacks[0]), ("1/0", "g", stacks[1])))
+    assert len(view.rows) == 12
+    assert view.rows[-1][0].title.endswith("what it calls is not shown: the stacks are deeper than the chart")
+
+
+def test_without_stacks_the_functions_themselves_are_shown() -> None:
+    recording = Recording()
+    for item in range(3):
+        recording.compile(f"{item}/0", is_started=False, name=f"f{item}", seconds=3.0 - item, co_firstlineno=item)
+    view = icicle(trie(recording.report()))
+    assert [(box.name, box.anchor, box.cost) for box in view.rows[0]] == [
+        ("f0", "frame-0", "3.00 s"),
+        ("f1", "frame-1", "2.00 s"),
+        ("f2", "frame-2", "1.00 s"),
+    ]
+    assert not view.has_stacks
+    assert "these are the functions themselves" in markup("icicle", view)
+
+
+def test_without_times_widths_are_numbers_of_compiles() -> None:
+    view = icicle(of(("0/0", "f", [call(1)]), ("0/1", "f", [call(1)]), ("0/2", "f", [call(2)]), spent=0.0))
+    assert [number(box.width) for box in view.rows[0]] == [66.67, 33.33]
+    assert not view.by_seconds
+    assert view.note == "no times were recorded: widths are numbers of compiles"
+
+
+def test_huge_times_can_be_drawn() -> None:
+    view = icicle(of(("0/0", "f", [call(1)]), ("1/0", "g", [call(2)]), spent=9e17))
+    assert [box.width for box in view.rows[0]] == ["50%", "50%"]
+
+
+def test_one_compile_fills_the_chart() -> None:
+    view = icicle(of(("0/0", "f", [call(1), call(2)])))
+    assert [(box.name, box.width) for box in boxes(view)] == [("f", "100%")]
+    assert len(view.common) == 2
+
+
+def test_where_nothing_was_compiled_a_sentence_says_so() -> None:
+    nodes = trie(shapelog.analyze(make.built(make.run())))
+    assert nodes == ()
+    assert markup("icicle", icicle(nodes)).strip() == '<p class="dim">Nothing was compiled.</p>'
+    assert markup("stack_trie", nodes).strip() == '<p class="dim">Nothing was compiled.</p>'
+
+
+def test_many_boxes_are_no_stops_of_the_tab_key() -> None:
+    view = icicle(of(*((f"{item}/0", f"f{item}", [call(item + 1)]) for item in range(120))))
+    assert not view.in_tab_order
+    assert markup("icicle", view).count('tabindex="-1"') == 120
+
+
+def test_hostile_names_and_code_stay_text() -> None:
+    nodes = of(("0/0", HOSTILE, [(f"/x/{HOSTILE}.py", 1, HOSTILE, HOSTILE)]), ("1/0", "g", [call(2)]))
+    for text in (markup("icicle", icicle(nodes)), markup("stack_trie", nodes)):
+        assert "<img" not in text
+        assert "</script>" not in text
+        assert "&lt;/script&gt;&lt;img onerror=alert(1)&gt;&#34;&#39; onload=x" in text

@@ -1,0 +1,349 @@
+"""The timeline: every compile has its bar, as wide as it took, and the chart can be read whatever the times are."""
+
+import math
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+import make
+import pytest
+from lab import PACKED, analyzed
+
+import shapelog
+from shapelog.report.report import Report
+from shapelog.reporters.html.anchors import anchors_of
+from shapelog.reporters.html.environment import environment
+from shapelog.reporters.html.time_axis import axis_of, clock, cuts_of, stretch, ticks_of
+from shapelog.reporters.html.timeline import Bar, Lane, Timeline, timeline
+
+START = 1_795_171_332.0
+HOSTILE = "</script><img onerror=alert(1)>\"' onload=x"
+
+
+def chart(report: Report, with_code: bool = True) -> Timeline:
+    return timeline(report, anchors_of(report.trace), with_code)
+
+
+def made(*times: tuple[float | None, float], **fields: object) -> Timeline:
+    """The chart of one function, compiled at each of these (start, seconds); a start of None was not recorded."""
+    parts = [
+        make.compile(
+            f"0/{number}", (8 + number, 16), start_time=None if start is None else START + start, entire_frame_compile_time_s=spent
+        )
+        for number, (start, spent) in enumerate(times)
+    ]
+    return chart(shapelog.analyze(make.built(make.run(*parts))))
+
+
+def functions(*times: tuple[float, float], name: str = "f") -> Timeline:
+    """The chart of several functions, each compiled once."""
+    parts = [
+        make.compile(f"{number}/0", name=f"{name}{number}", start_time=START + start, entire_frame_compile_time_s=spent)
+        for number, (start, spent) in enumerate(times)
+    ]
+    return chart(shapelog.analyze(make.built(make.run(*parts))))
+
+
+def markup(view: Timeline) -> str:
+    return str(environment().get_template("report/timeline.html.j2").module.timeline(view))  # type: ignore[attr-defined]
+
+
+def number(percent: str) -> float:
+    assert re.fullmatch(r"\d+(\.\d{1,2})?%", percent), percent
+    return float(percent[:-1])
+
+
+def bars(view: Timeline) -> Iterator[Bar]:
+    return (bar for lane in view.lanes for bar in lane.bars)
+
+
+def ends(bar: Bar) -> tuple[float, float]:
+    return number(bar.x), number(bar.x) + number(bar.width)
+
+
+def lane(view: Timeline, name: str) -> Lane:
+    (found,) = (item for item in view.lanes if item.name == name)
+    return found
+
+
+def test_each_frame_has_a_lane_in_order_of_first_compile() -> None:
+    view = chart(analyzed("real/demo.log.gz"))
+    assert [(item.name, item.place, item.seconds) for item in view.lanes] == [
+        ("Classifier.forward", "demo.py:14", "45.5 s"),
+        ("MovingAverage.forward", "demo.py:28", "11.1 s"),
+        ("normalize", "demo.py:35", "4.54 s"),
+        ("↳ normalize, line 38", "demo.py:38", "6.07 s"),
+    ]
+    assert view.lanes[3].title == "normalize (resumed at line 38): 3 compiles, 6.07 s"
+    assert [item.anchor for item in view.lanes] == ["frame-0", "frame-1", "frame-2", "frame-3"]
+
+
+def test_each_compile_has_a_bar_that_links_to_it_and_tells_why() -> None:
+    view = chart(analyzed("real/demo.log.gz"))
+    first, backward, second, *_ = lane(view, "Classifier.forward").bars
+    assert first.anchor == backward.anchor == "compile-0-0"
+    assert (first.is_backward, backward.is_backward, view.has_backward) == (False, True, True)
+    assert first.title == "0/0 · Classifier.forward · 18.6 s\nfirst compile"
+    assert backward.title == "backward of 0/0 · Classifier.forward · 4.82 s\nfirst compile"
+    assert second.title == "0/1 · Classifier.forward · 7.55 s\navoidable by marking: dim 1 of tokens was 32 and is now 48"
+    assert {bar.anchor for bar in bars(view)} == {
+        f"compile-{item.label.replace('/', '-')}" for item in analyzed("real/demo.log.gz").trace.compiles
+    }
+
+
+def test_bars_are_as_wide_as_their_compiles_took_and_stand_where_they_began() -> None:
+    first, second = lane(made((0, 6.0), (8, 2.0)), "forward").bars
+    assert ends(first) == (0, 60)
+    assert ends(second) == (80, 100)
+
+
+def test_the_legend_counts_every_compile_once() -> None:
+    report = analyzed("real/demo.log.gz")
+    view = chart(report)
+    assert [(entry.kind, entry.count, entry.seconds) for entry in view.legend] == [
+        ("first", 4, "28.2 s"),
+        ("marking", 11, "30.3 s"),
+        ("code", 3, "5.35 s"),
+        ("justified", 1, "3.44 s"),
+        ("limit", 1, "0.00 s"),
+    ]
+    assert sum(entry.count for entry in view.legend) == len(report.trace.compiles)
+    assert view.summary.startswith(
+        "Timeline of 20 compiles of 4 frames, 1 min 7 s from the first to the end of the last: 4 first compile (28.2 s), 11"
+    )
+
+
+def test_a_limit_hit_that_took_no_time_can_still_be_seen() -> None:
+    (hit,) = (bar for bar in bars(chart(analyzed("real/demo.log.gz"))) if bar.kind == "limit")
+    assert hit.title.startswith("1/8 · MovingAverage.forward · 0.00 s\nover the limit")
+    assert number(hit.width) >= 0.7
+
+
+def test_long_gaps_are_cut_and_said() -> None:
+    view = made((0, 5.0), (3 * 3600, 5.0))
+    first, second = lane(view, "forward").bars
+    assert number(first.width) > 45
+    assert number(second.width) > 45
+    assert [cut.text for cut in view.cuts] == ["2 h 59 min"]
+    assert view.notes == ("time since the first compile began: 1 gap without compiles cut out, 2 h 59 min in all",)
+    assert "2 h 59 min without compiles, cut out" in markup(view)
+
+
+def test_ticks_behind_a_cut_count_from_where_work_went_on() -> None:
+    assert [tick.text for tick in made((0, 5.0), (3 * 3600, 5.0)).ticks] == ["0", "2 s", "4 s", "3:00:00", "+2 s", "+4 s"]
+
+
+def test_a_hundred_compiles_over_hours_share_the_width() -> None:
+    view = functions(*((60.0 * item, 1.0) for item in range(100)))
+    assert len(view.cuts) == 99
+    assert max(number(bar.width) for bar in bars(view)) < 5
+    assert min(number(bar.width) for bar in view.lanes[0].bars) > 0.5
+
+
+def test_gaps_of_a_dense_run_are_not_cut() -> None:
+    assert made((0, 1.0), (2, 1.0), (4, 1.0)).cuts == ()
+
+
+def test_without_start_times_compiles_stand_one_after_another() -> None:
+    view = made((None, 3.0), (None, 1.0))
+    assert [ends(bar) for bar in bars(view)] == [(0, 75), (75, 100)]
+    assert not view.is_timed
+    assert view.notes == ("compiles stand one after another, since this trace does not tell when each began",)
+    assert "from the first to the end" not in view.summary
+
+
+def test_a_compile_without_a_start_time_stands_behind_the_one_before() -> None:
+    view = made((0, 2.0), (None, 2.0), (6, 2.0))
+    assert [ends(bar) for bar in bars(view)] == [(0, 25), (25, 50), (75, 100)]
+    assert view.is_timed
+    assert view.notes[1] == "1 compile without a recorded time drawn behind the one before"
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [(0, 0.0)],
+        [(0, 0.0), (0, 0.0)],
+        [(0, 0.0), (50, 0.0), (51, 0.0)],
+        [(100, 1.0), (0, 1.0), (50, 1.0)],
+        [(0, 1.0), (1e17, 1.0)],
+        [(0, 1e17), (1, 1.0), (None, 0.0)],
+        [(0, 1e-9), (1e-6, 1e-9)],
+        [(0, 9e17), (9e17, 9e17)],
+        [(None, 9e17), (None, 9e17)],
+        [(-START, 1.0), (0, 1.0)],
+    ],
+)
+def test_whatever_the_times_are_every_number_can_be_drawn(times: list[tuple[float | None, float]]) -> None:
+    view = made(*times)
+    for bar in bars(view):
+        left, right = ends(bar)
+        assert 0 <= left < right <= 100.01
+    for tick in view.ticks:
+        assert 0 <= number(tick.x) <= 100
+    for cut in view.cuts:
+        assert 0 <= number(cut.x) <= number(cut.middle) <= 100
+        assert number(cut.width) > 0
+    assert not re.search(r"\b(nan|inf)\b", markup(view))
+
+
+def test_a_single_compile_fills_the_width() -> None:
+    (bar,) = bars(made((0, 2.5)))
+    assert ends(bar) == (0, 100)
+
+
+def test_where_nothing_was_compiled_a_sentence_says_so() -> None:
+    view = chart(shapelog.analyze(make.built(make.run())))
+    assert (view.lanes, view.ticks, view.cuts, view.legend) == ((), (), (), ())
+    assert markup(view).strip() == '<p class="dim">Nothing was compiled.</p>'
+
+
+def test_frames_beyond_the_lanes_share_the_last_one() -> None:
+    view = functions(*((float(item), 0.1 if item % 2 else 0.9) for item in range(40)))
+    assert len(view.lanes) == 24
+    assert (view.lanes[-1].name, view.lanes[-1].anchor) == ("17 more frames", "")
+    assert view.lanes[-1].title == "17 more frames: 17 compiles, 1.70 s"
+    assert {f"f{item}" for item in range(0, 40, 2)} <= {item.name for item in view.lanes}
+
+
+def test_twenty_four_frames_each_have_a_lane() -> None:
+    assert [item.name for item in functions(*((float(item), 0.5) for item in range(24))).lanes][-1] == "f23"
+
+
+def test_lanes_of_several_ranks_say_whose_they_are() -> None:
+    names = [item.name for item in chart(analyzed("real/2.13/n_dist_collpatched")).lanes]
+    assert names == ["rank 1 · f", "rank 0 · f"]
+
+
+def test_compiles_too_short_to_be_told_apart_are_one_bar() -> None:
+    view = made((0, 100.0), *((100 + item / 100, 0.005) for item in range(20)))
+    first, rest = bars(view)
+    assert first.title.startswith("0/0 · ")
+    assert rest.title == "20 compiles, 0/1 to 0/20 · forward · 0.10 s in all\navoidable by marking"
+    assert rest.anchor == "compile-0-1"
+
+
+def test_short_compiles_of_two_kinds_are_told_apart() -> None:
+    parts = [make.compile("0/0", start_time=START, entire_frame_compile_time_s=100.0)]
+    for item in range(1, 11):
+        failed = {} if item % 2 else {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
+        parts.append(
+            make.compile(f"0/{item}", (8 + item, 16), start_time=START + 100 + item / 100, entire_frame_compile_time_s=0.001, **failed)
+        )
+    _, *short = bars(chart(shapelog.analyze(make.built(make.run(*parts)))))
+    assert [(bar.kind, bar.title.split(",")[0]) for bar in short] == [("marking", "5 compiles"), ("failed", "5 compiles")]
+    assert ends(short[0])[1] <= ends(short[1])[0] + 0.01
+
+
+def many(frames: int, each: int) -> Report:
+    parts = []
+    for item in range(frames * each):
+        label = f"{item % frames}/{item // frames}"
+        times = {"start_time": START + 2.0 * item + item % 3, "entire_frame_compile_time_s": (0.1, 0.9, 1.9, 0.4)[item % 4]}
+        name = f"layer_{item % frames}"
+        parts.append(
+            make.start(name, 10 + item % frames, id=label) + make.metrics(label, co_name=name, co_firstlineno=10 + item % frames, **times)
+        )
+    return shapelog.analyze(make.built(make.run(*parts)))
+
+
+def test_eight_hundred_compiles_stay_small() -> None:
+    view = chart(many(40, 20))
+    text = markup(view)
+    assert len(text) < 150_000
+    drawn = re.findall(r"<a [^>]*class=.*?</a>", text, re.S)
+    assert len(drawn) == sum(1 for _ in bars(view))
+    assert max(len(re.sub(r"<title>.*</title>", "", bar, flags=re.S)) for bar in drawn) <= 120
+
+
+def test_thousands_of_compiles_do_not_make_thousands_of_bars() -> None:
+    view = chart(many(24, 60))
+    assert sum(1 for _ in bars(view)) <= 1200
+    assert sum(entry.count for entry in view.legend) == 1440
+
+
+def test_many_bars_are_no_stops_of_the_tab_key() -> None:
+    few, lots = chart(analyzed("real/demo.log.gz")), chart(many(20, 20))
+    assert (few.in_tab_order, few.is_wide) == (True, False)
+    assert lots.in_tab_order is False
+    assert "tabindex" not in markup(few)
+    assert markup(lots).count('tabindex="-1"') == sum(1 for _ in bars(lots))
+
+
+def test_without_code_causes_are_told_by_their_rule() -> None:
+    report = analyzed("lab/int_drives_python.log.gz")
+    assert any("GAINS[level]" in bar.title for bar in bars(chart(report)))
+    titles = [bar.title for bar in bars(chart(report, with_code=False))]
+    assert not any("GAINS" in title for title in titles)
+    assert any("SL102 int-varies level" in title for title in titles)
+
+
+def test_hostile_names_stay_text() -> None:
+    view = functions((0, 1.0), (1, 1.0), name=HOSTILE)
+    text = markup(view)
+    assert "<img" not in text
+    assert "</script>" not in text
+    assert "&lt;/script&gt;&lt;img onerror=alert(1)&gt;&#34;&#39; onload=x0" in text
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_every_fixture_can_be_drawn(name: str) -> None:
+    report = analyzed(name)
+    view = chart(report)
+    assert sum(entry.count for entry in view.legend) == len(report.trace.compiles)
+    assert all(0 <= ends(bar)[0] < ends(bar)[1] <= 100.01 for bar in bars(view))
+    assert "style=" not in markup(view)
+
+
+@pytest.mark.parametrize("length", [1e-6, 0.02, 0.7, 3, 59, 61, 119, 121, 900, 4000, 86_399, 200_000, 4e7, 1e12])
+def test_an_axis_has_a_few_round_ticks_with_room_for_each(length: float) -> None:
+    ticks = ticks_of(axis_of([(0.0, length)]))
+    assert 3 <= len(ticks) <= 9
+    assert ticks[0].x == "0%"
+    places = [number(tick.x) for tick in ticks]
+    assert places == sorted(places)
+    steps = {round(after - before) for before, after in pairwise(places)}
+    assert max(steps) - min(steps) <= 1
+    assert len({tick.text for tick in ticks}) == len(ticks)
+
+
+def test_an_axis_keeps_order_and_reaches_from_edge_to_edge() -> None:
+    axis = axis_of([(5000.0, 5010.0), (0.0, 4.0), (2.0, 6.0), (90.0, 91.0)])
+    moments = [0.0, 3.0, 6.0, 40.0, 90.0, 91.0, 3000.0, 5000.0, 5005.0, 5010.0]
+    places = [axis.at(moment) for moment in moments]
+    assert places == sorted(places)
+    assert (places[0], places[-1]) == (0.0, pytest.approx(100.0))
+    assert axis.gaps == ((6.0, 90.0), (91.0, 5000.0))
+    assert math.isclose(axis.idle, 84 + 4909)
+    assert [cut.text for cut in cuts_of(axis)] == ["1 min 24 s", "1 h 21 min"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.44, "0.4 s"),
+        (45, "45 s"),
+        (60, "1 min"),
+        (90, "1 min 30 s"),
+        (754, "12 min"),
+        (12_000, "3 h 20 min"),
+        (50_000, "13 h"),
+        (187_200, "2 d 4 h"),
+    ],
+)
+def test_stretches_are_told_in_two_units_at_most(seconds: float, text: str) -> None:
+    assert stretch(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("moment", "last", "step", "text"),
+    [
+        (0.5, 1, 0.05, "0.50 s"),
+        (20, 100, 20, "20 s"),
+        (125, 600, 60, "2:05"),
+        (3725, 9000, 600, "1:02:05"),
+        (262_920, 1e6, 3600, "3 d 1:02"),
+    ],
+)
+def test_moments_are_told_as_the_run_is_long(moment: float, last: float, step: float, text: str) -> None:
+    assert clock(moment, last, step) == text

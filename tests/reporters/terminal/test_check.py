@@ -1,0 +1,110 @@
+"""A check in a terminal: the answer first, then what to set, then what fails with its place and its cure."""
+
+from collections.abc import Callable
+
+import lab
+import make
+import pytest
+
+from shapelog.check.alerts import Kind, survey
+from shapelog.check.baseline import as_bytes, parse
+from shapelog.check.check import Checked, check
+from shapelog.check.policy import Budget, Metric, Policy
+from shapelog.check.repository_paths import Checkout
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.check import render_check
+
+Golden = Callable[[str, bytes], None]
+DEMO = survey(lab.analyzed("real/demo.log.gz"), Checkout("nowhere", ("/srv/ml",)))
+
+
+def shown(checked: Checked, width: int = 100, **options: object) -> str:
+    text = render_check(checked, Options(width=width, **options)).decode()  # type: ignore[arg-type]
+    assert max(len(line) for line in text.split("\n") if "export " not in line) <= width
+    return text
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_check_is_as_recorded(golden: Golden, width: int) -> None:
+    policy = Policy(budgets=(Budget(Metric.RECOMPILES, 10), Budget(Metric.RECOMPILES, 6, "*")))
+    golden(f"demo.check.{width}.txt", render_check(check(DEMO, policy), Options(width=width)))
+
+
+def test_the_answer_comes_first() -> None:
+    assert (
+        shown(check(DEMO, Policy())).split("\n")[2].startswith("Check failed: recompile limit hit in MovingAverage.forward; 14 avoidable")
+    )
+    passed = shown(check(DEMO, Policy(fail_on=())))
+    assert "Check passed: 19 compiles, 15 recompiles" in passed
+    assert "What to set" not in passed
+    assert "What fails" not in passed
+    assert "alerts that do not fail: --verbose shows them" in passed
+
+
+def test_a_run_without_compiles_says_why_that_may_be() -> None:
+    text = shown(check(make.surveyed(make.run()), Policy()))
+    assert "Check passed: nothing was compiled" in text
+    assert "the trace holds no compile: did the program run what torch.compile wraps" in " ".join(text.split())
+
+
+def test_each_alert_has_its_place_its_sentence_and_its_cure() -> None:
+    lines = [line.strip() for line in shown(check(DEMO, Policy()), 200).split("\n")]
+    at = lines.index("demo/demo.py:29  SL315 module-int-varies")
+    assert lines[at + 1].startswith("MovingAverage.forward was recompiled 7 times (9.69 s): the int self.step was 2 and is now 3")
+    assert lines[at + 2] == "self.step += 1"
+    assert lines[at + 3] == "→ mark the int self.step dynamic: add L['self'].step to TORCH_COMPILE_DYNAMIC_SOURCES"
+    assert lines[at + 4] == "compiles 1/1, 1/2, 1/3, 1/4, 1/5, 1/6, 1/7"
+
+
+def test_a_limit_cuts_the_list_and_says_so() -> None:
+    checked = check(DEMO, Policy())
+    assert f"… {len(checked.failing) - 2} more, shown with --limit 0" in shown(checked, limit=2)
+    assert "more, shown with" not in shown(checked, limit=0)
+    assert "What does not fail" in shown(checked, limit=0, verbose=True)
+
+
+def test_budgets_are_shown_with_what_was_spent() -> None:
+    budgets = (Budget(Metric.COMPILES, 30), Budget(Metric.AVOIDABLE, 1.5), Budget(Metric.RECOMPILES, 3, "*"))
+    text = shown(check(DEMO, Policy(budgets=budgets)))
+    rows = {tuple(line.split()) for line in text.split("\n")}
+    assert ("compiles", "in", "the", "whole", "run", "19", "30", "kept") in rows
+    assert any(row[:6] == ("avoidable", "seconds", "in", "the", "whole", "run") and row[-1] == "exceeded" for row in rows)
+    assert ("recompiles", "in", "MovingAverage.forward", "7", "3", "exceeded") in rows
+    assert not any("kept" in row and "whole" not in row for row in rows)
+    kept = shown(check(DEMO, Policy(budgets=budgets)), verbose=True)
+    assert "recompiles in normalize" in kept
+
+
+def test_what_a_baseline_knows_is_told_apart() -> None:
+    known = parse(
+        as_bytes(make.surveyed(make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])))), "known.json"
+    )
+    more = make.small_run() + make.compile("0/2", (5, 5), [make.mismatch("0/1", 16, 5, 1)])
+    text = shown(check(make.surveyed(more), Policy(), known))
+    assert "1 alert that does not fail, known from known.json: --verbose shows them" in text
+    assert "1 of 1 were there" not in text
+    same = check(make.surveyed(make.small_run()), Policy(), known)
+    assert "Check passed: nothing new; 2 compiles, 1 recompile" in shown(same)
+    better = check(make.surveyed(make.run(make.compile("0/0"))), Policy(), known)
+    assert "Better than known.json (forward: SL101 x.size[0], 1 before, 0 now): --write-baseline records it" in shown(better)
+
+
+def test_ranks_are_named_where_there_are_several() -> None:
+    assert "compile 0/1  ranks 0 and 1" in shown(check(make.surveyed(make.small_run(), make.small_run()), Policy()))
+
+
+def test_names_and_code_from_a_trace_are_harmless() -> None:
+    name = "\x1b]0;owned\x07\u202egnp.exe"
+    trace = make.run(make.compile("0/0", name=name), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], name=name))
+    text = shown(check(make.surveyed(trace), Policy(budgets=(Budget(Metric.COMPILES, 0, "*"),))), color=False, verbose=True)
+    assert "owned" in text
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
+
+
+@pytest.mark.parametrize("name", lab.PACKED)
+def test_every_fixture_can_be_shown(name: str) -> None:
+    checked = check(
+        survey(lab.analyzed(name), Checkout("nowhere")), Policy(budgets=(Budget(Metric.COMPILES, 1, "*"),), fail_on=tuple(Kind))
+    )
+    text = shown(checked, 60, limit=0, verbose=True)
+    assert all(item.alert.rule.code in text for item in checked.judged)

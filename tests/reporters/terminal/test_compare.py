@@ -1,0 +1,158 @@
+"""Two runs side by side in a terminal: the answer first, then what changed, folded where it repeats."""
+
+import re
+from pathlib import Path
+
+import pytest
+from lab import PACKED, Recording, analyzed, checked, tensor, tree
+
+import shapelog
+from shapelog.report.compare import Comparison, compare
+from shapelog.report.report import Report
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.compare import render_comparison
+
+DEMO = compare(analyzed("real/demo.log.gz"), analyzed("real/demo_marked.log.gz"))
+
+
+def shown(comparison: Comparison, width: int = 100, **options: object) -> str:
+    return render_comparison(comparison, Options(width=width, **options)).decode()  # type: ignore[arg-type]
+
+
+def section(text: str, title: str) -> str:
+    """What stands under a heading."""
+    return re.split(r"\n\n", text[text.index(f"\n{title}") + 1 :])[0]
+
+
+def sizes(*lengths: int, made: Recording | None = None, frame: int = 0, name: str = "f") -> Recording:
+    made = made or Recording()
+    for number, length in enumerate(lengths):
+        made.compile(f"{frame}/{number}", tensor(size=(length, 8)), name=name)
+    return made
+
+
+def test_the_answer_comes_first_and_then_the_totals() -> None:
+    lines = shown(DEMO).splitlines()
+    assert lines[0] == "demo.log.gz → demo_marked.log.gz  torch 2.13.0+cpu"
+    assert lines[2] == "Better: 8 compiles instead of 19; the recompile limit is no longer hit"
+    totals = [line.split() for line in lines if re.match(r"  (re)?compiles ", line)]
+    assert totals == [["compiles", "19", "8", "-11"], ["recompiles", "15", "4", "-11"]]
+
+
+def test_a_frame_tells_what_changed_and_the_causes_that_are_gone() -> None:
+    average = section(shown(DEMO), "Frames that changed").split("\n  better   ")[1]
+    assert average.splitlines() == [
+        "MovingAverage.forward  demo.py:28  11.1 → 0.82 s",
+        "    no longer hits the recompile limit",
+        "    1 compile instead of 8, nothing recompiles any more",
+        "    dynamic from the first compile on, was static: self.step",
+        "    SL315 module-int-varies  8 → 0 recompiles  self.step",
+    ]
+
+
+def test_what_still_recompiles_is_told_with_a_remedy_once() -> None:
+    left = section(shown(DEMO), "Still recompiling")
+    assert "SL311 constant-varies  pooling" in left
+    assert left.count("SL301 dtype-varies") == 2
+    assert left.count("→ warm up with the dtype that you serve") == 1
+    assert "SL101" not in left
+
+
+def test_dims_and_causes_of_one_kind_are_told_together() -> None:
+    found = compare(analyzed("lab/optimizer_loop.log.gz"), analyzed("real/2.13/optimizer_loop.pgo_warm.log.gz"))
+    text = shown(found, 140)
+    assert "dynamic from the first compile on, not from a later one: m.size[0] m.size[1] g.size[0] g.size[1] p.size[0] p.size[1]" in text
+    assert "SL101 size-varies  1 → 0 recompiles each  g.size[0] g.size[1] m.size[0] m.size[1] p.size[0] p.size[1]" in text
+
+
+def test_unchanged_frames_are_folded_into_one_line_and_verbose_unfolds_them() -> None:
+    report = analyzed("real/2.13/graph_break_resume.pgo_warm.log.gz")
+    found = compare(report, report)
+    folded = shown(found, 140).splitlines()[-1]
+    assert folded == "Unchanged: 3 frames  pipeline, pipeline (resumed at line 15), pipeline (resumed at line 16)"
+    assert "\nFrames that changed" not in shown(found)
+    assert "  pipeline  graph_break_resume.py:12  1 compile as before  0.44 → 0.44 s" in section(shown(found, verbose=True), "Unchanged")
+
+
+def test_a_lost_graph_is_red_and_what_went_with_it_is_not_green() -> None:
+    found = compare(analyzed("lab/int_drives_python.log.gz"), analyzed("real/2.13/int_drives_python.marked.log.gz"))
+    text = render_comparison(found, Options(width=100, color=True)).decode()
+    assert "\x1b[1;31mWorse:" in text
+    assert "\x1b[31mworse" in text
+    assert "\x1b[32m" not in text
+    assert "\x1b[1;32mBetter:" in render_comparison(DEMO, Options(width=100, color=True)).decode()
+
+
+def test_a_graph_break_is_told_with_its_place_and_the_piece_with_its_owner() -> None:
+    after = sizes(10)
+    text = "Graph break in user code at /srv/ml/app/model.py:7\nGraph Break Reason: builtin: print\nUser code traceback:\n"
+    after.artifact("0/0", "dynamo_graph_break_reason", text)
+    after.compile("1/0", tensor(), name="torch_dynamo_resume_in_f_at_7")
+    page = shown(compare(sizes(10).report(), after.report()))
+    assert "1 graph break instead of none (model.py:7: builtin: print)" in section(page, "Frames that changed")
+    assert section(page, "Only in the second run").splitlines()[1:] == [
+        "  f (resumed at line 7)  model.py:5  1.00 s",
+        "    1 compile: split off from f",
+    ]
+
+
+def test_code_that_is_gone_is_listed() -> None:
+    page = shown(compare(sizes(10, made=sizes(10), frame=1, name="g").report(), sizes(10).report()))
+    assert "1 compile: not called, renamed, or not compiled any more" in section(page, "Only in the first run")
+
+
+def test_a_shifted_line_is_told() -> None:
+    before = Recording().compile("0/0", tensor(), name="f", co_firstlineno=5).compile("0/1", tensor(size=(12, 8)), co_firstlineno=5)
+    after = Recording().compile("0/0", tensor(), name="f", co_firstlineno=8)
+    assert "f  model.py:8 (was at line 5)" in shown(compare(before.report(), after.report()))
+
+
+def distributed(where: Path, *ranks: Recording) -> Report:
+    where.mkdir()
+    for number, made in enumerate(ranks):
+        path = where / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log"
+        path.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
+    return shapelog.analyze(shapelog.load(where))
+
+
+def test_the_same_change_in_several_ranks_is_told_once(tmp_path: Path) -> None:
+    before = distributed(tmp_path / "before", *(sizes(10, 12) for _ in range(3)))
+    after = distributed(tmp_path / "after", sizes(10), sizes(10, 12), sizes(10))
+    changed = section(shown(compare(before, after)), "Frames that changed")
+    assert changed.count("model.py:5") == 1
+    assert "f  model.py:5  ranks 0 2" in changed
+    assert "4.00 → 2.00 s" in changed
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_the_limit_cuts_each_list_and_says_how_much_is_left(limit: int) -> None:
+    text = shown(DEMO, limit=limit)
+    assert section(text, "Frames that changed").count("\n  better   ") == limit
+    assert f"… {4 - limit} more frame{'s' if limit < 3 else ''}, shown with --limit 0" in text
+    assert "more frame" not in shown(DEMO, limit=0)
+
+
+def test_what_a_version_does_not_record_is_no_zero() -> None:
+    text = shown(compare(analyzed("real/2.4/a_auto.log.gz"), analyzed("real/2.15/a_auto.log.gz")))
+    assert re.search(r"graph breaks +not recorded +0\n", text)
+    assert "  another torch: 2.5 or older before, 2.15.0+cu132 after\n" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+@pytest.mark.parametrize(("before", "after"), list(zip(PACKED, PACKED[3:], strict=False))[::4])
+def test_lines_keep_to_the_width(before: str, after: str, width: int) -> None:
+    text = shown(compare(analyzed(before), analyzed(after)), width)
+    assert all(len(line) <= width for line in text.splitlines())
+    assert text.endswith("\n")
+
+
+def test_names_and_reasons_of_a_trace_cannot_harm_the_terminal() -> None:
+    hostile = "f\x1b]0;owned\x07\u202e"
+    failed = {"guards": "", "code": "", "fail_type": "E", "fail_reason": f"\x1b[2J{hostile}"}
+    before = Recording().compile("0/0", tensor(), name=hostile)
+    after = Recording().compile("0/0", tensor(), name=hostile, **failed)
+    twice = Recording().compile("0/0", tensor(), name=hostile).compile("0/1", tensor(size=(12, 8)), guards=tree(checked()), name=hostile)
+    for other in (after, twice):
+        page = shown(compare(before.report(), other.report()), verbose=True)
+        assert "\\x1b]0;owned" in page
+        assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", page)

@@ -1,0 +1,133 @@
+"""Text for a terminal: harmless, of the right width, and numbers that people read."""
+
+import pytest
+from rich.cells import cell_len
+from rich.text import Text
+
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.text_page import Page
+from shapelog.text import clean, counted, seconds, shortened
+
+
+def drawn(page: Page) -> list[str]:
+    return page.bytes().decode().splitlines()
+
+
+@pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0), 0x200B, 0x200E, 0x2028, 0x202E, 0x2066, 0x2069, 0xFEFF, 0xD800])
+def test_what_could_harm_a_terminal_is_shown_as_an_escape(code: int) -> None:
+    shown = clean(f"a{chr(code)}b")
+    assert shown.isprintable()
+    assert (shown[0], shown[-1]) == ("a", "b")
+    assert len(shown) > 2
+
+
+def test_lines_and_tabs_become_one_space() -> None:
+    assert clean("def f():\n\t    return x") == "def f(): return x"
+
+
+def test_plain_text_in_any_writing_stays_as_it_is() -> None:
+    for text in ("L['x'].size()[0]", "naïve ☃ 模型 עברית", "[bold]x[/bold] :smile: {0} %s"):
+        assert clean(text) == text
+
+
+@pytest.mark.parametrize("text", ["a" * 50, "模型" * 25, "模a型b" * 12])
+@pytest.mark.parametrize("width", [5, 6, 7, 12, 13, 49])
+def test_long_text_is_cut_in_the_middle_to_the_width_that_it_takes(text: str, width: int) -> None:
+    cut = shortened(text, width)
+    assert width - 2 <= cell_len(cut) <= width
+    head, mark, tail = cut.partition("…")
+    assert mark
+    assert text.startswith(head)
+    assert text.endswith(tail)
+
+
+def test_text_that_fits_is_not_cut() -> None:
+    assert shortened("模型", 4) == "模型"
+    assert shortened("abcdef", 6) == "abcdef"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.0, "0.00 s"), (0.024, "0.02 s"), (1.4, "1.40 s"), (9.876, "9.88 s"), (12.34, "12.3 s"), (125.4, "125 s")]
+)
+def test_seconds_have_two_or_three_figures(value: float, shown: str) -> None:
+    assert seconds(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "words"),
+    [
+        (1, "entry", "1 entry"),
+        (2, "entry", "2 entries"),
+        (0, "rank", "0 ranks"),
+        (3, "process", "3 processes"),
+        (1, "process", "1 process"),
+        (2, "more axis", "2 more axes"),
+    ],
+)
+def test_things_are_counted_in_english(number: int, noun: str, words: str) -> None:
+    assert counted(number, noun) == words
+
+
+def test_a_line_that_is_too_long_goes_on_behind_its_indent() -> None:
+    page = Page(Options(width=40))
+    page.line("word " * 20, indent=4)
+    lines = drawn(page)
+    assert " ".join(line.strip() for line in lines) == ("word " * 20).strip()
+    assert [len(line) <= 40 for line in lines] == [True] * len(lines)
+    assert {len(line) - len(line.lstrip()) for line in lines[:1]} == {4}
+    assert {len(line) - len(line.lstrip()) for line in lines[1:]} == {6}
+
+
+def test_columns_of_a_table_are_aligned_and_numbers_to_the_right() -> None:
+    page = Page(Options(width=60))
+    page.table(("name", "n"), [("short", "7"), ("much longer", "1234"), ("模型", "5")], (False, True), (True, False))
+    assert {cell_len(line) for line in drawn(page)} == {2 + len("much longer") + 2 + 4}
+    assert [line.split()[-1] for line in drawn(page)] == ["n", "7", "1234", "5"]
+
+
+def test_a_wide_column_is_shortened_where_a_table_does_not_fit() -> None:
+    page = Page(Options(width=70))
+    page.table(("what", "where", "n"), [("x" * 90, "somewhere", "12")], (False, False, True), (True, False, False))
+    row = drawn(page)[1]
+    assert cell_len(row) == 70
+    assert row.endswith("somewhere  12")
+    assert "…" in row
+
+
+def test_a_wide_column_that_nobody_could_read_gets_lines_of_its_own() -> None:
+    page = Page(Options(width=40))
+    page.table(("what", "where", "n"), [("x" * 50, "somewhere", "12")], (False, False, True), (True, False, False))
+    lines = drawn(page)
+    assert any(line.split() == ["somewhere", "12"] for line in lines)
+    assert sum(line.count("x") for line in lines) == 50
+    assert max(map(cell_len, lines)) <= 40
+
+
+def test_the_other_columns_fit_where_one_has_lines_of_its_own() -> None:
+    page = Page(Options(width=40))
+    page.table(
+        ("ranks", "compiles", "last"),
+        [("ranks 0-39, 41-67, 69-157 and 343 more", "12", "6/0 " + "f" * 30)],
+        (False, True, False),
+        (False, False, True),
+    )
+    assert all(cell_len(line) <= 40 for line in drawn(page))
+    assert "…" in drawn(page)[1]
+    assert drawn(page)[2].strip() == "6/0 " + "f" * 30
+
+
+def test_markup_and_emoji_codes_in_text_are_only_text() -> None:
+    page = Page(Options(width=80, color=True))
+    page.line("[red]x[/red] :smile:")
+    page.text(Text("[/] :+1:"))
+    assert drawn(page) == ["[red]x[/red] :smile:", "[/] :+1:"]
+
+
+@pytest.mark.parametrize("text", ["a", "", "a\tb", "blanks   ", "模型", "[bold]x[/bold] :smile: https://a.b 12", "x" * 90, " " * 50])
+def test_a_page_without_colors_is_what_the_console_makes_of_it(text: str) -> None:
+    page, other = Page(Options(width=100)), Page(Options(width=100))
+    page.text(Text(text, style="bold red"), 3)
+    page.blank()
+    other.console.print(Text("   ").append(text, "bold red"), soft_wrap=True, overflow="ignore", no_wrap=True)
+    other.console.print()
+    assert page.bytes() == other.bytes()
