@@ -30,7 +30,8 @@ from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
-from shapelog.reading.inputs import open_trace, select
+from shapelog.reading.inputs import select
+from shapelog.reading.open_trace import open_trace
 from shapelog.reading.payloads import graphs, guards, recompile_reasons, source_names
 from shapelog.reading.payloads.guard_expressions import canonical, parse, syntax
 
@@ -503,7 +504,8 @@ def test_what_is_piped_or_packed_may_be_made_shorter_while_it_is_read(is_packed:
     path.write_bytes(gzip.compress(make.small_run()) if is_packed else make.small_run())
     code = """
 import os, sys
-from shapelog.reading.inputs import open_trace, select
+from shapelog.reading.inputs import select
+from shapelog.reading.open_trace import open_trace
 if sys.argv[1] == "-":
     os.dup2(os.open("made.log", os.O_RDONLY), 0)
 opened = open_trace(select(sys.argv[1]).files[0])

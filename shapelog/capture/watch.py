@@ -14,10 +14,11 @@ from shapelog.capture.trace_writers import is_running, writes
 from shapelog.errors import ShapelogError
 from shapelog.model.builder import build
 from shapelog.model.trace import Compile, Frame, Outcome, Rank, Trace, merged
-from shapelog.reading.inputs import Choice, Selection, TraceFile, open_trace, select
+from shapelog.reading.inputs import Choice, Selection, select
 from shapelog.reading.looking import time_at
+from shapelog.reading.open_trace import open_trace
 from shapelog.reading.scanner import Reader
-from shapelog.reading.trace_files import Item, is_url, traces_of
+from shapelog.reading.trace_files import Item, TraceFile, is_url, traces_of
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report, analyze
 

@@ -138,7 +138,8 @@ def _jobs(selected: "list[Selection]", shared: dict[str, Any]) -> "list[Selectio
 
 def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     """Load a trace. A large file is searched by a child process from here on, before the rest of shapelog is even imported."""
-    from shapelog.reading.inputs import is_large, open_all
+    from shapelog.reading.inputs import is_large
+    from shapelog.reading.open_trace import open_all
     from shapelog.reading.scanner import Reader
 
     if is_large([selection], bool(shared.get("executor"))):

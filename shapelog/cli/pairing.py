@@ -4,7 +4,8 @@ from typing import Any
 
 from shapelog.cli.load import selected
 from shapelog.errors import ShapelogError
-from shapelog.reading.inputs import Selection, TraceFile
+from shapelog.reading.inputs import Selection
+from shapelog.reading.trace_files import TraceFile
 
 
 def two_runs(before: str, after: str | None, before_run: str | None, after_run: str | None, shared: dict[str, Any]) -> list[Selection]:

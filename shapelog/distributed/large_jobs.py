@@ -16,9 +16,10 @@ from shapelog.model.builder import build, name_of
 from shapelog.model.rank_summary import RankSummary, Step, Tensor
 from shapelog.model.trace import Summarized, Trace, account_of
 from shapelog.reading.compression import DamagedError, room_for
-from shapelog.reading.inputs import IN_FULL, Choice, Selection, TraceFile, open_all, open_trace, select
+from shapelog.reading.inputs import IN_FULL, Choice, Selection, select
+from shapelog.reading.open_trace import open_all, open_trace
 from shapelog.reading.scanner import Reader
-from shapelog.reading.trace_files import Tell
+from shapelog.reading.trace_files import Tell, TraceFile
 from shapelog.recompiles.explain import study
 from shapelog.text import named
 

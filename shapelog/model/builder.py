@@ -12,9 +12,10 @@ from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import CodeStateRecord, Compile, Frame, GraphBreak, Outcome, Payloads, Rank, Trace
 from shapelog.reading import records
-from shapelog.reading.inputs import OpenTrace, Selection, open_all
+from shapelog.reading.inputs import Selection
 from shapelog.reading.looking import last_time
 from shapelog.reading.not_a_trace import foreign
+from shapelog.reading.open_trace import OpenTrace, open_all
 from shapelog.reading.payloads import recompile_reasons as reason_text
 from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
 from shapelog.reading.payloads.guard_expressions import integer

@@ -1,13 +1,11 @@
-"""A file, directory, archive, URL or standard input → bytes that can be searched, with a name for messages."""
+"""A file, directory, archive, URL or standard input → the trace files of one run."""
 
-import mmap
 import os
 import shlex
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -26,7 +24,7 @@ from shapelog.reading.compression import (
     unpacked,
 )
 from shapelog.reading.not_a_trace import HOW_TO_RECORD
-from shapelog.reading.trace_files import TLPARSE_LOG, Item, Tell, is_archive_name, is_url, rank_of, shown, traces_of
+from shapelog.reading.trace_files import TLPARSE_LOG, Item, Tell, TraceFile, is_archive_name, is_url, rank_of, shown, traces_of
 
 if TYPE_CHECKING:
     from shapelog.reading.archives import Archive
@@ -36,23 +34,6 @@ if TYPE_CHECKING:
 _NAMED, _SEARCHED = 3, 1000
 # A job of so many ranks is read in full by one process; of a larger one, so many ranks at most.
 IN_FULL = 16
-
-Buffer = mmap.mmap | bytes
-# What the system caches of a file in one piece at most, a multiple of the page size.
-_CACHED = 2 << 20
-
-
-class TraceFile(NamedTuple):
-    """One trace before it is read: a file, or ``item`` of an archive, a remote directory or standard input, which has no path.
-
-    ``rank`` is the one in its name, None without. ``room`` is what it may take of the disk when it is packed.
-    """
-
-    path: Path | None
-    name: str
-    rank: int | None = None
-    item: Item | None = None
-    room: Room | None = None
 
 
 class Selection(NamedTuple):
@@ -78,29 +59,6 @@ class Choice(NamedTuple):
 
 
 _DEFAULT = Choice()
-
-
-@dataclass(slots=True, eq=False)
-class OpenTrace:
-    """The bytes of one trace, mapped into memory, and what went wrong while they were brought there.
-
-    ``is_lost`` says that it is one of several and could not be read at all.
-    """
-
-    name: str
-    data: Buffer
-    size: int
-    problems: list[Problem] = field(default_factory=list)
-    is_lost: bool = False
-
-    def release(self, start: int, end: int) -> None:
-        """Give mapped pages back: they count as resident memory, and one pass needs them once.
-
-        Those before them, too: a look at a file maps as much around a place as is cached in one piece, also what was given back before.
-        """
-        if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            start -= start % _CACHED
-            self.data.madvise(mmap.MADV_DONTNEED, start, end - start)
 
 
 def select(path: str, choice: Choice = _DEFAULT) -> Selection:
@@ -368,60 +326,3 @@ def _why_no_trace(where: str, items: Sequence[Item], traces: Sequence[Item], kin
     if items:
         return f"{where}: no trace in this {kind} (files are named dedicated_log_torch_trace_*.log); {HOW_TO_RECORD}"
     return f"{where}: the {kind} is empty; a trace appears there once a compiled function is called; {HOW_TO_RECORD}"
-
-
-def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
-    """Each of them opened. One of several that cannot be read is a problem, and the others are read.
-
-    Raises ShapelogError when none can be.
-    """
-    if len(files) == 1:
-        return [open_trace(files[0])]
-    opened: list[OpenTrace] = []
-    refusals: list[ShapelogError] = []
-    for file in files:
-        try:
-            opened.append(open_trace(file))
-        except ShapelogError as error:
-            refusals.append(error)
-            problem = Problem("unreadable-file", str(error).removeprefix(f"{file.name}: "), file.name, severity=DATA_LOSS)
-            opened.append(OpenTrace(file.name, b"", 0, [problem], is_lost=True))
-    if len(refusals) == len(files):
-        raise refusals[0]
-    return opened
-
-
-def open_trace(file: TraceFile) -> OpenTrace:
-    """Map a trace into memory; packed and piped ones go through a temporary file, so that memory does not follow their size.
-
-    Raises ShapelogError when the file cannot be read.
-    """
-    problems: list[Problem] = []
-    try:
-        with _plain(file, problems) as handle:
-            size = os.fstat(handle.fileno()).st_size
-            mapped: Buffer = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-    except FileNotFoundError as error:
-        raise ShapelogError(f"{file.name}: it was there and is gone now") from error
-    except (OSError, ValueError) as error:
-        raise ShapelogError(f"{file.name}: cannot read: {getattr(error, 'strerror', None) or error}") from error
-    return OpenTrace(file.name, mapped, len(mapped), problems)
-
-
-def _plain(file: TraceFile, problems: list[Problem]) -> BinaryIO:
-    """An uncompressed regular file with the bytes of ``file``."""
-    size = 0
-    if file.item is not None:
-        chunks, size = file.item.chunks(), file.item.size
-    else:
-        assert file.path is not None
-        handle = file.path.open("rb")
-        head = handle.read(HEAD)
-        handle.seek(0)
-        if not is_packed(head) and handle.seekable():
-            return handle
-        chunks, size = chunks_of(handle, close=True), os.fstat(handle.fileno()).st_size
-    plain, damage = spool(unpacked(chunks, file.name), file.room or room_for(file.name, size, None))
-    if damage:
-        problems.append(Problem("damaged-archive", damage, file.name, severity=DATA_LOSS))
-    return plain

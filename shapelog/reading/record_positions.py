@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from shapelog.reading.inputs import Buffer
 from shapelog.reading.labels import Place
+from shapelog.reading.open_trace import Buffer
 
 # How a header ends. No brace stands between the one of its body and the last one, so these are keys of the record itself, whatever
 # its strings hold.

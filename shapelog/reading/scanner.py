@@ -18,9 +18,9 @@ from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.reading import labels
 from shapelog.reading.ahead import Ahead, Tallies
 from shapelog.reading.header_trimming import Repeats, without_stack
-from shapelog.reading.inputs import OpenTrace
 from shapelog.reading.kinds import ENVELOPE_KEYS, KNOWN_KINDS, UNLISTED_KINDS, USED_ARTIFACTS, USED_KINDS
 from shapelog.reading.labels import Place
+from shapelog.reading.open_trace import OpenTrace
 
 if TYPE_CHECKING:
     from shapelog.reading.record_positions import Notes

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from shapelog.reading.compression import Room
+
 # One file a process; the eight characters are random, the rank is there if torch.distributed was initialised at the first record.
 TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d+)_?)?([a-z0-9_]{8})?\.log(\.gz|\.zst)?$")
 # tlparse copies the log that it reads into its output, for many ranks into one folder each.
@@ -37,6 +39,19 @@ class Item(NamedTuple):
     @property
     def base(self) -> str:
         return self.name.rsplit("/", 1)[-1]
+
+
+class TraceFile(NamedTuple):
+    """One trace before it is read: a file, or ``item`` of an archive, a remote directory or standard input, which has no path.
+
+    ``rank`` is the one in its name, None without. ``room`` is what it may take of the disk when it is packed.
+    """
+
+    path: Path | None
+    name: str
+    rank: int | None = None
+    item: Item | None = None
+    room: Room | None = None
 
 
 def rank_of(name: str) -> int | None:

@@ -25,7 +25,8 @@ from shapelog.distributed.summarize import all_ranks
 from shapelog.errors import ShapelogError
 from shapelog.model.rank_summary import RankSummary
 from shapelog.model.trace import Trace
-from shapelog.reading.inputs import IN_FULL, Choice, TraceFile, is_large, select, select_files
+from shapelog.reading.inputs import IN_FULL, Choice, is_large, select, select_files
+from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import study
 from shapelog.report.merge_ranks import joint_findings, joint_frames
 from shapelog.report.report import Report, analyze, as_data

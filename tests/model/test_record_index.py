@@ -15,9 +15,11 @@ from shapelog.model.builder import Builder, build
 from shapelog.model.record_index import Listed, Listing, listing
 from shapelog.model.trace import Trace, merged
 from shapelog.reading import scanner
-from shapelog.reading.inputs import OpenTrace, Selection, TraceFile
+from shapelog.reading.inputs import Selection
 from shapelog.reading.kinds import UNLISTED_KINDS
+from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.scanner import Reader
+from shapelog.reading.trace_files import TraceFile
 
 # Two compiles of one function: the second was compiled again, has a backward of its own, and was described once more without a use.
 WHOLE = make.run(

@@ -21,7 +21,8 @@ from shapelog.errors import DATA_LOSS, ShapelogError
 from shapelog.model.trace import Trace
 from shapelog.reading import compression
 from shapelog.reading.compression import parse_size
-from shapelog.reading.inputs import Choice, open_all, select
+from shapelog.reading.inputs import Choice, select
+from shapelog.reading.open_trace import open_all
 
 zstandard = pytest.importorskip("zstandard")
 

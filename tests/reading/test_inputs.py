@@ -14,7 +14,9 @@ import pytest
 
 from shapelog import load
 from shapelog.errors import DATA_LOSS, ShapelogError
-from shapelog.reading.inputs import TraceFile, open_trace, rank_of, select
+from shapelog.reading.inputs import select
+from shapelog.reading.open_trace import open_trace
+from shapelog.reading.trace_files import TraceFile, rank_of
 
 TRACE = make.small_run()
 MADE = time.mktime((2025, 11, 20, 8, 27, 33, 0, 0, -1))  # as its records say

@@ -17,7 +17,8 @@ import pytest
 
 from shapelog import load
 from shapelog.errors import DATA_LOSS, ShapelogError
-from shapelog.reading.inputs import Choice, open_all, select
+from shapelog.reading.inputs import Choice, select
+from shapelog.reading.open_trace import open_all
 from shapelog.reading.trace_files import shown
 
 fsspec = pytest.importorskip("fsspec")

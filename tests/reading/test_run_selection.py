@@ -10,7 +10,8 @@ import pytest
 
 from shapelog import load
 from shapelog.errors import DATA_LOSS, ShapelogError
-from shapelog.reading.inputs import Choice, open_all, select
+from shapelog.reading.inputs import Choice, select
+from shapelog.reading.open_trace import open_all
 
 NOON = time.mktime((2025, 11, 20, 12, 0, 0, 0, 0, -1))
 SECOND, MINUTE, HOUR, DAY = 1, 60, 3600, 86400

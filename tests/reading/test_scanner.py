@@ -14,7 +14,8 @@ import pytest
 
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.reading import ahead, scanner
-from shapelog.reading.inputs import OpenTrace, open_trace, select
+from shapelog.reading.inputs import select
+from shapelog.reading.open_trace import OpenTrace, open_trace
 from shapelog.reading.scanner import Entry, Reader
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "real"
