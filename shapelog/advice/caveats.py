@@ -11,7 +11,7 @@ from shapelog.model.trace import Frame, Outcome, Trace
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.source_names import friendly
 from shapelog.recompiles.explain import Study
-from shapelog.text import named
+from shapelog.text import rank_list
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
@@ -106,7 +106,7 @@ def _across_ranks(seen: tuple[Seen, ...], frames: tuple[Frame, ...], studied: St
             own = seen_values(item.mark, tuple(frame for frame in frames if frame.rank == rank), studied)
             told.setdefault(tuple(dict.fromkeys(value for _, value in own.values)), []).append(rank)
         if len(told) > 1:
-            words = [f"{_listed(values)} on {named(numbers)}" for values, numbers in list(told.items())[:_SHOWN] if values]
+            words = [f"{_listed(values)} on {rank_list(numbers)}" for values, numbers in list(told.items())[:_SHOWN] if values]
             yield f"{item.name} differs across ranks: {'; '.join(words)}{'; …' if len(told) > _SHOWN else ''}"
 
 

@@ -21,7 +21,7 @@ from shapelog.reading.open_trace import open_all, open_trace
 from shapelog.reading.scanner import Reader
 from shapelog.reading.trace_files import Tell, TraceFile
 from shapelog.recompiles.explain import study
-from shapelog.text import named
+from shapelog.text import rank_list
 
 # So many kinds of ranks are read in full even where the first of them have every cause that the others have.
 _KINDS = 8
@@ -328,7 +328,7 @@ def _together(ranks: Sequence[RankSummary], standing: dict[int, int]) -> dict[tu
 def _notes(ranks: Sequence[RankSummary], alike: dict[int, tuple[int, ...]], standing: dict[int, int]) -> Iterator[str]:
     """Which ranks are told of in full, and what is true of the others."""
     others = [rank for place, rank in enumerate(ranks) if place not in standing]
-    told = f"{len(ranks):,} ranks are compared; frames and recompiles are told of {named(alike)} in full"
+    told = f"{len(ranks):,} ranks are compared; frames and recompiles are told of {rank_list(alike)} in full"
     if len(alike) < len(ranks):
         told += f", and {'each' if not others else f'{len(standing) - len(alike):,}'} of the others compiled the same for the same reasons"
     yield told
