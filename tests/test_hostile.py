@@ -271,7 +271,7 @@ def test_no_text_takes_the_square_of_its_length(text: str) -> None:
     signature = f'    def forward(self, {text}: "f32[8]"):\n'
     graph = graphs.parse(f"class GraphModule(torch.nn.Module):\n{signature}        {text}\n        b = f({text})\n")
     assert graph.is_dynamic in (True, False)
-    for found in (source_names.friendly(text), source_names.strip(text), canonical(text)):
+    for found in (source_names.display_name(text), source_names.strip(text), canonical(text)):
         assert found
     source_names.tensor_part(text)
     source_names.dict_of_key(text)

@@ -11,7 +11,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from shapelog.advice.paste_formats import cost_of
-from shapelog.reading.payloads.source_names import friendly, is_library
+from shapelog.reading.payloads.source_names import display_name, is_library
 from shapelog.report.report import Report
 from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.redact import Redaction, without_stack
@@ -39,7 +39,7 @@ def page_environment(report: Report, redact: Redaction | None) -> Environment:
         code=coder.line,
         cost=cost_of,
         counted=plural,
-        friendly=friendly,
+        friendly=display_name,
         is_library=is_library,
         problem_rule=problem_rule,
         place=lambda place: f"{file_name(place.file)}:{place.line}",

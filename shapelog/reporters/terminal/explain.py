@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from shapelog.reading.payloads.source_names import friendly
+from shapelog.reading.payloads.source_names import display_name
 from shapelog.recompiles.causes import Cause, Explanation
 from shapelog.recompiles.explain import remedy
 from shapelog.report.explain_compile import Story
@@ -108,7 +108,7 @@ def _guards(page: Page, story: Story, options: Options) -> None:
     page.heading("Guards that differ", f"{story.recompile.nearest.label} → {story.compile.label}")
     shown = story.guard_changes[: options.limit] if options.limit else story.guard_changes
     for change in shown:
-        name = f"{friendly(change.source)} {change.prop}" if change.source else change.prop
+        name = f"{display_name(change.source)} {change.prop}" if change.source else change.prop
         page.text(
             Text.assemble(
                 f"{one_line(name)}: ",
@@ -152,13 +152,13 @@ def _symbols(page: Page, story: Story) -> None:
         return
     page.heading("Symbols")
     for symbol in compile.symbols:
-        source = friendly(symbol.source) if symbol.source else "unbacked, no source recorded"
+        source = display_name(symbol.source) if symbol.source else "unbacked, no source recorded"
         page.line((symbol.name, "cyan"), f" = {source}, was {symbol.hint or '?'}, range {symbol.range}", indent=2)
     for event in compile.automatic_dynamic:
-        where = friendly(event.source) + (f" dim {event.dim}" if event.dim.isdigit() else "")
+        where = display_name(event.source) + (f" dim {event.dim}" if event.dim.isdigit() else "")
         page.line(("became dynamic by itself: ", "dim"), f"{where} ({event.reason}: {event.cached} → {event.new})", indent=2)
     for item in compile.specializations:
-        names = ", ".join(map(friendly, item.sources)) or item.symbol
+        names = ", ".join(map(display_name, item.sources)) or item.symbol
         frames = item.user_stack.frames
         where = f" at {frames[-1].file}:{frames[-1].line}  {frames[-1].code}" if frames else ""
         page.line(("specialized: ", "magenta"), f"{names} to {item.value}{where}", indent=2)
