@@ -28,4 +28,4 @@ def two_runs(before: str, after: str | None, before_run: str | None, after_run: 
 
 
 def _place(file: TraceFile) -> tuple[object, str]:
-    return file.path, file.item.name if file.item else ""
+    return file.path, file.entry.name if file.entry else ""

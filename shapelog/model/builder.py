@@ -14,14 +14,14 @@ from shapelog.model.trace import CodeStateRecord, Compile, Frame, GraphBreak, Ou
 from shapelog.reading import records
 from shapelog.reading.inputs import Selection
 from shapelog.reading.looking import last_time
-from shapelog.reading.not_a_trace import foreign
+from shapelog.reading.not_a_trace import describe_non_trace
 from shapelog.reading.open_trace import OpenTrace, open_all
 from shapelog.reading.payloads import recompile_reasons as reason_text
 from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.records import Config, Input, Metrics, Stack, StackFrame
 from shapelog.reading.scanner import Entry, Reader, Span
-from shapelog.reading.trace_files import Tell
+from shapelog.reading.trace_files import ProgressCallback
 
 # Before torch 2.6 the prefix holds a thread id of 15 digits; a process id has seven at most.
 _LARGEST_PROCESS_ID = 1 << 22
@@ -483,7 +483,7 @@ def load(selection: Selection, strict: bool = False) -> Trace:
     return build(selection, [Reader(opened, strict) for opened in open_all(selection.files)])
 
 
-def build(selection: Selection, readers: list[Reader], debug: bool = False, tell: Tell | None = None) -> Trace:
+def build(selection: Selection, readers: list[Reader], debug: bool = False, tell: ProgressCallback | None = None) -> Trace:
     """The trace that the readers of a selection's files give. Raises ShapelogError when not one of them holds a trace record.
 
     With ``debug`` a record that cannot be parsed raises instead of becoming a problem. ``tell`` hears how far large files are read.
@@ -499,7 +499,7 @@ def build(selection: Selection, readers: list[Reader], debug: bool = False, tell
         if not reader.ledger.readable_records and not reader.trace.is_lost:
             damage = next((item.message for item in reader.trace.problems), "")
             is_gone = damage and not reader.trace.size
-            problem = f"{file.name}: nothing of it can be read" if is_gone else foreign(file.name, bytes(reader.data[:4096]))
+            problem = f"{file.name}: nothing of it can be read" if is_gone else describe_non_trace(file.name, bytes(reader.data[:4096]))
             problem += f"; {damage}" if damage else ""
             refusals.append(problem)
             if not is_gone:
@@ -529,7 +529,7 @@ def build(selection: Selection, readers: list[Reader], debug: bool = False, tell
     )
 
 
-def _told(reader: Reader, tell: Tell) -> Iterator[Entry]:
+def _told(reader: Reader, tell: ProgressCallback) -> Iterator[Entry]:
     """The entries of a large file, of which ``tell`` hears how far they are."""
     name, size = reader.trace.name, reader.trace.size
     for number, entry in enumerate(reader.entries()):
