@@ -10,7 +10,7 @@ from shapelog.errors import ShapelogError
 from shapelog.model import load as loading
 from shapelog.model.ids import parse_version
 from shapelog.model.trace import Trace
-from shapelog.reading.inputs import Choice, is_large, select
+from shapelog.reading.inputs import InputOptions, is_large, select
 from shapelog.recompiles.explain import study
 from shapelog.recording import record
 from shapelog.report import report as reports
@@ -31,7 +31,7 @@ def load(
     (``Trace.alike``, ``Trace.summarized``): here, or by the workers that ``executor`` names, ``"processes"``, ``"processes:4"`` or
     ``"dask://HOST:PORT"``. Raises ShapelogError when there is nothing to read, or not one trace record in it.
     """
-    selection = select(os.fspath(path), Choice(str(run), max_unpacked))
+    selection = select(os.fspath(path), InputOptions(str(run), max_unpacked))
     if is_large([selection], bool(executor)):
         return fold(selection, How(parse_executor(executor) if executor else None, strict, most=max_unpacked))
     return loading.load(selection, strict)

@@ -15,12 +15,12 @@ _OWN = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
 _RUNS = 8
 
 
-def clean(text: object) -> str:
+def one_line(text: object) -> str:
     """One line of plain text: names and code from a trace never reach the terminal raw."""
-    return harmless(_SPACES.sub(" ", str(text)))
+    return escape_controls(_SPACES.sub(" ", str(text)))
 
 
-def harmless(text: str) -> str:
+def escape_controls(text: str) -> str:
     """The same lines, with an escape for each character that could hide or reorder what stands around it."""
     return UNSAFE.sub(_escaped, text)
 
@@ -30,7 +30,7 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """``text`` in at most ``width`` terminal cells, its middle left out where it is longer."""
     if width < 5 or _cut(text, width) == text:
         return text
@@ -48,7 +48,7 @@ def _cut(text: str, width: int) -> str:
     return text
 
 
-def base(file: str) -> str:
+def file_name(file: str) -> str:
     """The last part of a path, of either kind: ``demo.py`` of ``/srv/demo.py``."""
     return file[max(file.rfind("/"), file.rfind("\\")) + 1 :]
 
@@ -60,22 +60,22 @@ def seconds(value: float) -> str:
     return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """``1 entry``, ``2 entries``."""
     if number == 1:
         return f"1 {noun}"
-    for ending, plural in (("y", "ies"), ("ss", "sses"), ("is", "es")):
+    for ending, many in (("y", "ies"), ("ss", "sses"), ("is", "es")):
         if noun.endswith(ending):
-            return f"{number} {noun.removesuffix(ending)}{plural}"
+            return f"{number} {noun.removesuffix(ending)}{many}"
     return f"{number} {noun}s"
 
 
-def steady(text: str) -> str:
+def without_addresses(text: str) -> str:
     """A text without the addresses and ids in it."""
     return _OWN.sub("$", text)
 
 
-def named(numbers: Iterable[int], most: int = _RUNS) -> str:
+def rank_list(numbers: Iterable[int], most: int = _RUNS) -> str:
     """``rank 3``, ``ranks 0-2 and 5``, ``ranks 0, 2, 4, 6, 8 and 27 more``: so many runs of numbers at most."""
     runs: list[list[int]] = []
     ordered = sorted(set(numbers))
@@ -92,8 +92,8 @@ def named(numbers: Iterable[int], most: int = _RUNS) -> str:
     return f"rank{'' if len(ordered) == 1 else 's'} {listed or 'none'}"
 
 
-def size_of(count: int) -> str:
+def file_size(count: int) -> str:
     """Bytes for people: ``812 bytes``, ``4.2 kB``, ``257.0 MB``."""
     if count < 1000:
-        return counted(count, "byte")
+        return plural(count, "byte")
     return f"{count / 1e3:.1f} kB" if count < 1_000_000 else f"{count / 1e6:.1f} MB"

@@ -10,8 +10,10 @@ from shapelog.check.alerts import Survey, survey
 from shapelog.check.repository_paths import Checkout
 from shapelog.model.load import build
 from shapelog.model.trace import Compile, Frame, Trace
-from shapelog.reading.inputs import OpenTrace, Selection, TraceFile
+from shapelog.reading.inputs import Selection
+from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.reader import Reader
+from shapelog.reading.trace_files import TraceFile
 from shapelog.report.report import analyze
 
 NAME = "made.log"

@@ -30,7 +30,8 @@ from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
-from shapelog.reading.inputs import open_trace, select
+from shapelog.reading.inputs import select
+from shapelog.reading.open_trace import open_trace
 from shapelog.reading.payloads import graphs, guards, recompile_reasons, source_names
 from shapelog.reading.payloads.guard_expressions import canonical, parse, syntax
 
@@ -270,7 +271,7 @@ def test_no_text_takes_the_square_of_its_length(text: str) -> None:
     signature = f'    def forward(self, {text}: "f32[8]"):\n'
     graph = graphs.parse(f"class GraphModule(torch.nn.Module):\n{signature}        {text}\n        b = f({text})\n")
     assert graph.is_dynamic in (True, False)
-    for found in (source_names.friendly(text), source_names.strip(text), canonical(text)):
+    for found in (source_names.display_name(text), source_names.strip(text), canonical(text)):
         assert found
     source_names.tensor_part(text)
     source_names.dict_of_key(text)
@@ -503,7 +504,8 @@ def test_what_is_piped_or_packed_may_be_made_shorter_while_it_is_read(is_packed:
     path.write_bytes(gzip.compress(make.small_run()) if is_packed else make.small_run())
     code = """
 import os, sys
-from shapelog.reading.inputs import open_trace, select
+from shapelog.reading.inputs import select
+from shapelog.reading.open_trace import open_trace
 if sys.argv[1] == "-":
     os.dup2(os.open("made.log", os.O_RDONLY), 0)
 opened = open_trace(select(sys.argv[1]).files[0])

@@ -118,7 +118,7 @@ def test_an_analysis_knows_neither_its_siblings_nor_the_report(module: str) -> N
 
 @pytest.mark.parametrize("module", parts("reporters"))
 def test_a_reporter_knows_neither_records_nor_analyses(module: str) -> None:
-    known = {"reading.scanner", "model.builder", "reading.inputs"}
+    known = {"reading.scanner", "model.builder", "reading.inputs", "reading.open_trace"}
     assert [name for name in IMPORTS[module] if name in known or name.startswith("report.analyses")] == []
 
 
@@ -216,9 +216,16 @@ def test_importing_shapelog_loads_no_part_of_it(python: Process) -> None:
     assert [name for name in loaded(python, "import shapelog") if name.startswith("shapelog.")] == []
 
 
+OPENING = """
+from shapelog.reading.inputs import select
+from shapelog.reading.open_trace import open_trace
+assert open_trace(select("a.log").files[0]).size
+"""
+
+
 def test_a_plain_file_is_opened_without_what_reads_archives_runs_and_urls(python: Process, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(b"V1120 08:27:33.313000 1 x] {}\n")
-    modules = loaded(python, "from shapelog.reading.inputs import open_trace, select\nassert open_trace(select('a.log').files[0]).size")
+    modules = loaded(python, OPENING)
     assert not modules & {
         "fsspec",
         "zstandard",

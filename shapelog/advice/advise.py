@@ -15,7 +15,7 @@ from shapelog.advice.replay import Cost, FramePlan, Marks, Replay, replay
 from shapelog.advice.routes import Route
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
-from shapelog.reading.payloads.source_names import friendly, tensor_part
+from shapelog.reading.payloads.source_names import display_name, tensor_part
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.explain import Study
 from shapelog.rules import Verdict
@@ -178,7 +178,7 @@ def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
     frames = tuple(plan.frame for plan in helped)
     seen = tuple(seen_values(mark, frames, case.studied) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)
-    name = friendly(marks[0].source)
+    name = display_name(marks[0].source)
     codes = tuple(dict.fromkeys(_codes(case.studied, frames, marks)))
     confidence = _confidence(helped, set(marks), case.chosen)
     caveats = (*of_source(marks, seen, codes, case.studied, frames, case.version), *_narrowed(helped, set(marks), case.chosen))
@@ -251,7 +251,7 @@ def _narrowed(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> Iterat
         for index, way in plan.served(chosen & plan.marks).items():
             lost = way.narrows(chosen)
             if lost and _uses(way, marks):
-                names = ", ".join(friendly(source).replace(".size()[", ".size[") for source in lost)
+                names = ", ".join(display_name(source).replace(".size()[", ".size[") for source in lost)
                 gone = plan.calls[index].compile.label
                 yield f"{gone}, which goes, was symbolic in {names} too: later calls with other values of it would compile again"
 

@@ -11,7 +11,7 @@ from shapelog.advice.replay import Marks
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.source_names import friendly, tensor_part, unwrapped
+from shapelog.reading.payloads.source_names import display_name, tensor_part, unwrapped
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile, Study
 from shapelog.recompiles.graph_reuse import BLOCKED
@@ -84,7 +84,7 @@ def _unbacked(case: _Case) -> Iterator[Alternative]:
     yield Alternative(
         "unbacked source",
         ("SL104",),
-        ", ".join(f"{friendly(mark.source)}.size[{mark.dim}]" for mark in sorted(found)),
+        ", ".join(f"{display_name(mark.source)}.size[{mark.dim}]" for mark in sorted(found)),
         "an unbacked size is never specialized for 0 or 1: one graph serves these calls too",
         tuple(lines),
         "a branch on the size, or a size that code ties to another, breaks the graph or raises; under inductor squeeze() keeps a 1",
@@ -119,7 +119,7 @@ def _conflict(case: _Case, frame: Frame, compile: Compile, mark: Mark, value: st
     return Alternative(
         "maybe_mark_dynamic",
         ("SL203",),
-        f"{friendly(mark.source)}.size[{mark.dim}] in {frame.title}",
+        f"{display_name(mark.source)}.size[{mark.dim}] in {frame.title}",
         f"SL203 marked-dynamic-conflict: {compile.label} failed, since the code pins the marked size to {value}"
         + (f"; static sizes of {value} beside it may be why: mark them as well" if partners else ""),
         tuple(lines),
@@ -165,7 +165,7 @@ def _duck(case: _Case) -> Iterator[Alternative]:
 
 
 def _parameters(case: _Case) -> Iterator[Alternative]:
-    found = list(dict.fromkeys(f"{friendly(cause.source)} in {item.frame.title}" for item, cause in case.with_code("SL106")))
+    found = list(dict.fromkeys(f"{display_name(cause.source)} in {item.frame.title}" for item, cause in case.with_code("SL106")))
     if not found:
         return
     yield Alternative(
@@ -191,7 +191,7 @@ def _parameters(case: _Case) -> Iterator[Alternative]:
 
 
 def _module_ints(case: _Case) -> Iterator[Alternative]:
-    found = [friendly(cause.source) for _, cause in case.with_code("SL315")]
+    found = [display_name(cause.source) for _, cause in case.with_code("SL315")]
     if found and case.version.has(8):
         yield Alternative(
             "allow_unspec_int_on_nn_module",
@@ -211,11 +211,11 @@ def _profile(case: _Case) -> Iterator[Alternative]:
     for item, cause in case.with_code("SL312"):
         pinned = any(unwrapped(source) == cause.source for special in item.compile.specializations for source in special.sources)
         if not pinned and any(unwrapped(symbol.source) == cause.source for symbol in item.compile.symbols):
-            floats[friendly(cause.source)] = None
+            floats[display_name(cause.source)] = None
     kept = {"SL106", "SL315"}  # what is static by default is not profiled
     sources = case.sources
     found = [mark_at(cause.source).source for _, cause in case.causes if kept.isdisjoint(cause.codes)] if sources else []
-    marked = [friendly(source) for source in dict.fromkeys(found) if source in sources]
+    marked = [display_name(source) for source in dict.fromkeys(found) if source in sources]
     subject = [*floats, *dict.fromkeys(marked)]
     if subject:
         yield Alternative(
@@ -246,7 +246,7 @@ def _needless(case: _Case) -> Iterator[Alternative]:
     yield Alternative(
         "static source",
         ("SL108",),
-        ", ".join(friendly(source) for source in found),
+        ", ".join(display_name(source) for source in found),
         "was made dynamic, and pinned to one value again by every graph; static from the start saves that work",
         (f"torch.compiler.config.static_sources = {','.join(map(pattern, bases))!r}  # or TORCH_COMPILE_STATIC_SOURCES",),
         "the other dims of a listed tensor become static too",
@@ -261,7 +261,7 @@ def _collectives(case: _Case) -> Iterator[Alternative]:
     for mark in sorted(case.marks):
         seen = {rank.number: frozenset(_values(rank.frames, mark, case.studied)) for rank in ranks}
         if len({values for values in seen.values() if values}) > 1:
-            differing[friendly(mark.source)] = None
+            differing[display_name(mark.source)] = None
     if differing:
         yield Alternative(
             "compiler collectives",
@@ -373,7 +373,7 @@ def _limit(case: _Case) -> Iterator[Alternative]:
 
 def _dynamic_true(case: _Case) -> Iterator[Alternative]:
     """Before torch 2.8 nothing else makes ints dynamic at the first compile."""
-    ints = [friendly(cause.source) for _, cause in case.with_code("SL102")]
+    ints = [display_name(cause.source) for _, cause in case.with_code("SL102")]
     if ints and not case.version.reads_sources:
         yield Alternative(
             "dynamic=True",

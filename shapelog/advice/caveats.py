@@ -9,9 +9,9 @@ from shapelog.advice.replay import Marks, Replay
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Frame, Outcome, Trace
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.source_names import friendly
+from shapelog.reading.payloads.source_names import display_name
 from shapelog.recompiles.explain import Study
-from shapelog.text import named
+from shapelog.text import rank_list
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
@@ -41,7 +41,7 @@ def seen_values(mark: Mark, frames: tuple[Frame, ...], studied: Study) -> Seen:
         for expression in comparer.bounds(tree).get(spelled, ()) if tree else ():
             if not _ONLY_NOT_SMALL.match(expression):
                 bounds[expression] = None
-    name = friendly(mark.source) + ("" if mark.is_int else f".size[{mark.dim}]")
+    name = display_name(mark.source) + ("" if mark.is_int else f".size[{mark.dim}]")
     return Seen(mark, name, tuple(values), tuple(bounds))
 
 
@@ -67,7 +67,7 @@ def of_source(
     marks: list[Mark], seen: tuple[Seen, ...], codes: tuple[str, ...], studied: Study, frames: tuple[Frame, ...], version: TorchVersion
 ) -> Iterator[str]:
     """What to beware of with one source that is marked for the sake of ``frames``."""
-    source, name = marks[0].source, friendly(marks[0].source)
+    source, name = marks[0].source, display_name(marks[0].source)
     yield from _across_ranks(seen, frames, studied)
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
     helped = {id(frame) for frame in frames}
@@ -87,7 +87,7 @@ def of_source(
         yield "never symbolic though it varied, as under dynamic=False: the list overrides that, and a backend for constant shapes fails"
     if "SL106" in codes:
         yield "a parameter has one width for each instance: this saves a compile an instance, not a call; a graph each may be fine"
-    bounds = dict.fromkeys(friendly(text) for item in seen for text in item.bounds)
+    bounds = dict.fromkeys(display_name(text) for item in seen for text in item.bounds)
     if bounds:
         yield f"a dynamic graph serves a range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"
     small = [item.name for item in seen if not item.mark.is_int and any(value in ("0", "1") for _, value in item.values)]
@@ -106,7 +106,7 @@ def _across_ranks(seen: tuple[Seen, ...], frames: tuple[Frame, ...], studied: St
             own = seen_values(item.mark, tuple(frame for frame in frames if frame.rank == rank), studied)
             told.setdefault(tuple(dict.fromkeys(value for _, value in own.values)), []).append(rank)
         if len(told) > 1:
-            words = [f"{_listed(values)} on {named(numbers)}" for values, numbers in list(told.items())[:_SHOWN] if values]
+            words = [f"{_listed(values)} on {rank_list(numbers)}" for values, numbers in list(told.items())[:_SHOWN] if values]
             yield f"{item.name} differs across ranks: {'; '.join(words)}{'; …' if len(told) > _SHOWN else ''}"
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from shapelog.model.trace import Frame
 from shapelog.reading.payloads.guard_expressions import canonical, syntax
 from shapelog.reading.payloads.guards import place_of
-from shapelog.reading.payloads.source_names import friendly
+from shapelog.reading.payloads.source_names import display_name
 from shapelog.recompiles.constant_arguments import pinned_arguments
 
 
@@ -162,7 +162,7 @@ def _parsed(code: str) -> ast.AST | None:
 
 def spelled(source: str) -> str:
     """The int as the code at its source names it: ``L['k']`` is ``k``."""
-    return canonical(friendly(source))
+    return canonical(display_name(source))
 
 
 def lines_of(frame: Frame) -> dict[int, str]:

@@ -12,7 +12,7 @@ from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import GuardTree, place_of
-from shapelog.reading.payloads.source_names import friendly, unwrapped
+from shapelog.reading.payloads.source_names import display_name, unwrapped
 from shapelog.recompiles.explain import Study
 
 
@@ -78,7 +78,7 @@ def _is_parameter(mark: Mark, studied: Study) -> bool:
 def _harm(mark: Mark, studied: Study, played: Replay) -> LeftOut | None:
     """Why an int had better not be listed: code that formats it loses its graph, code that needs its value gains nothing."""
     helped = [plan.frame for plan in played.by_mark.get(mark, ())]
-    name = friendly(mark.source)
+    name = display_name(mark.source)
     for frame in studied.trace.frames:
         if not _is_int_of(frame, mark.source):
             continue

@@ -9,7 +9,7 @@ from shapelog.advice.pgo_comparison import Opinion
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.replay import Cost
 from shapelog.model.trace import Frame
-from shapelog.text import counted, seconds
+from shapelog.text import plural, seconds
 
 # 1: first shape.
 FORMAT_VERSION = 1
@@ -78,13 +78,13 @@ def why_nothing(advice: Advice) -> str:
 
 def where_to_get(advice: Advice) -> str:
     """What stands for a list that is not shown."""
-    return f"{counted(len(advice.entries), 'entry')}: shapelog suggest-dynamic prints them with --format shell, env or python"
+    return f"{plural(len(advice.entries), 'entry')}: shapelog suggest-dynamic prints them with --format shell, env or python"
 
 
 def cost_of(cost: Cost) -> str:
     """``2 compiles and 1 limit hit in 1.4 s``."""
-    hits = f" and {counted(cost.limit_hits, 'limit hit')}" if cost.limit_hits else ""
-    return f"{counted(cost.compiles, 'compile')}{hits} in {seconds(cost.seconds)}"
+    hits = f" and {plural(cost.limit_hits, 'limit hit')}" if cost.limit_hits else ""
+    return f"{plural(cost.compiles, 'compile')}{hits} in {seconds(cost.seconds)}"
 
 
 def effect_of(advice: Advice) -> str:

@@ -8,8 +8,8 @@ from shapelog.advice.minimal_marks import Choice
 from shapelog.advice.replay import Cost, Replay
 from shapelog.model.ids import TorchVersion
 from shapelog.model.profiles import would_suggest
-from shapelog.model.trace import Input
-from shapelog.reading.payloads.source_names import friendly, tensor_part
+from shapelog.reading.payloads.source_names import display_name, tensor_part
+from shapelog.reading.records import Input
 from shapelog.recompiles.explain import Study
 from shapelog.recompiles.graph_reuse import BLOCKED
 
@@ -135,7 +135,7 @@ def _enough(source: str, played: Replay, choice: Choice) -> str:
     """A chosen mark that does the work of one on this source."""
     needs = (need for plan in played.plans for call in plan.calls for way in call.routes for need in way.needs)
     found = (mark for need in needs if any(item.source == source for item in need) for mark in sorted(need & choice.marks))
-    return next((friendly(mark.source) for mark in found), "")
+    return next((display_name(mark.source) for mark in found), "")
 
 
 def _is_of(cause: str, source: str) -> bool:
@@ -150,7 +150,7 @@ def _why_missed(source: str, studied: Study) -> str:
         return "a parameter: forced static before PGO looks at it; the list overrides that"
     causes = {code for item in studied.recompiles for cause in item.causes if _is_of(cause.source, source) for code in cause.codes}
     if "SL105" in causes:
-        return f"only a stride of {friendly(source)} varied; a symbolic size makes it symbolic"
+        return f"only a stride of {display_name(source)} varied; a symbolic size makes it symbolic"
     if "SL103" in causes:
         return "its size was symbolic already, but shared a symbol with an equal one"
     return "not among what varied in PGO's state: dynamic=False, code that it does not recognise, or a run that kept no state"

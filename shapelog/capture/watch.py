@@ -14,9 +14,10 @@ from shapelog.capture.trace_writers import is_running, writes
 from shapelog.errors import ShapelogError
 from shapelog.model.load import build
 from shapelog.model.trace import Compile, Frame, Outcome, Rank, Trace, merged
-from shapelog.reading.inputs import Choice, Selection, TraceFile, open_trace, select
+from shapelog.reading.inputs import InputOptions, Selection, select
+from shapelog.reading.open_trace import open_trace
 from shapelog.reading.reader import Reader
-from shapelog.reading.trace_files import Item, is_url, traces_of
+from shapelog.reading.trace_files import TraceFile, is_url, trace_names
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report, analyze
 
@@ -99,7 +100,7 @@ class Watch:
     idle: float | None = None
     debug: bool = False
     machine: Machine = field(default_factory=Machine)
-    choice: Choice = field(default_factory=Choice)
+    choice: InputOptions = field(default_factory=InputOptions)
     _looked: State = ()
     _state: State = ()
     _files: dict[Path, _Read] = field(default_factory=dict)
@@ -300,7 +301,7 @@ def _state_of(where: Path) -> State:
         return ()
     except OSError as error:
         raise ShapelogError(f"{where}: cannot read: {error.strerror}") from error
-    traces = {item.name for item in traces_of([Item(name, 0, None, lambda: iter(())) for name, _, _ in files])}
+    traces = set(trace_names(name for name, _, _ in files))
     return tuple(sorted(file for file in files if file[0] in traces)) or tuple(sorted(folders))
 
 

@@ -18,7 +18,7 @@ from shapelog.recompiles.explain import Recompile, remedy
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.rules import RULES, Rule, Verdict, remedy_for
-from shapelog.text import base, seconds
+from shapelog.text import file_name, seconds
 
 # How many of each a sentence tells.
 _VALUES, _AXES, _ENTRIES = 8, 4, 6
@@ -212,7 +212,7 @@ def _identities(codes: Iterable[Code], checkout: Checkout) -> dict[int, tuple[st
         spot = checkout.spot(code.first.file, code.first.line)
         called = code.first.called_at if code.first.is_library else None
         # What lies outside of the repository, such as a library, is somewhere else on each machine.
-        file = spot.file if spot and spot.is_inside and not code.first.is_library else base(file_of(code.first.file))
+        file = spot.file if spot and spot.is_inside and not code.first.is_library else file_name(file_of(code.first.file))
         resumed = code.resumes
         name = f"{resumed[0]} resumed" if resumed else code.title
         alike.setdefault((file, name, called.name if called else ""), []).append(code)

@@ -13,7 +13,7 @@ from shapelog.model.code_matching import Code, match_codes
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.records import Stack
-from shapelog.text import base
+from shapelog.text import file_name
 
 # 1: first shape.
 FORMAT_VERSION = 1
@@ -99,7 +99,7 @@ def _frame_data(survey: Survey, code: Code, alerts: Iterable[Alert]) -> dict[str
     spot = survey.checkout.spot(code.first.file, code.first.line)
     called = code.first.called_at
     place = survey.checkout.spot(called.file, called.line) if called else None
-    file = spot.file if spot and base(spot.file) == base(code.first.file) else code.first.file  # a name may end in a backslash
+    file = spot.file if spot and file_name(spot.file) == file_name(code.first.file) else code.first.file  # a name may end in a backslash
     counts = {key: count_of(alert) for alert in alerts for key in alert.keys}
     return {
         "title": code.title,

@@ -13,7 +13,7 @@ from shapelog.model.code_matching import Code
 from shapelog.model.trace import Outcome
 from shapelog.report.report import summary_data
 from shapelog.rules import RULES
-from shapelog.text import counted, seconds
+from shapelog.text import plural, seconds
 
 # 1: first shape. 2: the kind ``rank``.
 FORMAT_VERSION = 2
@@ -71,7 +71,7 @@ class Measured:
             told = [seconds(self.spent), seconds(self.budget.most)]
             spent, most = told if told[0] != told[1] else [f"{amount:.6g} s" for amount in (self.spent, self.budget.most)]
             return f"{spent} of avoidable recompiles{where}, {most} allowed"
-        return f"{counted(int(self.spent), self.budget.metric.value[:-1])}{where}, {int(self.budget.most)} allowed"
+        return f"{plural(int(self.spent), self.budget.metric.value[:-1])}{where}, {int(self.budget.most)} allowed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,14 +116,14 @@ class Checked:
             return f"Check failed: {'; '.join(self.reasons)}"
         summary = self.survey.report.summary
         if not self.is_check:
-            again = f"{counted(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}"
-            made = f"{counted(summary.compiles, 'compile')}, {again}"
+            again = f"{plural(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}"
+            made = f"{plural(summary.compiles, 'compile')}, {again}"
             return f"{made}: {'; '.join(self.reasons)}" if self.reasons else made
         if not summary.compiles:
             return "Check passed: nothing was compiled"
         known = sum(item.known for item in self.judged)
         new = "nothing new; " if self.baseline and known else ""
-        return f"Check passed: {new}{counted(summary.compiles, 'compile')}, {counted(summary.recompiles, 'recompile')}"
+        return f"Check passed: {new}{plural(summary.compiles, 'compile')}, {plural(summary.recompiles, 'recompile')}"
 
     @property
     def what_helps(self) -> str:
@@ -166,7 +166,7 @@ def _counted_kinds(failing: list[Judged]) -> Iterator[str]:
                 found.setdefault(kind, {})[event.id] = event.times
     for kind, events in found.items():
         count = sum(events.values())
-        yield f"{count} restarts of the analysis" if kind is Kind.RESTART and count > 1 else counted(count, _WORDS[kind])
+        yield f"{count} restarts of the analysis" if kind is Kind.RESTART and count > 1 else plural(count, _WORDS[kind])
 
 
 def overview(survey: Survey) -> Checked:

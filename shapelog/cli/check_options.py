@@ -11,7 +11,7 @@ from shapelog.check.policy import Metric, Policy, budgets_of, codes_of, kinds_of
 from shapelog.cli.output import Target, say, write
 from shapelog.cli.settings import split
 from shapelog.errors import ShapelogError
-from shapelog.text import counted
+from shapelog.text import plural
 
 # A baseline tells in so many bytes that it is one.
 _HEAD = 200
@@ -77,5 +77,5 @@ def record_baseline(found: Survey, path: str) -> Baseline:
     content = as_bytes(found)
     write(content, Target("json", path), sys.stdout)
     made = parse(content, path)
-    say(f"wrote {path}: {counted(len(made.known), 'code')}, {counted(len(found.alerts), 'alert')} that will not fail a check against it")
+    say(f"wrote {path}: {plural(len(made.known), 'code')}, {plural(len(found.alerts), 'alert')} that will not fail a check against it")
     return made

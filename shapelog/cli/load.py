@@ -13,8 +13,8 @@ from shapelog.cli.output import lists_records, say
 if TYPE_CHECKING:
     from shapelog.errors import ShapelogError
     from shapelog.model.trace import Trace
-    from shapelog.reading.inputs import Choice, Selection
-    from shapelog.reading.trace_files import Tell
+    from shapelog.reading.inputs import InputOptions, Selection
+    from shapelog.reading.trace_files import ProgressCallback
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 # Seconds between two states of a progress bar, and its columns.
@@ -77,15 +77,15 @@ def selected(path: str, shared: dict[str, Any], in_full: bool = False) -> "Selec
     return select(path, _choice(shared, in_full))
 
 
-def _choice(shared: dict[str, Any], in_full: bool) -> "Choice":
+def _choice(shared: dict[str, Any], in_full: bool) -> "InputOptions":
     from shapelog.errors import ShapelogError
-    from shapelog.reading.inputs import Choice
+    from shapelog.reading.inputs import InputOptions
 
     run, is_all = shared.get("run"), shared.get("all_runs")
     if run and is_all:
         raise ShapelogError(f"--run {run} and --all-runs: only one of them can be meant")
     option = shared.get("run_option", "--run")
-    return Choice("all" if is_all else run or "", shared["max_unpacked"], _teller(), in_full, option)
+    return InputOptions("all" if is_all else run or "", shared["max_unpacked"], _teller(), in_full, option)
 
 
 def read_several(paths: Sequence[str], shared: dict[str, Any], rank: int | None = None) -> "tuple[list[Trace], int]":
@@ -94,7 +94,7 @@ def read_several(paths: Sequence[str], shared: dict[str, Any], rank: int | None 
     Raises ShapelogError if none can, or if a path does not exist, which is a slip of the pen.
     """
     from shapelog.errors import ShapelogError
-    from shapelog.reading.inputs import of_rank, select
+    from shapelog.reading.inputs import only_rank, select
 
     loaded: list[Trace] = []
     refused: list[ShapelogError] = []
@@ -102,11 +102,11 @@ def read_several(paths: Sequence[str], shared: dict[str, Any], rank: int | None 
     in_full = len(paths) > 1 and (len({*bases}) < len(bases) or any(map(os.path.isdir, paths)))
     choice = _choice(shared, in_full)
     if len(paths) == 1:
-        return [load(of_rank(select(paths[0], choice), rank), shared)], 0
+        return [load(only_rank(select(paths[0], choice), rank), shared)], 0
     selected: list[Selection] = []
     for path in paths:
         try:
-            selected.append(of_rank(select(path, choice), rank))
+            selected.append(only_rank(select(path, choice), rank))
         except ShapelogError as error:
             _collect(error, path, refused)
     for selection in _jobs(selected, shared):
@@ -131,14 +131,15 @@ def _collect(error: "ShapelogError", path: str, refused: "list[ShapelogError]") 
 
 def _jobs(selected: "list[Selection]", shared: dict[str, Any]) -> "list[Selection]":
     """Several traces each by itself; as one where they have many ranks, or where others are to read them."""
-    from shapelog.reading.inputs import is_large, joined
+    from shapelog.reading.inputs import is_large, join
 
-    return [joined(selected)] if is_large(selected, bool(shared.get("executor"))) else selected
+    return [join(selected)] if is_large(selected, bool(shared.get("executor"))) else selected
 
 
 def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     """Load a trace, of a large job by way of workers."""
-    from shapelog.reading.inputs import is_large, open_all
+    from shapelog.reading.inputs import is_large
+    from shapelog.reading.open_trace import open_all
     from shapelog.reading.reader import Reader
 
     if is_large([selection], bool(shared.get("executor"))):
@@ -165,7 +166,7 @@ def _load_job(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     return trace
 
 
-def _teller() -> "Tell | None":
+def _teller() -> "ProgressCallback | None":
     """Who shows how far long work is: nobody where standard error is no terminal."""
     return Progress().tell if sys.stderr.isatty() else None
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from shapelog.cli.load import selected
 from shapelog.errors import ShapelogError
-from shapelog.reading.inputs import Selection, TraceFile
+from shapelog.reading.inputs import Selection
+from shapelog.reading.trace_files import TraceFile
 
 
 def two_runs(before: str, after: str | None, before_run: str | None, after_run: str | None, shared: dict[str, Any]) -> list[Selection]:
@@ -27,4 +28,4 @@ def two_runs(before: str, after: str | None, before_run: str | None, after_run: 
 
 
 def _place(file: TraceFile) -> tuple[object, str]:
-    return file.path, file.item.name if file.item else ""
+    return file.path, file.entry.name if file.entry else ""

@@ -16,9 +16,9 @@ from shapelog.cli.output import Target, chosen, say
 
 def follow(where: str, idle: float | None, shared: dict[str, Any]) -> None:
     """Show what is written to ``where`` until the job has ended or an interrupt comes. Raises ShapelogError for what cannot be read."""
-    from shapelog.reading.inputs import Choice
+    from shapelog.reading.inputs import InputOptions
 
-    watch = Watch(where, idle, shared["debug"], choice=Choice(most=shared["max_unpacked"]))
+    watch = Watch(where, idle, shared["debug"], choice=InputOptions(max_bytes=shared["max_unpacked"]))
     with _interruptible(), suppress(KeyboardInterrupt):
         if sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb"):
             ended = _live(watch.snapshots(), shared)

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from shapelog.distributed.collective_order import OrderChange
 from shapelog.model.rank_summary import RankSummary, Step
-from shapelog.text import counted, named
+from shapelog.text import plural, rank_list
 
 _T = TypeVar("_T")
 
@@ -80,7 +80,7 @@ def _count(role: Iterable[RankClass]) -> int:
 
 def role_words(roles: Sequence[Sequence[RankClass]]) -> str:
     """Which ranks have no code in common; "" where all have."""
-    told = [named(number for item in role for number in item.numbers) for role in roles]
+    told = [rank_list(number for item in role for number in item.numbers) for role in roles]
     return f"{'; '.join(told)}: no code in common, as in the stages of a pipeline, so each is compared for itself" if told[1:] else ""
 
 
@@ -99,7 +99,7 @@ def respects_of(ranks: Sequence[RankSummary], classes: list[RankClass], order: O
     ran = [((rank.number,), rank.executed.digest if rank.executed else None, rank.executed) for rank in ranks]
     note = order.sentence if order else ""
     yield _respect(
-        "order", "order of execution", ran, lambda executed: counted(executed.count, "run") if executed else "", _WITHOUT_ORDER, note
+        "order", "order of execution", ran, lambda executed: plural(executed.count, "run") if executed else "", _WITHOUT_ORDER, note
     )
 
 
@@ -170,9 +170,7 @@ _WITHOUT_ORDER = "not recorded: needs torch._inductor.debug.record_and_log_graph
 
 def _collective_words(steps: _Steps) -> str:
     holders = [step.collectives for step in steps if step.collectives]
-    return (
-        f"{counted(sum(map(len, holders)), 'collective')} in {counted(len(holders), 'compile')}" if holders else "no collective in a graph"
-    )
+    return f"{plural(sum(map(len, holders)), 'collective')} in {plural(len(holders), 'compile')}" if holders else "no collective in a graph"
 
 
 def _cause_words(steps: _Steps) -> str:
@@ -189,17 +187,17 @@ def _cache_words(steps: _Steps) -> str:
 
 
 def _compile_words(steps: _Steps) -> str:
-    return f"{counted(len(steps), 'compile')}, the last {steps[-1].label}" if steps else "nothing compiled"
+    return f"{plural(len(steps), 'compile')}, the last {steps[-1].label}" if steps else "nothing compiled"
 
 
 def _graph_words(steps: _Steps) -> str:
     dynamic = sum(step.is_dynamic for step in steps)
-    graphs = counted(len({step.graph for step in steps if step.graph}), "distinct graph")
-    return f"{graphs}, {dynamic} of {counted(len(steps), 'compile')} dynamic"
+    graphs = plural(len({step.graph for step in steps if step.graph}), "distinct graph")
+    return f"{graphs}, {dynamic} of {plural(len(steps), 'compile')} dynamic"
 
 
 def _tensor_words(steps: _Steps) -> str:
-    return counted(sum(bool(step.tensors) for step in steps), "compile")
+    return plural(sum(bool(step.tensors) for step in steps), "compile")
 
 
 def _outcome_words(steps: _Steps) -> str:

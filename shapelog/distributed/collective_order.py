@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from shapelog.model.rank_summary import Executed, RankSummary, Step
-from shapelog.text import counted, named
+from shapelog.text import plural, rank_list
 
 
 class Mismatch(NamedTuple):
@@ -19,7 +19,7 @@ class Mismatch(NamedTuple):
     @property
     def sentence(self) -> str:
         where = f"after {self.position} that are alike (the last is {self.before})" if self.position else "from the first on"
-        sides = ", ".join(f"{named(ranks)} {operator or 'no more'}" for operator, ranks in self.sides)
+        sides = ", ".join(f"{rank_list(ranks)} {operator or 'no more'}" for operator, ranks in self.sides)
         return f"the collectives of {self.title} at {self.label} differ {where}: {sides}"
 
 
@@ -31,7 +31,7 @@ class OrderChange(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        sides = ", ".join(f"{named(ranks)} {label or 'no more graph'}" for label, ranks in self.sides)
+        sides = ", ".join(f"{rank_list(ranks)} {label or 'no more graph'}" for label, ranks in self.sides)
         return f"the graphs ran in the same order {self.position} times, then differ: {sides}" if self.position else f"ran first: {sides}"
 
 
@@ -86,5 +86,5 @@ def _sides(sequences: list[tuple[tuple[str, ...], tuple[int, ...]]], position: i
 
 def parity_words(difference: int, missing_waits: int) -> str:
     """``2 collectives more or less than scheduled, 1 without a wait``."""
-    parts = [f"{counted(difference, 'collective')} more or less than scheduled"] if difference else []
+    parts = [f"{plural(difference, 'collective')} more or less than scheduled"] if difference else []
     return ", ".join(parts + ([f"{missing_waits} without a wait"] if missing_waits else []))

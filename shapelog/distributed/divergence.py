@@ -6,8 +6,8 @@ from typing import NamedTuple
 from shapelog.distributed.agreement import RankClass
 from shapelog.model.rank_summary import CodeName, Step
 from shapelog.model.trace import Outcome
-from shapelog.reading.payloads.source_names import friendly
-from shapelog.text import named
+from shapelog.reading.payloads.source_names import display_name
+from shapelog.text import rank_list
 
 # So many values and compiles a sentence tells.
 _VALUES = 6
@@ -33,7 +33,7 @@ class Divergence(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        return "; ".join(f"{named(side.ranks)} {side.words}" for side in self.sides)
+        return "; ".join(f"{rank_list(side.ranks)} {side.words}" for side in self.sides)
 
 
 class CrossSize(NamedTuple):
@@ -52,12 +52,12 @@ class CrossSize(NamedTuple):
     def words(self, between: str = "; ") -> str:
         """``12 on rank 0; 16 on ranks 1-3``; of many values how many they are, and between which."""
         if len(self.values) <= _VALUES:
-            return between.join(f"{value} on {named(ranks)}" for value, ranks in self.values)
+            return between.join(f"{value} on {rank_list(ranks)}" for value, ranks in self.values)
         told = sorted((int(value), ranks) for value, ranks in self.values if value.isdecimal())
         if len(told) < len(self.values):
             return f"one of {len(self.values):,} values"
         (low, lowest), (high, highest) = told[0], told[-1]
-        return f"one of {len(told):,} values from {low} ({named(lowest)}) to {high} ({named(highest)})"
+        return f"one of {len(told):,} values from {low} ({rank_list(lowest)}) to {high} ({rank_list(highest)})"
 
     @property
     def sentence(self) -> str:
@@ -148,7 +148,7 @@ def _instead(steps: _Steps, main: Step, position: int) -> str:
 def _size_of(step: Step, axis: str) -> str:
     for item in step.inputs:
         for dim, size in enumerate(item.size):
-            if f"{friendly(item.source)}.size[{dim}]" == axis:
+            if f"{display_name(item.source)}.size[{dim}]" == axis:
                 return f", where {axis} is {'dynamic' if dim in item.dynamic else size}"
     return ""
 
@@ -194,4 +194,4 @@ def _dims(step: Step) -> Iterator[tuple[_Dim, str, bool]]:
 
 def _axis_of(dim: _Dim) -> str:
     source, number = dim
-    return f"{friendly(source)}.size[{number}]" if number >= 0 else source
+    return f"{display_name(source)}.size[{number}]" if number >= 0 else source

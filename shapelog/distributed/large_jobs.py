@@ -15,12 +15,13 @@ from shapelog.errors import DATA_LOSS, Problem, ShapelogError
 from shapelog.model.load import build, name_of
 from shapelog.model.rank_summary import RankSummary, Step, Tensor
 from shapelog.model.trace import Summarized, Trace, account_of
-from shapelog.reading.compression import DamagedError, room_for
-from shapelog.reading.inputs import IN_FULL, Choice, Selection, TraceFile, open_all, open_trace, select
+from shapelog.reading.compression import DamagedError, quota_for
+from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, Selection, select
+from shapelog.reading.open_trace import open_all, open_trace
 from shapelog.reading.reader import Reader
-from shapelog.reading.trace_files import Tell
+from shapelog.reading.trace_files import ProgressCallback, TraceFile
 from shapelog.recompiles.explain import study
-from shapelog.text import named
+from shapelog.text import rank_list
 
 # So many kinds of ranks are read in full even where the first of them have every cause that the others have.
 _KINDS = 8
@@ -30,7 +31,7 @@ _NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One file for a worker: its place among all, and a path or a URL that means the same there. ``most`` as in ``Choice``."""
+    """One file for a worker: its place among all, and a path or a URL that means the same there. ``most`` as ``InputOptions.max_bytes``."""
 
     place: int
     address: str
@@ -60,13 +61,16 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How the ranks of a job are read: ``tell`` hears of the progress, ``most`` is as in ``Choice``. Without workers they are read here."""
+    """How the ranks of a job are read: ``tell`` hears of the progress, ``most`` is as ``InputOptions.max_bytes``.
+
+    Without workers they are read here.
+    """
 
     executor: Executor | None = None
     is_strict: bool = False
     debug: bool = False
     most: int | None = None
-    tell: Tell | None = None
+    tell: ProgressCallback | None = None
     with_records: bool = False
 
 
@@ -90,8 +94,8 @@ def sum_up(task: Task) -> Sum:
 
 def _file(task: Task) -> TraceFile:
     if "://" not in task.address:
-        return TraceFile(Path(task.address), task.name, task.rank, None, room_for(task.name, task.size, task.most))
-    (file,) = select(task.address, Choice(most=task.most)).files
+        return TraceFile(Path(task.address), task.name, task.rank, None, quota_for(task.name, task.size, task.most))
+    (file,) = select(task.address, InputOptions(max_bytes=task.most)).files
     return file._replace(name=task.name, rank=task.rank)
 
 
@@ -206,14 +210,14 @@ class _Job:
 
     def give_back(self, index: int) -> None:
         """What was unpacked of a file lies on no disk any more."""
-        room = self.files[index].room
-        if room is not None:
-            room.taken -= self.unpacked.get(index, (0, ""))[0]
+        quota = self.files[index].quota
+        if quota is not None:
+            quota.release(self.unpacked.get(index, (0, ""))[0])
 
     def _is_here(self, index: int) -> bool:
         """Whether it lies in an archive, which only this process reads."""
         file = self.files[index]
-        return file.path is None and not (file.item and file.item.url)
+        return file.path is None and not (file.entry and file.entry.url)
 
     def _tasks(self, sizes: Sequence[int], stack: ExitStack) -> Iterator[Task]:
         """Each file as something that a worker can open. What lies in an archive is unpacked here, as much as is being worked on."""
@@ -228,13 +232,13 @@ class _Job:
                     self.refusals[index] = str(error).removeprefix(f"{file.name}: ")
                     continue
             else:
-                address = str(file.path.absolute()) if file.path else file.item.url if file.item else ""
+                address = str(file.path.absolute()) if file.path else file.entry.url if file.entry else ""
             yield Task(index, address, file.name, file.rank or 0, sizes[index], self.how.most, self.how.is_strict)
 
 
 def _size(file: TraceFile) -> int:
-    if file.item:
-        return max(0, file.item.size)
+    if file.entry:
+        return max(0, file.entry.size)
     try:
         return file.path.stat().st_size if file.path else 0
     except OSError:  # it is gone, as reading it is going to tell
@@ -243,13 +247,13 @@ def _size(file: TraceFile) -> int:
 
 def _unpacked(file: TraceFile, address: str) -> tuple[int, str]:
     """A member of an archive as a file of its own: how many bytes, and how they are damaged, "" for not at all."""
-    assert file.item
-    room = file.room or room_for(file.name, file.item.size, None)
+    assert file.entry
+    quota = file.quota or quota_for(file.name, file.entry.size, None)
     size, damage = 0, ""
     with open(address, "wb") as plain:
         try:
-            for chunk in file.item.chunks():
-                room.take(len(chunk))
+            for chunk in file.entry.chunks():
+                quota.reserve(len(chunk))
                 size += plain.write(chunk)
         except DamagedError as error:
             damage = str(error)
@@ -262,7 +266,7 @@ def kinds_of(ranks: Sequence[RankSummary]) -> list[list[int]]:
     """Places of ranks that compiled the same for the same reasons (sizes and times apart), the first of each to stand for all.
 
     Of many kinds some are taken: the one of most ranks, one that compiled most often, and as many as it takes to have every cause and
-    outcome that any rank has in any code, IN_FULL at most.
+    outcome that any rank has in any code, MAX_RANKS_IN_FULL at most.
     """
     numbers: dict[object, int] = {}
     by_step: dict[int, int] = {}
@@ -277,7 +281,7 @@ def kinds_of(ranks: Sequence[RankSummary]) -> list[list[int]]:
     facts = {members[0]: frozenset(fact for step in ranks[members[0]].steps for fact in _facts(step)) for members in left}
     chosen: list[list[int]] = []
     known: set[object] = set()
-    while left and len(chosen) < IN_FULL:
+    while left and len(chosen) < MAX_RANKS_IN_FULL:
         best = left[0]
         if chosen:
             best = max(left, key=lambda members: (len(facts[members[0]] - known), len(members)))
@@ -327,7 +331,7 @@ def _together(ranks: Sequence[RankSummary], standing: dict[int, int]) -> dict[tu
 def _notes(ranks: Sequence[RankSummary], alike: dict[int, tuple[int, ...]], standing: dict[int, int]) -> Iterator[str]:
     """Which ranks are told of in full, and what is true of the others."""
     others = [rank for place, rank in enumerate(ranks) if place not in standing]
-    told = f"{len(ranks):,} ranks are compared; frames and recompiles are told of {named(alike)} in full"
+    told = f"{len(ranks):,} ranks are compared; frames and recompiles are told of {rank_list(alike)} in full"
     if len(alike) < len(ranks):
         told += f", and {'each' if not others else f'{len(standing) - len(alike):,}'} of the others compiled the same for the same reasons"
     yield told

@@ -11,7 +11,7 @@ from shapelog.reading.payloads import collectives
 from shapelog.reading.payloads.collectives import SCHEDULE, TENSORS, Parity
 from shapelog.reading.payloads.source_names import tensor_part
 from shapelog.recompiles.explain import Recompile, Study
-from shapelog.text import steady
+from shapelog.text import without_addresses
 
 # So many executions of graphs are kept one by one; all of them are in the digest.
 _EXECUTIONS = 1000
@@ -124,7 +124,7 @@ def _tensors(compile: Compile) -> Iterator[Tensor]:
 
 def _changes(why: Recompile) -> Iterator[Change]:
     for cause in why.causes:
-        axis, before, after, sentence = map(steady, (cause.axis, cause.before, cause.after, cause.sentence))
+        axis, before, after, sentence = map(without_addresses, (cause.axis, cause.before, cause.after, cause.sentence))
         yield Change(cause.rule.code, axis, before, after, cause.size_related, sentence)
 
 

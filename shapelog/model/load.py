@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
 from shapelog.model.builder import Builder
 from shapelog.model.trace import Rank, Trace
-from shapelog.reading.inputs import OpenTrace, Selection, open_all
-from shapelog.reading.not_a_trace import foreign
+from shapelog.reading.inputs import Selection
+from shapelog.reading.not_a_trace import describe_non_trace
+from shapelog.reading.open_trace import OpenTrace, open_all
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config
 from shapelog.reading.scanner import Record
-from shapelog.reading.trace_files import Tell
+from shapelog.reading.trace_files import ProgressCallback
 
 # Progress is reported for larger files, after every so many decoded records.
 _LARGE, _PROGRESS_STEP = 100_000_000, 256
@@ -24,7 +25,7 @@ def load(selection: Selection, strict: bool = False) -> Trace:
     return build(selection, [Reader(opened, strict) for opened in open_all(selection.files)])
 
 
-def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, tell: Tell | None = None) -> Trace:
+def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, tell: ProgressCallback | None = None) -> Trace:
     """The trace that the readers of a selection's files give. Raises ShapelogError when not one of them holds a trace record.
 
     With ``debug`` a record that cannot be parsed raises instead of becoming a problem. ``tell`` is called with the progress of large files.
@@ -65,7 +66,7 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
     )
 
 
-def _with_progress(reader: Reader, tell: Tell) -> Iterator[Record]:
+def _with_progress(reader: Reader, tell: ProgressCallback) -> Iterator[Record]:
     """The records of a large file, with its progress reported."""
     name, size = reader.trace.name, reader.trace.size
     for number, record in enumerate(reader.records()):
@@ -79,7 +80,7 @@ def _not_a_trace(name: str, reader: Reader) -> tuple[str, list[Problem]]:
     """Why a file without a readable record is refused, and the problem that it is where other files can be read."""
     damage = next((item.message for item in reader.trace.problems), "")
     is_gone = bool(damage) and not reader.trace.size
-    refusal = f"{name}: nothing of it can be read" if is_gone else foreign(name, bytes(reader.data[:4096]))
+    refusal = f"{name}: nothing of it can be read" if is_gone else describe_non_trace(name, bytes(reader.data[:4096]))
     refusal += f"; {damage}" if damage else ""
     problem = Problem("foreign-file", refusal.removeprefix(f"{name}: "), name, severity=DATA_LOSS)
     return refusal, [] if is_gone else [problem]

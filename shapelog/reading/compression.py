@@ -1,4 +1,4 @@
-"""Packed bytes → a temporary file, and never more of them than it may take."""
+"""Compressed bytes → a temporary file, which never holds more than its quota allows."""
 
 import io
 import os
@@ -13,61 +13,69 @@ from typing import Any, BinaryIO
 from shapelog.errors import ShapelogError
 
 CHUNK = 1 << 20
-# So many bytes of a file hold every sign of how it is packed.
+# The first bytes of a file, enough to recognize each format.
 HEAD = 512
-ZIP, EMPTY_ZIP, _TAR = b"PK\x03\x04", b"PK\x05\x06", slice(257, 262)
+_ZIP, _EMPTY_ZIP, _TAR_MAGIC = b"PK\x03\x04", b"PK\x05\x06", slice(257, 262)
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-# Traces pack 10:1 to 40:1, those of many ranks together more; a bomb of zeros packs 1000:1. What is small may be a bomb for all we care.
-_RATIO, _SMALL, _LARGE = 250, 100_000_000, 64_000_000_000
-_UNTOLD = 20_000_000
-# What stays free on the disk of temporary files, and after how many bytes that is looked at.
-_KEPT_FREE, _LOOK = 256_000_000, 64_000_000
-# A block of 128 KiB can be packed into 4 bytes, and one call gives all that its input holds.
+# Traces compress 10:1 to 40:1, those of many ranks together better; a bomb of zeros compresses 1000:1. Up to the small quota, a bomb does
+# no harm.
+_MAX_RATIO, _SMALL_QUOTA, _LARGE_QUOTA = 250, 100_000_000, 64_000_000_000
+_ASSUMED_SIZE = 20_000_000
+# How much of the disk of temporary files is left free, and after how many bytes that is checked again.
+_FREE, _BETWEEN_CHECKS = 256_000_000, 64_000_000
+# A zstd block of 128 KiB can be compressed into 4 bytes, and one call returns everything that its input holds.
 _ZSTD_INPUT = 1 << 10
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*", re.I)
 _ZSTD_MODULES = ("compression.zstd", "backports.zstd", "zstandard")
 
 
 class DamagedError(Exception):
-    """Packed data that ends early or is wrong from here on; its text says how."""
+    """Compressed data that ends early or is wrong from here on; its text says how."""
 
 
 @dataclass(slots=True, eq=False)
-class Room:
-    """How many more bytes may be written to temporary files for what is called ``name``; ``most`` None leaves it to the disk."""
+class UnpackQuota:
+    """How many bytes may be written to temporary files for the file that messages call ``name``.
+
+    ``limit`` None leaves it to the free space of the disk; ``is_requested`` says that the user set it.
+    """
 
     name: str
-    most: int | None = None
-    is_asked: bool = False
-    taken: int = 0
-    looked: int = -_LOOK
+    limit: int | None = None
+    is_requested: bool = False
+    used: int = 0
+    checked_at: int = -_BETWEEN_CHECKS
 
-    def take(self, count: int) -> None:
-        """Raises ShapelogError where that is too much."""
-        self.taken += count
-        if self.most is not None and self.taken > self.most:
-            how = (
+    def reserve(self, count: int) -> None:
+        """Raises ShapelogError when that exceeds the limit, or fills the disk."""
+        self.used += count
+        if self.limit is not None and self.used > self.limit:
+            reason = (
                 "the limit of --max-unpacked"
-                if self.is_asked
+                if self.is_requested
                 else "too much for its size, as of a zip bomb; --max-unpacked 100G allows more"
             )
-            raise ShapelogError(f"{self.name}: not read, because it unpacks to more than {sized(self.most)}, {how}")
-        if self.taken - self.looked >= _LOOK:
-            self.looked = self.taken
+            raise ShapelogError(f"{self.name}: not read, because it unpacks to more than {format_size(self.limit)}, {reason}")
+        if self.used - self.checked_at >= _BETWEEN_CHECKS:
+            self.checked_at = self.used
             import shutil
             import tempfile
 
             where = tempfile.gettempdir()
-            if shutil.disk_usage(where).free < _KEPT_FREE + min(count, _LOOK):
+            if shutil.disk_usage(where).free < _FREE + min(count, _BETWEEN_CHECKS):
                 raise ShapelogError(
                     f"{self.name}: not read, because {where} is nearly full; TMPDIR names another place for temporary files"
                 )
 
+    def release(self, count: int) -> None:
+        """Return what was reserved for a file that is deleted now."""
+        self.used -= count
 
-def room_for(name: str, packed: int, most: int | None) -> Room:
-    """The room for what is packed into so many bytes, -1 if nobody tells; ``most`` is what was asked for, in bytes."""
-    usual = min(_LARGE, max(_SMALL, _RATIO * (packed if packed >= 0 else _UNTOLD)))
-    return Room(name, most if most is not None else usual, most is not None)
+
+def quota_for(name: str, packed_size: int, requested: int | None) -> UnpackQuota:
+    """The quota of a file of ``packed_size`` bytes, -1 if unknown; ``requested`` is the limit that the user set, in bytes."""
+    usual = min(_LARGE_QUOTA, max(_SMALL_QUOTA, _MAX_RATIO * (packed_size if packed_size >= 0 else _ASSUMED_SIZE)))
+    return UnpackQuota(name, requested if requested is not None else usual, requested is not None)
 
 
 def parse_size(text: str) -> int:
@@ -78,27 +86,27 @@ def parse_size(text: str) -> int:
     return int(float(match[1]) * 1000 ** " kmgt".index(match[2].lower() or " "))
 
 
-def sized(count: int) -> str:
-    """Bytes in words: ``1.2 GB``."""
+def format_size(count: int) -> str:
+    """Bytes → ``2 MB`` or ``1.2 GB``, as one would write a limit."""
     for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= unit:
             return f"{count / unit:.1f}".removesuffix(".0") + f" {name}"
     return f"{count} bytes"
 
 
-def is_packed(head: bytes) -> bool:
+def is_compressed(head: bytes) -> bool:
     return head.startswith((_GZIP, _ZSTD))
 
 
 def archive_kind(head: bytes) -> str:
-    """Which archive: ``zip``, ``tar``, or "" for neither, by the first bytes of a file."""
-    if head.startswith((ZIP, EMPTY_ZIP)):
+    """``zip``, ``tar``, or "" for neither, by the first bytes of a file."""
+    if head.startswith((_ZIP, _EMPTY_ZIP)):
         return "zip"
-    return "tar" if head[_TAR] == b"ustar" else ""
+    return "tar" if head[_TAR_MAGIC] == b"ustar" else ""
 
 
-def chunks_of(handle: BinaryIO, close: bool = False) -> Iterator[bytes]:
-    """What an open file holds from where it stands."""
+def read_chunks(handle: BinaryIO, close: bool = False) -> Iterator[bytes]:
+    """The rest of an open file from its current position."""
     try:
         while chunk := handle.read(CHUNK):
             yield chunk
@@ -107,10 +115,19 @@ def chunks_of(handle: BinaryIO, close: bool = False) -> Iterator[bytes]:
             handle.close()
 
 
-def unpacked(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The same without gzip or zstd around it, if there is any; the content tells.
+def read_range(file: BinaryIO, start: int, end: int) -> bytes:
+    """The bytes of an open file between two offsets, whatever its current position."""
+    count = max(0, end - start)
+    if hasattr(os, "pread"):
+        return os.pread(file.fileno(), count, start)
+    file.seek(start)
+    return file.read(count)
 
-    Raises DamagedError where the data ends early or is wrong, ShapelogError where zstd cannot be read here.
+
+def decompress(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The content of gzip or zstd data, which is recognized by its first bytes; anything else is returned as it is.
+
+    Raises DamagedError where the data ends early or is wrong, ShapelogError if nothing installed reads zstd.
     """
     chunks, head = iter(chunks), b""
     try:
@@ -120,27 +137,27 @@ def unpacked(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
         yield head
         raise
     whole = chain((head,), chunks)
-    yield from _gunzipped(whole) if head.startswith(_GZIP) else _unzstd(whole, name) if head.startswith(_ZSTD) else whole
+    yield from _gunzip(whole) if head.startswith(_GZIP) else _unzstd(whole, name) if head.startswith(_ZSTD) else whole
 
 
 class _Stream(io.RawIOBase):
-    """Chunks as a file to read."""
+    """Chunks as a readable file."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self.chunks = chunks
-        self.left = b""
+        self.rest = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        self.left = self.left or next(self.chunks, b"")
-        count = min(len(buffer), len(self.left))
-        buffer[:count], self.left = self.left[:count], self.left[count:]
+        self.rest = self.rest or next(self.chunks, b"")
+        count = min(len(buffer), len(self.rest))
+        buffer[:count], self.rest = self.rest[:count], self.rest[count:]
         return count
 
 
-def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
     import gzip
     import zlib
 
@@ -153,17 +170,17 @@ def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unzstd(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Frames one behind the other, as ``cat a.zst b.zst`` makes them, a little at a time. NULs at the end are padding."""
+    """All frames, as ``cat a.zst b.zst`` makes several of them, a little at a time. NULs at the end are padding."""
     module = _zstd(name)
-    begin = module.ZstdDecompressor
-    if module.__name__ == "zstandard":  # the others do as the standard library does
-        begin = lambda: module.ZstdDecompressor().decompressobj()  # noqa: E731
+    new_frame = module.ZstdDecompressor
+    if module.__name__ == "zstandard":  # the others have the interface of the standard library
+        new_frame = lambda: module.ZstdDecompressor().decompressobj()  # noqa: E731
     frame: Any = None
     for chunk in chunks:
         for start in range(0, len(chunk), _ZSTD_INPUT):
             rest = chunk[start : start + _ZSTD_INPUT]
             while rest and (frame is not None or rest.strip(b"\0")):
-                frame = begin() if frame is None else frame
+                frame = new_frame() if frame is None else frame
                 try:
                     plain = frame.decompress(rest)
                 except module.ZstdError as error:
@@ -177,26 +194,17 @@ def _unzstd(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _zstd(name: str) -> Any:
-    """Whatever reads zstd here."""
+    """The first installed module that reads zstd."""
     for module in _ZSTD_MODULES:
         with suppress(ImportError):
             return import_module(module)
     raise ShapelogError(f'{name}: packed with zstd, which takes one more package: pip install "shapelog[zst]"; or unpack it with zstd -d')
 
 
-def part_of(file: BinaryIO, start: int, end: int) -> bytes:
-    """What an open file holds between two offsets, wherever it stands."""
-    count = max(0, end - start)
-    if hasattr(os, "pread"):
-        return os.pread(file.fileno(), count, start)
-    file.seek(start)
-    return file.read(count)
+def to_temporary_file(chunks: Iterable[bytes], quota: UnpackQuota) -> tuple[BinaryIO, str]:
+    """A nameless temporary file with these bytes, positioned at its start, and how they were damaged, "" if they were not.
 
-
-def spool(chunks: Iterable[bytes], room: Room) -> tuple[BinaryIO, str]:
-    """A temporary file without a name that holds these bytes, standing at its start; and how they were damaged, "" for not at all.
-
-    Raises ShapelogError where they are more than there is room for.
+    Raises ShapelogError when they exceed the quota.
     """
     import tempfile  # plain files need none of this
 
@@ -204,7 +212,7 @@ def spool(chunks: Iterable[bytes], room: Room) -> tuple[BinaryIO, str]:
     damage = ""
     try:
         for chunk in chunks:
-            room.take(len(chunk))
+            quota.reserve(len(chunk))
             file.write(chunk)
         file.flush()
     except DamagedError as error:

@@ -1,13 +1,11 @@
-"""A file, directory, archive, URL or standard input → bytes that can be searched, with a name for messages."""
+"""A file, directory, archive, URL or standard input → the trace files of one run."""
 
-import mmap
 import os
 import shlex
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -16,160 +14,132 @@ from shapelog.reading.compression import (
     CHUNK,
     HEAD,
     DamagedError,
-    Room,
+    UnpackQuota,
     archive_kind,
-    chunks_of,
-    is_packed,
-    part_of,
-    room_for,
-    spool,
-    unpacked,
+    decompress,
+    is_compressed,
+    quota_for,
+    read_chunks,
+    read_range,
+    to_temporary_file,
 )
 from shapelog.reading.not_a_trace import HOW_TO_RECORD
-from shapelog.reading.trace_files import TLPARSE_LOG, Item, Tell, is_archive_name, is_url, rank_of, shown, traces_of
+from shapelog.reading.trace_files import (
+    TLPARSE_LOG,
+    FileEntry,
+    ProgressCallback,
+    TraceFile,
+    is_archive_name,
+    is_url,
+    rank_of,
+    redacted_url,
+    trace_names,
+    traces_among,
+)
+from shapelog.text import plural
 
 if TYPE_CHECKING:
     from shapelog.reading.archives import Archive
     from shapelog.reading.run_selection import Run
 
-# How many files a note names, and how many directories are looked into for what to name instead.
-_NAMED, _SEARCHED = 3, 1000
-# A job of so many ranks is read in full by one process; of a larger one, so many ranks at most.
-IN_FULL = 16
-
-Buffer = mmap.mmap | bytes
-# What the system caches of a file in one piece at most, a multiple of the page size.
-_CACHED = 2 << 20
-
-
-class TraceFile(NamedTuple):
-    """One trace before it is read: a file, or ``item`` of an archive, a remote directory or standard input, which has no path.
-
-    ``rank`` is the one in its name, None without. ``room`` is what it may take of the disk when it is packed.
-    """
-
-    path: Path | None
-    name: str
-    rank: int | None = None
-    item: Item | None = None
-    room: Room | None = None
+_MAX_NAMED_FILES, _MAX_SEARCHED_DIRECTORIES = 3, 1000
+# The most ranks of a job that are read in full: all ranks of a job up to this size, representatives of a larger one.
+MAX_RANKS_IN_FULL = 16
 
 
 class Selection(NamedTuple):
-    """The files of the run that was asked for, what people should know about the choice, and what cannot be read beside them."""
+    """The files of the selected run, notes for the user on what was selected, and problems with files that cannot be read."""
 
     files: tuple[TraceFile, ...]
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-class Choice(NamedTuple):
-    """What is wanted of a place that holds several traces, and what it may cost.
+class InputOptions(NamedTuple):
+    """Which traces to select where a path holds several, and what reading them may cost.
 
-    ``run`` is as in ``run_selection.chosen``, and ``option`` what asks for it. ``most`` is how many bytes may come out of an archive,
-    None for what is usual for its size. ``tell`` hears of the progress of downloads. ``in_full`` keeps the path in the names of files.
+    ``run`` is as in ``run_selection.choose``, and ``option`` the command-line option that messages mention for it. ``max_bytes`` limits
+    what is unpacked, None for the usual limit for the size of the input. ``progress`` is called during downloads. ``full_names`` keeps
+    the path in the names of files.
     """
 
     run: str = ""
-    most: int | None = None
-    tell: Tell | None = None
-    in_full: bool = False
+    max_bytes: int | None = None
+    progress: ProgressCallback | None = None
+    full_names: bool = False
     option: str = "--run"
 
 
-_DEFAULT = Choice()
+_DEFAULT = InputOptions()
 
 
-@dataclass(slots=True, eq=False)
-class OpenTrace:
-    """The bytes of one trace, mapped into memory, and what went wrong while they were brought there.
-
-    ``is_lost`` says that it is one of several and could not be read at all.
-    """
-
-    name: str
-    data: Buffer
-    size: int
-    problems: list[Problem] = field(default_factory=list)
-    is_lost: bool = False
-
-    def release(self, start: int, end: int) -> None:
-        """Give mapped pages back: they count as resident memory, and one pass needs them once.
-
-        Those before them, too: a look at a file maps as much around a place as is cached in one piece, also what was given back before.
-        """
-        if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            start -= start % _CACHED
-            self.data.madvise(mmap.MADV_DONTNEED, start, end - start)
-
-
-def select(path: str, choice: Choice = _DEFAULT) -> Selection:
-    """The trace files that ``path`` stands for: a file, ``-`` for standard input, a URL, or the newest run of a directory or an archive.
+def select(path: str, options: InputOptions = _DEFAULT) -> Selection:
+    """The trace files at ``path``: a file, ``-`` for standard input, a URL, or the newest run of a directory or an archive.
 
     Raises ShapelogError when there is nothing to read.
     """
     try:
-        return _selected(path, choice)
+        return _select(path, options)
     except FileNotFoundError as error:
         raise ShapelogError(f"{path}: no such file or directory; {HOW_TO_RECORD}") from error
     except (OSError, ValueError) as error:
-        name = "standard input" if path == "-" else shown(path)
+        name = "standard input" if path == "-" else redacted_url(path)
         raise ShapelogError(f"{name}: cannot read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _selected(path: str, choice: Choice) -> Selection:
+def _select(path: str, options: InputOptions) -> Selection:
     if path == "-":
-        return _of_stream("standard input", chunks_of(sys.stdin.buffer), choice)
+        return _select_stream("standard input", read_chunks(sys.stdin.buffer), options)
     if is_url(path):
         if not path.lower().startswith("file://"):
-            return _of_url(path, choice)
+            return _select_url(path, options)
         from urllib.parse import unquote, urlsplit
 
         path = unquote(urlsplit(path).path)
     where = Path(path)
     state = where.stat()
     if stat.S_ISDIR(state.st_mode):
-        return _of_directory(where, choice)
-    name = path if choice.in_full else where.name
+        return _select_directory(where, options)
+    name = path if options.full_names else where.name
     if stat.S_ISFIFO(state.st_mode):
         with where.open("rb") as pipe:
-            return _of_stream(name, chunks_of(pipe), choice)
+            return _select_stream(name, read_chunks(pipe), options)
     if not stat.S_ISREG(state.st_mode):
         raise ShapelogError(f"{path}: neither a file nor a directory")
-    return _of_file(_local(where, name, state), name, choice)
+    return _select_file(_local_entry(where, name, state), name, options)
 
 
 def select_files(paths: Sequence[Path], notes: Sequence[str] = ()) -> Selection:
-    """These files as one run: those that bear a rank in order of rank, then the others. Empty ones are left out, and counted.
+    """These files as one run, those with a rank in their names first, in order of rank. Empty files are left out, with a note.
 
-    Raises ShapelogError when none of them holds anything.
+    Raises ShapelogError when all of them are empty.
     """
     filled = [path for path in paths if path.stat().st_size]
     if not filled:
         raise ShapelogError(f"no trace to read: {', '.join(map(str, paths)) or 'no file was given'}; {HOW_TO_RECORD}")
     files = sorted((TraceFile(path, path.name, rank_of(path.name)) for path in filled), key=_by_rank)
     empty = len(paths) - len(filled)
-    said = (f"{empty} empty trace {'file' if empty == 1 else 'files'} left out: a process that compiled nothing",) if empty else ()
-    return Selection(tuple(files), (*notes, *said))
+    left_out = (f"{plural(empty, 'empty trace file')} left out: a process that compiled nothing",) if empty else ()
+    return Selection(tuple(files), (*notes, *left_out))
 
 
-def joined(selections: Sequence[Selection]) -> Selection:
+def join(selections: Sequence[Selection]) -> Selection:
     """The files of several selections as one run."""
     return Selection(
-        tuple(sorted((file for item in selections for file in item.files), key=_by_rank)),
-        tuple(dict.fromkeys(note for item in selections for note in item.notes)),
-        tuple(problem for item in selections for problem in item.problems),
+        tuple(sorted((file for selection in selections for file in selection.files), key=_by_rank)),
+        tuple(dict.fromkeys(note for selection in selections for note in selection.notes)),
+        tuple(problem for selection in selections for problem in selection.problems),
     )
 
 
 def is_large(selections: Iterable[Selection], has_workers: bool = False) -> bool:
-    """Whether these are a job whose ranks are summed up: more than one process reads in full, or several where workers are there for it."""
-    ranks = {file.rank for item in selections for file in item.files if file.rank is not None}
-    return len(ranks) > IN_FULL or (has_workers and len(ranks) > 1)
+    """Whether these are too many ranks to read each in full; with workers, any job of several ranks is."""
+    ranks = {file.rank for selection in selections for file in selection.files if file.rank is not None}
+    return len(ranks) > MAX_RANKS_IN_FULL or (has_workers and len(ranks) > 1)
 
 
-def of_rank(selection: Selection, rank: int | None) -> Selection:
-    """Only the files that are named by this rank; all of them where none is."""
+def only_rank(selection: Selection, rank: int | None) -> Selection:
+    """The files whose names have this rank, with a note; all files if no name has it."""
     files = tuple(file for file in selection.files if file.rank == rank)
     if rank is None or not files or len(files) == len(selection.files):
         return selection
@@ -180,248 +150,196 @@ def _by_rank(file: TraceFile) -> tuple[bool, int, str]:
     return file.rank is None, file.rank or 0, file.name
 
 
-def _local(path: Path, name: str, state: os.stat_result) -> Item:
-    def part(start: int, end: int) -> bytes:
+def _local_entry(path: Path, name: str, state: os.stat_result) -> FileEntry:
+    def read(start: int, end: int) -> bytes:
         with path.open("rb") as file:
             file.seek(start)
             return file.read(max(0, end - start))
 
-    return Item(name, state.st_size, state.st_mtime, lambda: chunks_of(path.open("rb"), close=True), part, path)
+    return FileEntry(name, state.st_size, state.st_mtime, lambda: read_chunks(path.open("rb"), close=True), read, path)
 
 
-def _of_stream(name: str, chunks: Iterable[bytes], choice: Choice) -> Selection:
-    """What can be read only once, by way of a temporary file."""
-    handle, damage = spool(chunks, Room(name))
+def _select_stream(name: str, chunks: Iterable[bytes], options: InputOptions) -> Selection:
+    """A stream can be read only once, so it goes through a temporary file."""
+    handle, damage = to_temporary_file(chunks, UnpackQuota(name))
     size = handle.seek(0, os.SEEK_END)
 
-    def part(start: int, end: int) -> bytes:
-        return part_of(handle, start, end)
+    def read(start: int, end: int) -> bytes:
+        return read_range(handle, start, end)
 
     def again() -> Iterator[bytes]:
         for start in range(0, size, CHUNK):
-            yield part(start, start + CHUNK)
+            yield read(start, start + CHUNK)
         if damage:
             raise DamagedError(damage)
 
-    return _of_file(Item(name, size, None, again, part), name, choice, handle)
+    return _select_file(FileEntry(name, size, None, again, read), name, options, handle)
 
 
-def _of_file(item: Item, name: str, choice: Choice, handle: BinaryIO | None = None) -> Selection:
-    """One trace, or the archive that the content shows it to be, packed once more or not."""
-    room = room_for(name, item.size, choice.most)
-    head = item.part(0, HEAD) if item.part else b""
+def _select_file(entry: FileEntry, name: str, options: InputOptions, handle: BinaryIO | None = None) -> Selection:
+    """One trace, or an archive, compressed or not; the content shows which."""
+    quota = quota_for(name, entry.size, options.max_bytes)
+    head = entry.read_range(0, HEAD) if entry.read_range else b""
     kind = archive_kind(head)
-    is_packed_tar = is_packed(head) and archive_kind(_unpacked_start(item)) == "tar"
-    if not (kind or is_packed_tar):
-        return Selection((TraceFile(item.path, name, _rank(item), None if item.path else item, room),))
+    is_compressed_tar = is_compressed(head) and archive_kind(_decompressed_head(entry)) == "tar"
+    if not (kind or is_compressed_tar):
+        return Selection((TraceFile(entry.path, name, _rank(entry), None if entry.path else entry, quota),))
     from shapelog.reading import archives  # most traces are in none
 
     if kind:
         if handle is None:
-            assert item.path
-            handle = item.path.open("rb")
-        return _of_archive(archives.opened(name, handle, kind, room), choice)
-    plain, damage = spool(unpacked(item.chunks(), name), room)
-    archive = archives.opened(name, plain, "tar", room)
+            assert entry.path
+            handle = entry.path.open("rb")
+        return _select_archive(archives.open_archive(name, handle, kind, quota), options)
+    plain, damage = to_temporary_file(decompress(entry.chunks(), name), quota)
+    archive = archives.open_archive(name, plain, "tar", quota)
     if damage:
-        archive.add("damaged-archive", f"{damage}, so members behind that are missing")
-    return _of_archive(archive, choice)
+        archive.add_problem("damaged-archive", f"{damage}, so members behind that are missing")
+    return _select_archive(archive, options)
 
 
-def _unpacked_start(item: Item) -> bytes:
+def _decompressed_head(entry: FileEntry) -> bytes:
     head = b""
     with suppress(DamagedError, ShapelogError):
-        for chunk in unpacked(item.chunks(), item.name):
+        for chunk in decompress(entry.chunks(), entry.name):
             head += chunk
             if len(head) >= HEAD:
                 break
     return head
 
 
-def _rank(item: Item) -> int | None:
-    """The name of its directory tells the rank of a log in the output of tlparse."""
-    return rank_of("/".join(item.path.absolute().parts[-2:]) if item.path else item.name)
+def _rank(entry: FileEntry) -> int | None:
+    """The rank of a log that tlparse copied is in the name of its directory."""
+    return rank_of("/".join(entry.path.absolute().parts[-2:]) if entry.path else entry.name)
 
 
-def _of_url(url: str, choice: Choice) -> Selection:
+def _select_url(url: str, options: InputOptions) -> Selection:
     from shapelog.reading import remote
 
-    item, entries = remote.look(url, choice.tell)
-    name = shown(url)
-    if item is not None:
-        return _of_stream(name if choice.in_full else item.base or name, item.chunks(), choice)
-    return _of_folder(entries, name, choice)
+    entry, entries = remote.find(url, options.progress)
+    name = redacted_url(url)
+    if entry is not None:
+        return _select_stream(name if options.full_names else entry.base_name or name, entry.chunks(), options)
+    return _select_run(entries, name, options)
 
 
-def _of_archive(archive: "Archive", choice: Choice) -> Selection:
-    """Its newest run, wherever in it; the only file of an archive is taken for a trace whatever its name."""
+def _select_archive(archive: "Archive", options: InputOptions) -> Selection:
+    """Its newest run, in whatever directory of it; the only file of an archive is taken for a trace whatever its name."""
     try:
-        found = _of_folder(archive.items, archive.name, choice, archive.room)
+        found = _select_run(archive.entries, archive.name, options, archive.quota)
     except ShapelogError as error:
         loss = next((problem.message for problem in archive.problems if problem.severity == DATA_LOSS), "")
-        if traces_of(archive.items) or not loss:
+        if traces_among(archive.entries) or not loss:
             raise
-        said = error if archive.items else f"{archive.name}: nothing in this archive can be read"
-        raise ShapelogError(f"{said}; {loss}") from error
+        reason = error if archive.entries else f"{archive.name}: nothing in this archive can be read"
+        raise ShapelogError(f"{reason}; {loss}") from error
     return found._replace(problems=tuple(archive.problems))
 
 
-def _of_directory(where: Path, choice: Choice) -> Selection:
-    """Its newest run. Directories in it are not searched, but for those in which tlparse tells of one rank each."""
-    items, inner = [], []
+def _select_directory(where: Path, options: InputOptions) -> Selection:
+    """Its newest run. Of the directories in it, only those that tlparse writes for the ranks of a job are searched."""
+    entries, inner = [], []
     try:
-        with os.scandir(where) as entries:
-            for entry in entries:
-                with suppress(OSError):  # it is gone, or a loop of links
-                    if entry.is_file():
-                        items.append(_local(Path(entry.path), entry.name, entry.stat()))
-                    elif entry.is_dir():
-                        inner.append(entry.name)
+        with os.scandir(where) as found:
+            for file in found:
+                with suppress(OSError):  # deleted meanwhile, or a loop of links
+                    if file.is_file():
+                        entries.append(_local_entry(Path(file.path), file.name, file.stat()))
+                    elif file.is_dir():
+                        inner.append(file.name)
     except OSError as error:
         raise ShapelogError(f"{where}: cannot list the directory: {error.strerror}") from error
-    if not traces_of(items):
-        ranks = [(name, where / name / TLPARSE_LOG) for name in inner if rank_of(f"{name}/{TLPARSE_LOG}") is not None]
+    if not traces_among(entries):
+        logs = [f"{name}/{TLPARSE_LOG}" for name in inner if rank_of(f"{name}/{TLPARSE_LOG}") is not None]
         with suppress(OSError):
-            items.extend(_local(path, f"{name}/{TLPARSE_LOG}", path.stat()) for name, path in ranks if path.is_file())
-    if not traces_of(items) and inner:
+            entries.extend(_local_entry(where / log, log, (where / log).stat()) for log in logs if (where / log).is_file())
+    if not traces_among(entries) and inner:
         _refuse_parent(where, sorted(inner))
-    return _of_folder(items, str(where), choice)
+    return _select_run(entries, str(where), options)
 
 
 def _refuse_parent(where: Path, inner: Sequence[str]) -> None:
-    """Raises ShapelogError when a directory without a trace has directories with some."""
+    """Raises ShapelogError when there are traces in the directories ``inner`` of one that has none itself."""
     found = []
-    for name in inner[:_SEARCHED]:
-        with suppress(OSError), os.scandir(where / name) as entries:
-            if traces_of([_named(entry.name) for entry in entries]):
+    for name in inner[:_MAX_SEARCHED_DIRECTORIES]:
+        with suppress(OSError), os.scandir(where / name) as files:
+            if trace_names(file.name for file in files):
                 found.append(name)
     if len(found) == 1:
         typed = shlex.quote(str(where / found[0]))
         raise ShapelogError(f"{where}: no trace in this directory itself, but in one in it; give it by its name: shapelog report {typed}")
     if found:
-        some = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if found[_NAMED:] else "")
+        some = ", ".join(found[:_MAX_NAMED_FILES])
+        some += f" and {len(found) - _MAX_NAMED_FILES} more" if found[_MAX_NAMED_FILES:] else ""
         raise ShapelogError(
             f"{where}: no trace in this directory itself, but in {len(found)} directories in it: {some}; name one of them, "
             f"or all as one job: shapelog report {shlex.quote(str(where))}/*/"
         )
 
 
-def _named(name: str) -> Item:
-    return Item(name, 0, None, lambda: iter(()))
-
-
-def _of_folder(items: Sequence[Item], where: str, choice: Choice, room: Room | None = None) -> Selection:
-    """The run that is wanted of those in a directory or an archive, which has one ``room`` for all that comes out of it."""
-    traces = traces_of(items) or (list(items) if room and len(items) == 1 else [])
-    filled = [item for item in traces if item.size]
+def _select_run(entries: Sequence[FileEntry], where: str, options: InputOptions, quota: UnpackQuota | None = None) -> Selection:
+    """The requested run of those in a directory or in an archive, all of whose members share one ``quota``."""
+    kind = "archive" if quota else "directory"
+    traces = traces_among(entries) or (list(entries) if quota and len(entries) == 1 else [])
+    filled = [entry for entry in traces if entry.size]
     if not filled:
-        raise ShapelogError(_why_no_trace(where, items, traces, "archive" if room else "directory"))
-    from shapelog.reading import run_selection  # a file by its name needs no choice
+        raise ShapelogError(_why_no_trace(where, entries, traces, kind))
+    from shapelog.reading import run_selection  # a file given by its name is one run
 
-    every = run_selection.runs_of(filled)
-    picked = run_selection.chosen(every, choice.run, where, choice.option)
-    members = [member.item for run in reversed(picked) for member in run.members]
-    bases = [item.base for item in members]
-    files = []
-    for item in members:
-        name = item.name if bases.count(item.base) > 1 or len(bases) > _NAMED else item.base
-        shown = f"{where.rstrip('/')}/{item.name}" if choice.in_full else name
-        files.append(TraceFile(item.path, shown, _rank(item), None if item.path else item, room or room_for(shown, item.size, choice.most)))
-    files.sort(key=lambda file: (file.rank is None, file.rank or 0))
-    notes = _notes_on(files, every, picked, where, "archive" if room else "directory", choice.option)
+    runs = run_selection.group_runs(filled)
+    chosen = run_selection.choose(runs, options.run, where, options.option)
+    files = _files_of(chosen, where, options, quota)
+    notes = _notes_on(files, runs, chosen, where, kind, options.option)
     empty = len(traces) - len(filled)
     if empty:
-        notes.append(f"{empty} empty {'file' if empty == 1 else 'files'} in that directory: a process that compiled nothing")
+        notes.append(f"{plural(empty, 'empty file')} in that directory: a process that compiled nothing")
     return Selection(tuple(files), tuple(notes))
 
 
-def _notes_on(files: Sequence[TraceFile], every: "Sequence[Run]", picked: "Sequence[Run]", where: str, kind: str, option: str) -> list[str]:
+def _files_of(runs: "Sequence[Run]", where: str, options: InputOptions, quota: UnpackQuota | None) -> list[TraceFile]:
+    """The files of these runs in order of rank; the names of few files leave their directory out where that is unambiguous."""
+    entries = [member.entry for run in reversed(runs) for member in run.members]
+    base_names = [entry.base_name for entry in entries]
+    files = []
+    for entry in entries:
+        is_short = len(entries) <= _MAX_NAMED_FILES and base_names.count(entry.base_name) == 1
+        name = f"{where.rstrip('/')}/{entry.name}" if options.full_names else entry.base_name if is_short else entry.name
+        own = quota or quota_for(name, entry.size, options.max_bytes)
+        files.append(TraceFile(entry.path, name, _rank(entry), None if entry.path else entry, own))
+    files.sort(key=lambda file: (file.rank is None, file.rank or 0))
+    return files
+
+
+def _notes_on(files: Sequence[TraceFile], runs: "Sequence[Run]", chosen: "Sequence[Run]", where: str, kind: str, option: str) -> list[str]:
     """What is read, and how to read the rest."""
-    names = ", ".join(file.name for file in files[:_NAMED])
-    if files[_NAMED:]:
+    names = ", ".join(file.name for file in files[:_MAX_NAMED_FILES])
+    if files[_MAX_NAMED_FILES:]:
         names = f"{len(files)} files ({names}, ...)"
-    if len(picked) > 1 or len(every) == len(picked) > 1:
-        which = f"all {len(picked)} runs in {where} as one"
-    elif picked[0] is every[0]:
+    if len(chosen) > 1 or len(runs) == len(chosen) > 1:
+        which = f"all {len(chosen)} runs in {where} as one"
+    elif chosen[0] is runs[0]:
         which = f"the newest run in {where}"
     else:
-        which = f"the run that began {picked[0].when} in {where}"
+        which = f"the run that began {chosen[0].began} in {where}"
     notes = [f"read {names}, {which}"]
-    left = sum(len(run.members) for run in every) - len(files)
+    left = sum(len(run.members) for run in runs) - len(files)
     if left:
-        other = next((number, run) for number, run in enumerate(every, 1) if run is not picked[0])
-        how = f"{option} {other[0]} reads the run that began {other[1].when}"
-        how += f", --all-runs all {len(every)} runs" if option == "--run" else ""
-        notes.append(f"{left} older or other trace {'file' if left == 1 else 'files'} in that {kind} not read; {how}")
+        number, other = next((number, run) for number, run in enumerate(runs, 1) if run is not chosen[0])
+        how = f"{option} {number} reads the run that began {other.began}"
+        how += f", --all-runs all {len(runs)} runs" if option == "--run" else ""
+        notes.append(f"{plural(left, 'older or other trace file')} in that {kind} not read; {how}")
     return notes
 
 
-def _why_no_trace(where: str, items: Sequence[Item], traces: Sequence[Item], kind: str) -> str:
+def _why_no_trace(where: str, entries: Sequence[FileEntry], traces: Sequence[FileEntry], kind: str) -> str:
     if traces:
         return f"{where}: the {len(traces)} trace file(s) in it are empty: the process ended before it compiled anything"
-    if any(item.base == "raw.jsonl" for item in items):
+    if any(entry.base_name == "raw.jsonl" for entry in entries):
         return f"{where}: output of tlparse without its raw.log, which alone holds the payloads; give the log that tlparse was given"
-    packed = [item.base for item in items if is_archive_name(item.base)]
+    packed = [entry.base_name for entry in entries if is_archive_name(entry.base_name)]
     if packed:
         how = f"give it by its name: shapelog report {shlex.quote(where + '/' + packed[0])}" if kind == "directory" else "unpack it first"
         return f"{where}: no trace in this {kind}, but an archive ({packed[0]}); {how}"
-    if items:
+    if entries:
         return f"{where}: no trace in this {kind} (files are named dedicated_log_torch_trace_*.log); {HOW_TO_RECORD}"
     return f"{where}: the {kind} is empty; a trace appears there once a compiled function is called; {HOW_TO_RECORD}"
-
-
-def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
-    """Each of them opened. One of several that cannot be read is a problem, and the others are read.
-
-    Raises ShapelogError when none can be.
-    """
-    if len(files) == 1:
-        return [open_trace(files[0])]
-    opened: list[OpenTrace] = []
-    refusals: list[ShapelogError] = []
-    for file in files:
-        try:
-            opened.append(open_trace(file))
-        except ShapelogError as error:
-            refusals.append(error)
-            problem = Problem("unreadable-file", str(error).removeprefix(f"{file.name}: "), file.name, severity=DATA_LOSS)
-            opened.append(OpenTrace(file.name, b"", 0, [problem], is_lost=True))
-    if len(refusals) == len(files):
-        raise refusals[0]
-    return opened
-
-
-def open_trace(file: TraceFile) -> OpenTrace:
-    """Map a trace into memory; packed and piped ones go through a temporary file, so that memory does not follow their size.
-
-    Raises ShapelogError when the file cannot be read.
-    """
-    problems: list[Problem] = []
-    try:
-        with _plain(file, problems) as handle:
-            size = os.fstat(handle.fileno()).st_size
-            mapped: Buffer = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-    except FileNotFoundError as error:
-        raise ShapelogError(f"{file.name}: it was there and is gone now") from error
-    except (OSError, ValueError) as error:
-        raise ShapelogError(f"{file.name}: cannot read: {getattr(error, 'strerror', None) or error}") from error
-    return OpenTrace(file.name, mapped, len(mapped), problems)
-
-
-def _plain(file: TraceFile, problems: list[Problem]) -> BinaryIO:
-    """An uncompressed regular file with the bytes of ``file``."""
-    size = 0
-    if file.item is not None:
-        chunks, size = file.item.chunks(), file.item.size
-    else:
-        assert file.path is not None
-        handle = file.path.open("rb")
-        head = handle.read(HEAD)
-        handle.seek(0)
-        if not is_packed(head) and handle.seekable():
-            return handle
-        chunks, size = chunks_of(handle, close=True), os.fstat(handle.fileno()).st_size
-    plain, damage = spool(unpacked(chunks, file.name), file.room or room_for(file.name, size, None))
-    if damage:
-        problems.append(Problem("damaged-archive", damage, file.name, severity=DATA_LOSS))
-    return plain

@@ -1,9 +1,9 @@
-"""What is said of a file that is no trace."""
+"""The error message for a file that is not a trace."""
 
 import re
 
 HOW_TO_RECORD = "record one with: TORCH_TRACE=/tmp/trace python your_script.py"
-_LOOKS = (
+_KINDS = (
     (
         rb"(?i)\A\s*<(?:!doctype|html)",
         "an HTML page; shapelog reads the log that tlparse was given, or the folder that it wrote, whose raw.log is that log",
@@ -11,18 +11,18 @@ _LOOKS = (
     (rb'\A\{"string_table":', "the raw.jsonl of tlparse, which lacks the payloads; the raw.log beside it is the whole trace"),
     (rb"\APK\x03\x04", "a zip archive in another archive; unpack it first"),
     (rb"\A(?:BZh|\xfd7zXZ|7z\xbc\xaf|Rar!)", "packed in a way that shapelog does not read; unpack it first, or pack it with gzip"),
-    (rb"\A(?:\x7fELF|PK\x03\x04|\x89PNG|%PDF)", "a binary file"),
+    (rb"\A(?:\x7fELF|\x89PNG|%PDF)", "a binary file"),
     (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", "TORCH_LOGS text, meant for people"),
     (rb'\A\s*[\[{]\s*"?(?:traceEvents|schemaVersion|ph|name)"', "JSON, such as a profiler trace"),
     (rb"(?m)\ATraceback |^(?:INFO|WARNING|ERROR)\b", "an ordinary program log"),
 )
 
 
-def foreign(name: str, head: bytes) -> str:
-    """One line for a file without a single trace record: what it looks like, and what to do."""
+def describe_non_trace(name: str, head: bytes) -> str:
+    """One line for a file without a single trace record: what its first bytes look like, and how to record a trace."""
     if not head:
         return f"{name}: the file is empty: the process compiled nothing, or TORCH_TRACE was set after torch was imported; {HOW_TO_RECORD}"
-    looks = next((words for pattern, words in _LOOKS if re.search(pattern, head)), None)
-    if looks is None:
-        looks = "a binary file" if b"\0" in head else "text without trace records"
-    return f"{name}: no trace record in it; it looks like {looks}. {HOW_TO_RECORD[0].upper()}{HOW_TO_RECORD[1:]}"
+    kind = next((kind for pattern, kind in _KINDS if re.search(pattern, head)), None)
+    if kind is None:
+        kind = "a binary file" if b"\0" in head else "text without trace records"
+    return f"{name}: no trace record in it; it looks like {kind}. {HOW_TO_RECORD[0].upper()}{HOW_TO_RECORD[1:]}"

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 
 from shapelog.errors import DATA_LOSS, INFO, Problem
-from shapelog.reading.inputs import OpenTrace
 from shapelog.reading.kinds import DECODED_ARTIFACTS, ENVELOPE_KEYS, KINDS, Use
 from shapelog.reading.ledger import Ledger
+from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.record_positions import RecordPositions
 from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Location, Record, Span, locate, scan
 

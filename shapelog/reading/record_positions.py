@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from shapelog.reading.inputs import Buffer
 from shapelog.reading.kinds import UNLISTED
+from shapelog.reading.open_trace import Buffer
 from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Record, Span
 
 # How a header ends. No brace is between the one of its body and the last one, so these are keys of the record itself, whatever its

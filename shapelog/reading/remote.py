@@ -1,4 +1,4 @@
-"""Traces behind a URL, through fsspec: the bytes of a file, the files of a directory."""
+"""Traces behind a URL, read through fsspec: the bytes of a file, or the files of a directory."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from shapelog.errors import ShapelogError
 from shapelog.reading.compression import CHUNK, DamagedError
-from shapelog.reading.trace_files import TLPARSE_LOG, Item, Tell, shown
+from shapelog.reading.trace_files import TLPARSE_LOG, FileEntry, ProgressCallback, redacted_url
 
 _WEB = ("http", "https")
 _DRIVERS = {
@@ -22,113 +22,117 @@ _DRIVERS = {
     "az": "adlfs",
     "hf": "huggingface_hub",
 }
-# What a web server has sent of such a piece is lost when the connection breaks.
+# When the connection to a web server breaks, the chunk being received is lost.
 _WEB_CHUNK = 1 << 16
-# What stands for its directory on a web server, as the first page of tlparse does.
+# The first page of tlparse's output, whose URL people give for its directory.
 _PAGE = "index.html"
 _TIMES = ("mtime", "LastModified", "last_modified", "updated", "created", "modified")
 
 
-def look(url: str, tell: Tell | None = None) -> tuple[Item | None, list[Item]]:
-    """The file behind a URL, or else what lies in that directory.
+def find(url: str, progress: ProgressCallback | None = None) -> tuple[FileEntry | None, list[FileEntry]]:
+    """The file behind a URL, or else the files in that directory.
 
-    Raises ShapelogError when there is neither, when it cannot be reached, or when what reads such URLs is not installed.
+    Raises ShapelogError when there is neither, when it cannot be reached, or when the package that reads such URLs is not installed.
     """
-    name = shown(url)
-    system, path = _system(url)
+    name = redacted_url(url)
+    system, path = _file_system(url)
     try:
         if _is_web(url):
             path = path.removesuffix(_PAGE) if urlsplit(url).path.endswith(f"/{_PAGE}") else path
-            is_folder = path.endswith("/")
-            entry: dict[str, Any] = {"name": path, "size": None} if not is_folder else {}
+            is_directory = path.endswith("/")
+            info: dict[str, Any] = {"name": path, "size": None} if not is_directory else {}
         else:
-            entry = system.info(path)
-            is_folder = entry.get("type") == "directory"
-        if not is_folder:
-            return _item(system, url, entry, name, tell), []
-        entries = [found for found in system.ls(path, detail=True) if found.get("type") != "directory"]
-        if _is_web(url) and system.exists(path + TLPARSE_LOG):  # its own page does not name it
-            entries = [{"name": path + TLPARSE_LOG, "size": None}]
+            info = system.info(path)
+            is_directory = info.get("type") == "directory"
+        if not is_directory:
+            return _entry(system, url, info, name, progress), []
+        found = [file for file in system.ls(path, detail=True) if file.get("type") != "directory"]
+        if _is_web(url) and system.exists(path + TLPARSE_LOG):  # the page of tlparse has no link to it
+            found = [{"name": path + TLPARSE_LOG, "size": None}]
     except Exception as error:  # each driver raises errors of its own
         raise _refusal(name, error) from error
-    return None, [_item(system, url, found, str(found["name"]).rstrip("/").rsplit("/", 1)[-1].partition("?")[0], tell) for found in entries]
+    return None, [_entry(system, url, file, _base_name(file), progress) for file in found]
+
+
+def _base_name(info: dict[str, Any]) -> str:
+    return str(info["name"]).rstrip("/").rsplit("/", 1)[-1].partition("?")[0]
 
 
 def _is_web(url: str) -> bool:
     return urlsplit(url).scheme.lower() in _WEB
 
 
-def _system(url: str) -> tuple[Any, str]:
+def _file_system(url: str) -> tuple[Any, str]:
     """fsspec's file system for this URL, and the path in it."""
     scheme = urlsplit(url).scheme.lower()
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise ShapelogError(f'{shown(url)}: reading URLs takes one more package: pip install "shapelog[remote]"') from error
+        raise ShapelogError(f'{redacted_url(url)}: reading URLs takes one more package: pip install "shapelog[remote]"') from error
     try:
         system, path = url_to_fs(url, use_listings_cache=False)
     except ImportError as error:
         driver = _DRIVERS.get(scheme)
         what = f"pip install {driver}" if driver else str(error).split("\n", 1)[0]
-        raise ShapelogError(f"{shown(url)}: reading {scheme}:// takes one more package: {what}") from error
+        raise ShapelogError(f"{redacted_url(url)}: reading {scheme}:// takes one more package: {what}") from error
     except Exception as error:  # each driver raises errors of its own
-        raise _refusal(shown(url), error) from error
+        raise _refusal(redacted_url(url), error) from error
     return system, path
 
 
-def _item(system: Any, url: str, entry: dict[str, Any], name: str, tell: Tell | None) -> Item:
-    path, size = entry["name"], entry.get("size")
+def _entry(system: Any, url: str, info: dict[str, Any], name: str, progress: ProgressCallback | None) -> FileEntry:
+    path, size = info["name"], info.get("size")
     size = -1 if size is None else int(size)
     is_web = _is_web(url)
 
     def chunks() -> Iterator[bytes]:
         done = 0
         try:
-            # without a block size, a web server is read as it sends, whether it can send parts or not
+            # block_size=0 reads a web server's response as a stream, whether or not the server supports ranges
             with system.open(path, "rb", **({"block_size": 0} if is_web else {})) as file:
-                known = max(size, 0) or getattr(file, "size", 0) or _stated(file)
+                expected = max(size, 0) or getattr(file, "size", 0) or _content_length(file)
                 while chunk := file.read(_WEB_CHUNK if is_web else CHUNK):
                     done += len(chunk)
                     yield chunk
-                    if tell:
-                        tell(name, done, known)
+                    if progress:
+                        progress(name, done, expected)
         except Exception as error:  # each driver raises errors of its own
             if done:
                 raise DamagedError(f"the connection ended early ({_words(error)})") from error
             raise _refusal(name, error) from error
         finally:
-            if tell:
-                tell(name, done, -1)
-        if known and done < known:
-            raise DamagedError(f"only {done:,} of {known:,} bytes were sent")
+            if progress:
+                progress(name, done, -1)
+        if expected and done < expected:
+            raise DamagedError(f"only {done:,} of {expected:,} bytes were sent")
 
-    def part(start: int, end: int) -> bytes:
+    def read(start: int, end: int) -> bytes:
         try:
             return bytes(system.cat_file(path, start=start, end=min(end, size)))
         except Exception as error:  # each driver raises errors of its own
             raise _refusal(name, error) from error
 
-    return Item(
-        name,
-        size,
-        _written(entry),
-        chunks,
-        None if is_web or size <= 0 else part,
-        is_far=True,
+    return FileEntry(
+        name=name,
+        size=size,
+        modified=_modified(info),
+        chunks=chunks,
+        read_range=None if is_web or size <= 0 else read,
+        is_remote=True,
         url=path if is_web else str(system.unstrip_protocol(path)),
     )
 
 
-def _stated(file: Any) -> int:
-    """The length that a web server announced, 0 where it did not, or where it packs what it sends."""
+def _content_length(file: Any) -> int:
+    """The length that a web server announced, 0 if it did not or if it compresses the response."""
     headers = getattr(getattr(file, "r", None), "headers", {})
     length = str(headers.get("Content-Length", ""))
     return int(length) if length.isdecimal() and "Content-Encoding" not in headers else 0
 
 
-def _written(entry: dict[str, Any]) -> float | None:
+def _modified(info: dict[str, Any]) -> float | None:
     for key in _TIMES:
-        value = entry.get(key)
+        value = info.get(key)
         if isinstance(value, str):
             with suppress(ValueError):
                 value = datetime.fromisoformat(value.replace("Z", "+00:00"))
@@ -143,7 +147,7 @@ def _refusal(name: str, error: Exception) -> ShapelogError:
     if isinstance(error, ShapelogError):
         return error
     if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):
-        error = error.__cause__  # that of a web server hides what it was
+        error = error.__cause__  # fsspec reports errors of a web server as FileNotFoundError
     status = getattr(error, "status", None)
     if isinstance(error, FileNotFoundError) or status == 404:
         return ShapelogError(f"{name}: there is no such file or directory")
@@ -153,6 +157,6 @@ def _refusal(name: str, error: Exception) -> ShapelogError:
 
 
 def _words(error: Exception) -> str:
-    """What a driver says, in one line and without URLs, which may hold secrets."""
+    """A driver's message in one line and without URLs, which may hold secrets."""
     text = " ".join(re.sub(r"[a-z0-9+]+://\S+", "", str(error)).split())
     return text[:200].strip(" ,:") or type(error).__name__

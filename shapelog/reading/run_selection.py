@@ -1,4 +1,4 @@
-"""Which traces of a folder belong to one run: told from their names, their ranks and the times of their first and last records."""
+"""Which traces of a directory belong to one run: decided by their names, their ranks and the times of their first and last records."""
 
 import re
 import time
@@ -8,33 +8,36 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from shapelog.errors import ShapelogError
-from shapelog.reading.compression import DamagedError, is_packed, unpacked
-from shapelog.reading.trace_files import Item, collection_of, rank_of
+from shapelog.reading.compression import DamagedError, decompress, is_compressed
+from shapelog.reading.trace_files import FileEntry, collected_in, rank_of
+from shapelog.text import plural
 
 # Ranks wait for each other ten minutes at most, the default of torch.distributed; so do processes that one program starts.
-_WAIT = 600.0
-# A forked child may begin after its parent has compiled for the last time. The next program has to import torch first.
-_AT_ONCE = 1.0
-# A clock and the times of files may be told in different time zones.
+_TIMEOUT = 600.0
+# A forked child may start after the last compile of its parent. Another program has to import torch first, which takes longer.
+_FORK_DELAY = 1.0
+# Record times and file times may be given in different time zones.
 _DAY_AND_ZONE = 26 * 3600
+_MAX_LISTED_RUNS = 6
 _TIME = re.compile(rb"[A-Z](\d{4} \d\d:\d\d:\d\d)(\.\d{1,6})")
 _TIMES = re.compile(rb"\n" + _TIME.pattern)
-# The rank of a record stands behind its body, in the first line.
+# The rank of a record follows its body, in the first line.
 _RANK = re.compile(rb'(?m)^[A-Z]\d{4} [^\n]*\}, "rank": (\d{1,9})[,}]')
-_FAR, _AT_A_TIME = 1 << 16, 16
-_HEAD, _LOOKED_THROUGH, _UNPACKED_FOR_TIME = 256, 1 << 20, 64 << 20
+# How much is read to find the time and the rank of a trace, in bytes.
+_HEAD, _REMOTE_HEAD, _SEARCHED_FOR_RANK, _DECOMPRESSED_FOR_TIME = 256, 1 << 16, 1 << 20, 64 << 20
 _TAILS = (1 << 16, 1 << 20, 1 << 24)
+_CONNECTIONS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A trace of a run: its rank, None if neither its name nor its records tell, and when its first and last records were written.
+    """A trace of a run: its rank, None if neither its name nor its records have one, and when its first and last records were written.
 
-    Times are seconds since the epoch by the clock of the machine that wrote them; records hold no year. A file whose records tell no
-    time (``is_dated`` False) has the one it was written at.
+    Times are seconds since the epoch by the clock of the machine that wrote them; records hold no year. A file whose records have no time
+    (``is_dated`` False) has the time it was last modified.
     """
 
-    item: Item
+    entry: FileEntry
     rank: int | None
     begin: float
     end: float
@@ -56,66 +59,69 @@ class Run:
         return sorted({member.rank for member in self.members if member.rank is not None})
 
     @property
-    def when(self) -> str:
+    def began(self) -> str:
+        """``11-20 08:27:33``, in local time."""
         return time.strftime("%m-%d %H:%M:%S", time.localtime(self.begin))
 
     @property
-    def words(self) -> str:
-        """When it began, and of how many files it is."""
+    def description(self) -> str:
+        """When it began, the number of its files and its ranks."""
         ranks = self.ranks
-        of = f" of ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else ""
-        return f"{self.when}, {len(self.members)} {'file' if len(self.members) == 1 else 'files'}{of}"
+        of_ranks = f" of ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else ""
+        return f"{self.began}, {plural(len(self.members), 'file')}{of_ranks}"
 
 
-def runs_of(items: Sequence[Item]) -> list[Run]:
-    """Newest first: the one that began last. One item is a run without a look at it."""
-    if len(items) == 1:
-        written = items[0].written or 0.0
-        return [Run((Member(items[0], rank_of(items[0].name), written, written),))]
-    members = sorted(_dated(_members(items)), key=lambda member: (member.begin, member.item.written or 0, member.item.name))
-    gathered: dict[str, list[Member]] = {}
-    single: list[Member] = []
+def group_runs(entries: Sequence[FileEntry]) -> list[Run]:
+    """The runs, the one that began last first. A single entry is a run of its own, without being read."""
+    if len(entries) == 1:
+        modified = entries[0].modified or 0.0
+        return [Run((Member(entries[0], rank_of(entries[0].name), modified, modified),))]
+    members = sorted(
+        _date_undated(_read_members(entries)), key=lambda member: (member.begin, member.entry.modified or 0, member.entry.name)
+    )
+    collected: dict[str, list[Member]] = {}
+    other: list[Member] = []
     for member in members:
-        folder = collection_of(member.item.name)
-        (single if folder is None else gathered.setdefault(folder, [])).append(member)
-    ranked = _by_rank([member for member in single if member.rank is not None])
-    others = _by_time([member for member in single if member.rank is None])
+        directory = collected_in(member.entry.name)
+        (other if directory is None else collected.setdefault(directory, [])).append(member)
+    ranked = _runs_of_ranks([member for member in other if member.rank is not None])
+    unranked = _runs_without_ranks([member for member in other if member.rank is None])
     return sorted(
-        (*(Run(tuple(found)) for found in gathered.values()), *ranked, *others),
-        key=lambda run: (run.begin, max(item.item.written or 0 for item in run.members)),
+        (*(Run(tuple(found)) for found in collected.values()), *ranked, *unranked),
+        key=lambda run: (run.begin, max(member.entry.modified or 0 for member in run.members)),
         reverse=True,
     )
 
 
-def chosen(runs: Sequence[Run], asked: str, where: str, option: str = "--run") -> Sequence[Run]:
-    """The newest of these runs; the one with that number, 1 for the newest; with a file whose name holds that text; or ``all``.
+def choose(runs: Sequence[Run], requested: str, where: str, option: str = "--run") -> Sequence[Run]:
+    """The newest run; or the one with the requested number, 1 for the newest; or with a file whose name contains that text; or ``all``.
 
-    Raises ShapelogError when there is none such, with those there are; ``option`` is what asked for it.
+    Raises ShapelogError that lists the runs if none matches; ``option`` is the command-line option that it mentions.
     """
-    if asked in ("", "1"):
+    if requested in ("", "1"):
         return runs[:1]
-    if asked == "all":
+    if requested == "all":
         return runs
-    if re.fullmatch(r"\d{1,5}", asked):
-        found = [run for number, run in enumerate(runs, 1) if number == int(asked)]
+    if re.fullmatch(r"\d{1,5}", requested):
+        found = [run for number, run in enumerate(runs, 1) if number == int(requested)]
     else:
-        found = [run for run in runs if any(asked in member.item.name for member in run.members)][:1]
+        found = [run for run in runs if any(requested in member.entry.name for member in run.members)][:1]
     if not found:
-        known = "; ".join(f"{number}: {run.words}" for number, run in enumerate(runs[:6], 1))
-        more = f"; and {len(runs) - 6} older ones" if runs[6:] else ""
-        raise ShapelogError(f"{option} {asked}: no such run in {where}; there are, newest first: {known}{more}")
+        known = "; ".join(f"{number}: {run.description}" for number, run in enumerate(runs[:_MAX_LISTED_RUNS], 1))
+        more = f"; and {len(runs) - _MAX_LISTED_RUNS} older ones" if runs[_MAX_LISTED_RUNS:] else ""
+        raise ShapelogError(f"{option} {requested}: no such run in {where}; there are, newest first: {known}{more}")
     return found
 
 
-def _by_rank(members: Sequence[Member]) -> Iterator[Run]:
-    """A process that starts again under its rank is another run, and so is one that begins long after the others have ended."""
+def _runs_of_ranks(members: Sequence[Member]) -> Iterator[Run]:
+    """A process that starts again with the same rank begins another run, and so does one that starts long after the others have ended."""
     current: list[Member] = []
     for member in members:
-        same = [other for other in current if other.rank == member.rank]
-        if current and member.begin > max(other.end for other in current) + _WAIT:
+        same_rank = [other for other in current if other.rank == member.rank]
+        if current and member.begin > max(other.end for other in current) + _TIMEOUT:
             yield Run(tuple(current))
             current = []
-        elif same and all(other.end < member.begin for other in same):
+        elif same_rank and all(other.end < member.begin for other in same_rank):
             cut = _last_pause(current, member.rank)
             yield Run(tuple(current[:cut]))
             current = current[cut:]
@@ -134,12 +140,12 @@ def _last_pause(members: Sequence[Member], rank: int | None) -> int:
     return len(members) if any(member.rank == rank for member in members[cut:]) else cut
 
 
-def _by_time(members: Sequence[Member]) -> Iterator[Run]:
-    """Processes without a rank belong together when they began together and ran at the same time, as children of one program do."""
+def _runs_without_ranks(members: Sequence[Member]) -> Iterator[Run]:
+    """Processes without a rank belong together if they began together and ran at the same time, as children of one program do."""
     current: list[Member] = []
     for member in members:
-        begun = current[0].begin if current else 0
-        if current and (member.begin > max(other.end for other in current) + _AT_ONCE or member.begin > begun + _WAIT):
+        first = current[0].begin if current else 0
+        if current and (member.begin > max(other.end for other in current) + _FORK_DELAY or member.begin > first + _TIMEOUT):
             yield Run(tuple(current))
             current = []
         current.append(member)
@@ -147,68 +153,67 @@ def _by_time(members: Sequence[Member]) -> Iterator[Run]:
         yield Run(tuple(current))
 
 
-def _members(items: Sequence[Item]) -> list[Member]:
-    """Those far away are looked at together."""
-    if not any(item.is_far for item in items):
-        return [_member(item) for item in items]
+def _read_members(entries: Sequence[FileEntry]) -> list[Member]:
+    if not any(entry.is_remote for entry in entries):
+        return [_member(entry) for entry in entries]
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(_AT_A_TIME) as workers:
-        return list(workers.map(_member, items))
+    with ThreadPoolExecutor(_CONNECTIONS) as workers:
+        return list(workers.map(_member, entries))
 
 
-def _dated(members: Sequence[Member]) -> Iterator[Member]:
-    """A file without a record, as a rank that wrote something else, is held against what was written at the same time, whose own clock
-    may be another than that of the files.
+def _date_undated(members: Sequence[Member]) -> Iterator[Member]:
+    """Place a file without a record, such as the output of a rank that wrote something else, next to the trace that was modified closest
+    to it: the clock of the records may differ from the clock of the files.
     """
-    known = [member for member in members if member.is_dated and member.item.written is not None]
+    dated = [member for member in members if member.is_dated and member.entry.modified is not None]
     for member in members:
-        if member.is_dated or member.item.written is None or not known:
+        if member.is_dated or member.entry.modified is None or not dated:
             yield member
             continue
-        written = member.item.written
-        near = min(known, key=lambda other: abs((other.item.written or 0.0) - written))
-        then = near.end + written - (near.item.written or 0.0)
+        modified = member.entry.modified
+        nearest = min(dated, key=lambda other: abs((other.entry.modified or 0.0) - modified))
+        then = nearest.end + modified - (nearest.entry.modified or 0.0)
         yield replace(member, begin=then, end=then)
 
 
-def _member(item: Item) -> Member:
-    """What the ends of a trace tell. One that cannot be read has only the time of its file; reading it will say why."""
-    written = item.written if item.written is not None else time.time()
-    rank = rank_of(item.name)
+def _member(entry: FileEntry) -> Member:
+    """Reads both ends of a trace. One that cannot be read has only the time of its file; opening it reports the error."""
+    modified = entry.modified if entry.modified is not None else time.time()
+    rank = rank_of(entry.name)
     begin = end = None
     with suppress(OSError, DamagedError, ShapelogError):
-        head = item.part(0, _FAR if item.is_far else _HEAD) if item.part else _start(item)
-        if item.is_far and not is_packed(head):
-            looked_through = head
-        elif item.part and not is_packed(head):
-            end = _end(item, written)
-            looked_through = item.part(0, _LOOKED_THROUGH) if rank is None else b""
+        head = entry.read_range(0, _REMOTE_HEAD if entry.is_remote else _HEAD) if entry.read_range else _head(entry)
+        if entry.is_remote and not is_compressed(head):
+            searched = head
+        elif entry.read_range and not is_compressed(head):
+            end = _last_time(entry, modified)
+            searched = entry.read_range(0, _SEARCHED_FOR_RANK) if rank is None else b""
         else:
-            looked_through, end = _unpacked_ends(item, rank, written)
-            head = looked_through
-        begin = _clock(_TIME.match(head), written)
-        stated = _RANK.search(looked_through) if rank is None else None
-        rank = int(stated[1]) if stated else rank
+            searched, end = _decompressed_ends(entry, rank, modified)
+            head = searched
+        begin = _seconds(_TIME.match(head), modified)
+        recorded = _RANK.search(searched) if rank is None else None
+        rank = int(recorded[1]) if recorded else rank
     is_dated = begin is not None
-    begin = written if begin is None else begin
-    return Member(item, rank, begin, max(begin, begin if end is None else end), is_dated)
+    begin = modified if begin is None else begin
+    return Member(entry, rank, begin, max(begin, begin if end is None else end), is_dated)
 
 
-def _start(item: Item) -> bytes:
+def _head(entry: FileEntry) -> bytes:
     head = b""
-    for chunk in item.chunks():
+    for chunk in entry.chunks():
         head += chunk
         if len(head) >= _HEAD:
             break
     return head
 
 
-def _unpacked_ends(item: Item, rank: int | None, written: float) -> tuple[bytes, float | None]:
-    """The start of what has to be unpacked, and the time of its last record: only where there is no rank to go by, and it is small."""
-    chunks = unpacked(item.chunks(), item.name)
-    head = b"".join((next(chunks, b""),))
-    if rank is not None or item.is_far:
+def _decompressed_ends(entry: FileEntry, rank: int | None, modified: float) -> tuple[bytes, float | None]:
+    """The start of a compressed trace, and the time of its last record: only if it has no rank, and is small and local."""
+    chunks = decompress(entry.chunks(), entry.name)
+    head = next(chunks, b"")
+    if rank is not None or entry.is_remote:
         return head, None
     last, size, tail = None, 0, b"\n"
     with suppress(DamagedError):
@@ -216,30 +221,30 @@ def _unpacked_ends(item: Item, rank: int | None, written: float) -> tuple[bytes,
             for match in _TIMES.finditer(tail[-32:] + chunk):
                 last = match
             size, tail = size + len(chunk), chunk
-            if size > _UNPACKED_FOR_TIME:
+            if size > _DECOMPRESSED_FOR_TIME:
                 return head, None
-    return head[:_LOOKED_THROUGH], _clock(last, written)
+    return head[:_SEARCHED_FOR_RANK], _seconds(last, modified)
 
 
-def _end(item: Item, written: float) -> float | None:
-    """When the last record was written; the payload behind it may be long."""
-    assert item.part
+def _last_time(entry: FileEntry, modified: float) -> float | None:
+    """When the last record was written; its payload may be long."""
+    assert entry.read_range
     for length in _TAILS:
-        tail = item.part(max(0, item.size - length), item.size)
-        found = [*_TIMES.finditer(b"\n" + tail if length >= item.size else tail)]
-        if found or length >= item.size:
-            return _clock(found[-1], written) if found else None
+        tail = entry.read_range(max(0, entry.size - length), entry.size)
+        found = [*_TIMES.finditer(b"\n" + tail if length >= entry.size else tail)]
+        if found or length >= entry.size:
+            return _seconds(found[-1], modified) if found else None
     return None
 
 
-def _clock(match: re.Match[bytes] | None, written: float) -> float | None:
-    """The time that a record states, in the last year in which it can have been written before its file was."""
+def _seconds(match: re.Match[bytes] | None, modified: float) -> float | None:
+    """The time of a record, in the last year in which it can have been written before its file was last modified."""
     if match is None:
         return None
-    year = time.localtime(written).tm_year
+    year = time.localtime(modified).tm_year
     for candidate in (year + 1, year, year - 1, year - 4):  # the last for the 29th of February
         with suppress(ValueError, OverflowError):
-            told = time.mktime(time.strptime(f"{candidate} {match[1].decode()}", "%Y %m%d %H:%M:%S")) + float(match[2])
-            if told <= written + _DAY_AND_ZONE:
-                return told
+            found = time.mktime(time.strptime(f"{candidate} {match[1].decode()}", "%Y %m%d %H:%M:%S")) + float(match[2])
+            if found <= modified + _DAY_AND_ZONE:
+                return found
     return None

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from shapelog.reading.inputs import Buffer
+from shapelog.reading.open_trace import Buffer
 
 # Groups: process, an empty one where the JSON begins, kind, and name of an artifact. The kind is found where it is the first key, as
 # PyTorch writes it. The end of a short line is matched as well, which saves a search for it.

@@ -1,85 +1,111 @@
-"""What lies in a folder, be it a directory, an archive or a remote one, and which of it are traces."""
+"""The names of trace files, and a file wherever it lies: in a directory, an archive or behind a URL."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# One file a process; the eight characters are random, the rank is there if torch.distributed was initialised at the first record.
+from shapelog.reading.compression import UnpackQuota
+
+# PyTorch writes one file per process; the eight characters are random, and the rank is there if torch.distributed was initialized at
+# the first record.
 TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d+)_?)?([a-z0-9_]{8})?\.log(\.gz|\.zst)?$")
-# tlparse copies the log that it reads into its output, for many ranks into one folder each.
+# tlparse copies the log that it reads into its output, with one directory per rank if there are several.
 TLPARSE_LOG = "raw.log"
 _TLPARSE_RANK = re.compile(r"(?:^|/)rank_(\d{1,9})/raw\.log$")
-_LOGS = (".log", ".log.gz", ".log.zst")
+_LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
+_ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
-# Who is told what is read, how many bytes of it are there already, and of how many: 0 where that is not known, -1 once it is over.
-Tell = Callable[[str, int, int], None]
-_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")
+# Called with the name of what is being read, the bytes read so far, and its size: 0 if unknown, -1 once it is complete.
+ProgressCallback = Callable[[str, int, int], None]
 
 
-class Item(NamedTuple):
-    """A file in a folder.
+class FileEntry(NamedTuple):
+    """A file in a directory, an archive or behind a URL.
 
-    ``name`` is its path there, ``size`` in bytes as it lies there, -1 if nobody tells, ``written`` in seconds since the epoch.
-    ``chunks`` gives its bytes from the start, ``part`` those between two offsets where that costs no more than they do. What ``is_far``
-    takes long to reach, and has a ``url``.
+    ``name`` is its path there, ``size`` its stored size in bytes, -1 if unknown, ``modified`` in seconds since the epoch.
+    ``chunks`` reads it from the start; ``read_range`` reads the bytes between two offsets, None where that would read everything before
+    them. Reading an entry that ``is_remote`` takes long; it has a ``url``.
     """
 
     name: str
     size: int
-    written: float | None
+    modified: float | None
     chunks: Callable[[], Iterator[bytes]]
-    part: Callable[[int, int], bytes] | None = None
+    read_range: Callable[[int, int], bytes] | None = None
     path: Path | None = None
-    is_far: bool = False
+    is_remote: bool = False
     url: str = ""
 
     @property
-    def base(self) -> str:
-        return self.name.rsplit("/", 1)[-1]
+    def base_name(self) -> str:
+        return _base_name(self.name)
 
 
-def rank_of(name: str) -> int | None:
-    """The rank that the path of a trace tells."""
-    match = TRACE_NAME.match(name.rsplit("/", 1)[-1]) or _TLPARSE_RANK.search(name)
+class TraceFile(NamedTuple):
+    """One trace before it is read: a ``path``, or else an ``entry`` of an archive or a remote directory, or standard input.
+
+    ``name`` is how messages call it, ``rank`` the one in its path, ``quota`` what it may unpack to if it is compressed.
+    """
+
+    path: Path | None
+    name: str
+    rank: int | None = None
+    entry: FileEntry | None = None
+    quota: UnpackQuota | None = None
+
+
+def rank_of(path: str) -> int | None:
+    """The rank in the path of a trace."""
+    match = TRACE_NAME.match(_base_name(path)) or _TLPARSE_RANK.search(path)
     return int(match[1]) if match and match[1] is not None else None
 
 
-def collection_of(name: str) -> str | None:
-    """The folder of a trace that was named by its rank alone, when the traces of one run were gathered there; None for any other."""
-    folder, _, base = name.rpartition("/")
-    if _TLPARSE_RANK.search(name):
-        return folder.rpartition("/")[0]
-    match = TRACE_NAME.match(base)
-    return folder if match and match[1] is not None and match[2] is None else None
+def collected_in(path: str) -> str | None:
+    """The directory into which somebody collected the traces of one run, named by rank alone; None for a trace named otherwise."""
+    directory = path.rpartition("/")[0]
+    if _TLPARSE_RANK.search(path):
+        return directory.rpartition("/")[0]
+    match = TRACE_NAME.match(_base_name(path))
+    return directory if match and match[1] is not None and match[2] is None else None
 
 
-def traces_of(items: Sequence[Item]) -> list[Item]:
-    """Those named as PyTorch does; else what tlparse keeps; else the logs; else the only file there is, whatever its name."""
-    own = [item for item in items if not item.base.startswith("._")]  # macOS puts such beside each file of an archive
+def trace_names(names: Iterable[str]) -> list[str]:
+    """The names of traces among the paths in a directory: those that PyTorch gives, else the logs that tlparse copies, else all logs."""
+    own = [name for name in names if not _base_name(name).startswith("._")]  # macOS adds such a file for each file of an archive
     for found in (
-        [item for item in own if TRACE_NAME.match(item.base)],
-        [item for item in own if item.base == TLPARSE_LOG],
-        [item for item in own if item.base.endswith(_LOGS)],
+        [name for name in own if TRACE_NAME.match(_base_name(name))],
+        [name for name in own if _base_name(name) == TLPARSE_LOG],
+        [name for name in own if name.endswith(_LOG_SUFFIXES)],
     ):
         if found:
             return found
     return []
 
 
+def traces_among(entries: Sequence[FileEntry]) -> list[FileEntry]:
+    """The entries whose names are those of traces."""
+    names = set(trace_names(entry.name for entry in entries))
+    return [entry for entry in entries if entry.name in names]
+
+
 def is_archive_name(name: str) -> bool:
-    return name.lower().endswith(_ARCHIVES)
+    return name.lower().endswith(_ARCHIVE_SUFFIXES)
 
 
 def is_url(path: str) -> bool:
     return bool(_URL.match(path))
 
 
-def shown(url: str) -> str:
-    """A path; a URL without what may be secret: a password, and the signature behind the question mark."""
+def redacted_url(url: str) -> str:
+    """A URL without what may be secret: a password, and the signature in its query. A path is returned as it is."""
     if not is_url(url):
         return url
     from urllib.parse import urlsplit
 
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _base_name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guards import Place, place_of
-from shapelog.reading.payloads.source_names import dict_of_key, friendly, is_below, is_library, tensor_part
+from shapelog.reading.payloads.source_names import dict_of_key, display_name, is_below, is_library, tensor_part
 from shapelog.recompiles.classify import judge
 from shapelog.recompiles.global_state import autocast_pair, state_value
 from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
@@ -190,10 +190,10 @@ def _merged_keys(causes: list[Cause]) -> list[Cause]:
 
 def _axis(source: str, prop: str) -> str:
     """``x.size[0]``, ``mode``, ``type(self)``, ``grad_mode``."""
-    name = friendly(source)
+    name = display_name(source)
     if prop.startswith("shape "):
         part = tensor_part(source)
-        return f"{friendly(part[0])}.{part[1]}[{part[2]}]" if part else name
+        return f"{display_name(part[0])}.{part[1]}[{part[2]}]" if part else name
     if not name:
         return prop
     if prop == "value":
@@ -215,9 +215,11 @@ def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer
         part = tensor_part(source) if item.shape else None
         source = part[0] if part else source
         layouts = layout(entry, source, comparer), layout(compile, source, comparer)
-        axis, prop = f"{friendly(source)}.stride", "stride"
+        axis, prop = f"{display_name(source)}.stride", "stride"
         before, after = (str(tuple(found[1])) if found else text for found, text in zip(layouts, (before, after), strict=True))
-        sentence = f"the memory layout of {friendly(source)} changed (transposed, channels last, or a view): strides {before}, now {after}"
+        sentence = (
+            f"the memory layout of {display_name(source)} changed (transposed, channels last, or a view): strides {before}, now {after}"
+        )
     if codes[0] == "SL103" and item.shape:
         pair = [name for name in comparer.expression(item.shape.expression).names if tensor_part(name)]
         numbers = comparer.observe(compile).numbers
@@ -258,7 +260,7 @@ def _shown(item: Violation) -> tuple[str, str]:
     """Before and after, as people would say them."""
     before, after = str(item.expected), str(item.actual)
     if item.shape:
-        return friendly(before), friendly(after)
+        return display_name(before), display_name(after)
     if "___as_tensor(" in before:  # a float is compared with the tensor made of it when it was NaN
         return "NaN or another value", after
     if item.prop.startswith("autocast "):

@@ -4,7 +4,7 @@ import re
 
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.source_names import friendly, tensor_part
+from shapelog.reading.payloads.source_names import display_name, tensor_part
 from shapelog.reading.records import Specialization
 from shapelog.recompiles.global_state import judged_state
 from shapelog.recompiles.strides import described, is_free, same_order
@@ -17,7 +17,7 @@ Judged = tuple[tuple[str, ...], str, bool | None]
 
 def judge(item: Violation, is_key: bool, source: str, entry: Compile, compile: Compile, comparer: Comparer) -> Judged:
     """(codes, sentence, size-related or None for what the rule says)."""
-    name, prop, before, after = friendly(source), item.prop, str(item.expected), str(item.actual)
+    name, prop, before, after = display_name(source), item.prop, str(item.expected), str(item.actual)
     family = item.reason.family if item.reason else ""
     if prop.startswith("shape "):
         return _judged_shape(item, entry, compile, comparer)
@@ -103,7 +103,7 @@ def _judged_keys(name: str, before: str, after: str) -> Judged:
 
 
 def _judged_size(item: Violation, entry: Compile, compile: Compile) -> Judged:
-    name, dim = friendly(item.source), item.prop[5:-1]
+    name, dim = display_name(item.source), item.prop[5:-1]
     codes = ["SL101"]
     sentence = f"dim {dim} of {name} was {item.expected} and is now {item.actual}"
     tensor = described(compile, item.source) or described(entry, item.source)
@@ -139,7 +139,7 @@ def _partner(item: Violation, entry: Compile, compile: Compile) -> str:
             continue
         for dim, sizes in enumerate(zip(before.size, after.size, strict=True)):
             if sizes == (item.expected, item.actual) and (before.source, f"size[{dim}]") != item.key:
-                return f"{friendly(before.source)}.size[{dim}]"
+                return f"{display_name(before.source)}.size[{dim}]"
     return ""
 
 
@@ -163,8 +163,8 @@ def _by_whom(item: Specialization) -> str:
 
 def _judged_shape(item: Violation, entry: Compile, compile: Compile, comparer: Comparer) -> Judged:
     assert item.shape is not None
-    text, comment = friendly(item.shape.expression), item.shape.comment
-    seen = f" (now {friendly(str(item.actual))})" if item.actual else ""
+    text, comment = display_name(item.shape.expression), item.shape.comment
+    seen = f" (now {display_name(str(item.actual))})" if item.actual else ""
     if "duck sizing" in comment:
         return ("SL103",), f"two sizes were equal when this was compiled, so PyTorch took them for one and the same: {text}{seen}", True
     numbers = comparer.observe(compile).numbers
@@ -174,7 +174,7 @@ def _judged_shape(item: Violation, entry: Compile, compile: Compile, comparer: C
     if part and ".stride()[" in expression:
         source = next((tensor.source for tensor in compile.inputs if comparer.spell(tensor.source) == part[0]), part[0])
         same = same_order(entry, compile, source, comparer)
-        return ("SL105",), f"the strides of {friendly(part[0])} no longer follow from its sizes ({text}){seen}: {_LAYOUT[same]}", same
+        return ("SL105",), f"the strides of {display_name(part[0])} no longer follow from its sizes ({text}){seen}: {_LAYOUT[same]}", same
     sizes = [name for name in comparer.expression(expression).names if tensor_part(name)]
     # torch 2.4 gives no comment, but these two forms are what its 0/1 specialization writes; a size of 1 that broadcasts fails an equality.
     is_zero_one = _ZERO_ONE in comment or re.fullmatch(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)", expression)

@@ -10,7 +10,7 @@ from shapelog.recompiles.causes import Cause, Explanation, explain
 from shapelog.recompiles.graph_reuse import BLOCKED, MARKABLE, can_serve, held_static, pinned, similar
 from shapelog.recompiles.violations import Comparer
 from shapelog.rules import RULES, Verdict, remedy_for
-from shapelog.text import clean
+from shapelog.text import one_line
 
 # From here on it pays to look for the facts that differ at all before comparing each compile with each earlier one.
 _MANY = 12
@@ -41,7 +41,7 @@ class Recompile(NamedTuple):
         return any(cause.size_related for cause in self.causes)
 
     def __repr__(self) -> str:
-        return f"<Recompile {self.compile.label} of {clean(self.frame.title)}: {' '.join(self.codes)}, {self.verdict.value}>"
+        return f"<Recompile {self.compile.label} of {one_line(self.frame.title)}: {' '.join(self.codes)}, {self.verdict.value}>"
 
     @property
     def is_against_unknown(self) -> bool:

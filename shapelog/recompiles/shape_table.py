@@ -4,10 +4,11 @@ from collections.abc import Container, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame, Input, Outcome
+from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
-from shapelog.reading.payloads.source_names import friendly, tensor_part, unwrapped
+from shapelog.reading.payloads.source_names import display_name, tensor_part, unwrapped
+from shapelog.reading.records import Input
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.violations import STATE_PROPS, Comparer
@@ -109,7 +110,7 @@ def _cells(
             continue
         titles = names.get(source, ())
         if len(titles) < len(tensor.size):
-            title = friendly(source)
+            title = display_name(source)
             titles = names[source] = tuple(f"{title}.size[{dim}]" for dim in range(len(tensor.size)))
         is_touched = source in touched
         for dim, size in enumerate(tensor.size):
@@ -124,7 +125,7 @@ def _cells(
         if isinstance(value, str) and integer(value) is not None and tensor_part(source) is None:
             is_static = (source, "value") in guarded or source in pinned
             state = _state(not is_static and source in symbols, source in symbols or source in pinned)
-            yield friendly(source), source, ShapeCell(value, state, symbols.get(source, ""))
+            yield display_name(source), source, ShapeCell(value, state, symbols.get(source, ""))
 
 
 def _state(is_dynamic: bool, was_symbolic: bool) -> State:

@@ -27,7 +27,7 @@ from shapelog.report.frame_changes import (
 )
 from shapelog.report.report import Report
 from shapelog.rules import RULES, remedy_for
-from shapelog.text import named
+from shapelog.text import rank_list
 
 # 1: first shape.
 FORMAT_VERSION = 1
@@ -301,7 +301,7 @@ def _notes(before: Report, after: Report, *cached: int) -> list[str]:
     ranks = [{number for rank in trace.ranks for number in trace.standing(rank.number)} for trace in (one, other)]
     for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
         if own and one.rank_count + other.rank_count > 2:
-            notes.append(f"{named(own)} only in the {when} run")
+            notes.append(f"{rank_list(own)} only in the {when} run")
     for trace, when in ((one, "first"), (other, "second")):
         if trace.told_count < trace.rank_count:
             notes.append(

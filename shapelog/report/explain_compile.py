@@ -14,7 +14,7 @@ from shapelog.recompiles.explain import Group, Recompile, Study, candidates, stu
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.violations import Comparer
 from shapelog.report.report import cause_data, recompile_data
-from shapelog.text import named
+from shapelog.text import rank_list
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _DELETED = re.compile(r";  (?:\w+ = )+None$")
@@ -99,7 +99,7 @@ def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tu
         ids = [compile.label for compile in trace.compiles]
         others = [one.number for item in trace.summarized for one in item.ranks if any(step.label == label for step in one.steps)]
         if others:
-            raise ShapelogError(f"{trace.name}: {named(others)} made a compile {label}; choose one: --rank {others[0]}")
+            raise ShapelogError(f"{trace.name}: {rank_list(others)} made a compile {label}; choose one: --rank {others[0]}")
         listed = " ".join(ids[:12]) + (f" … ({len(ids)} in all)" if len(ids) > 12 else "")
         raise ShapelogError(f"{trace.name}: no compile {label}; there are: {listed or 'none'}")
     if len(found) > 1:

@@ -8,7 +8,7 @@ from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.recompiles.explain import Group
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.results import Finding
-from shapelog.text import named, steady
+from shapelog.text import rank_list, without_addresses
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +59,11 @@ def _key(item: FrameReport, with_values: bool) -> Hashable:
     return (
         (file_of(frame.file), frame.line, frame.name, frame.title, frame.label),
         tuple((compile.label, compile.outcome, compile.is_dynamic) for compile in frame.compiles),
-        tuple((steady(axis.name), tuple(map(steady, axis.values)) if with_values else (), axis.rules, axis.helping) for axis in item.axes),
-        tuple((entry.compile.label, entry.verdict, entry.codes, steady(entry.note), entry.missing) for entry in item.recompiles),
+        tuple(
+            (without_addresses(axis.name), tuple(map(without_addresses, axis.values)) if with_values else (), axis.rules, axis.helping)
+            for axis in item.axes
+        ),
+        tuple((entry.compile.label, entry.verdict, entry.codes, without_addresses(entry.note), entry.missing) for entry in item.recompiles),
     )
 
 
@@ -79,7 +82,7 @@ def joint_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Find
     """Each finding once, with the ranks it is about where several have it; "" where one process alone does."""
     found: dict[Hashable, list[Finding]] = {}
     for item in findings:
-        told = item.rule.code, steady(item.sentence), item.compile, item.place, item.details
+        told = item.rule.code, without_addresses(item.sentence), item.compile, item.place, item.details
         found.setdefault(told if item.frame and item.frame.rank is not None else id(item), []).append(item)
     return [(members[0], _owner(members, trace)) for members in found.values()]
 
@@ -96,4 +99,4 @@ def owner_of(frames: Iterable[Frame | Compile], trace: Trace | None = None) -> s
     numbers = [frame.rank for frame in told if frame.rank is not None]
     if trace:
         numbers = [number for rank in numbers for number in trace.standing(rank)]
-    return named(numbers) if numbers else f"process {told[0].process}"
+    return rank_list(numbers) if numbers else f"process {told[0].process}"

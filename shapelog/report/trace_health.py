@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from shapelog.errors import Problem
 from shapelog.report.report import Report
-from shapelog.text import counted
+from shapelog.text import plural
 
 # So many files have a problem each to themselves, and so many are named where more have the same.
 _APART, _FILES = 4, 3
@@ -22,7 +22,7 @@ class Told(NamedTuple):
         if not self.others:
             return ""
         names = ", ".join(self.others[:_FILES]) + (", …" if len(self.others) > _FILES else "")
-        return f"and the same in {counted(len(self.others), 'more file')}: {names}"
+        return f"and the same in {plural(len(self.others), 'more file')}: {names}"
 
 
 class Health(NamedTuple):

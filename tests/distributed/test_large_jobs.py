@@ -25,7 +25,8 @@ from shapelog.distributed.summarize import all_ranks
 from shapelog.errors import ShapelogError
 from shapelog.model.rank_summary import RankSummary
 from shapelog.model.trace import Trace
-from shapelog.reading.inputs import IN_FULL, Choice, TraceFile, is_large, select, select_files
+from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, is_large, select, select_files
+from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import study
 from shapelog.report.merge_ranks import joint_findings, joint_frames
 from shapelog.report.report import Report, analyze, as_data
@@ -146,7 +147,7 @@ def test_two_runs_of_a_job_that_are_read_as_one_count_twice(here: None, tmp_path
         data = make.run(FIRST) if number != 3 else sizes(8, 16)
         (tmp_path / f"dedicated_log_torch_trace_rank_{number}_zyxwvuts.log").write_bytes(data)
     whole = analyze(build_all(tmp_path), debug=True)
-    trace = fold(select(str(tmp_path), Choice("all")), HOW)
+    trace = fold(select(str(tmp_path), InputOptions("all")), HOW)
     report = analyze(trace, debug=True)
     assert [rank.number for rank in trace.ranks] == [0, 1, 3]
     assert trace.alike == {0: tuple(range(18)), 1: tuple(number for number in range(18) if number != 3), 3: (3,)}
@@ -159,13 +160,13 @@ def test_two_runs_of_a_job_that_are_read_as_one_count_twice(here: None, tmp_path
 def build_all(folder: Path) -> Trace:
     from shapelog.model.load import load
 
-    return load(select(str(folder), Choice("all")))
+    return load(select(str(folder), InputOptions("all")))
 
 
 def test_runs_of_which_no_other_rank_can_stand_for_one_say_so(here: None, tmp_path: Path) -> None:
     written(tmp_path, sizes(8, 16), *alike(17))
     (tmp_path / "dedicated_log_torch_trace_rank_0_zyxwvuts.log").write_bytes(sizes(8, 16, 24))
-    trace = fold(select(str(tmp_path), Choice("all")), HOW)
+    trace = fold(select(str(tmp_path), InputOptions("all")), HOW)
     assert (trace.rank_count, trace.told_count, len(trace.ranks)) == (19, 18, 2)
     assert trace.notes[-1].startswith("1 more rank compiled in yet another order or number")
 
@@ -173,7 +174,7 @@ def test_runs_of_which_no_other_rank_can_stand_for_one_say_so(here: None, tmp_pa
 def test_many_runs_of_few_ranks_are_read_in_full(tmp_path: Path) -> None:
     for number in range(20):
         (tmp_path / f"dedicated_log_torch_trace_rank_{number % 2}_run{number:05}.log").write_bytes(make.run(FIRST))
-    selection = select(str(tmp_path), Choice("all"))
+    selection = select(str(tmp_path), InputOptions("all"))
     assert len(selection.files) == 20
     assert not is_large([selection])
 
@@ -225,7 +226,7 @@ def test_every_cause_of_the_job_is_on_a_rank_that_is_told_in_full(here: None, tm
     odd = make.run(FIRST, make.compile("0/1", (8, 24), [make.mismatch("0/0", 16, 24, dim=1)], free=[1]))
     traces = [sizes(*range(8, 8 + 8 * (count + 1), 8)) for count in range(24)]
     trace = folded(written(tmp_path, *traces[:20], odd, *traces[20:]))
-    assert len(trace.ranks) <= IN_FULL
+    assert len(trace.ranks) <= MAX_RANKS_IN_FULL
     assert 20 in {rank.number for rank in trace.ranks}  # the odd one
     assert 24 in {rank.number for rank in trace.ranks}  # that which compiled most
     report = analyze(trace, debug=True)
@@ -242,7 +243,7 @@ def test_kinds_take_no_more_ranks_than_are_read_in_full(here: None, tmp_path: Pa
     traces = [make.run(make.compile(line=100 + number)) for number in range(40)]
     ranks = [rank for number, data in enumerate(traces) for rank in _summaries(number, data)]
     assert len({rank.steps for rank in ranks}) == 40
-    assert len(kinds_of(ranks)) == IN_FULL
+    assert len(kinds_of(ranks)) == MAX_RANKS_IN_FULL
     assert kinds_of(ranks[:1]) == [[0]]
     assert kinds_of([]) == []
 
@@ -270,14 +271,14 @@ def test_a_small_job_is_read_in_full_and_a_large_one_by_workers(tmp_path: Path) 
     small, large = tmp_path / "small", tmp_path / "large"
     small.mkdir()
     large.mkdir()
-    written(small, *alike(IN_FULL))
-    written(large, *alike(IN_FULL + 1))
-    assert [len(_json("report", str(folder))["trace"]["ranks"]) for folder in (small, large)] == [IN_FULL, 1]
+    written(small, *alike(MAX_RANKS_IN_FULL))
+    written(large, *alike(MAX_RANKS_IN_FULL + 1))
+    assert [len(_json("report", str(folder))["trace"]["ranks"]) for folder in (small, large)] == [MAX_RANKS_IN_FULL, 1]
     assert len(_json("report", str(small), "--executor", "processes:2")["trace"]["ranks"]) == 1
     many = [str(file) for file in sorted(large.iterdir())]
     (rank,) = _json("report", *many)["trace"]["ranks"]
-    assert rank["stands_for"] == list(range(IN_FULL + 1))
-    assert _json("suggest-dynamic", str(large))["compiles"] == 2 * (IN_FULL + 1)
+    assert rank["stands_for"] == list(range(MAX_RANKS_IN_FULL + 1))
+    assert _json("suggest-dynamic", str(large))["compiles"] == 2 * (MAX_RANKS_IN_FULL + 1)
 
 
 def _json(*arguments: str) -> Any:
@@ -414,10 +415,10 @@ def test_files_without_a_rank_are_read_here(here: None, tmp_path: Path) -> None:
 
 
 def test_from_python_a_large_job_is_read_here_or_by_workers(tmp_path: Path) -> None:
-    written(tmp_path, *alike(IN_FULL + 1))
+    written(tmp_path, *alike(MAX_RANKS_IN_FULL + 1))
     here, workers = shapelog.load(tmp_path), shapelog.load(tmp_path, executor="processes:2")
-    assert here.alike == workers.alike == {0: tuple(range(IN_FULL + 1))}
-    assert here.rank_count == workers.rank_count == IN_FULL + 1
+    assert here.alike == workers.alike == {0: tuple(range(MAX_RANKS_IN_FULL + 1))}
+    assert here.rank_count == workers.rank_count == MAX_RANKS_IN_FULL + 1
     with pytest.raises(ShapelogError, match="is no executor"):
         shapelog.load(tmp_path, executor="threads")
 
@@ -441,7 +442,7 @@ def test_a_damaged_member_of_an_archive_is_a_problem_of_its_rank_and_its_room_is
     content = bytearray(packed.read_bytes())
     content[at + 30 + 45 + len(data) // 2] ^= 1
     packed.write_bytes(content)
-    trace = fold(select(str(packed), Choice(most=18 * len(data) + 10)), HOW)
+    trace = fold(select(str(packed), InputOptions(max_bytes=18 * len(data) + 10)), HOW)
     assert {problem.file for problem in trace.problems if problem.code == "damaged-archive"} == {
         "dedicated_log_torch_trace_rank_7_abcdefgh.log"
     }

@@ -16,7 +16,7 @@ from shapelog.model.rank_summary import RankSummary, Tensor
 from shapelog.model.trace import merged
 from shapelog.reading.payloads.collectives import Parity
 from shapelog.recompiles.explain import study
-from shapelog.text import named
+from shapelog.text import rank_list
 
 FIRST = make.compile()
 AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
@@ -53,7 +53,7 @@ def differing(report: RankReport) -> set[str]:
     ],
 )
 def test_ranks_are_named_in_short(numbers: Sequence[int], told: str) -> None:
-    assert named(numbers) == told
+    assert rank_list(numbers) == told
 
 
 # What is kept.

@@ -10,7 +10,8 @@ from shapelog import load
 from shapelog.errors import DATA_LOSS, INFO, ShapelogError
 from shapelog.model import load as loading
 from shapelog.model.trace import Outcome, Trace
-from shapelog.reading.inputs import Selection, TraceFile
+from shapelog.reading.inputs import Selection
+from shapelog.reading.trace_files import TraceFile
 
 REAL = Path(__file__).parents[2] / "fixtures" / "real"
 

@@ -15,10 +15,12 @@ from shapelog.model.builder import Builder
 from shapelog.model.load import build
 from shapelog.model.record_index import Listed, Listing, listing
 from shapelog.model.trace import Trace, merged
-from shapelog.reading.inputs import OpenTrace, Selection, TraceFile
+from shapelog.reading.inputs import Selection
 from shapelog.reading.kinds import UNLISTED
+from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.reader import Reader
 from shapelog.reading.scanner import Record
+from shapelog.reading.trace_files import TraceFile
 
 # Two compiles of one function: the second was compiled again, has a backward of its own, and was described once more without a use.
 WHOLE = make.run(

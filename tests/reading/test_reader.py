@@ -9,7 +9,8 @@ import make
 import pytest
 
 from shapelog.errors import DATA_LOSS, INFO, Problem
-from shapelog.reading.inputs import OpenTrace, open_trace, select
+from shapelog.reading.inputs import select
+from shapelog.reading.open_trace import OpenTrace, open_trace
 from shapelog.reading.reader import Reader
 from shapelog.reading.scanner import Record
 

@@ -1,4 +1,4 @@
-"""Traces behind URLs: those of fsspec's file system in memory, and of a web server on this machine."""
+"""Traces behind URLs: in fsspec's in-memory file system, and on a local web server."""
 
 import builtins
 import gzip
@@ -14,11 +14,12 @@ from typing import Any
 
 import make
 import pytest
+from packing import refusal
 
 from shapelog import load
-from shapelog.errors import DATA_LOSS, ShapelogError
-from shapelog.reading.inputs import Choice, open_all, select
-from shapelog.reading.trace_files import shown
+from shapelog.errors import DATA_LOSS
+from shapelog.reading.inputs import InputOptions, select
+from shapelog.reading.open_trace import open_all
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
@@ -63,15 +64,7 @@ def web(tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
-def refusal(url: str) -> str:
-    with pytest.raises(ShapelogError) as caught:
-        load(url)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
-
-
-def test_a_remote_file_is_read_like_one_here(memory: Any) -> None:
+def test_a_remote_file_is_read_like_a_local_one(memory: Any) -> None:
     memory.pipe("/jobs/a.log", TRACE)
     memory.pipe("/jobs/b.log.gz", gzip.compress(TRACE))
     for name in ("a.log", "b.log.gz"):
@@ -79,7 +72,7 @@ def test_a_remote_file_is_read_like_one_here(memory: Any) -> None:
         assert (trace.name, len(trace.compiles)) == (name, 2)
 
 
-def test_a_remote_directory_stands_for_its_newest_run(memory: Any) -> None:
+def test_of_a_remote_directory_the_newest_run_is_read(memory: Any) -> None:
     memory.pipe(f"/jobs/{OLD}", TRACE.replace(b"V1120", b"V1119"))
     memory.pipe(f"/jobs/{NEW}", TRACE)
     memory.pipe("/jobs/deeper/other.log", TRACE)
@@ -90,7 +83,7 @@ def test_a_remote_directory_stands_for_its_newest_run(memory: Any) -> None:
     assert load("memory://jobs/", run=2).name == OLD
 
 
-def test_a_remote_archive_is_read_like_one_here(memory: Any) -> None:
+def test_a_remote_archive_is_read_like_a_local_one(memory: Any) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         info = tarfile.TarInfo(f"job/{NEW}")
@@ -100,30 +93,30 @@ def test_a_remote_archive_is_read_like_one_here(memory: Any) -> None:
     assert load("memory://jobs/a.tgz").notes == (f"read {NEW}, the newest run in a.tgz",)
 
 
-def test_a_remote_place_without_a_trace_is_refused(memory: Any) -> None:
+def test_a_remote_file_that_is_missing_or_not_a_trace_is_refused(memory: Any) -> None:
     assert refusal("memory://jobs/none.log") == "memory://jobs/none.log: there is no such file or directory"
     memory.pipe("/jobs/readme.txt", b"hello")
     assert refusal("memory://jobs").startswith("memory://jobs: no trace in this directory (files are named dedicated_log")
 
 
-def test_the_progress_of_a_download_is_told(memory: Any) -> None:
+def test_a_download_reports_its_progress(memory: Any) -> None:
     memory.pipe("/a.log", TRACE * 500)
-    told: list[tuple[str, int, int]] = []
-    select("memory://a.log", Choice(tell=lambda *state: told.append(state)))
+    states: list[tuple[str, int, int]] = []
+    select("memory://a.log", InputOptions(progress=lambda *state: states.append(state)))
     size = len(TRACE) * 500
     assert size > 1 << 20
-    assert told[0][:2] == ("memory://a.log", 1 << 20)
-    assert told[0][2] == size
-    assert told[-1] == ("memory://a.log", size, -1)
+    assert states[0][:2] == ("memory://a.log", 1 << 20)
+    assert states[0][2] == size
+    assert states[-1] == ("memory://a.log", size, -1)
 
 
-def test_a_web_server_is_read(web: str, tmp_path: Path) -> None:
+def test_a_file_on_a_web_server_is_read(web: str, tmp_path: Path) -> None:
     (tmp_path / "a.log.gz").write_bytes(gzip.compress(TRACE))
     trace = load(f"{web}/a.log.gz")
     assert (trace.name, len(trace.compiles), trace.problems) == ("a.log.gz", 2, ())
 
 
-def test_a_directory_of_a_web_server_stands_for_its_newest_run(web: str, tmp_path: Path) -> None:
+def test_of_a_directory_on_a_web_server_the_newest_run_is_read(web: str, tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     for name, day in ((OLD, b"V1119"), (NEW, b"V1120")):
         (tmp_path / "job" / name).write_bytes(TRACE.replace(b"V1120", day))
@@ -131,7 +124,7 @@ def test_a_directory_of_a_web_server_stands_for_its_newest_run(web: str, tmp_pat
     assert load(f"{web}/job/", run="oldold").name == OLD
 
 
-def test_what_tlparse_wrote_is_read_from_a_web_server_by_its_first_page(web: str, tmp_path: Path) -> None:
+def test_the_output_of_tlparse_on_a_web_server_is_read_by_the_url_of_its_page(web: str, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "index.html").write_bytes(b"<html><a href='-_0_0_0/graph.txt'>graph</a></html>")
     (tmp_path / "out" / "raw.log").write_bytes(TRACE)
@@ -140,22 +133,22 @@ def test_what_tlparse_wrote_is_read_from_a_web_server_by_its_first_page(web: str
         assert (trace.name, len(trace.compiles)) == ("raw.log", 2)
 
 
-def test_the_length_that_a_web_server_states_is_told(web: str, tmp_path: Path) -> None:
+def test_the_progress_of_a_download_from_a_web_server_has_its_size(web: str, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(LONG)
-    told: list[int] = []
-    select(f"{web}/a.log", Choice(tell=lambda name, done, size: told.append(size)))
-    assert set(told) == {len(LONG), -1}
+    sizes: list[int] = []
+    select(f"{web}/a.log", InputOptions(progress=lambda name, done, size: sizes.append(size)))
+    assert set(sizes) == {len(LONG), -1}
 
 
-def test_errors_of_a_web_server_are_one_line_that_names_the_place(web: str) -> None:
+def test_errors_of_a_web_server_are_one_line_with_the_url(web: str) -> None:
     assert refusal(f"{web}/none.log") == f"{web}/none.log: there is no such file or directory"
     assert refusal(f"{web}/secret.log").startswith(f"{web}/secret.log: no permission to read it (")
     assert "there is no such file" in refusal(f"{web}/none/")
-    nobody = "http://127.0.0.1:9/a.log"
-    assert refusal(nobody).startswith(f"{nobody}: cannot read: ")
+    closed_port = "http://127.0.0.1:9/a.log"
+    assert refusal(closed_port).startswith(f"{closed_port}: cannot read: ")
 
 
-def test_what_came_before_a_connection_broke_is_read(web: str) -> None:
+def test_what_was_received_before_the_connection_broke_is_read(web: str) -> None:
     (opened,) = open_all(select(f"{web}/short.log").files)
     assert 0 < opened.size <= len(LONG) // 2
     assert LONG.startswith(opened.data[:])
@@ -164,9 +157,8 @@ def test_what_came_before_a_connection_broke_is_read(web: str) -> None:
 
 
 def test_passwords_and_signatures_are_never_shown(web: str) -> None:
-    assert shown("https://me:secret@host:80/a.log?X-Amz-Signature=abc#d") == "https://host:80/a.log"
-    said = refusal(web.replace("://", "://me:hidden@") + "/none.log?token=hidden")
-    assert "hidden" not in said
+    message = refusal(web.replace("://", "://me:hidden@") + "/none.log?token=hidden")
+    assert "hidden" not in message
 
 
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

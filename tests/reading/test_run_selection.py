@@ -1,4 +1,4 @@
-"""Which files of a directory are one run."""
+"""Which files of a directory belong to one run."""
 
 import gzip
 import os
@@ -9,8 +9,8 @@ import make
 import pytest
 
 from shapelog import load
-from shapelog.errors import DATA_LOSS, ShapelogError
-from shapelog.reading.inputs import Choice, open_all, select
+from shapelog.errors import ShapelogError
+from shapelog.reading.inputs import InputOptions, select
 
 NOON = time.mktime((2025, 11, 20, 12, 0, 0, 0, 0, -1))
 SECOND, MINUTE, HOUR, DAY = 1, 60, 3600, 86400
@@ -32,23 +32,23 @@ def put(where: Path, rank: int | None, word: str, begin: float, end: float, copi
     return name
 
 
-def chosen(where: Path, run: str = "") -> list[str]:
+def selected(where: Path, run: str = "") -> list[str]:
     """The files of a run by the word in their names."""
-    return [file.name.split(".")[0].rstrip("_").rsplit("_", 1)[-1] for file in select(str(where), Choice(run)).files]
+    return [file.name.split(".")[0].rstrip("_").rsplit("_", 1)[-1] for file in select(str(where), InputOptions(run)).files]
 
 
 def runs(where: Path) -> list[list[str]]:
     found = []
     for number in range(1, 20):
         try:
-            found.append(sorted(chosen(where, str(number))))
+            found.append(sorted(selected(where, str(number))))
         except ShapelogError:
             break
     return found
 
 
 @pytest.mark.parametrize("copied", [None, 30 * DAY])
-def test_programs_one_after_the_other_are_runs_of_their_own(tmp_path: Path, copied: float | None) -> None:
+def test_programs_that_ran_one_after_another_are_separate_runs(tmp_path: Path, copied: float | None) -> None:
     put(tmp_path, None, "a", 0, 20, copied)
     put(tmp_path, None, "b", 25, 40, copied)
     put(tmp_path, None, "c", DAY, DAY + 5, copied)
@@ -64,14 +64,14 @@ def test_processes_that_ran_at_the_same_time_are_one_run(tmp_path: Path, packed:
     assert runs(tmp_path) == [["next"], ["child", "late", "parent"]]
 
 
-def test_a_server_that_runs_all_day_does_not_take_in_what_is_run_beside_it(tmp_path: Path) -> None:
+def test_programs_that_ran_while_a_server_was_running_are_separate_runs(tmp_path: Path) -> None:
     put(tmp_path, None, "server", 0, 8 * HOUR)
     put(tmp_path, None, "one", 2 * HOUR, 2 * HOUR + 60)
     put(tmp_path, None, "two", 3 * HOUR, 3 * HOUR + 60)
     assert runs(tmp_path) == [["two"], ["one"], ["server"]]
 
 
-def test_ranks_belong_together_though_they_do_not_compile_at_the_same_time(tmp_path: Path) -> None:
+def test_ranks_are_one_run_even_if_they_compile_at_different_times(tmp_path: Path) -> None:
     for rank in range(4):
         put(tmp_path, rank, f"new{rank}", DAY + 100 * rank, DAY + 100 * rank + 5)
     for rank in range(8):
@@ -80,7 +80,7 @@ def test_ranks_belong_together_though_they_do_not_compile_at_the_same_time(tmp_p
     assert runs(tmp_path) == [[f"new{rank}" for rank in range(4)], [f"old{rank}" for rank in range(8)], ["lone"]]
 
 
-def test_a_job_that_starts_again_in_the_same_directory_is_another_run(tmp_path: Path) -> None:
+def test_a_job_that_is_restarted_in_the_same_directory_is_another_run(tmp_path: Path) -> None:
     for rank, begin, end in ((0, 0, 50), (1, 1, 52), (2, 2, 51)):
         put(tmp_path, rank, f"a{rank}", begin, end)
     for rank, begin in ((1, 62), (2, 63), (0, 64), (3, 65)):  # the first to begin is not the first rank
@@ -88,7 +88,7 @@ def test_a_job_that_starts_again_in_the_same_directory_is_another_run(tmp_path: 
     assert runs(tmp_path) == [["b0", "b1", "b2", "b3"], ["a0", "a1", "a2"]]
 
 
-def test_a_rank_that_is_new_to_a_restarted_job_is_none_of_the_job_before(tmp_path: Path) -> None:
+def test_a_rank_added_in_a_restarted_job_is_not_part_of_the_first_run(tmp_path: Path) -> None:
     put(tmp_path, 0, "a0", 0, 50)
     put(tmp_path, 1, "a1", 1, 51)
     put(tmp_path, 2, "b2", 60, 90)
@@ -103,7 +103,7 @@ def test_children_of_a_rank_belong_to_its_run(tmp_path: Path) -> None:
     assert runs(tmp_path) == [["child", "one", "zero"]]
 
 
-def test_a_process_that_learned_its_rank_after_its_first_compile_belongs_to_the_ranks(tmp_path: Path) -> None:
+def test_a_process_that_got_its_rank_after_its_first_compile_belongs_to_the_ranks(tmp_path: Path) -> None:
     put(tmp_path, 1, "one", 5, 50)
     name = put(tmp_path, None, "zero", 0, 50)
     with (tmp_path / name).open("ab") as file:
@@ -113,21 +113,21 @@ def test_a_process_that_learned_its_rank_after_its_first_compile_belongs_to_the_
     assert runs(tmp_path) == [["one", "zero"], ["other"]]
 
 
-def test_files_named_by_rank_alone_were_gathered_from_one_run(tmp_path: Path) -> None:
+def test_files_named_by_rank_alone_are_one_run(tmp_path: Path) -> None:
     for rank in range(3):
         name = put(tmp_path, rank, "x", rank * DAY, rank * DAY + 5)
         (tmp_path / name).rename(tmp_path / f"dedicated_log_torch_trace_rank_{rank}.log")
     assert len(select(str(tmp_path)).files) == 3
 
 
-def test_the_turn_of_the_year_is_no_step_back(tmp_path: Path) -> None:
+def test_a_run_after_new_year_is_newer(tmp_path: Path) -> None:
     december = time.mktime((2025, 12, 31, 23, 59, 0, 0, 0, -1)) - NOON
     put(tmp_path, None, "old", december, december + 10, december + 3 * DAY)
     put(tmp_path, None, "new", december + 200, december + 210, december + 3 * DAY)
     assert runs(tmp_path) == [["new"], ["old"]]
 
 
-def test_files_without_a_clock_go_by_their_own_times(tmp_path: Path) -> None:
+def test_files_without_record_times_are_ordered_by_file_times(tmp_path: Path) -> None:
     put(tmp_path, None, "old", 0, 10)
     for name, when in (("dedicated_log_torch_trace_strange1.log", HOUR), ("dedicated_log_torch_trace_strange2.log", -HOUR)):
         (tmp_path / name).write_bytes(b"V9999 99:99:99.9 no record\n")
@@ -135,14 +135,14 @@ def test_files_without_a_clock_go_by_their_own_times(tmp_path: Path) -> None:
     assert runs(tmp_path) == [["strange1"], ["old"], ["strange2"]]
 
 
-def test_a_run_is_asked_for_by_its_number_or_by_a_name(tmp_path: Path) -> None:
+def test_a_run_is_selected_by_its_number_or_by_a_file_name(tmp_path: Path) -> None:
     for number, word in enumerate(("first", "second", "12345678")):
         put(tmp_path, None, word, number * HOUR, number * HOUR + 5)
-    assert chosen(tmp_path) == chosen(tmp_path, "1") == chosen(tmp_path, "12345678") == ["12345678"]
-    assert chosen(tmp_path, "2") == chosen(tmp_path, "seco") == ["second"]
-    assert sorted(chosen(tmp_path, "all")) == ["12345678", "first", "second"]
+    assert selected(tmp_path) == selected(tmp_path, "1") == selected(tmp_path, "12345678") == ["12345678"]
+    assert selected(tmp_path, "2") == selected(tmp_path, "seco") == ["second"]
+    assert sorted(selected(tmp_path, "all")) == ["12345678", "first", "second"]
     with pytest.raises(ShapelogError) as caught:
-        chosen(tmp_path, "4")
+        selected(tmp_path, "4")
     assert str(caught.value) == (
         f"--run 4: no such run in {tmp_path}; there are, newest first: 1: 11-20 14:00:00, 1 file; 2: 11-20 13:00:00, 1 file; "
         "3: 11-20 12:00:00, 1 file"
@@ -158,11 +158,11 @@ def test_the_notes_say_what_was_read_and_how_to_read_the_rest(tmp_path: Path) ->
         f"read {new}, the newest run in {tmp_path}",
         "1 older or other trace file in that directory not read; --run 2 reads the run that began 11-20 12:00:00, --all-runs all 2 runs",
     )
-    assert select(str(tmp_path), Choice("2")).notes == (
+    assert select(str(tmp_path), InputOptions("2")).notes == (
         f"read {old}, the run that began 11-20 12:00:00 in {tmp_path}",
         "1 older or other trace file in that directory not read; --run 1 reads the run that began 11-20 13:00:00, --all-runs all 2 runs",
     )
-    assert select(str(tmp_path), Choice("all")).notes == (f"read {old}, {new}, all 2 runs in {tmp_path} as one",)
+    assert select(str(tmp_path), InputOptions("all")).notes == (f"read {old}, {new}, all 2 runs in {tmp_path} as one",)
     for rank in range(5):
         put(tmp_path, rank, "r", DAY, DAY + 5)
     first = "dedicated_log_torch_trace_rank_{}_r_______.log"
@@ -171,7 +171,7 @@ def test_the_notes_say_what_was_read_and_how_to_read_the_rest(tmp_path: Path) ->
     )
 
 
-def test_the_only_directory_with_a_trace_is_what_to_type(tmp_path: Path) -> None:
+def test_the_only_directory_with_a_trace_is_suggested(tmp_path: Path) -> None:
     for name in ("empty", "my job"):
         (tmp_path / name).mkdir()
     put(tmp_path / "my job", None, "x", 0, 5)
@@ -181,7 +181,7 @@ def test_the_only_directory_with_a_trace_is_what_to_type(tmp_path: Path) -> None
     assert str(caught.value) == f"{tmp_path}: no trace in this directory itself, but in one in it; give it by its name: {typed}"
 
 
-def test_a_directory_of_directories_is_not_searched_but_they_are_named(tmp_path: Path) -> None:
+def test_directories_with_traces_are_named_and_not_read(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"job {number}").mkdir()
         put(tmp_path / f"job {number}", number, "x", 0, 5)
@@ -194,33 +194,16 @@ def test_a_directory_of_directories_is_not_searched_but_they_are_named(tmp_path:
     )
 
 
-def test_what_else_lies_in_a_directory_is_passed_by(tmp_path: Path) -> None:
+def test_pipes_links_and_directories_are_skipped(tmp_path: Path) -> None:
     put(tmp_path, 0, "zero", 0, 5)
     os.mkfifo(tmp_path / "dedicated_log_torch_trace_rank_1_fifofifo.log")
     (tmp_path / "dedicated_log_torch_trace_rank_2_looploop.log").symlink_to("dedicated_log_torch_trace_rank_2_looploop.log")
     (tmp_path / "dedicated_log_torch_trace_rank_3_gonegone.log").symlink_to("nowhere")
     (tmp_path / "self").symlink_to(tmp_path)
-    assert chosen(tmp_path) == ["zero"]
+    assert selected(tmp_path) == ["zero"]
 
 
-def test_a_file_that_is_gone_or_forbidden_by_now_is_told_of_and_the_others_are_read(tmp_path: Path) -> None:
-    names = [put(tmp_path, rank, f"r{rank}", 0, 5) for rank in range(3)]
-    selection = select(str(tmp_path))
-    (tmp_path / names[0]).unlink()
-    (tmp_path / names[2]).unlink()
-    (tmp_path / names[2]).mkdir()  # refuses to be read, whoever asks
-    gone, read, refused = open_all(selection.files)
-    assert [trace.is_lost for trace in (gone, read, refused)] == [True, False, True]
-    assert [(problem.code, problem.message, problem.severity) for problem in gone.problems] == [
-        ("unreadable-file", "it was there and is gone now", DATA_LOSS)
-    ]
-    assert refused.problems[0].message == "cannot read: Is a directory"
-    (tmp_path / names[1]).unlink()
-    with pytest.raises(ShapelogError, match="it was there and is gone now"):
-        open_all(selection.files)
-
-
-def test_a_rank_that_cannot_be_read_stands_among_the_problems_of_the_report(tmp_path: Path) -> None:
+def test_a_rank_that_cannot_be_read_is_a_problem_of_the_trace(tmp_path: Path) -> None:
     put(tmp_path, 0, "zero", 0, 5)
     bomb = put(tmp_path, 1, "one", 0, 5, packed=True)
     (tmp_path / bomb).write_bytes(gzip.compress(bytes(1_000_000)))

@@ -38,7 +38,7 @@ def _groups_of(pattern: re.Pattern[str], text: str) -> str:
 
 
 @lru_cache(1 << 12)
-def friendly(source: str) -> str:
+def display_name(source: str) -> str:
     """The source as its user would write it: ``L['self']._modules['lin']._parameters['weight']`` is ``self.lin.weight``."""
     wrapped = _WRAPPER.match(source)
     text = strip(wrapped[1] if wrapped else source)

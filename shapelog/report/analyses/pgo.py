@@ -7,7 +7,7 @@ from typing import NamedTuple
 from shapelog.model.trace import Compile, Frame, Profile, Trace
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, Kind, SourceState
-from shapelog.reading.payloads.source_names import friendly
+from shapelog.reading.payloads.source_names import display_name
 from shapelog.recompiles.explain import Study
 from shapelog.report.results import Column, Finding, Table
 
@@ -71,7 +71,7 @@ def _rows(profile: Profile, trace: Trace) -> Iterator[tuple[_Row, int]]:
         title = frames[0].title if frames else f"{entry.name} (not in this run)"
         where = f"{entry.file.rsplit('/', 1)[-1]}:{entry.line}"
         for state in varied:
-            yield _Row(title, where, friendly(state.source), *_told(state, before.get(state.source), seen)), len(seen.compiles)
+            yield _Row(title, where, display_name(state.source), *_told(state, before.get(state.source), seen)), len(seen.compiles)
 
 
 def _entries(state: CodeState) -> dict[tuple[CodeEntry, int], CodeEntry]:

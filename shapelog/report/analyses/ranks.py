@@ -7,7 +7,7 @@ from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.explain import Study
 from shapelog.report.results import Column, Finding, Table
 from shapelog.rules import RULES
-from shapelog.text import counted, named, seconds
+from shapelog.text import plural, rank_list, seconds
 
 if TYPE_CHECKING:
     from shapelog.distributed.agreement import Respect
@@ -53,7 +53,7 @@ def _findings(report: "RankReport", study: Study) -> Iterator[Finding]:
         sentence = "; ".join(item.sentence for item in varied[:_AXES])
         more = f"; and {len(varied) - _AXES} more" if len(varied) > _AXES else ""
         old = "" if study.trace.version.has(6) else "; this torch has no compiler collectives yet"
-        details = tuple((item.axis, f"made {named(item.recompiled)} recompile") for item in varied[:_AXES])
+        details = tuple((item.axis, f"made {rank_list(item.recompiled)} recompile") for item in varied[:_AXES])
         frame = _frame(study, varied[0].recompiled, varied[0].label)
         yield Finding(RULES["SL702"], f"{sentence}{more}{old}", varied[0].label, _place(frame), details, frame)
     for item in report.mismatches:
@@ -64,7 +64,7 @@ def _findings(report: "RankReport", study: Study) -> Iterator[Finding]:
 def _alike(position: int) -> str:
     if not position:
         return "from the first compile on, "
-    return f"after {counted(position, 'compile')} that {'is' if position == 1 else 'are'} alike, "
+    return f"after {plural(position, 'compile')} that {'is' if position == 1 else 'are'} alike, "
 
 
 def _frame(study: Study, ranks: Iterable[int], label: str) -> Frame | None:
@@ -80,10 +80,10 @@ def _place(frame: Frame | None) -> str:
 
 def _agreement(report: "RankReport") -> Table:
     rows = tuple((item.title, _verdict(item, len(report.ranks)), _groups(item), item.note) for item in report.respects)
-    missing = f"{named(report.missing)} left no trace; " if report.missing else ""
-    missing += f"{named(report.unread)} could not be read; " if report.unread else ""
+    missing = f"{rank_list(report.missing)} left no trace; " if report.missing else ""
+    missing += f"{rank_list(report.unread)} could not be read; " if report.unread else ""
     columns = (Column("respect"), Column("verdict"), Column("what", is_wide=True), Column("note", is_wide=True))
-    return Table("rank_agreement", "What ranks have in common", columns, rows, f"{missing}{named(report.numbers)} read")
+    return Table("rank_agreement", "What ranks have in common", columns, rows, f"{missing}{rank_list(report.numbers)} read")
 
 
 def _verdict(item: "Respect", ranks: int) -> str:
@@ -98,8 +98,8 @@ def _verdict(item: "Respect", ranks: int) -> str:
 def _groups(item: "Respect") -> str:
     if not item.differs:
         return item.groups[0].words if item.groups else ""
-    told = "; ".join(f"{named(group.ranks)}: {group.words}" for group in item.groups)
-    return told + (f"; {named(item.unknown)}: not recorded" if item.unknown else "")
+    told = "; ".join(f"{rank_list(group.ranks)}: {group.words}" for group in item.groups)
+    return told + (f"; {rank_list(item.unknown)}: not recorded" if item.unknown else "")
 
 
 def _overview(report: "RankReport") -> Table:
@@ -118,7 +118,7 @@ def _overview(report: "RankReport") -> Table:
     ends = [_before(max(early.get(rank.number, 0.0) for rank in ranks)) for _, ranks in members]
     rows = [
         (
-            named((rank.number for rank in ranks), _NARROW),
+            rank_list((rank.number for rank in ranks), _NARROW),
             compiles,
             again,
             failed,
@@ -132,7 +132,7 @@ def _overview(report: "RankReport") -> Table:
     columns = [Column("ranks"), *(Column(name, True) for name in names), Column("last compile", is_wide=True)]
     columns += [Column("ends earlier", True)] if any(ends) else []
     forked = [rank.number for rank in report.ranks if rank.processes > 1]
-    notes = [f"several processes wrote as {named(forked)}; the one that compiled most is compared"] if forked else []
+    notes = [f"several processes wrote as {rank_list(forked)}; the one that compiled most is compared"] if forked else []
     notes += [words for words in (slow_words(report), _early_words(report)) if words]
     return Table("ranks", "Compiles of each rank", tuple(columns), tuple(rows), "; ".join(notes))
 
@@ -151,9 +151,11 @@ def _early_words(report: "RankReport") -> str:
     early = [number for number, value in report.early if _EARLY <= value < _LONG]
     other = [number for number, value in report.early if value >= _LONG]
     words = (
-        [f"{named(early)} wrote nothing in the last minute or longer: finished, hung, killed, or with nothing to compile"] if early else []
+        [f"{rank_list(early)} wrote nothing in the last minute or longer: finished, hung, killed, or with nothing to compile"]
+        if early
+        else []
     )
-    words += [f"{named(other)} ended 12 hours or more before the last: of another run, perhaps"] if other else []
+    words += [f"{rank_list(other)} ended 12 hours or more before the last: of another run, perhaps"] if other else []
     return "; ".join(words)
 
 
@@ -164,7 +166,7 @@ def _tables(report: "RankReport") -> Iterator[Table]:
         from shapelog.distributed.collective_order import parity_words
 
         columns = (Column("compile"), Column("ranks"), Column("generated code", is_wide=True))
-        told = tuple((label, named(ranks), parity_words(item.difference, item.missing_waits)) for label, item, ranks in report.parity)
+        told = tuple((label, rank_list(ranks), parity_words(item.difference, item.missing_waits)) for label, item, ranks in report.parity)
         yield Table("collective_parity", "Collectives of the generated code against the schedule", columns, told)
     wide = [item for item in report.compile_spread if item.width >= _WIDE][:_SPREADS]
     if wide:
@@ -181,7 +183,7 @@ def _sizes(report: "RankReport") -> Table:
             item.title,
             item.axis,
             item.words(),
-            named(item.recompiled) if item.recompiled else "",
+            rank_list(item.recompiled) if item.recompiled else "",
             "yes" if item.is_dynamic else "no",
         )
         for item in report.sizes

@@ -6,7 +6,7 @@ from shapelog.check.alerts import Alert, Kind, digest
 from shapelog.check.check import Checked, Judged
 from shapelog.check.repository_paths import Spot
 from shapelog.rules import problem_rule
-from shapelog.text import clean, counted, named
+from shapelog.text import one_line, plural, rank_list
 
 # What stands for code that lies in no file, where a format asks for one: its name tells where it is known from.
 NO_FILE = "TORCH_TRACE"
@@ -16,26 +16,28 @@ _FACTS = 4
 
 def title(alert: Alert) -> str:
     """``SL101 size-varies: Net.forward``."""
-    return clean(f"{alert.rule.code} {alert.rule.name}: {cut(alert.title, 80)}")
+    return one_line(f"{alert.rule.code} {alert.rule.name}: {cut(alert.title, 80)}")
 
 
 def sentence(alert: Alert) -> str:
-    return cut(clean(alert.sentence), 2000)
+    return cut(one_line(alert.sentence), 2000)
 
 
 def advice(alert: Alert) -> str:
-    return cut(f"What helps: {clean(alert.remedy)}", 2000)
+    return cut(f"What helps: {one_line(alert.remedy)}", 2000)
 
 
 def details(item: Judged) -> tuple[str, ...]:
     """What else is known, a line each: the facts that the sentence leaves out, the compiles and the baseline."""
     alert = item.alert
     # A recompile's sentence tells its values, and each fact would tell one of them again.
-    facts = [] if Kind.RECOMPILE in alert.kinds else [clean(fact) for fact in alert.facts if fact.partition("; ")[0] not in alert.sentence]
+    facts = (
+        [] if Kind.RECOMPILE in alert.kinds else [one_line(fact) for fact in alert.facts if fact.partition("; ")[0] not in alert.sentence]
+    )
     lines = [f"- {cut(fact, 500)}" for fact in facts[:_FACTS]]
     if len(facts) > _FACTS:
         lines.append(f"- and {len(facts) - _FACTS} more")
-    where = f"; {named(alert.ranks)}" if alert.ranks else ""
+    where = f"; {rank_list(alert.ranks)}" if alert.ranks else ""
     lines.append(f"Compile ids: {_listed(alert.labels)}{where}")
     if item.known:
         lines.append(f"The baseline knows {f'{item.known} of these {alert.count}' if item.new else 'this'}")
@@ -55,7 +57,7 @@ def shown(alert: Alert) -> Spot | None:
 
 def place(alert: Alert) -> str:
     """``app/model.py:12``; "" for code that lies in no file."""
-    return cut(clean(alert.spot), 500) if alert.spot else ""
+    return cut(one_line(alert.spot), 500) if alert.spot else ""
 
 
 def fingerprints(judged: Iterable[Judged]) -> tuple[str, ...]:
@@ -72,14 +74,14 @@ def fingerprints(judged: Iterable[Judged]) -> tuple[str, ...]:
 def problems(checked: Checked) -> tuple[str, ...]:
     """What is wrong with the trace, a line each."""
     return tuple(
-        cut(clean(f"{problem_rule(item.code).code} {item.place}: {item.message}"), 1000) for item in checked.survey.report.problems
+        cut(one_line(f"{problem_rule(item.code).code} {item.place}: {item.message}"), 1000) for item in checked.survey.report.problems
     )
 
 
 def left_out(items: Iterable[Judged]) -> str:
     """``2 errors, 1 note``; "" for none."""
     levels = [item.level for item in items]
-    return ", ".join(counted(levels.count(level), level.value) for level in dict.fromkeys(levels))
+    return ", ".join(plural(levels.count(level), level.value) for level in dict.fromkeys(levels))
 
 
 def cut(text: str, most: int) -> str:

@@ -7,7 +7,7 @@ from shapelog.check.alerts import Level
 from shapelog.check.check import Checked, Judged
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import advice, cut, details, left_out, place, problems, sentence, shown, title
-from shapelog.text import clean
+from shapelog.text import one_line
 
 SUFFIX = ".txt"
 # GitHub shows ten of each level for a step, and 4,096 characters of each.
@@ -52,7 +52,7 @@ def _annotation(item: Judged) -> str:
     """GitHub can only show files of the repository; else the place stands in the message."""
     alert = item.alert
     spot = shown(alert)
-    properties = {"file": clean(spot.file), "line": str(spot.line)} if spot else {}
+    properties = {"file": one_line(spot.file), "line": str(spot.line)} if spot else {}
     told = "" if spot and spot == alert.spot else _where(item)
     message = "\n".join((told + sentence(alert), advice(alert), *details(item)))
     named = ",".join(f"{name}={_property(value)}" for name, value in {**properties, "title": title(alert)}.items())
@@ -75,5 +75,5 @@ def _broken(text: str) -> str:
 
 def _plain(text: str) -> str:
     """A line that is no command: those begin with two colons, after any space."""
-    line = _broken(clean(text).strip())
+    line = _broken(one_line(text).strip())
     return f".{line}" if line.startswith("::") else line

@@ -8,7 +8,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import NO_FILE, advice, cut, fingerprints, place, sentence, shown
 from shapelog.reporters.json_bytes import pretty
 from shapelog.rule_docs import link
-from shapelog.text import clean
+from shapelog.text import one_line
 
 SUFFIX = ".json"
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
@@ -43,8 +43,8 @@ def _path(alert: Alert) -> str:
     """
     spot = shown(alert)
     if spot:
-        return cut(clean(spot.file), 1000)
+        return cut(one_line(spot.file), 1000)
     if alert.spot is None:
         return NO_FILE
-    parts = [part for part in clean(alert.spot.file).split("/") if part not in ("", ".", "..") and not part.endswith(":")]
+    parts = [part for part in one_line(alert.spot.file).split("/") if part not in ("", ".", "..") and not part.endswith(":")]
     return cut("/".join(parts), 1000) or NO_FILE

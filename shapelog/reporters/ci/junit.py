@@ -11,7 +11,7 @@ from shapelog.check.check import Checked, Judged
 from shapelog.model.code_matching import Code
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import cut, message, place, problems, sentence, title
-from shapelog.text import base, clean
+from shapelog.text import file_name, one_line
 
 SUFFIX = ".xml"
 _SUITE = "shapelog"
@@ -48,7 +48,7 @@ def render_check(checked: Checked, options: Options) -> bytes:
         _add(suite, case)
     gone = (f"Gone since the baseline: {text}" for text in checked.fixed)
     told = (checked.headline, checked.what_helps, *checked.notes, *gone)
-    _text(suite, "system-out", "\n".join(clean(line) for line in told if line))
+    _text(suite, "system-out", "\n".join(one_line(line) for line in told if line))
     # A damaged trace fails no check, so here it is no error either: tests fail when shapelog ends with 1, and only then.
     _text(suite, "system-err", "\n".join(problems(checked)))
     ElementTree.indent(root)
@@ -85,7 +85,7 @@ def _group(checked: Checked, code: Code) -> str:
     if spot is None:
         return f"{_SUITE}.{_NO_FILE}"
     inner = _INSTALLED.sub("", spot.file)
-    file = inner if spot.is_inside or inner != spot.file else base(spot.file)
+    file = inner if spot.is_inside or inner != spot.file else file_name(spot.file)
     return ".".join(part for part in posixpath.splitext(file)[0].split("/") if part not in ("", ".", "..")) or _NO_FILE
 
 
@@ -93,7 +93,7 @@ def _apart(cases: Iterable[Case]) -> Iterator[tuple[str, str, Case]]:
     """(class, name, case), numbered where two are called the same, which readers would take for one."""
     seen: dict[tuple[str, str], int] = {}
     for case in cases:
-        group, name = (cut(_allowed(clean(text)), 500) for text in (case.group, case.name))
+        group, name = (cut(_allowed(one_line(text)), 500) for text in (case.group, case.name))
         seen[group, name] = number = seen.get((group, name), 0) + 1
         yield group, name if number == 1 else f"{name} #{number}", case
 
@@ -103,7 +103,7 @@ def _add(suite: ElementTree.Element, named: tuple[str, str, Case]) -> None:
     element = ElementTree.SubElement(suite, "testcase", {"classname": group, "name": name, "time": _time(case.seconds)})
     if case.failing:
         rules = ", ".join(dict.fromkeys(item.alert.rule.code for item in case.failing))
-        failure = ElementTree.SubElement(element, "failure", {"type": rules, "message": cut(_allowed(clean(case.words)), 1000)})
+        failure = ElementTree.SubElement(element, "failure", {"type": rules, "message": cut(_allowed(one_line(case.words)), 1000)})
         failure.text = _allowed(_told(case.failing))
     if case.others:
         _text(element, "system-out", _told(case.others))

@@ -13,7 +13,7 @@ from shapelog.reporters.ci.alert_text import cut, place, problems
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.rule_docs import link
 from shapelog.rules import RULES, Rule
-from shapelog.text import base, counted, seconds
+from shapelog.text import file_name, plural, seconds
 
 SUFFIX = ".md"
 _VALUES = 12
@@ -51,7 +51,7 @@ def fitted(sections: Sequence[Section], room: int | None) -> bytes:
         while room is not None and (over := len(_joined(kept, note)) - room) > 0 and kept[index].text:
             kept[index], gone = _less(kept[index], over)
             left[sections[index].noun] = left.get(sections[index].noun, 0) + gone
-            note = "There was no room for " + ", ".join(counted(number, noun) for noun, number in left.items()) + "."
+            note = "There was no room for " + ", ".join(plural(number, noun) for noun, number in left.items()) + "."
     whole = _joined(kept, note)
     return whole if room is None or (len(whole) <= room and kept[0].text) else b""
 
@@ -105,7 +105,7 @@ def _answer(checked: Checked) -> Iterator[str]:
     word, colon, reasons = checked.headline.partition(": ") if checked.is_check else ("torch.compile", ": ", checked.headline)
     yield f"## {word}{colon}{escaped(cut(reasons, 1000))}"
     version = trace.torch_version or trace.version_guess
-    known = [f"Trace {code(cut(base(trace.name), 200))}", *([escaped(f"torch {version}")] if version else [])]
+    known = [f"Trace {code(cut(file_name(trace.name), 200))}", *([escaped(f"torch {version}")] if version else [])]
     if checked.baseline:
         known.append(f"against the baseline {code(checked.baseline.name)}")
     yield ", ".join(known)
@@ -187,7 +187,7 @@ def _varied(checked: Checked, found: Code, items: list[FrameReport]) -> str:
         values.setdefault(axis.name, {}).update(dict.fromkeys(axis.values))
         rules.setdefault(axis.name, {}).update(dict.fromkeys(rule.code for rule in axis.rules))
     lines = [f"- {code(cut(name, 300))}: {_values([*values[name]])}{_codes(rules[name])}" for name in values]
-    words = f"What varied in {cell(cut(found.title, 200))}{where}: {counted(recompiles, 'recompile')}, {cost} of compiling"
+    words = f"What varied in {cell(cut(found.title, 200))}{where}: {plural(recompiles, 'recompile')}, {cost} of compiling"
     return folded(words, "\n".join(lines)) + "\n"
 
 

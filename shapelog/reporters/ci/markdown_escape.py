@@ -2,7 +2,7 @@
 
 import re
 
-from shapelog.text import clean, harmless
+from shapelog.text import escape_controls, one_line
 
 # What markup is made of. A name such as ``self.step`` stays readable: what matters only at the start of a line is seen to there.
 _MARKUP = re.compile(r"[\\`*_\[\]<>|~&]")
@@ -20,7 +20,7 @@ _TICKS = re.compile(r"`+")
 
 def escaped(text: object) -> str:
     """Running text behind other text, on one line."""
-    line = _MARKUP.sub(r"\\\g<0>", clean(text).strip())
+    line = _MARKUP.sub(r"\\\g<0>", one_line(text).strip())
     # A dollar sign may begin a formula; this is how GitHub's manual writes one that does not.
     return _FOUND.sub(rf"\g<0>{_SPLIT}", line).replace("$", "<span>$</span>")
 
@@ -33,7 +33,7 @@ def listed(text: object) -> str:
 
 def code(text: object) -> str:
     """A span of code, not for tables."""
-    line = clean(text)
+    line = one_line(text)
     if not line.strip():
         return ""
     ticks = "`" * (max(map(len, _TICKS.findall(line)), default=0) + 1)
@@ -47,14 +47,14 @@ def cell(text: object) -> str:
 
 
 def _entities(text: object) -> str:
-    line = _PLAIN.sub(lambda match: f"&#{ord(match[0])};", clean(text))
+    line = _PLAIN.sub(lambda match: f"&#{ord(match[0])};", one_line(text))
     return line.replace("&#64;", f"&#64;{_SPLIT}")
 
 
 def fenced(text: str, language: str) -> str:
     """A block of code."""
     fence = "`" * max(3, max(map(len, _TICKS.findall(text)), default=0) + 1)
-    return f"{fence}{language}\n{harmless(text)}\n{fence}"
+    return f"{fence}{language}\n{escape_controls(text)}\n{fence}"
 
 
 def folded(summary: str, body: str) -> str:

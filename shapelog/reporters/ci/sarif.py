@@ -15,7 +15,7 @@ from shapelog.reporters.ci.markdown_escape import escaped, listed
 from shapelog.reporters.json_bytes import pretty
 from shapelog.rule_docs import HOME, entry, link
 from shapelog.rules import RULES, Rule, Verdict, problem_rule
-from shapelog.text import clean, harmless
+from shapelog.text import escape_controls, one_line
 
 SUFFIX = ".sarif"
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -58,7 +58,7 @@ def _run(checked: Checked) -> dict[str, Any]:
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository that was checked."}}},
         "results": list(_results(judged, rules, checked.baseline is not None)),
         "properties": {
-            "headline": clean(checked.headline),
+            "headline": one_line(checked.headline),
             "compiles": summary.compiles,
             "recompiles": summary.recompiles,
             "seconds": summary.seconds,
@@ -75,7 +75,7 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.name.replace("-", " ").capitalize()},
-        "fullDescription": {"text": cut(_LINK.sub(r"\1", clean(text.meaning).strip()), 1000)},
+        "fullDescription": {"text": cut(_LINK.sub(r"\1", one_line(text.meaning).strip()), 1000)},
         "help": {"text": f"{_sentence(rule.remedy)} See {link(rule)}", "markdown": "\n\n".join(told)},
         "helpUri": link(rule),
         "defaultConfiguration": {"level": level},
@@ -122,7 +122,7 @@ def _results(judged: tuple[Judged, ...], rules: list[str], has_baseline: bool) -
             "partialFingerprints": {"shapelogFingerprint/v1": name, **hashes.get(name, {})},
             "properties": _properties(item),
         }
-        related = [(alert.spot, clean(alert.title)), *alert.related]
+        related = [(alert.spot, one_line(alert.title)), *alert.related]
         others = [(place, text) for place, text in related if place and place != spot]
         if others:
             result["relatedLocations"] = [
@@ -141,7 +141,7 @@ def _markdown(item: Judged) -> str:
 
 def _plain(text: str) -> str:
     """A message without anything that readers take for a link."""
-    return "\n".join(clean(line) for line in text.split("\n")).replace("](", "] (")
+    return "\n".join(one_line(line) for line in text.split("\n")).replace("](", "] (")
 
 
 def _line_hashes(judged: Iterable[Judged], names: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -167,7 +167,7 @@ def _line_hashes(judged: Iterable[Judged], names: Iterable[str]) -> dict[str, di
 def _location(item: Judged, spot: Spot | None) -> dict[str, Any]:
     """GitHub refuses the whole file for one result without a physical location, so code that lies in no file gets a name for one."""
     alert = item.alert
-    title = cut(clean(alert.title), 500)
+    title = cut(one_line(alert.title), 500)
     return {
         "physicalLocation": _physical(spot, alert.snippet if spot == alert.spot else ""),
         "logicalLocations": [{"fullyQualifiedName": title, "kind": "function"}],
@@ -179,7 +179,7 @@ def _physical(spot: Spot | None, snippet: str) -> dict[str, Any]:
         return {"artifactLocation": {"uri": NO_FILE, "uriBaseId": _ROOT, "description": {"text": "Code that lies in no file."}}}
     region: dict[str, Any] = {"startLine": spot.line}
     if snippet:
-        region["snippet"] = {"text": cut(harmless(snippet), 1000)}
+        region["snippet"] = {"text": cut(escape_controls(snippet), 1000)}
     return {"artifactLocation": _artifact(spot), "region": region}
 
 
@@ -195,8 +195,8 @@ def _artifact(spot: Spot) -> dict[str, str]:
 def _properties(item: Judged) -> dict[str, Any]:
     alert = item.alert
     return {
-        "frame": clean(alert.title),
-        "axes": [clean(axis) for axis in alert.axes],
+        "frame": one_line(alert.title),
+        "axes": [one_line(axis) for axis in alert.axes],
         "codes": list(alert.codes),
         "compileIds": list(alert.labels),
         "ranks": list(alert.ranks),

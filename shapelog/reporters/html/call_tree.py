@@ -11,7 +11,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import Anchors, kind_of, recompiles_by_compile
 from shapelog.reporters.html.chart_text import WORDS, clipped, place
-from shapelog.text import counted, seconds
+from shapelog.text import plural, seconds
 
 # What starts a program or a thread, wherever Python is installed.
 _STARTERS = frozenset(("runpy.py", "threading.py"))
@@ -61,7 +61,7 @@ class StackNode(NamedTuple):
 
     @property
     def cost(self) -> str:
-        return f"{seconds(self.seconds)} · {counted(self.compiles, 'compile')}"
+        return f"{seconds(self.seconds)} · {plural(self.compiles, 'compile')}"
 
 
 @dataclass(slots=True)
@@ -157,7 +157,7 @@ def _shared(one: tuple[_Call, ...], other: tuple[_Call, ...]) -> int:
 def _without_middle(calls: list[_Call]) -> list[_Call]:
     if len(calls) <= _OUTER + _INNER:
         return calls
-    return [*calls[:_OUTER], ("", 0, counted(len(calls) - _OUTER - _INNER, "more call")), *calls[-_INNER:]]
+    return [*calls[:_OUTER], ("", 0, plural(len(calls) - _OUTER - _INNER, "more call")), *calls[-_INNER:]]
 
 
 def _inner(root: _Node, path: Iterable[_Call], codes: dict[_Call, str]) -> _Node:

@@ -1,7 +1,7 @@
 """What the charts have in common: the words for each kind of compile, and numbers and texts as they stand in SVG."""
 
 from shapelog.rules import Verdict
-from shapelog.text import base
+from shapelog.text import file_name
 
 # How each kind of compile is told, in the order of the legend.
 WORDS = {
@@ -29,5 +29,5 @@ def clipped(text: str, longest: int) -> str:
 
 def place(file: str, line: int) -> str:
     """``model.py:12``; "" where the trace does not tell."""
-    shown = clipped(base(file), _LONGEST_FILE)
+    shown = clipped(file_name(file), _LONGEST_FILE)
     return f"{shown}:{line}" if shown and line else shown

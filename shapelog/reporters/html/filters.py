@@ -11,13 +11,13 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from shapelog.advice.paste_formats import cost_of
-from shapelog.reading.payloads.source_names import friendly, is_library
+from shapelog.reading.payloads.source_names import display_name, is_library
 from shapelog.report.report import Report
 from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.redact import Redaction, without_stack
 from shapelog.reporters.html.side_by_side import Diff, Row, Side
 from shapelog.rules import Rule, problem_rule, remedy_for
-from shapelog.text import base, clean, counted, harmless, seconds, size_of
+from shapelog.text import escape_controls, file_name, file_size, one_line, plural, seconds
 
 _LONGEST = 2000
 # Longer ones are names and texts that nobody reads, or meant to fill the page.
@@ -33,16 +33,16 @@ def page_environment(report: Report, redact: Redaction | None) -> Environment:
     coder = Coder()
     reads_sources = report.trace.lists_sources
     made.filters.update(
-        base=base,
-        bytes=size_of,
+        base=file_name,
+        bytes=file_size,
         cell=_cell,
         code=coder.line,
         cost=cost_of,
-        counted=counted,
-        friendly=friendly,
+        counted=plural,
+        friendly=display_name,
         is_library=is_library,
         problem_rule=problem_rule,
-        place=lambda place: f"{base(place.file)}:{place.line}",
+        place=lambda place: f"{file_name(place.file)}:{place.line}",
         records=lambda rows: sum(row.item.count for row in rows),
         remedy=lambda rule: _remedy(rule, reads_sources),
         seconds=seconds,
@@ -64,14 +64,14 @@ def _shown(redact: Redaction | None) -> Callable[[Any], Any]:
             value = _shortened(value, _LONGEST_VALUE)
         if redact is not None:
             value = redact(value)
-        return value if value.isprintable() else harmless(value)
+        return value if value.isprintable() else escape_controls(value)
 
     return shown
 
 
 def _cell(value: str | int | float | None) -> str:
     """A cell of a table, whose floats are seconds."""
-    return "" if value is None else f"{value:.2f}" if isinstance(value, float) else clean(value)
+    return "" if value is None else f"{value:.2f}" if isinstance(value, float) else one_line(value)
 
 
 def _remedy(rule: Rule, reads_sources: bool) -> str:
@@ -123,7 +123,7 @@ class Coder:
 
     def _row(self, row: Row) -> str:
         if row.kind == "skipped":
-            return f'<tr class="skipped"><td colspan="4">{counted(row.skipped, "line")} the same</td></tr>'
+            return f'<tr class="skipped"><td colspan="4">{plural(row.skipped, "line")} the same</td></tr>'
         return f'<tr class="{row.kind}">{self._side(row.left)}{self._side(row.right)}</tr>'
 
     def _side(self, side: Side | None) -> str:
@@ -145,7 +145,7 @@ class Coder:
         at = 0
         for name, value in self._tokens(text):
             for piece, is_marked in _cut(value, start - at, end - at):
-                shown = (piece if piece.isprintable() else harmless(piece)).translate(_ESCAPES)
+                shown = (piece if piece.isprintable() else escape_controls(piece)).translate(_ESCAPES)
                 if name:
                     shown = f'<span class="{name}">{shown}</span>'
                 yield f"<mark>{shown}</mark>" if is_marked else shown

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from shapelog.reporters.html.call_tree import StackNode
 from shapelog.reporters.html.chart_text import WORDS, clipped, percent
-from shapelog.text import counted, seconds
+from shapelog.text import plural, seconds
 
 # Boxes below so many percent of the width are one box together.
 _NARROWEST = 0.2
@@ -170,7 +170,7 @@ def _rest(nodes: Sequence[StackNode], x: float, width: float) -> Box:
 
 
 def _cost(spent: float, compiles: int) -> str:
-    return f"{seconds(spent)} · {counted(compiles, 'compile')}"
+    return f"{seconds(spent)} · {plural(compiles, 'compile')}"
 
 
 def _kinds(kinds: Sequence[tuple[str, float]]) -> str:

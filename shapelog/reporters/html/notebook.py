@@ -12,7 +12,7 @@ from shapelog.report.report import FrameReport, Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.environment import environment
 from shapelog.rules import Verdict
-from shapelog.text import clean, counted, seconds, shortened
+from shapelog.text import one_line, plural, seconds, shorten
 
 SUFFIX = ".html"
 
@@ -105,14 +105,14 @@ def render(report: Report, options: Options) -> bytes:
             headline=_headline(report),
             version=_text(report.trace.torch_version or f"{report.trace.version_guess} (guessed)"),
             parts=[_Part(part.count, part.verdict.value, _COLORS[part.verdict], seconds(part.seconds)) for part in report.summary.parts],
-            limits=shortened(", ".join(limits), _LONGEST),
-            failures=counted(report.summary.failures, "compile") if report.summary.failures else "",
+            limits=shorten(", ".join(limits), _LONGEST),
+            failures=plural(report.summary.failures, "compile") if report.summary.failures else "",
             advice=_advice(report.advice, options.limit) if report.advice and report.summary.compiles else None,
             frames=[_frame(item) for item in frames],
-            more_frames=counted(more_frames, "more frame") if more_frames else "",
+            more_frames=plural(more_frames, "more frame") if more_frames else "",
             recompiles=[_recompile(item) for item in recompiles],
-            more_recompiles=counted(more_recompiles, "more recompile") if more_recompiles else "",
-            problems=counted(len(report.problems), "problem") if report.has_problems else "",
+            more_recompiles=plural(more_recompiles, "more recompile") if more_recompiles else "",
+            problems=plural(len(report.problems), "problem") if report.has_problems else "",
         )
     )
     return text.encode("utf-8", "replace")
@@ -124,15 +124,15 @@ def _first(items: Sequence[_T], limit: int) -> tuple[Sequence[_T], int]:
 
 
 def _text(value: object) -> str:
-    return shortened(clean(value), _LONGEST)
+    return shorten(one_line(value), _LONGEST)
 
 
 def _headline(report: Report) -> str:
     summary = report.summary
     if not summary.compiles and not summary.failures:
         return "Nothing was compiled in this run."
-    of_them = f"{counted(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})" if summary.recompiles else "no recompile"
-    return f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}"
+    of_them = f"{plural(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})" if summary.recompiles else "no recompile"
+    return f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}"
 
 
 def _frame(item: FrameReport) -> _Frame:
@@ -143,7 +143,8 @@ def _frame(item: FrameReport) -> _Frame:
         compiles=len(frame.entries),
         seconds=seconds(frame.seconds),
         varied=tuple(
-            (_text(axis.name), _text(", ".join(map(clean, axis.values))), " ".join(rule.code for rule in axis.rules)) for axis in item.axes
+            (_text(axis.name), _text(", ".join(map(one_line, axis.values))), " ".join(rule.code for rule in axis.rules))
+            for axis in item.axes
         ),
     )
 
@@ -167,13 +168,13 @@ def _advice(advice: Advice, limit: int) -> _Advice:
     is_shown = bool(shell) and shell.isprintable() and len(shell) <= _LONGEST_LINE
     left, more = _first(advice.remaining, limit)
     return _Advice(
-        headline=f"Mark {counted(len(advice.suggestions), 'source')} dynamic" if advice.suggestions else "Nothing to mark dynamic",
+        headline=f"Mark {plural(len(advice.suggestions), 'source')} dynamic" if advice.suggestions else "Nothing to mark dynamic",
         effect=effect_of(advice) if advice.suggestions else "",
         line=shell if is_shown else "",
         note="" if is_shown else _text(where_to_get(advice) if shell else why_nothing(advice)),
         left_out=tuple((_text(item.mark.source), _text(item.reason), _text(item.remedy)) for item in advice.left_out),
         left=tuple(map(_left, left)),
-        more_left=counted(more, "more reason") if more else "",
+        more_left=plural(more, "more reason") if more else "",
     )
 
 

@@ -11,7 +11,7 @@ from shapelog.report.results import Finding
 from shapelog.reporters.html.chart_text import WORDS
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.rules import RULES, Rule, Verdict
-from shapelog.text import counted, seconds, size_of
+from shapelog.text import file_size, plural, seconds
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _LONGEST = 20_000
@@ -60,7 +60,7 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
         title=title,
         lead=lead,
         version=report.trace.torch_version or f"{report.trace.version_guess} (guessed from its records)",
-        size=size_of(sum(book.size for book in report.accounts)),
+        size=file_size(sum(book.size for book in report.accounts)),
         tiles=tuple(_tiles(report)),
         parts=_parts(views),
         limits=tuple(limits[:_LIMITS]),
@@ -82,7 +82,7 @@ def _why(report: Report, shell: str) -> str:
     if not report.recompiles:
         return "nothing was recompiled, so there is nothing to mark"
     if shell:
-        return f"{counted(len(report.advice.entries), 'entry')}: shapelog suggest-dynamic prints them"
+        return f"{plural(len(report.advice.entries), 'entry')}: shapelog suggest-dynamic prints them"
     if report.advice.suggestions:
         return f"torch {report.advice.version} reads no list of dynamic sources (2.8 and later do); these lines mark the tensors"
     return why_nothing(report.advice)
@@ -91,27 +91,27 @@ def _why(report: Report, shell: str) -> str:
 def _verdict(report: Report) -> tuple[str, str]:
     """(the verdict in a few words, and in a sentence)"""
     summary, advice = report.summary, report.advice
-    spent = f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}"
+    spent = f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}"
     if not summary.compiles and not summary.failures:
         return "Nothing was compiled in this run.", "The trace holds no compile, so there is nothing to explain."
-    failed = f" {counted(summary.failures, 'compile')} failed." if summary.failures else ""
+    failed = f" {plural(summary.failures, 'compile')} failed." if summary.failures else ""
     if not report.recompiles and summary.failures:
-        tried = counted(summary.compiles + summary.failures, "compile")
+        tried = plural(summary.compiles + summary.failures, "compile")
         return f"{summary.failures} of {tried} failed.", f"{spent} went well, and nothing was recompiled."
     if not report.recompiles:
         return "Nothing was recompiled.", f"{spent}: every frame was compiled once."
-    recompiled = f"{spent}, of them {counted(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}."
+    recompiled = f"{spent}, of them {plural(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}."
     if advice is None or not advice.suggestions:
         why = advice.why_empty if advice else "the advice failed"
-        title = f"{counted(len(report.recompiles), 'recompile')}, and no mark would remove one."
+        title = f"{plural(len(report.recompiles), 'recompile')}, and no mark would remove one."
         return title, f"{recompiled} {why[:1].upper()}{why[1:]}.{failed}"
     before, after = advice.before, advice.after
-    hits = f" and {counted(before.limit_hits, 'limit hit')}" if before.limit_hits else ""
-    left = f"{counted(after.compiles, 'compile')} and {counted(after.limit_hits, 'limit hit')}" if after.limit_hits else str(after.compiles)
+    hits = f" and {plural(before.limit_hits, 'limit hit')}" if before.limit_hits else ""
+    left = f"{plural(after.compiles, 'compile')} and {plural(after.limit_hits, 'limit hit')}" if after.limit_hits else str(after.compiles)
     saved = f"{seconds(before.seconds)} of compiling would be {seconds(after.seconds)}"
-    sources = counted(len(advice.suggestions), "source")
+    sources = plural(len(advice.suggestions), "source")
     where = f"{advice.scope[:1].upper()}{advice.scope[1:]}, " if advice.scope else ""
-    title = f"{where}{counted(before.compiles, 'compile')}{hits} become {left}."
+    title = f"{where}{plural(before.compiles, 'compile')}{hits} become {left}."
     there = " there" if where else ""
     return title, f"Mark {sources} dynamic, and {saved}{there} (predicted). {recompiled}{failed}"
 

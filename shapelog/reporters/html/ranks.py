@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shapelog.report.report import Report
 from shapelog.report.results import Finding, Table
-from shapelog.text import counted, named
+from shapelog.text import plural, rank_list
 
 if TYPE_CHECKING:
     from shapelog.distributed.agreement import Respect
@@ -48,12 +48,14 @@ def ranks_view(report: Report) -> RanksView | None:
     same = [item for item in ranks.respects if item.is_known and not item.differs]
     return RanksView(
         number=len(ranks.ranks),
-        lead=named(ranks.numbers),
-        missing=named(ranks.missing) if ranks.missing else "",
-        unread=named(ranks.unread) if ranks.unread else "",
+        lead=rank_list(ranks.numbers),
+        missing=rank_list(ranks.missing) if ranks.missing else "",
+        unread=rank_list(ranks.unread) if ranks.unread else "",
         full=_full(report),
         findings=tuple(item for item in report.findings if item.rule.code.startswith("SL7")),
-        same=tuple((f"{item.title}{f' ({named(item.groups[0].ranks)})' if item.unknown else ''}", item.groups[0].words) for item in same),
+        same=tuple(
+            (f"{item.title}{f' ({rank_list(item.groups[0].ranks)})' if item.unknown else ''}", item.groups[0].words) for item in same
+        ),
         differing=tuple(_row(item) for item in ranks.respects if item.differs),
         unknown=tuple(item for item in ranks.respects if not item.is_known),
         tables=tuple(table for name in TABLES if (table := report.table(name))),
@@ -66,12 +68,12 @@ def _full(report: Report) -> str:
     if not trace.alike:
         return ""
     others = trace.rank_count - trace.told_count
-    rest = f"; {counted(others, 'rank')} with the same causes in other numbers are compared here only" if others else ""
-    return f"Frames, compiles and times are told of {named(trace.alike)} in full, which stand for all that did the same{rest}."
+    rest = f"; {plural(others, 'rank')} with the same causes in other numbers are compared here only" if others else ""
+    return f"Frames, compiles and times are told of {rank_list(trace.alike)} in full, which stand for all that did the same{rest}."
 
 
 def _row(item: "Respect") -> RankRow:
-    groups = [(named(group.ranks), group.words) for group in item.groups[:_GROUPS]]
+    groups = [(rank_list(group.ranks), group.words) for group in item.groups[:_GROUPS]]
     if item.unknown:
-        groups.append((named(item.unknown), "not recorded"))
+        groups.append((rank_list(item.unknown), "not recorded"))
     return RankRow(item, tuple(groups), max(0, len(item.groups) - _GROUPS))

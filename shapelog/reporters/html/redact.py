@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.guards import place_of, split_comment
-from shapelog.text import clean
+from shapelog.text import one_line
 
 # A path that starts at a root: /a/b.py, C:\a\b.py, \\host\share\b.py, file:///a/b.py.
 _PATH = re.compile(r"(?:file://)?(?<![\w./\\<])(?:[A-Za-z]:)?[/\\]{1,2}(?:[^\s/\\'\"`<>|:;,(){}\[\]]+[/\\])+")
@@ -71,7 +71,7 @@ def redaction_of(trace: Trace) -> Redaction:
     files.update(frame.file for frame in trace.frames)
     folders = {file[: max(file.rfind("/"), file.rfind("\\")) + 1] for file in files}
     told = {line for line in lines if not _NAMES.fullmatch(line)}
-    return Redaction(_longest_first(told | set(map(clean, told))), _longest_first(folders))
+    return Redaction(_longest_first(told | set(map(one_line, told))), _longest_first(folders))
 
 
 def _longest_first(texts: Iterable[str]) -> tuple[str, ...]:

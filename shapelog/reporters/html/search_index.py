@@ -5,7 +5,7 @@ from itertools import islice
 
 from shapelog.reporters.html.frame_page import FrameView
 from shapelog.reporters.html.overview import Overview
-from shapelog.text import base, clean
+from shapelog.text import file_name, one_line
 
 # Longer texts make the index heavy and no result clearer.
 _LONGEST = 160
@@ -18,7 +18,7 @@ def entries(views: tuple[FrameView, ...], summary: Overview) -> Iterator[tuple[s
         yield f"rule {rule.code}", f"{rule.code} {rule.name}", _cut(rule.remedy)
     for view in views:
         frame = view.frame
-        place = f"{base(frame.file)}:{frame.line}" if frame.file else ""
+        place = f"{file_name(frame.file)}:{frame.line}" if frame.file else ""
         yield view.anchor, _cut(frame.title), _cut(" · ".join(part for part in (f"frame {frame.label}", view.owner, place) if part))
         for axis in view.axes:
             yield view.anchor, _cut(axis.name), _cut(f"{axis.codes} in {frame.title}: {' '.join(axis.values)}")
@@ -28,5 +28,5 @@ def entries(views: tuple[FrameView, ...], summary: Overview) -> Iterator[tuple[s
 
 
 def _cut(text: str) -> str:
-    text = clean(text)
+    text = one_line(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -12,7 +12,7 @@ from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import Anchors, kind_of, recompiles_by_compile
 from shapelog.reporters.html.chart_text import WORDS, clipped, percent, place
 from shapelog.reporters.html.time_axis import Cut, Tick, TimeAxis, axis_of, cuts_of, stretch, ticks_of
-from shapelog.text import counted, seconds
+from shapelog.text import plural, seconds
 
 # Frames that get a lane of their own where there are more than this and one.
 _LANES = 23
@@ -277,8 +277,8 @@ class _Telling(NamedTuple):
 
     def many(self, pieces: Sequence[_Piece]) -> str:
         frames = {id(piece.frame) for piece in pieces}
-        whose = self.names[id(pieces[0].frame)] if len(frames) == 1 else counted(len(frames), "frame")
-        what = counted(len(pieces), "backward graph" if pieces[0].is_backward else "compile")
+        whose = self.names[id(pieces[0].frame)] if len(frames) == 1 else plural(len(frames), "frame")
+        what = plural(len(pieces), "backward graph" if pieces[0].is_backward else "compile")
         span = f"{pieces[0].compile.label} to {pieces[-1].compile.label}"
         total = seconds(math.fsum(piece.seconds for piece in pieces))
         return f"{what}, {span} · {whose} · {total} in all\n{WORDS[pieces[0].kind]}"
@@ -286,10 +286,10 @@ class _Telling(NamedTuple):
 
 def _lane(frames: Sequence[Frame], heaps: Sequence[_Heap], telling: _Telling, several: bool) -> Lane:
     took = seconds(math.fsum(frame.seconds for frame in frames))
-    cost = f"{counted(sum(len(frame.compiles) for frame in frames), 'compile')}, {took}"
+    cost = f"{plural(sum(len(frame.compiles) for frame in frames), 'compile')}, {took}"
     bars = tuple(map(telling.bar, heaps))
     if len(frames) > 1:
-        name = counted(len(frames), "more frame")
+        name = plural(len(frames), "more frame")
         return Lane(name, "", f"{name}: {cost}", took, "", bars)
     (frame,) = frames
     full = telling.names[id(frame)]
@@ -315,14 +315,14 @@ def _summary(legend: Sequence[Entry], frames: int, compiles: int, axis: TimeAxis
         return "Nothing was compiled."
     span = f", {stretch(axis.moments[-1])} from the first to the end of the last" if is_timed else ""
     parts = ", ".join(f"{entry.count} {entry.words} ({entry.seconds})" for entry in legend)
-    return f"Timeline of {counted(compiles, 'compile')} of {counted(frames, 'frame')}{span}: {parts}. The tables of frames hold the same."
+    return f"Timeline of {plural(compiles, 'compile')} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames hold the same."
 
 
 def _notes(axis: TimeAxis, untimed: int, is_timed: bool) -> tuple[str, ...]:
     if not is_timed:
         return ("compiles stand one after another, since this trace does not tell when each began",)
-    cut = f": {counted(len(axis.gaps), 'gap')} without compiles cut out, {stretch(axis.idle)} in all" if axis.gaps else ""
+    cut = f": {plural(len(axis.gaps), 'gap')} without compiles cut out, {stretch(axis.idle)} in all" if axis.gaps else ""
     notes = [f"time since the first compile began{cut}"]
     if untimed:
-        notes.append(f"{counted(untimed, 'compile')} without a recorded time drawn behind the one before")
+        notes.append(f"{plural(untimed, 'compile')} without a recorded time drawn behind the one before")
     return tuple(notes)

@@ -9,7 +9,7 @@ from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.text_page import COLORS, Page
-from shapelog.text import clean, counted, seconds
+from shapelog.text import one_line, plural, seconds
 
 SUFFIX = ".txt"
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
@@ -45,7 +45,7 @@ def _suggestions(page: Page, advice: Advice, options: Options) -> None:
     for group in shown:
         _suggestion(page, group, options)
     if len(shown) < len(groups):
-        page.line((f"… {counted(len(groups) - len(shown), 'more suggestion')}, shown with --limit 0", "dim"), indent=2)
+        page.line((f"… {plural(len(groups) - len(shown), 'more suggestion')}, shown with --limit 0", "dim"), indent=2)
 
 
 def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
@@ -61,7 +61,7 @@ def _suggestion(page: Page, group: list[Suggestion], options: Options) -> None:
     page.text(
         Text.assemble(
             (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
-            (f"{counted(len(item.gone), 'compile')}, {seconds(item.seconds)}", "green"),
+            (f"{plural(len(item.gone), 'compile')}, {seconds(item.seconds)}", "green"),
             (" by these together" if len(group) > 1 else ""),
             "  ",
             (f"confidence {item.confidence}", _CONFIDENCE[item.confidence]),
@@ -71,9 +71,9 @@ def _suggestion(page: Page, group: list[Suggestion], options: Options) -> None:
     )
     shown = group[: options.limit] if options.limit else group
     for member in shown:
-        page.text(Text.assemble((clean(member.name), "bold"), f"  {_dims(member)}  ", clean(member.rationale)), 6)
+        page.text(Text.assemble((one_line(member.name), "bold"), f"  {_dims(member)}  ", one_line(member.rationale)), 6)
     if len(shown) < len(group):
-        page.line((f"… {counted(len(group) - len(shown), 'more source')}, shown with --limit 0", "dim"), indent=6)
+        page.line((f"… {plural(len(group) - len(shown), 'more source')}, shown with --limit 0", "dim"), indent=6)
     where = ", ".join(dict.fromkeys(f"{frame.title} (frame {frame.label})" for frame in item.frames))
     called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}" if item.place else ""
     page.line((f"in {where}{called}", "dim"), indent=6)
@@ -97,7 +97,7 @@ def _left_out(page: Page, advice: Advice) -> None:
         return
     page.heading("Left out", "they would save compiles, and do harm")
     for item in advice.left_out:
-        page.line((clean(item.mark.source), "bold"), f": {item.reason}", indent=2)
+        page.line((one_line(item.mark.source), "bold"), f": {item.reason}", indent=2)
         page.line(f"→ {item.remedy}", indent=4)
 
 
@@ -106,20 +106,20 @@ def _remaining(page: Page, advice: Advice, options: Options) -> None:
         return
     stay = sum(len(item.compiles) for item in advice.remaining)
     spent = sum(item.seconds for item in advice.remaining)
-    page.heading("What marking will not fix", f"{counted(stay, 'recompile')}, {seconds(spent)}")
+    page.heading("What marking will not fix", f"{plural(stay, 'recompile')}, {seconds(spent)}")
     shown = advice.remaining[: options.limit] if options.limit else advice.remaining
     for item in shown:
         _one_left(page, item)
     if len(shown) < len(advice.remaining):
-        page.line((f"… {counted(len(advice.remaining) - len(shown), 'more reason')}, shown with --limit 0", "dim"), indent=2)
+        page.line((f"… {plural(len(advice.remaining) - len(shown), 'more reason')}, shown with --limit 0", "dim"), indent=2)
 
 
 def _one_left(page: Page, item: Remaining) -> None:
-    count = f"{counted(len(item.compiles), 'recompile')} {seconds(item.seconds)}"
+    count = f"{plural(len(item.compiles), 'recompile')} {seconds(item.seconds)}"
     page.text(
         Text.assemble(
-            (clean(item.frame.title), "bold"),
-            f"  {clean(item.axis)}  " if item.axis else "  ",
+            (one_line(item.frame.title), "bold"),
+            f"  {one_line(item.axis)}  " if item.axis else "  ",
             (f"{item.rule.code} {item.rule.name}", COLORS[item.verdict]),
             (f"  {count}", "dim"),
         ),
@@ -138,7 +138,7 @@ def _alternatives(page: Page, advice: Advice, options: Options) -> None:
 
 
 def _alternative(page: Page, item: Alternative, options: Options) -> None:
-    page.text(Text.assemble((clean(item.tool), "bold"), f"  {clean(item.subject)}"), 2)
+    page.text(Text.assemble((one_line(item.tool), "bold"), f"  {one_line(item.subject)}"), 2)
     page.line(item.sentence, indent=4)
     for line in item.lines:
         page.raw(line, indent=6, style="cyan")
@@ -159,13 +159,15 @@ def _pgo(page: Page, advice: Advice, options: Options) -> None:
         page.line("nothing: no size or int had varied", indent=4)
     shown = found.differences[: options.limit] if options.limit else found.differences
     for item in shown:
-        page.text(Text.assemble((clean(item.source), "bold"), f": PGO {'lists it' if item.theirs else 'does not'}, ", _ours(item.ours)), 2)
+        page.text(
+            Text.assemble((one_line(item.source), "bold"), f": PGO {'lists it' if item.theirs else 'does not'}, ", _ours(item.ours)), 2
+        )
         page.line(item.why, indent=4)
     if len(shown) < len(found.differences):
-        page.line((f"… {counted(len(found.differences) - len(shown), 'more difference')}, shown with --limit 0", "dim"), indent=2)
+        page.line((f"… {plural(len(found.differences) - len(shown), 'more difference')}, shown with --limit 0", "dim"), indent=2)
     for source, state in found.knew if options.verbose else ():
         page.line(("PGO knew ", "dim"), f"{source}: {state}", indent=2)
 
 
 def _ours(entries: str) -> str:
-    return f"shapelog lists {clean(entries)}" if entries else "shapelog does not"
+    return f"shapelog lists {one_line(entries)}" if entries else "shapelog does not"

@@ -3,7 +3,7 @@
 from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_shell, cost_of, where_to_get, why_nothing
 from shapelog.reporters.terminal.text_page import Page
-from shapelog.text import counted
+from shapelog.text import plural
 
 # A longer line is not put on the screen: --format shell prints it.
 _LONGEST = 2000
@@ -14,7 +14,7 @@ def headline(page: Page, advice: Advice, indent: int = 0) -> None:
     if not advice.suggestions:
         page.line(("Nothing to mark dynamic", "bold"), f": {advice.why_empty}.", indent=indent)
         return
-    sources = counted(len(advice.suggestions), "source")
+    sources = plural(len(advice.suggestions), "source")
     page.line(
         (f"Mark {sources} dynamic", "bold"),
         f": {cost_of(advice.before)} become ",

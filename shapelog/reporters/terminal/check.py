@@ -7,7 +7,7 @@ from shapelog.check.check import Checked, Judged, Measured
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.text_page import Page
-from shapelog.text import clean, counted, named, shortened
+from shapelog.text import one_line, plural, rank_list, shorten
 
 SUFFIX = ".txt"
 _STYLES = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "blue"}
@@ -17,7 +17,7 @@ def render_check(checked: Checked, options: Options) -> bytes:
     page = Page(options)
     trace = checked.survey.report.trace
     version = trace.torch_version or trace.version_guess
-    page.text(Text.assemble((shortened(clean(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {clean(version)}", "dim")))
+    page.text(Text.assemble((shorten(one_line(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {one_line(version)}", "dim")))
     page.blank()
     word, colon, rest = checked.headline.partition(":")
     page.line((word + colon, "bold red" if checked.has_failed else "bold green"), (rest, "bold"))
@@ -61,7 +61,7 @@ def _alerts(page: Page, title: str, items: tuple[Judged, ...], options: Options,
     for item in shown:
         _alert(page, item, checked, options)
     if len(shown) < len(items):
-        page.line((f"… {counted(len(items) - len(shown), 'more')}, shown with --limit 0".replace("mores", "more"), "dim"), indent=2)
+        page.line((f"… {plural(len(items) - len(shown), 'more')}, shown with --limit 0".replace("mores", "more"), "dim"), indent=2)
 
 
 def _alert(page: Page, item: Judged, checked: Checked, options: Options) -> None:
@@ -75,7 +75,7 @@ def _alert(page: Page, item: Judged, checked: Checked, options: Options) -> None
         page.line((alert.snippet, "cyan"), indent=6)
     if checked.baseline and item.known:
         page.line((f"{item.known} of {alert.count} were there in {checked.baseline.name}", "dim"), indent=4)
-    ranks = f"  {named(alert.ranks)}" if len(alert.ranks) > 1 else ""
+    ranks = f"  {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
     ids = ", ".join(alert.labels[:8]) + (", …" if len(alert.labels) > 8 else "")
     page.line(("→ ", "bold"), alert.remedy, indent=4)
     page.line((f"{'compile' if len(alert.labels) == 1 else 'compiles'} {ids}{ranks}", "dim"), indent=4)
@@ -88,15 +88,15 @@ def _tail(page: Page, checked: Checked, rest: tuple[Judged, ...], options: Optio
         known = sum(not item.new for item in rest)
         some = f"{known} of them " if known < len(rest) else ""
         of_baseline = f", {some}known from {checked.baseline.name}" if checked.baseline and known else ""
-        lines.append(f"{counted(len(rest), 'alert')} that {'does' if len(rest) == 1 else 'do'} not fail{of_baseline}: --verbose shows them")
+        lines.append(f"{plural(len(rest), 'alert')} that {'does' if len(rest) == 1 else 'do'} not fail{of_baseline}: --verbose shows them")
     if checked.ignored:
-        lines.append(f"{counted(checked.ignored, 'alert')} not selected, or ignored")
+        lines.append(f"{plural(checked.ignored, 'alert')} not selected, or ignored")
     if checked.fixed and checked.baseline:
         shown = "; ".join(checked.fixed[:3]) + (f"; and {len(checked.fixed) - 3} more" if len(checked.fixed) > 3 else "")
         lines.append(f"Better than {checked.baseline.name} ({shown}): --write-baseline records it")
     if checked.failing:
         code = checked.failing[0].alert.rule.code
-        command = clean(f"shapelog report {options.again}".strip())
+        command = one_line(f"shapelog report {options.again}".strip())
         lines.append(f"shapelog rule {code} tells what it means and how to fix it; {command} shows everything")
     if lines:
         page.blank()

@@ -11,7 +11,7 @@ from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import Page
 from shapelog.rules import RULES, remedy_for
-from shapelog.text import clean, counted, seconds, shortened
+from shapelog.text import one_line, plural, seconds, shorten
 
 SUFFIX = ".txt"
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
@@ -43,9 +43,9 @@ def render_comparison(comparison: Comparison, options: Options) -> bytes:
 
 def _head(page: Page, comparison: Comparison) -> None:
     traces = comparison.before.trace, comparison.after.trace
-    names = [shortened(clean(trace.name), max(20, page.width // 2 - 3)) for trace in traces]
+    names = [shorten(one_line(trace.name), max(20, page.width // 2 - 3)) for trace in traces]
     versions = {trace.torch_version or trace.version_guess for trace in traces}  # where they differ, a note says so
-    version = f"  torch {clean(*versions)}" if len(versions) == 1 else ""
+    version = f"  torch {one_line(*versions)}" if len(versions) == 1 else ""
     page.text(Text.assemble((names[0], "bold"), " → ", (names[1], "bold"), (version, "dim")))
     page.blank()
     word, colon, rest = comparison.headline.partition(":")
@@ -111,15 +111,15 @@ def _ranks(members: Sequence[FrameChange]) -> str:
     """Whose change it is, where there are several ranks."""
     ranks = [item.code.first.rank for item in members]
     if ranks[0] is None:
-        return counted(len(members), "process") if len(members) > 1 else ""
+        return plural(len(members), "process") if len(members) > 1 else ""
     return f"rank{'s' if len(ranks) > 1 else ''} {' '.join(map(str, ranks))}"
 
 
 def _frame_line(page: Page, members: Sequence[FrameChange], tail: str, mark: tuple[str, str] = ("", "")) -> None:
     item = members[0]
-    head = Text.assemble((f"{mark[0]:<7}  " if mark[0] else "", mark[1]), (clean(item.title), "bold"), f"  {clean(_place(item))}")
+    head = Text.assemble((f"{mark[0]:<7}  " if mark[0] else "", mark[1]), (one_line(item.title), "bold"), f"  {one_line(_place(item))}")
     ranks = _ranks(members)
-    head.append(f"  {shortened(ranks, 40)}" if ranks else "", style="dim")
+    head.append(f"  {shorten(ranks, 40)}" if ranks else "", style="dim")
     fits = cell_len(head.plain) + cell_len(tail) + 4 <= page.width
     page.text(head.append(f"  {tail}", style="dim") if fits else head, 2)
     if not fits:
@@ -142,7 +142,7 @@ def _frames(page: Page, title: str, note: str, frames: Sequence[FrameChange], op
         item = members[0]
         _frame_line(page, members, _times(members), (_WORDS[item.effect], _STYLES[item.effect]) if item.kind == "matched" else ("", ""))
         for fact in item.facts:
-            page.line(shortened(clean(fact if item.kind == "matched" else fact.partition(", ")[2]), 4 * page.width), indent=4)
+            page.line(shorten(one_line(fact if item.kind == "matched" else fact.partition(", ")[2]), 4 * page.width), indent=4)
         _dims(page, item.dims, options)
         causes = item.causes if options.verbose else [cause for cause in item.causes if cause.before != cause.after]
         _causes(page, causes, item.lost_graph, options)
@@ -151,20 +151,20 @@ def _frames(page: Page, title: str, note: str, frames: Sequence[FrameChange], op
 
 def _more(page: Page, left: int, what: str, indent: int) -> None:
     if left:
-        page.line((f"… {counted(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
+        page.line((f"… {plural(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
 
 
 def _causes(page: Page, causes: Sequence[CauseChange], is_lost: bool, options: Options) -> None:
     """Those of one rule and count together. Where compiled code was lost, causes that went with it are no gain."""
     alike: dict[tuple[str, int, int], list[str]] = {}
     for cause in causes:
-        alike.setdefault((cause.code, cause.before, cause.after), []).append(clean(cause.axis))
+        alike.setdefault((cause.code, cause.before, cause.after), []).append(one_line(cause.axis))
     rows = []
     for (code, before, after), names in alike.items():
         style = "red" if after > before else "green" if after < before and not is_lost else ""
-        listed = " ".join(names) if options.verbose else shortened(" ".join(names), page.width)
+        listed = " ".join(names) if options.verbose else shorten(" ".join(names), page.width)
         each = " each" if len(names) > 1 else ""
-        counts = Text(f"{before} → {counted(after, 'recompile')}{each}", style=style)
+        counts = Text(f"{before} → {plural(after, 'recompile')}{each}", style=style)
         rows.append((Text(f"{code} {RULES[code].name}", style="dim"), counts, Text(listed, style="cyan")))
     shown = rows[: options.limit] if options.limit else rows
     if shown:
@@ -175,9 +175,9 @@ def _causes(page: Page, causes: Sequence[CauseChange], is_lost: bool, options: O
 def _dims(page: Page, dims: Sequence[DimChange], options: Options) -> None:
     alike: dict[tuple[Since, Since], list[str]] = {}
     for item in dims:
-        alike.setdefault((item.before, item.after), []).append(clean(item.axis))
+        alike.setdefault((item.before, item.after), []).append(one_line(item.axis))
     for change, names in alike.items():
-        listed = " ".join(names) if options.verbose else shortened(" ".join(names), 2 * page.width)
+        listed = " ".join(names) if options.verbose else shorten(" ".join(names), 2 * page.width)
         page.line(f"{_DIMS[change]}: ", (listed, "cyan"), indent=4)
 
 
@@ -195,8 +195,8 @@ def _left(page: Page, comparison: Comparison, options: Options) -> None:
         _frame_line(page, members, _recompiles(item.now))
         for code in dict.fromkeys(cause.code for cause in item.causes if cause.after):
             own = [cause for cause in item.causes if cause.code == code and cause.after]
-            names = ", ".join(clean(cause.axis) + (f" ×{cause.after}" if cause.after > 1 else "") for cause in own if cause.axis)
-            listed = names if options.verbose else shortened(names, page.width)
+            names = ", ".join(one_line(cause.axis) + (f" ×{cause.after}" if cause.after > 1 else "") for cause in own if cause.axis)
+            listed = names if options.verbose else shorten(names, page.width)
             page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
             for helping in dict.fromkeys(RULES[cause.helping] for cause in own):
                 help_text = remedy_for(helping, comparison.after.trace.lists_sources)
@@ -210,7 +210,7 @@ def _left(page: Page, comparison: Comparison, options: Options) -> None:
 def _recompiles(counts: Counts) -> str:
     refused = f", {counts.limit_hits} refused" if counts.limit_hits else ""
     failed = f", {counts.failures} failed" if counts.failures else ""
-    return counted(counts.recompiles, "recompile") + refused + failed
+    return plural(counts.recompiles, "recompile") + refused + failed
 
 
 def _unchanged(page: Page, comparison: Comparison, options: Options) -> None:
@@ -222,6 +222,6 @@ def _unchanged(page: Page, comparison: Comparison, options: Options) -> None:
         for members in groups:
             _frame_line(page, members, f"{members[0].verdict}  {_times(members)}")
         return
-    names = ", ".join(dict.fromkeys(clean(members[0].title) for members in groups))
+    names = ", ".join(dict.fromkeys(one_line(members[0].title) for members in groups))
     page.blank()
-    page.line((f"Unchanged: {counted(len(groups), 'frame')}", "bold"), (f"  {shortened(names, 2 * page.width)}", "dim"))
+    page.line((f"Unchanged: {plural(len(groups), 'frame')}", "bold"), (f"  {shorten(names, 2 * page.width)}", "dim"))

@@ -2,14 +2,14 @@
 
 from rich.text import Text
 
-from shapelog.reading.payloads.source_names import friendly
+from shapelog.reading.payloads.source_names import display_name
 from shapelog.recompiles.causes import Cause, Explanation
 from shapelog.recompiles.explain import remedy
 from shapelog.report.explain_compile import Story
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, Page
 from shapelog.rules import remedy_for
-from shapelog.text import clean, counted, seconds, shortened
+from shapelog.text import one_line, plural, seconds, shorten
 
 SUFFIX = ".txt"
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -29,7 +29,7 @@ def render_story(story: Story, options: Options) -> bytes:
 def _head(page: Page, story: Story) -> None:
     compile, frame = story.compile, story.frame
     where = f"{frame.file}:{frame.line}" if frame.file else "code unknown"
-    page.text(Text.assemble((compile.label, "bold"), "  ", (clean(frame.title), "bold"), f"  {clean(where)}"))
+    page.text(Text.assemble((compile.label, "bold"), "  ", (one_line(frame.title), "bold"), f"  {one_line(where)}"))
     called = frame.caller(compile)
     if called:
         page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)
@@ -41,9 +41,9 @@ def _head(page: Page, story: Story) -> None:
     if compile.attempts > 1:
         parts.append(f"{compile.attempts} attempts")
     if metrics.op_count is not None:
-        parts.append(counted(metrics.op_count, "operation"))
+        parts.append(plural(metrics.op_count, "operation"))
     if metrics.guard_count is not None:
-        parts.append(counted(metrics.guard_count, "guard"))
+        parts.append(plural(metrics.guard_count, "guard"))
     page.line(" · ".join(parts), indent=2)
     for item in compile.breaks:
         place = f" at {item.place.file}:{item.place.line}" if item.place else ""
@@ -64,7 +64,7 @@ def _why(page: Page, story: Story) -> None:
         page.line(item.missing, indent=2)
         page.line(f"→ {remedy(item, story.trace.lists_sources)}", indent=2)
         return
-    checked = f"the nearest of {counted(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
+    checked = f"the nearest of {plural(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
     page.heading(f"Why: against {item.nearest.label}", checked)
     page.line(
         (item.verdict.value, COLORS[item.verdict]),
@@ -77,14 +77,14 @@ def _why(page: Page, story: Story) -> None:
     if item.note:
         page.line(item.note, indent=2)
     if item.consequences:
-        page.line(("follows from that: ", "dim"), shortened(", ".join(item.consequences), page.width * 2), indent=2)
+        page.line(("follows from that: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
     for other in story.others:
         _other(page, other)
 
 
 def _cause(page: Page, cause: Cause, is_last_of_kind: bool, lists_sources: bool) -> None:
-    page.text(Text.assemble((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 2)
-    change = f"{clean(cause.axis)}: {clean(cause.before) or '?'} → {clean(cause.after) or '?'}"
+    page.text(Text.assemble((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {one_line(cause.sentence)}"), 2)
+    change = f"{one_line(cause.axis)}: {one_line(cause.before) or '?'} → {one_line(cause.after) or '?'}"
     page.text(
         Text.assemble((change, "cyan"), ("  (named by PyTorch)" if cause.named_by_pytorch else "  (PyTorch did not name it)", "dim")), 4
     )
@@ -108,10 +108,13 @@ def _guards(page: Page, story: Story, options: Options) -> None:
     page.heading("Guards that differ", f"{story.recompile.nearest.label} → {story.compile.label}")
     shown = story.guard_changes[: options.limit] if options.limit else story.guard_changes
     for change in shown:
-        name = f"{friendly(change.source)} {change.prop}" if change.source else change.prop
+        name = f"{display_name(change.source)} {change.prop}" if change.source else change.prop
         page.text(
             Text.assemble(
-                f"{clean(name)}: ", (clean(change.before) or "not checked", "red"), " → ", (clean(change.after) or "not checked", "green")
+                f"{one_line(name)}: ",
+                (one_line(change.before) or "not checked", "red"),
+                " → ",
+                (one_line(change.after) or "not checked", "green"),
             ),
             2,
         )
@@ -136,7 +139,7 @@ def _graph(page: Page, story: Story, options: Options) -> None:
     lines = story.graph_diff[2:]
     shown = lines[: 2 * options.limit] if options.limit else lines
     for line in shown:
-        page.console.print(Text(f"  {shortened(clean(line), page.width - 2)}", style=_DIFF_STYLES.get(line[:1], "dim")), soft_wrap=True)
+        page.console.print(Text(f"  {shorten(one_line(line), page.width - 2)}", style=_DIFF_STYLES.get(line[:1], "dim")), soft_wrap=True)
     if len(shown) < len(lines):
         page.line((f"… {len(lines) - len(shown)} more lines, shown with --verbose", "dim"), indent=2)
     if story.group and len(story.group.members) > 1:
@@ -149,13 +152,13 @@ def _symbols(page: Page, story: Story) -> None:
         return
     page.heading("Symbols")
     for symbol in compile.symbols:
-        source = friendly(symbol.source) if symbol.source else "unbacked, no source recorded"
+        source = display_name(symbol.source) if symbol.source else "unbacked, no source recorded"
         page.line((symbol.name, "cyan"), f" = {source}, was {symbol.hint or '?'}, range {symbol.range}", indent=2)
     for event in compile.automatic_dynamic:
-        where = friendly(event.source) + (f" dim {event.dim}" if event.dim.isdigit() else "")
+        where = display_name(event.source) + (f" dim {event.dim}" if event.dim.isdigit() else "")
         page.line(("became dynamic by itself: ", "dim"), f"{where} ({event.reason}: {event.cached} → {event.new})", indent=2)
     for item in compile.specializations:
-        names = ", ".join(map(friendly, item.sources)) or item.symbol
+        names = ", ".join(map(display_name, item.sources)) or item.symbol
         frames = item.user_stack.frames
         where = f" at {frames[-1].file}:{frames[-1].line}  {frames[-1].code}" if frames else ""
         page.line(("specialized: ", "magenta"), f"{names} to {item.value}{where}", indent=2)

@@ -12,7 +12,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import what_to_set
 from shapelog.reporters.terminal.text_page import Page
 from shapelog.rules import RULES
-from shapelog.text import base, clean, counted, shortened
+from shapelog.text import file_name, one_line, plural, shorten
 
 SUFFIX = ".txt"
 # How many recompiles (or frames, or marks) a failure explains, and how many tests the summary names.
@@ -24,7 +24,7 @@ _SEPARATORS = ("/", os.sep)
 
 def headline(found: int, noun: str, allowed: int, mark: str) -> str:
     """``3 recompiles, 0 allowed (no_recompiles)``."""
-    return f"{counted(found, noun)}, {allowed} allowed ({mark})"
+    return f"{plural(found, noun)}, {allowed} allowed ({mark})"
 
 
 def explanation(report: Report, options: Options, root: str = "", kept: str = "", with_reset: str = "", with_frames: bool = False) -> str:
@@ -42,7 +42,7 @@ def explanation(report: Report, options: Options, root: str = "", kept: str = ""
         _recompile(page, item, report.trace.lists_sources, root)
     left = len(recompiles) - limit
     if left > 0:
-        page.line(f"… {counted(left, 'more recompile')}, shown with -vv")
+        page.line(f"… {plural(left, 'more recompile')}, shown with -vv")
     _unknown(page, recompiles, with_reset)
     if not all(item.is_against_unknown for item in recompiles):
         _marking(page, report, len(recompiles), options)
@@ -65,10 +65,10 @@ def _frames(page: Page, report: Report, options: Options, root: str) -> None:
     limit = options.limit or len(frames)
     page.line("Compiled:")
     for frame in frames[:limit]:
-        labels = shortened(" ".join(entry.label for entry in frame.entries), 40)
-        page.line(f"{_title(frame, root)}  {counted(len(frame.entries), 'compile')}: {labels}", indent=2)
+        labels = shorten(" ".join(entry.label for entry in frame.entries), 40)
+        page.line(f"{_title(frame, root)}  {plural(len(frame.entries), 'compile')}: {labels}", indent=2)
     if len(frames) > limit:
-        page.line(f"… {counted(len(frames) - limit, 'more frame')}, shown with -vv", indent=2)
+        page.line(f"… {plural(len(frames) - limit, 'more frame')}, shown with -vv", indent=2)
 
 
 def _title(frame: Frame, root: str) -> str:
@@ -82,7 +82,7 @@ def _recompile(page: Page, item: Recompile, lists_sources: bool, root: str) -> N
     for cause in item.causes[:LIMIT]:
         _cause(page, cause, frame, root)
     if len(item.causes) > LIMIT:
-        page.line(f"and {counted(len(item.causes) - LIMIT, 'more cause')}", indent=2)
+        page.line(f"and {plural(len(item.causes) - LIMIT, 'more cause')}", indent=2)
     if not item.causes:
         page.line(f"SL399 {RULES['SL399'].name}: {item.missing}", indent=2)
     called = _called_at(frame, compile, root)
@@ -100,7 +100,7 @@ def _called_at(frame: Frame, compile: Compile, root: str) -> str:
         return ""
     inwards = compile.stack.frames[::-1]
     below = inwards[: inwards.index(called)]
-    is_runner = any(base(item.file.rpartition("/")[0]) in _RUNNERS for item in below)
+    is_runner = any(file_name(item.file.rpartition("/")[0]) in _RUNNERS for item in below)
     return "" if is_runner else f"{_place(called.file, called.line, root)}  {called.code}"
 
 
@@ -117,7 +117,7 @@ def _unknown(page: Page, recompiles: Sequence[Recompile], with_reset: str) -> No
     """Recompiles against code that an earlier test left in PyTorch's cache, and how to begin without it."""
     labels = [item.compile.label for item in recompiles if item.is_against_unknown]
     if labels:
-        names = shortened(" ".join(labels), 40)
+        names = shorten(" ".join(labels), 40)
         how = (
             f"torch._dynamo.reset() in a fixture, or the mark {with_reset}" if with_reset else "torch._dynamo.reset() before the first call"
         )
@@ -132,8 +132,8 @@ def _marking(page: Page, report: Report, total: int, options: Options) -> None:
     if not advice.suggestions:
         page.line(f"Nothing to mark dynamic: {advice.why_empty}.")
         return
-    of_all = f"{advice.before.total - advice.after.total} of {counted(total, 'recompile')}" if total > 1 else "it"
-    page.line(f"Marking {counted(len(advice.suggestions), 'source')} dynamic removes {of_all} (predicted):")
+    of_all = f"{advice.before.total - advice.after.total} of {plural(total, 'recompile')}" if total > 1 else "it"
+    page.line(f"Marking {plural(len(advice.suggestions), 'source')} dynamic removes {of_all} (predicted):")
     if advice.env:
         what_to_set(page, advice, 2)
     _calls(page, advice, options)
@@ -148,7 +148,7 @@ def _calls(page: Page, advice: Advice, options: Options) -> None:
     for line in lines[:limit]:
         page.raw(line, indent=4)
     if len(lines) > limit:
-        page.line(f"… {counted(len(lines) - limit, 'more line')}, shown with -vv", indent=4)
+        page.line(f"… {plural(len(lines) - limit, 'more line')}, shown with -vv", indent=4)
 
 
 def summary(tests: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
@@ -157,9 +157,9 @@ def summary(tests: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
     if not compiled:
         return ("no test compiled anything",)
     compiles, recompiles = (sum(column) for column in zip(*compiled, strict=True))
-    said = f"{counted(len(compiled), 'test')} compiled: {counted(compiles, 'compile')}, {counted(recompiles, 'recompile')}"
+    said = f"{plural(len(compiled), 'test')} compiled: {plural(compiles, 'compile')}, {plural(recompiles, 'recompile')}"
     worst = sorted((-again, -made, name) for name, (made, again) in tests.items() if again)
-    width = max((len(counted(-again, "recompile")) for again, _, _ in worst), default=0)
-    lines = [f"{counted(-again, 'recompile'):<{width}}  {counted(-made, 'compile')}  {clean(name)}" for again, made, name in worst[:WORST]]
-    more = [f"… {counted(len(worst) - WORST, 'more test')} that recompiled"] if len(worst) > WORST else []
+    width = max((len(plural(-again, "recompile")) for again, _, _ in worst), default=0)
+    lines = [f"{plural(-again, 'recompile'):<{width}}  {plural(-made, 'compile')}  {one_line(name)}" for again, made, name in worst[:WORST]]
+    more = [f"… {plural(len(worst) - WORST, 'more test')} that recompiled"] if len(worst) > WORST else []
     return (said, *lines, *more)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from shapelog.reporters.terminal.text_page import Page
-from shapelog.text import clean, counted, named, shortened
+from shapelog.text import one_line, plural, rank_list, shorten
 
 if TYPE_CHECKING:
     from shapelog.distributed.agreement import Respect
@@ -14,11 +14,11 @@ _GROUPS = 6
 
 
 def ranks_heading(page: Page, ranks: "RankReport") -> None:
-    page.heading("Ranks", f"{named(ranks.numbers)}; what they did alike is told once, with the times of all of them together")
+    page.heading("Ranks", f"{rank_list(ranks.numbers)}; what they did alike is told once, with the times of all of them together")
     if ranks.missing:
-        page.line(("missing: ", "yellow"), f"{named(ranks.missing)} left no trace here", indent=2)
+        page.line(("missing: ", "yellow"), f"{rank_list(ranks.missing)} left no trace here", indent=2)
     if ranks.unread:
-        page.line(("not read: ", "yellow"), f"the trace of {named(ranks.unread)} could not be read; see Health", indent=2)
+        page.line(("not read: ", "yellow"), f"the trace of {rank_list(ranks.unread)} could not be read; see Health", indent=2)
 
 
 def what_ranks_share(page: Page, ranks: "RankReport", limit: int, verbose: bool) -> None:
@@ -29,7 +29,7 @@ def what_ranks_share(page: Page, ranks: "RankReport", limit: int, verbose: bool)
         page.line(("same on all: ", "green"), told, indent=2)
     for item in same:
         if item.unknown:
-            page.line(("same: ", "green"), f"{item.title} ({item.groups[0].words}) on {named(item.groups[0].ranks)}", indent=2)
+            page.line(("same: ", "green"), f"{item.title} ({item.groups[0].words}) on {rank_list(item.groups[0].ranks)}", indent=2)
     alike: dict[object, list[Respect]] = {}
     for item in ranks.respects:
         if item.differs:
@@ -50,13 +50,13 @@ def _differ(page: Page, items: "list[Respect]", limit: int) -> None:
     titles = ", ".join(item.title for item in items)
     page.line(("differ: ", "yellow"), titles, (f"  {first.note}" if first.note else "", "dim"), indent=2)
     most = max(_GROUPS, limit) if limit else len(first.groups)
-    told = [(named(group.ranks), "; ".join(item.groups[index].words for item in items)) for index, group in enumerate(first.groups[:most])]
-    told += [(named(first.unknown), "not recorded")] if first.unknown else []
+    told = [
+        (rank_list(group.ranks), "; ".join(item.groups[index].words for item in items)) for index, group in enumerate(first.groups[:most])
+    ]
+    told += [(rank_list(first.unknown), "not recorded")] if first.unknown else []
     width = min(max(len(name) for name, _ in told), page.width // 3)
     for name, words in told:
-        page.line((f"{shortened(name, width):<{width}}", "bold"), f"  {clean(words)}", indent=6)
+        page.line((f"{shorten(name, width):<{width}}", "bold"), f"  {one_line(words)}", indent=6)
     if len(first.groups) > most:
         rest = sum(len(group.ranks) for group in first.groups[most:])
-        page.line(
-            (f"… {counted(len(first.groups) - most, 'more group')} of {counted(rest, 'rank')}, shown with --limit 0", "dim"), indent=6
-        )
+        page.line((f"… {plural(len(first.groups) - most, 'more group')} of {plural(rest, 'rank')}, shown with --limit 0", "dim"), indent=6)

@@ -17,7 +17,7 @@ from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, Page
 from shapelog.rules import RULES, Verdict, problem_rule, remedy_for
-from shapelog.text import clean, counted, seconds, shortened
+from shapelog.text import one_line, plural, seconds, shorten
 
 SUFFIX = ".txt"
 
@@ -68,7 +68,7 @@ def _first(items: Sequence[_T], limit: int) -> tuple[Sequence[_T], int]:
 
 def _more(page: Page, left: int, what: str, indent: int = 2) -> None:
     if left:
-        page.line((f"… {counted(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
+        page.line((f"… {plural(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
 
 
 def _verdict(page: Page, report: Report) -> None:
@@ -79,17 +79,17 @@ def _verdict(page: Page, report: Report) -> None:
     size = sum(book.size for book in report.accounts)
     parts = [version, f"{size / 1e6:.1f} MB"]
     if trace.rank_count > 1:
-        parts.append(counted(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
+        parts.append(plural(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
     page.line((trace.name, "bold"), "  ", ("  ".join(parts), "dim"))
     page.blank()
     if not summary.compiles and not summary.failures:
         page.line(("Nothing was compiled in this run.", "bold"))
     elif not summary.recompiles and not summary.parts:
-        page.line((f"{counted(summary.compiles, 'compile')}, none of them a recompile", "bold"), f"  {seconds(summary.seconds)}")
+        page.line((f"{plural(summary.compiles, 'compile')}, none of them a recompile", "bold"), f"  {seconds(summary.seconds)}")
     else:
-        of_them = f"{counted(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
-        over = f"  over {counted(trace.rank_count, 'rank')}" if report.ranks else ""
-        page.line((f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}", "bold"), (over, "dim"))
+        of_them = f"{plural(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
+        over = f"  over {plural(trace.rank_count, 'rank')}" if report.ranks else ""
+        page.line((f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}", "bold"), (over, "dim"))
     total = max(1, sum(part.count for part in summary.parts))
     rows = []
     for part in summary.parts:
@@ -116,7 +116,7 @@ def _verdict(page: Page, report: Report) -> None:
             else "Recompile limit: this torch version does not record a hit."
         )
     if summary.failures:
-        page.line((counted(summary.failures, "compile") + " failed", "bold red"), ", see Failures")
+        page.line((plural(summary.failures, "compile") + " failed", "bold red"), ", see Failures")
 
 
 def _advice(page: Page, report: Report) -> None:
@@ -144,10 +144,10 @@ def _frame_head(page: Page, joint: Joint, multi: bool) -> None:
     if called and frame.is_library:
         where += f", called at {_place(called.file, called.line)}"
     rank = f"{joint.owner}  " if multi else ""
-    head = Text.assemble((rank, "dim"), (clean(frame.title), "bold"), f"  {clean(where)}", (f"  frame {frame.label}", "dim"))
+    head = Text.assemble((rank, "dim"), (one_line(frame.title), "bold"), f"  {one_line(where)}", (f"  frame {frame.label}", "dim"))
     page.text(head, 2)
     each = " on each" if len(joint.members) > 1 or joint.trace.weight(frame.rank) > 1 else ""
-    parts: list[str | tuple[str, str]] = [f"{counted(len(frame.entries), 'compile')}{each} {seconds(joint.seconds)}"]
+    parts: list[str | tuple[str, str]] = [f"{plural(len(frame.entries), 'compile')}{each} {seconds(joint.seconds)}"]
     recompiles = [entry for member in joint.members for entry in member.recompiles]
     for verdict in Verdict:
         members = [entry for entry in item.recompiles if entry.verdict is verdict]
@@ -184,19 +184,19 @@ def _notes(page: Page, item: FrameReport) -> None:
         if entry.note:
             notes.setdefault(entry.note, []).append(entry.compile.label)
     for note, labels in notes.items():
-        page.line((f"{shortened(' '.join(labels), 40)}: ", "dim"), note, indent=6)
+        page.line((f"{shorten(' '.join(labels), 40)}: ", "dim"), note, indent=6)
 
 
 def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: bool, said: set[str]) -> None:
     """Each axis with its values, codes and what helps; ``said`` holds the codes whose remedy stands above already."""
     first, left = _first(axes, options.limit)
-    width = min(max((len(clean(axis.name)) for axis in first), default=0), page.width // 2)
+    width = min(max((len(one_line(axis.name)) for axis in first), default=0), page.width // 2)
     for axis in first:
-        name = shortened(clean(axis.name), width)
+        name = shorten(one_line(axis.name), width)
         codes = " ".join(rule.code for rule in axis.rules)
         room = max(12, page.width - 6 - width - len(codes) - 6)
         gap = ", " if any(" " in value for value in axis.values) else " "
-        values = shortened(gap.join(clean(value) for value in axis.values), room)
+        values = shorten(gap.join(one_line(value) for value in axis.values), room)
         page.text(Text.assemble((f"{name:<{width}}", "bold cyan"), f"  {values}" if values else "", (f"  {codes}", "dim")), 6)
         for rule in axis.helping:
             if rule.code not in said:
@@ -218,7 +218,7 @@ def _recompile(page: Page, item: Recompile, indent: int) -> None:
     head = Text.assemble((item.compile.label, "bold"), against, "  ", (item.verdict.value, style), f"  {seconds(item.compile.seconds)}")
     page.text(head, indent)
     for cause in item.causes:
-        page.text(Text.assemble((" ".join(cause.codes), "dim"), f" {clean(cause.sentence)}"), indent + 2)
+        page.text(Text.assemble((" ".join(cause.codes), "dim"), f" {one_line(cause.sentence)}"), indent + 2)
         if _where(cause):
             page.line((f"at {_where(cause)}", "dim"), indent=indent + 4)
     if not item.causes:
@@ -236,7 +236,7 @@ def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
             change = (other.before, other.after)
             if other.axis == cause.axis and change not in said and all(change):
                 said.add(change)
-                found.append(f"{member.compile.label} {clean(other.before)} → {clean(other.after)}")
+                found.append(f"{member.compile.label} {one_line(other.before)} → {one_line(other.after)}")
     return ", ".join(found)
 
 
@@ -260,20 +260,20 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
     for members in first:
         sample = members[0]
         spent = sum(report.trace.seconds(entry.compile) for entry in members)
-        ids = shortened(" ".join(dict.fromkeys(entry.compile.label for entry in members)), max(20, page.width // 3))
+        ids = shorten(" ".join(dict.fromkeys(entry.compile.label for entry in members)), max(20, page.width // 3))
         owner = (f"{owner_of((entry.frame for entry in members), report.trace)}  " if multi else "", "dim")
-        page.text(Text.assemble(owner, (clean(sample.frame.title), "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
+        page.text(Text.assemble(owner, (one_line(sample.frame.title), "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
         for code in dict.fromkeys(cause.codes[0] for cause in sample.causes if not cause.size_related):
             cause, *alike = [cause for cause in sample.causes if cause.codes[0] == code]
-            page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {clean(cause.sentence)}"), 4)
+            page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {one_line(cause.sentence)}"), 4)
             if _where(cause):
                 page.line((f"at {_where(cause)}", "dim"), indent=6)
             changes = _other_changes(cause, members)
             if changes:
-                page.line((f"and {shortened(changes, 2 * page.width)}", "dim"), indent=6)
+                page.line((f"and {shorten(changes, 2 * page.width)}", "dim"), indent=6)
             if alike:
-                names = ", ".join(clean(other.axis) for other in alike)
-                page.line((f"and {len(alike)} more of this kind: {shortened(names, 2 * page.width)}", "dim"), indent=6)
+                names = ", ".join(one_line(other.axis) for other in alike)
+                page.line((f"and {len(alike)} more of this kind: {shorten(names, 2 * page.width)}", "dim"), indent=6)
         if any(cause.size_related for cause in sample.causes):
             page.line(("and about sizes as well, see above", "dim"), indent=4)
         if not sample.causes:
@@ -310,7 +310,7 @@ def _table(page: Page, table: Table, options: Options) -> None:
         )
     _more(page, left, "row")
     if table.note:
-        page.line((table.note if options.verbose else shortened(table.note, 6 * page.width), "dim"), indent=2)
+        page.line((table.note if options.verbose else shorten(table.note, 6 * page.width), "dim"), indent=2)
 
 
 def _groups(page: Page, report: Report, options: Options) -> None:
@@ -328,9 +328,9 @@ def _groups(page: Page, report: Report, options: Options) -> None:
         owners = [item.members[0] for item in alike]
         text = Text(f"{owner_of(owners, report.trace)}  " if report.trace.rank_count > 1 else "", style="")
         if static:
-            text.append("static ", style="dim").append(shortened(static, room))
+            text.append("static ", style="dim").append(shorten(static, room))
         if dynamic:
-            text.append("  dynamic " if static else "dynamic ", style="dim").append(shortened(dynamic, room), style="cyan")
+            text.append("  dynamic " if static else "dynamic ", style="dim").append(shorten(dynamic, room), style="cyan")
         if group.converged:
             text.append(f"  converged at {group.converged.label}", style="green")
         elif len(group.dynamic) == 0:
@@ -355,7 +355,7 @@ def _findings(page: Page, report: Report, title: str, codes: Iterable[str], opti
         page.text(
             Text.assemble(
                 (f"{item.rule.code} {item.rule.name}", "yellow" if item.rule.code in ("SL402", "SL701", "SL702") else "red"),
-                f": {clean(item.sentence)}",
+                f": {one_line(item.sentence)}",
             ),
             2,
         )
@@ -370,7 +370,7 @@ def _health(page: Page, report: Report, options: Options) -> None:
     health = health_of(report)
     page.heading("Health of the trace")
     lost = f", {health.unreadable} bytes unreadable" if health.unreadable else ", every byte accounted for"
-    page.line(f"{health.records} records, {health.size} bytes{lost}; {counted(health.verified, 'payload')} read and checked", indent=2)
+    page.line(f"{health.records} records, {health.size} bytes{lost}; {plural(health.verified, 'payload')} read and checked", indent=2)
     for note in report.trace.notes:
         page.line((note, "dim"), indent=2)
     if health.unknown:
@@ -383,11 +383,11 @@ def _health(page: Page, report: Report, options: Options) -> None:
         members = told.members
         problem, rule = members[0], problem_rule(members[0].code)
         style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")
-        lines = f" ({counted(problem.count, 'line')})" if problem.code == "bad-prefix" else ""
+        lines = f" ({plural(problem.count, 'line')})" if problem.code == "bad-prefix" else ""
         page.line((f"{rule.code} {rule.name}", style), f" {problem.place}: {problem.message}{lines}", indent=2)
         if len(members) > 1:
             numbers = " ".join(str(member.line) for member in members[1:])
-            page.line((f"and {len(members) - 1} more, at lines {shortened(numbers, page.width)}", "dim"), indent=4)
+            page.line((f"and {len(members) - 1} more, at lines {shorten(numbers, page.width)}", "dim"), indent=4)
         if told.others:
             page.line((told.elsewhere, "dim"), indent=4)
         if rule.code not in said:
@@ -433,7 +433,7 @@ def _shape_table(page: Page, table: ShapeTable, options: Options) -> None:
         "Shapes", f"{len(table.rows) - len(rows)} constant rows left out, shown with --verbose" if len(rows) < len(table.rows) else ""
     )
     labels = [compile.label for compile in table.compiles]
-    longest = max(len(clean(row.name)) for row in rows)
+    longest = max(len(one_line(row.name)) for row in rows)
     name_width = min(longest, max(16, page.width // 2))
     cell_width = max(5, *(len(label) for label in labels), *(len(cell.value) + 2 for row in rows for cell in row.cells))
     fit = max(1, (page.width - 2 - name_width) // (cell_width + 1))
@@ -442,7 +442,7 @@ def _shape_table(page: Page, table: ShapeTable, options: Options) -> None:
         head = Text(f"{'':<{name_width}}").append("".join(f" {label:>{cell_width}}" for label in labels[part]), style="bold")
         page.text(head, 2)
         for row in rows:
-            line = Text(f"{shortened(clean(row.name), name_width):<{name_width}}")
+            line = Text(f"{shorten(one_line(row.name), name_width):<{name_width}}")
             for cell in row.cells[part]:
                 line.append(" ").append_text(_shape_cell(cell, cell_width))
             page.text(line, 2)
@@ -451,5 +451,5 @@ def _shape_table(page: Page, table: ShapeTable, options: Options) -> None:
 
 def _shape_cell(cell: ShapeCell, width: int) -> Text:
     mark, style = _MARKS[cell.state]
-    text = f"{mark}{clean(cell.value)}{'*' if cell.is_violated else ''}" if cell.state is not State.ABSENT else "·"
+    text = f"{mark}{one_line(cell.value)}{'*' if cell.is_violated else ''}" if cell.state is not State.ABSENT else "·"
     return Text(f"{text:>{width}}", style=f"bold {style}".strip() if cell.is_violated else style)

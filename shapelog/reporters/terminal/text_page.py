@@ -12,7 +12,7 @@ from rich.text import Text
 
 from shapelog.reporters import Options
 from shapelog.rules import Verdict
-from shapelog.text import UNSAFE, clean, shortened
+from shapelog.text import UNSAFE, one_line, shorten
 
 _READABLE = 44
 _NARROWEST = 40
@@ -29,7 +29,7 @@ COLORS = {
 
 def _harmless(text: Text) -> Text:
     """The last guard before the terminal: a text that somebody forgot to clean loses its styles, not its reader's terminal."""
-    return Text(clean(text.plain), style=text.style) if UNSAFE.search(text.plain) or "\n" in text.plain else text
+    return Text(one_line(text.plain), style=text.style) if UNSAFE.search(text.plain) or "\n" in text.plain else text
 
 
 def console(stream: TextIO, is_terminal: bool, color: bool, width: int | None = None) -> Console:
@@ -61,7 +61,7 @@ class Page:
         """One line; a part with a style is (text, style). Lines that are too long are folded behind their indent."""
         text = Text()
         for part in parts:
-            text.append(*((clean(part[0]), part[1]) if isinstance(part, tuple) else (clean(part),)))
+            text.append(*((one_line(part[0]), part[1]) if isinstance(part, tuple) else (one_line(part),)))
         self.text(text, indent)
 
     def text(self, text: Text, indent: int = 0, hanging: int = 2) -> None:
@@ -80,7 +80,7 @@ class Page:
 
     def raw(self, line: str | Text, indent: int = 0, style: str = "") -> None:
         """A line to be copied: never folded, however long."""
-        self._put(_harmless(line) if isinstance(line, Text) else Text(clean(line), style=style), indent)
+        self._put(_harmless(line) if isinstance(line, Text) else Text(one_line(line), style=style), indent)
 
     def _put(self, text: Text, indent: int) -> None:
         plain = text.plain
@@ -94,16 +94,16 @@ class Page:
 
     def heading(self, title: str, note: str = "") -> None:
         self.blank()
-        text = Text(clean(title), style=Style(bold=True))
+        text = Text(one_line(title), style=Style(bold=True))
         if note:
-            text.append(f"  {clean(note)}", style=Style(dim=True, bold=False))
+            text.append(f"  {one_line(note)}", style=Style(dim=True, bold=False))
         self.text(text)
 
     def table(
         self, header: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Sequence[bool], wide: Sequence[bool], indent: int = 2
     ) -> None:
         """Aligned columns; where they do not fit, wide columns are shortened, the widest first."""
-        cells = [[_harmless(cell) if isinstance(cell, Text) else Text(clean(cell)) for cell in row] for row in rows]
+        cells = [[_harmless(cell) if isinstance(cell, Text) else Text(one_line(cell)) for cell in row] for row in rows]
         widths = [max([cell_len(title), *(cell_len(row[index].plain) for row in cells)]) for index, title in enumerate(header)]
         whole = list(widths)
         self._fit(widths, [cell_len(title) for title in header], wide, indent)
@@ -133,7 +133,7 @@ class Page:
         for index, cell in enumerate(row):
             width = widths[index]
             if cell_len(cell.plain) > width:
-                cell = Text(shortened(cell.plain, width), style=cell.style)
+                cell = Text(shorten(cell.plain, width), style=cell.style)
             pad = " " * (width - cell_len(cell.plain))
             line.append(pad if numbers[index] else "")
             line.append_text(cell)

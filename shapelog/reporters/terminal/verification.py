@@ -6,7 +6,7 @@ from shapelog.report.verification import FrameProof, Verification
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import what_to_set
 from shapelog.reporters.terminal.text_page import Page
-from shapelog.text import clean, counted, seconds
+from shapelog.text import one_line, plural, seconds
 
 SUFFIX = ".txt"
 
@@ -37,7 +37,7 @@ def _verdict(page: Page, found: Verification) -> None:
 
 
 def _events(compiles: int, limit_hits: int | None) -> str:
-    return counted(compiles, "compile") + (f" and {counted(limit_hits, 'limit hit')}" if limit_hits else "")
+    return plural(compiles, "compile") + (f" and {plural(limit_hits, 'limit hit')}" if limit_hits else "")
 
 
 def _totals(page: Page, found: Verification) -> None:
@@ -64,17 +64,17 @@ def _frames(page: Page, found: Verification, options: Options) -> None:
         rows = [_row(item) for item in shown]
         page.table(("", "before", "predicted", "measured"), rows, (False, True, True, True), (True, False, False, False))
     if len(shown) < len(told):
-        page.line((f"… {counted(len(told) - len(shown), 'more frame')}, shown with --limit 0", "dim"), indent=2)
+        page.line((f"… {plural(len(told) - len(shown), 'more frame')}, shown with --limit 0", "dim"), indent=2)
     same = len(found.frames) - len(told)
     if same:
-        page.line((f"{counted(same, 'frame')} as before, as predicted", "dim"), indent=2)
+        page.line((f"{plural(same, 'frame')} as before, as predicted", "dim"), indent=2)
 
 
 def _row(item: FrameProof) -> tuple[str | Text, ...]:
     first = item.change.code.first
     where = f"  {first.file.rsplit('/', 1)[-1]}:{first.line}" if first.file else ""
     predicted = "" if item.predicted is None else str(item.predicted)
-    name = Text.assemble((clean(item.change.title), "bold"), (clean(where), "dim"))
+    name = Text.assemble((one_line(item.change.title), "bold"), (one_line(where), "dim"))
     return name, str(item.before), predicted, _measured(item.measured, item.predicted)
 
 

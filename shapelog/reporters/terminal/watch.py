@@ -20,7 +20,7 @@ from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, console
 from shapelog.rules import Verdict
-from shapelog.text import base, clean, counted, seconds, shortened
+from shapelog.text import file_name, one_line, plural, seconds, shorten
 
 # How many causes a line tells, and how many values of an axis.
 _CAUSES, _VALUES = 2, 12
@@ -89,8 +89,8 @@ def _head(snapshot: Snapshot, width: int) -> list[Text]:
         version = report.trace.torch_version or report.trace.version_guess
         facts = [f"torch {version}", f"{snapshot.size / 1e6:.1f} MB"]
     beside = "  ".join(facts)
-    name = shortened(clean(snapshot.where), max(12, width - len(beside) - 2))
-    first = Text.assemble((name, "bold"), (f"  {clean(beside)}", "dim") if beside else "")
+    name = shorten(one_line(snapshot.where), max(12, width - len(beside) - 2))
+    first = Text.assemble((name, "bold"), (f"  {one_line(beside)}", "dim") if beside else "")
     parts = [f"watched for {_duration(snapshot.watched)}"]
     if snapshot.silent is not None and report is not None:
         parts.append(f"last record {_duration(snapshot.silent)} ago")
@@ -102,23 +102,23 @@ def _head(snapshot: Snapshot, width: int) -> list[Text]:
 def _processes(snapshot: Snapshot) -> str:
     if snapshot.running is None:
         return "its process does not run here" if snapshot.known == 1 else "none of its processes runs here"
-    return f"{counted(snapshot.running, 'process')} running" if snapshot.running else "ended"
+    return f"{plural(snapshot.running, 'process')} running" if snapshot.running else "ended"
 
 
 def _waiting(snapshot: Snapshot) -> list[Text]:
-    found = [Text(f"Waiting for the first record in {clean(snapshot.where)}", style="bold")]
+    found = [Text(f"Waiting for the first record in {one_line(snapshot.where)}", style="bold")]
     if snapshot.waiting:
-        found.append(Text(clean(snapshot.waiting), style="yellow"))
+        found.append(Text(one_line(snapshot.waiting), style="yellow"))
     found.append(Text("A compiled function has to be called first, in a program that was started with", style="dim"))
-    found.append(Text(f"  TORCH_TRACE={clean(shlex.quote(snapshot.where))} python your_script.py", style="cyan"))
+    found.append(Text(f"  TORCH_TRACE={one_line(shlex.quote(snapshot.where))} python your_script.py", style="cyan"))
     return found
 
 
 def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
     summary = report.summary
     if summary.compiles:
-        of_them = f", of them {counted(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
-        text = f"{counted(summary.compiles, 'compile')} in {seconds(summary.seconds)}{of_them if summary.recompiles else ''}"
+        of_them = f", of them {plural(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
+        text = f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}{of_them if summary.recompiles else ''}"
         found = [Text(text, style="bold")]
     else:
         found = [Text("Nothing was compiled yet", style="bold")]
@@ -132,12 +132,12 @@ def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
         found.append(Text(" · ").join(parts))
     bad = [(summary.limit_hits, "recompile limit hit"), (summary.failures, "failed compile")]
     if any(count for count, _ in bad):
-        found.append(Text(", ".join(counted(count, noun) for count, noun in bad if count), style="bold red"))
+        found.append(Text(", ".join(plural(count, noun) for count, noun in bad if count), style="bold red"))
     if snapshot.unread:
         rest = f"; and {len(snapshot.unread) - 1} more" if snapshot.unread[1:] else ""
-        found.append(Text(f"not read: {clean(snapshot.unread[0])}{rest}", style="yellow"))
+        found.append(Text(f"not read: {one_line(snapshot.unread[0])}{rest}", style="yellow"))
     if snapshot.unfinished and not snapshot.ended:
-        some = ", ".join(dict.fromkeys(f"{event.compile.label} {clean(event.frame.title)}" for event in snapshot.unfinished[-4:]))
+        some = ", ".join(dict.fromkeys(f"{event.compile.label} {one_line(event.frame.title)}" for event in snapshot.unfinished[-4:]))
         found.append(Text(f"being compiled: {some}", style="cyan"))
     return found
 
@@ -191,30 +191,30 @@ def _advice(advice: Advice | None, where: str, room: int) -> list[list[Text]]:
     """The line to paste where it fits, for a part of it is of no use."""
     if advice is None or not advice.suggestions:
         return []
-    sources = counted(len(advice.suggestions), "source")
+    sources = plural(len(advice.suggestions), "source")
     headline = Text(f"{sources} dynamic: {effect_of(advice)}")
-    shell = clean(as_shell(advice))
-    line = shell if shell and cell_len(shell) <= room else f"shapelog suggest-dynamic {clean(shlex.quote(where))}"
+    shell = one_line(as_shell(advice))
+    line = shell if shell and cell_len(shell) <= room else f"shapelog suggest-dynamic {one_line(shlex.quote(where))}"
     return [[Text(line, style="cyan"), headline]]
 
 
 def _frame(joint: Joint, is_job: bool) -> list[Text]:
     item = joint.first
     frame = item.frame
-    place = f"  {base(frame.file)}:{frame.line}" if frame.file else ""
+    place = f"  {file_name(frame.file)}:{frame.line}" if frame.file else ""
     count = sum(len(member.recompiles) for member in joint.members)
     spent = math.fsum(entry.compile.seconds for member in joint.members for entry in member.recompiles)
     head = Text.assemble(
         (f"{joint.owner}  " if is_job else "", "dim"),
-        (clean(frame.title), "bold"),
-        (clean(place), "dim"),
-        f"  {counted(count, 'recompile')} {seconds(spent)}",
+        (one_line(frame.title), "bold"),
+        (one_line(place), "dim"),
+        f"  {plural(count, 'recompile')} {seconds(spent)}",
         ("  limit hit" if item.limit else "", "bold red"),
     )
     axes = Text("  ")
     for axis in item.axes:
-        axes.append("   " if len(axes) > 2 else "").append(clean(axis.name), style="bold cyan")
-        axes.append("".join(f" {clean(value)}" for value in axis.values[:_VALUES]))
+        axes.append("   " if len(axes) > 2 else "").append(one_line(axis.name), style="bold cyan")
+        axes.append("".join(f" {one_line(value)}" for value in axis.values[:_VALUES]))
         axes.append(" …" if axis.values[_VALUES:] else "")
         axes.append("".join(f" {rule.code}" for rule in axis.rules), style="dim")
     return [head, axes] if item.axes else [head]
@@ -245,9 +245,9 @@ def _rank(counts: tuple[int, ...], members: Sequence[Rank]) -> Text:
     spent = low if low == high else f"{low} to {high}"
     latest = max(rank.last_time for rank in members)
     last = f"  last record {_clock(latest)}" if latest else ""
-    text = Text.assemble((name, "bold"), f"  {counted(entries, 'compile')}, {counted(again, 'recompile')}  {spent}", (last, "dim"))
+    text = Text.assemble((name, "bold"), f"  {plural(entries, 'compile')}, {plural(again, 'recompile')}  {spent}", (last, "dim"))
     for count, noun in ((hits, "limit hit"), (failed, "failed compile")):
-        text.append(f"  {counted(count, noun)}" if count else "", style="red")
+        text.append(f"  {plural(count, noun)}" if count else "", style="red")
     return text
 
 
@@ -278,7 +278,7 @@ def _told(events: Sequence[Event], is_job: bool) -> Text:
         (f"{_clock(event.when)} ", "dim"),
         (owner, "dim"),
         (f"{compile.label} ", "bold"),
-        f"{clean(event.frame.title)} ",
+        f"{one_line(event.frame.title)} ",
         (verb, style),
         f" ({seconds(spent)})" if spent >= 0.005 else "",
     )
@@ -292,14 +292,14 @@ def _why(event: Event) -> tuple[str, str]:
     """(sentence, codes of the rules), both "" for a first compile that went well."""
     item, metrics = event.recompile, event.compile.metrics
     if event.compile.outcome is Outcome.FAILED and metrics.fail_reason.strip():
-        return clean(f"{metrics.fail_type}: {metrics.fail_reason.strip().splitlines()[0]}"), " ".join(
+        return one_line(f"{metrics.fail_type}: {metrics.fail_reason.strip().splitlines()[0]}"), " ".join(
             item.codes
         ) if item and item.causes else ""
     if item is None or (item.is_after_failure and not item.causes):
         return "", ""
     if not item.causes:
-        return clean(item.missing), " ".join(item.codes)
-    sentences = [clean(cause.sentence) for cause in item.causes[:_CAUSES]]
+        return one_line(item.missing), " ".join(item.codes)
+    sentences = [one_line(cause.sentence) for cause in item.causes[:_CAUSES]]
     if item.causes[_CAUSES:]:
         sentences.append(f"and {len(item.causes) - _CAUSES} more")
     return "; ".join(sentences), " ".join(item.codes) + ("  justified" if item.verdict is Verdict.JUSTIFIED else "")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shapelog.reading.payloads.source_names import friendly, is_below, strip, tensor_part, unwrapped
+from shapelog.reading.payloads.source_names import display_name, is_below, strip, tensor_part, unwrapped
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_stripping_does_what_torch_does_to_a_reason(text: str, stripped: str) ->
     ],
 )
 def test_a_source_is_named_as_its_user_writes_it(source: str, name: str) -> None:
-    assert friendly(source) == name
+    assert display_name(source) == name
 
 
 def test_a_float_that_dynamo_wrapped_is_the_float_itself() -> None:

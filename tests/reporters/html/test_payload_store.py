@@ -14,7 +14,8 @@ import pytest
 
 from shapelog.model.load import build
 from shapelog.model.record_index import listing
-from shapelog.reading.inputs import Selection, TraceFile
+from shapelog.reading.inputs import Selection
+from shapelog.reading.trace_files import TraceFile
 from shapelog.reporters.html.payload_store import Store
 
 

@@ -6,7 +6,8 @@ import make
 
 from shapelog.model.load import build
 from shapelog.model.record_index import listing
-from shapelog.reading.inputs import Selection, TraceFile
+from shapelog.reading.inputs import Selection
+from shapelog.reading.trace_files import TraceFile
 from shapelog.reporters.html.record_rows import Item, items_of
 
 LONG, SHORT = "{" + "x" * 2000 + "}", "{" + "x" * 200 + "}"

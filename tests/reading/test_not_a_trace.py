@@ -1,0 +1,47 @@
+"""Files that are not traces are refused in one line that names what they look like."""
+
+from pathlib import Path
+
+import pytest
+from packing import RANK, put, refusal
+
+from shapelog import load
+from shapelog.errors import DATA_LOSS
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"<!DOCTYPE html>\n<html><body>tlparse</body></html>\n", "an HTML page; shapelog reads the log that tlparse was given"),
+        (b"\n  <html lang='en'>\n", "an HTML page"),
+        (b'{"traceEvents": [{"ph": "X", "name": "aten::add"}]}\n', "JSON, such as a profiler trace"),
+        (b'{\n  "schemaVersion": 1,\n  "deviceProperties": []\n}\n', "JSON"),
+        (b"V1120 08:27:33.313000 1 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] Recompiling function f\n", "TORCH_LOGS text"),
+        (b"V1120 08:27:33.313000 1 torch/_dynamo/convert_frame.py:99 [0/1] torchdynamo start\n", "TORCH_LOGS text"),
+        (b"\x7fELF\x02\x01\x01" + bytes(99), "a binary file"),
+        (b"BZh91AY&SY" + bytes(20), "packed in a way that shapelog does not read; unpack it first"),
+        (b"\x93NUMPY\x01\0v\0", "a binary file"),
+        (b"epoch 1\nWARNING: no GPU\n", "an ordinary program log"),
+        (b"Traceback (most recent call last):\n  ...\n", "an ordinary program log"),
+        (b"just some words\n", "text without trace records"),
+    ],
+)
+def test_a_file_that_is_not_a_trace_is_refused_with_what_it_looks_like(tmp_path: Path, content: bytes, words: str) -> None:
+    message = refusal(put(tmp_path, content, "what.log"))
+    assert message.startswith("what.log: no trace record in it; it looks like ")
+    assert words in message
+    assert "TORCH_TRACE=" in message
+
+
+def test_an_empty_file_is_refused_with_the_likely_reason(tmp_path: Path) -> None:
+    assert refusal(put(tmp_path, b"", "a.log")).startswith("a.log: the file is empty: the process compiled nothing")
+
+
+def test_a_rank_that_is_not_a_trace_is_a_problem_and_the_others_are_read(tmp_path: Path) -> None:
+    put(tmp_path, name=RANK.format(0, "aaaaaaaa"))
+    put(tmp_path, b"no trace\n", RANK.format(1, "bbbbbbbb"))
+    trace = load(tmp_path)
+    (problem,) = [problem for problem in trace.problems if problem.code == "foreign-file"]
+    assert (problem.file, problem.severity) == (RANK.format(1, "bbbbbbbb"), DATA_LOSS)
+    assert [account.balances for account in trace.accounts] == [True, True]
+    assert len(trace.compiles) == 2
