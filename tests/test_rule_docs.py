@@ -2,25 +2,21 @@
 
 import ast
 import gzip
-import json
 import re
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import lab
 import make
 import pytest
 from click.testing import CliRunner, Result
-from jsonschema import Draft202012Validator
 
 import shapelog
 from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
 from shapelog.report.analyses import compile_time
 from shapelog.reporters import RULES_FORMATS, rules_reporter
-from shapelog.rule_docs import FORMAT_VERSION, RULES_URL, Entry, anchor, blocks, entries, entry, families, link, parsed
+from shapelog.rule_docs import RULES_URL, Entry, anchor, blocks, entries, entry, families, link, parsed
 from shapelog.rules import _OF_PROBLEM, RULES
 
 Golden = Callable[[str, bytes], None]
@@ -323,27 +319,6 @@ def test_markdown_of_one_rule_stands_on_its_own() -> None:
     assert text.startswith("## SL320 object-state-varies\n\n*Avoidable by a code change.* Set the same attributes in \\_\\_init\\_\\_, or")
     assert "](#" not in text
     assert text.endswith("zeros is none.\n")
-
-
-# JSON.
-
-
-def schema() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files("shapelog").joinpath("schema", "rules.schema.json").read_text(encoding="utf-8"))
-    return found
-
-
-def test_the_json_is_as_the_schema_says() -> None:
-    Draft202012Validator.check_schema(schema())
-    validator = Draft202012Validator(schema())
-    every, one = (json.loads(output(*arguments, "--format", "json")) for arguments in (["rules"], ["rule", "SL307"]))
-    validator.validate(every)
-    validator.validate(one)
-    assert every["format_version"] == FORMAT_VERSION
-    assert [item["code"] for item in every["rules"]] == sorted(RULES)
-    assert one["rules"] == [item for item in every["rules"] if item["code"] == "SL307"]
-    assert one["rules"][0]["kind"] == "avoidable by a code change"
-    assert not validator.is_valid({**one, "more": 1})
 
 
 def told_by(path: Path) -> set[str]:

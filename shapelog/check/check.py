@@ -1,9 +1,8 @@
-"""``check(survey, policy, baseline)`` → Checked: whether a run is good enough, and its versioned JSON shape."""
+"""``check(survey, policy, baseline)`` → Checked: whether a run is good enough."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from shapelog.advice.paste_formats import as_shell, effect_of, why_nothing
 from shapelog.check.alerts import Alert, Event, Kind, Level, Survey, digest, event_of
@@ -11,12 +10,8 @@ from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, matc
 from shapelog.check.policy import Budget, Metric, Policy, fits
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Outcome
-from shapelog.report.report import summary_data
 from shapelog.rules import RULES
 from shapelog.text import counted, seconds
-
-# 1: first shape. 2: the kind ``rank``.
-FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -332,74 +327,3 @@ def _notes(survey: Survey, baseline: Baseline | None) -> Iterator[str]:
     version = report.trace.torch_version
     if baseline and baseline.torch_version and version and baseline.torch_version != version:
         yield f"{baseline.name} was written with torch {baseline.torch_version}, this is {version}: what that changed counts as new"
-
-
-def check_data(checked: Checked) -> dict[str, Any]:
-    """The outcome as JSON; ``shapelog/schema/check.schema.json`` describes it. Times are in seconds."""
-    report = checked.survey.report
-    summary, advice = report.summary, report.advice
-    return {
-        "format": "shapelog check",
-        "format_version": FORMAT_VERSION,
-        "passed": not checked.has_failed,
-        "headline": checked.headline,
-        "reasons": list(checked.reasons),
-        "trace": {
-            "name": report.trace.name,
-            "torch_version": report.trace.torch_version or None,
-            "torch_version_guess": report.trace.version_guess or None,
-        },
-        "summary": summary_data(summary),
-        "policy": {
-            "fail_on": sorted(kind.value for kind in checked.policy.kinds),
-            "select": list(checked.policy.select),
-            "ignore": list(checked.policy.ignore),
-            "baseline": checked.baseline.name if checked.baseline else None,
-        },
-        "budgets": [
-            {
-                "metric": item.budget.metric.value,
-                "frame": item.code.title if item.code else None,
-                "pattern": item.budget.pattern or None,
-                "allowed": item.budget.most,
-                "spent": item.spent,
-                "exceeded": item.is_exceeded,
-            }
-            for item in checked.measured
-        ],
-        "alerts": [alert_data(item) for item in checked.judged],
-        "ignored": checked.ignored,
-        "fixed": list(checked.fixed),
-        "notes": list(checked.notes),
-        "env": advice.env if advice else None,
-        "what_helps": checked.what_helps or None,
-    }
-
-
-def alert_data(item: Judged) -> dict[str, Any]:
-    """One alert as JSON, in the same shape wherever it stands."""
-    alert = item.alert
-    return {
-        "code": alert.rule.code,
-        "rule": alert.rule.name,
-        "codes": list(alert.codes),
-        "kinds": sorted(kind.value for kind in alert.kinds),
-        "level": item.level.value,
-        "fails": item.fails,
-        "frame": alert.title,
-        "axis": alert.axis or None,
-        "axes": list(alert.axes),
-        "sentence": alert.sentence,
-        "facts": list(alert.facts),
-        "remedy": alert.remedy,
-        "file": alert.spot.file if alert.spot else None,
-        "line": alert.spot.line if alert.spot else None,
-        "code_line": alert.snippet or None,
-        "related": [{"file": spot.file, "line": spot.line, "text": text} for spot, text in alert.related],
-        "compile_ids": list(alert.labels),
-        "ranks": list(alert.ranks),
-        "count": alert.count,
-        "new": len(item.new),
-        "seconds": alert.seconds,
-        "fingerprint": alert.fingerprint,
-    }

@@ -1,14 +1,12 @@
 """Whether a run is good enough: kinds, rules selected and ignored, budgets, and what is said about it."""
 
-import json
-
 import lab
 import make
 import pytest
 
 from shapelog.check.alerts import Kind, Level, Survey, survey
 from shapelog.check.baseline import as_bytes, parse
-from shapelog.check.check import Checked, alert_data, check, check_data, overview
+from shapelog.check.check import Checked, check, overview
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.check.repository_paths import Checkout
 from shapelog.model.trace import merged
@@ -227,29 +225,8 @@ def test_what_helps_is_the_line_to_set_with_its_saving() -> None:
     assert "export" not in check(of_fixture("lab/one_first"), NOTHING).what_helps
 
 
-def test_the_outcome_is_json_and_the_same_each_time() -> None:
-    for name in lab.PACKED:
-        found = survey(lab.analyzed(name), Checkout("nowhere"))
-        for checked in (overview(found), check(found, Policy(budgets=(Budget(Metric.COMPILES, 1, "*"), Budget(Metric.AVOIDABLE, 0))))):
-            data = check_data(checked)
-            assert json.loads(json.dumps(data, allow_nan=False)) == data
-            assert data["passed"] is not checked.has_failed
-            assert [item["fails"] for item in data["alerts"]] == sorted(
-                (item["fails"] for item in data["alerts"]), reverse=True
-            ) or not checked.is_check
-
-
 def test_every_recompile_is_in_some_alert() -> None:
     for name in lab.PACKED:
         found = survey(lab.analyzed(name), Checkout("nowhere"))
         seen = {event.id for alert in found.alerts for event in alert.events if Kind.RECOMPILE in event.kinds}
         assert len(seen) == found.report.summary.recompiles
-
-
-def test_an_alert_as_json_tells_what_is_new_of_it() -> None:
-    known = parse(as_bytes(make.surveyed(make.run(make.sized(8, 3)))), "known.json")
-    (item,) = check(make.surveyed(make.run(make.sized(8, 3, 5)), prefixes=("/srv/app",)), Policy(), known).judged
-    data = alert_data(item)
-    assert (data["count"], data["new"], data["fails"], data["level"]) == (2, 1, True, "error")
-    assert (data["file"], data["line"], data["frame"], data["axis"]) == ("model.py", 12, "forward", "x.size[0]")
-    assert data["compile_ids"] == ["0/1", "0/2"]
