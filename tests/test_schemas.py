@@ -14,14 +14,13 @@ from jsonschema import Draft202012Validator
 
 from shapelog import errors
 from shapelog.advice import advise
-from shapelog.check.alerts import Kind, Level
 from shapelog.check.policy import Metric
 from shapelog.model.trace import Outcome
 from shapelog.recompiles.shape_table import State
 from shapelog.report.frame_changes import Effect, Gain, Loss, Since
 from shapelog.report.report import analyze
 from shapelog.reporters.json import advice, check, compare, explain, lines, report, rules, verification
-from shapelog.rules import Verdict
+from shapelog.rules import AlertKind, Level, Verdict
 
 Schema = dict[str, Any]
 VERSIONS = {
@@ -120,8 +119,8 @@ def test_words_change_no_shape_and_everything_else_does() -> None:
 
 # By schema, "" for all of them, and the end of the path.
 ENUMS = {
-    ("", "kinds"): values(Kind),
-    ("", "fail_on"): values(Kind),
+    ("", "kinds"): values(AlertKind),
+    ("", "fail_on"): values(AlertKind),
     ("", "level"): values(Level),
     ("", "metric"): values(Metric),
     ("", "severity"): [errors.INFO, errors.DEGRADED, errors.DATA_LOSS],

@@ -5,13 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from shapelog.advice.paste_formats import as_shell, effect_of, why_nothing
-from shapelog.check.alerts import Alert, Event, Kind, Level, Survey, digest, event_of
+from shapelog.check.alerts import Alert, Event, Survey, digest, event_of
 from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, match
 from shapelog.check.policy import Budget, Metric, Policy, fits
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Outcome
-from shapelog.rules import RULES
+from shapelog.rules import RULES, AlertKind, Level
 from shapelog.text import counted, seconds
+
+_OVER_BUDGET = RULES["SL801"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,15 +135,15 @@ class Checked:
 
 
 _WORDS = {
-    Kind.FAILURE: "failed compile",
-    Kind.AVOIDABLE: "avoidable recompile",
-    Kind.UNEXPLAINED: "unexplained recompile",
-    Kind.RECOMPILE: "justified recompile",
-    Kind.BREAK: "graph break",
-    Kind.RESTART: "restart of the analysis",
-    Kind.RANK: "rank divergence",
+    AlertKind.FAILURE: "failed compile",
+    AlertKind.AVOIDABLE: "avoidable recompile",
+    AlertKind.UNEXPLAINED: "unexplained recompile",
+    AlertKind.RECOMPILE: "justified recompile",
+    AlertKind.BREAK: "graph break",
+    AlertKind.RESTART: "restart of the analysis",
+    AlertKind.RANK: "rank divergence",
 }
-_OF_CODE = {Kind.LIMIT: "recompile limit hit in {}", Kind.LIMIT_NEAR: "recompile limit near in {}"}
+_OF_CODE = {AlertKind.LIMIT: "recompile limit hit in {}", AlertKind.LIMIT_NEAR: "recompile limit near in {}"}
 
 
 def _counted_kinds(failing: list[Judged]) -> Iterator[str]:
@@ -150,24 +152,27 @@ def _counted_kinds(failing: list[Judged]) -> Iterator[str]:
         titles = list(dict.fromkeys(item.alert.title for item in failing if kind in item.alert.kinds))
         if titles:
             yield words.format(", ".join(titles[:2])) + (f" and {len(titles) - 2} more" if len(titles) > 2 else "")
-    found: dict[Kind, dict[int, int]] = {}
+    found: dict[AlertKind, dict[int, int]] = {}
     seen: set[tuple[int, bool]] = set()
     items = [(item, kind) for kind in _WORDS for item in failing if kind in item.alert.kinds]
     for item, kind in items:
         for event in item.new:
-            is_recompile = Kind.RECOMPILE in event.kinds
+            is_recompile = AlertKind.RECOMPILE in event.kinds
             if kind in event.kinds and not (is_recompile and (event.id, True) in seen):
                 seen.add((event.id, is_recompile))
                 found.setdefault(kind, {})[event.id] = event.times
     for kind, events in found.items():
         count = sum(events.values())
-        yield f"{count} restarts of the analysis" if kind is Kind.RESTART and count > 1 else counted(count, _WORDS[kind])
+        yield f"{count} restarts of the analysis" if kind is AlertKind.RESTART and count > 1 else counted(count, _WORDS[kind])
+    others = sum(event.times for item in failing for event in item.new if not event.kinds)
+    if others:
+        yield counted(others, "other finding")
 
 
 def overview(survey: Survey) -> Checked:
     """A report as it is shown where checks are: its alerts with their own levels, and nothing asked of it."""
     policy = Policy()
-    judged = tuple(Judged(alert, bool(alert.kinds & policy.kinds), alert.events, alert.level) for alert in survey.alerts)
+    judged = tuple(Judged(alert, policy.fails_on(alert.kinds), alert.events, alert.level) for alert in survey.alerts)
     return Checked(survey, policy, None, judged, (), 0, (), tuple(_notes(survey, None)), is_check=False)
 
 
@@ -206,7 +211,7 @@ def _judged(alert: Alert, policy: Policy, known: Known | None) -> Judged:
             left[event.process] = room - 1
         else:
             new.append(event)
-    fails = any(event.kinds & policy.kinds for event in new)
+    fails = any(policy.fails_on(event.kinds) for event in new)
     # Only what fails is an error; what the baseline knows is worth a note.
     level = Level.ERROR if fails else Level.NOTE if not new or alert.level is Level.NOTE else Level.WARNING
     return Judged(alert, fails, tuple(new), level)
@@ -214,9 +219,9 @@ def _judged(alert: Alert, policy: Policy, known: Known | None) -> Judged:
 
 def _with_budgets(item: Judged, exceeded: list[Measured]) -> Judged:
     """The alerts that count towards an exceeded budget are what there is to do about it, so they fail with it."""
-    kinds = frozenset[Kind]().union(*(event.kinds for event in item.new))
+    kinds = frozenset[AlertKind]().union(*(event.kinds for event in item.new))
     for spent in exceeded:
-        wanted = Kind.AVOIDABLE if spent.budget.metric is Metric.AVOIDABLE else Kind.RECOMPILE
+        wanted = AlertKind.AVOIDABLE if spent.budget.metric is Metric.AVOIDABLE else AlertKind.RECOMPILE
         if not item.fails and wanted in kinds and spent.code in (None, item.alert.code):
             return replace(item, fails=True, level=Level.ERROR, is_spent=True)
     return item
@@ -260,9 +265,9 @@ def _spent(survey: Survey, code: Code, judged: list[Judged], known: Known | None
     recompiles: dict[int, Event] = {}
     avoidable: dict[int, Event] = {}
     for event in (event for item in judged for event in item.new):
-        if Kind.RECOMPILE in event.kinds:
+        if AlertKind.RECOMPILE in event.kinds:
             recompiles[event.id] = event
-        if Kind.AVOIDABLE in event.kinds:
+        if AlertKind.AVOIDABLE in event.kinds:
             avoidable[event.id] = event
     allowed = known.compiles if known else 0
     return {
@@ -280,24 +285,24 @@ def _over(survey: Survey, item: Measured) -> Judged:
     call = survey.checkout.spot(called.file, called.line) if called else None
     spot = (call or own) if first.is_library else (own or call)
     members = [(frame, compile) for frame in code.frames for compile in frame.compiles if compile.outcome is Outcome.COMPILED]
-    kinds = frozenset((Kind.BUDGET,))
+    kinds = frozenset((AlertKind.BUDGET,))
     events = tuple(event_of(frame, compile, kinds, survey.report.trace, survey.processes) for frame, compile in members[1:] or members)
     most = "" if item.code else f"; the most in {code.title}" if len(survey.codes) > 1 else f", in {code.title}"
     name = f"{item.budget.metric.value} {'of this code' if item.code else 'of the run'}"
     alert = Alert(
-        rule=RULES["SL801"],
-        codes=("SL801",),
+        rule=_OVER_BUDGET,
+        codes=(_OVER_BUDGET.code,),
         level=Level.ERROR,
         code=code,
         axes=(name,),
         sentence=f"budget exceeded: {item.sentence}{most}",
         facts=(),
-        remedy=RULES["SL801"].remedy,
+        remedy=_OVER_BUDGET.remedy,
         spot=spot,
         snippet="",
         related=(),
         events=events,
-        fingerprint=digest("SL801", name, *(survey.identities[id(code)] if item.code else ())),
+        fingerprint=digest(_OVER_BUDGET.code, name, *(survey.identities[id(code)] if item.code else ())),
     )
     return Judged(alert, True, events, Level.ERROR)
 

@@ -4,13 +4,14 @@ import lab
 import make
 import pytest
 
-from shapelog.check.alerts import Kind, Level, Survey, survey
+from shapelog.check.alerts import Survey, survey
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import Checked, check, overview
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.check.repository_paths import Checkout
 from shapelog.model.trace import merged
 from shapelog.report.report import analyze
+from shapelog.rules import AlertKind, Level
 
 NOTHING = Policy(fail_on=())
 
@@ -49,21 +50,21 @@ def test_a_run_without_compiles_passes_and_says_so() -> None:
     ("name", "kinds", "codes"),
     [
         ("lab/batch_varies", None, ["SL101"]),
-        ("lab/batch_varies", (Kind.MARKING,), ["SL101"]),
-        ("lab/batch_varies", (Kind.NON_SIZE, Kind.LIMIT, Kind.FAILURE), []),
+        ("lab/batch_varies", (AlertKind.MARKING,), ["SL101"]),
+        ("lab/batch_varies", (AlertKind.NON_SIZE, AlertKind.LIMIT, AlertKind.FAILURE), []),
         ("lab/batch_varies", (), []),
-        ("lab/no_recompiles", tuple(Kind), []),
+        ("lab/no_recompiles", tuple(AlertKind), []),
         ("lab/one_first", None, []),
-        ("lab/one_first", (Kind.RECOMPILE,), ["SL104"]),
-        ("lab/one_first", (Kind.SIZE,), ["SL104"]),
-        ("lab/dict_keys", (Kind.SIZE,), []),
-        ("lab/dict_keys", (Kind.NON_SIZE,), ["SL314"]),
-        ("lab/fresh_classes", (Kind.LIMIT,), ["SL401"]),
-        ("lab/graph_break_stack_tensor", (Kind.BREAK,), ["SL501"]),
-        ("lab/float_arg_specialised", (Kind.RESTART,), ["SL502"]),
+        ("lab/one_first", (AlertKind.RECOMPILE,), ["SL104"]),
+        ("lab/one_first", (AlertKind.SIZE,), ["SL104"]),
+        ("lab/dict_keys", (AlertKind.SIZE,), []),
+        ("lab/dict_keys", (AlertKind.NON_SIZE,), ["SL314"]),
+        ("lab/fresh_classes", (AlertKind.LIMIT,), ["SL401"]),
+        ("lab/graph_break_stack_tensor", (AlertKind.BREAK,), ["SL501"]),
+        ("lab/float_arg_specialised", (AlertKind.RESTART,), ["SL502"]),
     ],
 )
-def test_a_check_fails_on_the_kinds_that_are_named(name: str, kinds: tuple[Kind, ...] | None, codes: list[str]) -> None:
+def test_a_check_fails_on_the_kinds_that_are_named(name: str, kinds: tuple[AlertKind, ...] | None, codes: list[str]) -> None:
     checked = check(of_fixture(name), Policy(fail_on=kinds))
     assert list(dict.fromkeys(failing(checked))) == codes
     assert checked.has_failed == bool(codes)
@@ -71,12 +72,12 @@ def test_a_check_fails_on_the_kinds_that_are_named(name: str, kinds: tuple[Kind,
 
 
 def test_failures_and_unexplained_recompiles_are_kinds() -> None:
-    assert "SL403" in failing(check(of_fixture("real/2.6/l_failures"), Policy(fail_on=(Kind.FAILURE,))))
+    assert "SL403" in failing(check(of_fixture("real/2.6/l_failures"), Policy(fail_on=(AlertKind.FAILURE,))))
     odd = make.surveyed(make.run(make.compile("0/0"), make.compile("0/1")))
     assert failing(check(odd, Policy())) == []
-    assert failing(check(odd, Policy(fail_on=(Kind.UNEXPLAINED,)))) == ["SL399"]
+    assert failing(check(odd, Policy(fail_on=(AlertKind.UNEXPLAINED,)))) == ["SL399"]
     near = make.surveyed(make.run(make.sized(*range(2, 9))))
-    assert failing(check(near, Policy(fail_on=(Kind.LIMIT_NEAR,)))) == ["SL402"]
+    assert failing(check(near, Policy(fail_on=(AlertKind.LIMIT_NEAR,)))) == ["SL402"]
 
 
 def test_a_cause_that_came_along_does_not_fail_by_itself() -> None:
@@ -85,7 +86,7 @@ def test_a_cause_that_came_along_does_not_fail_by_itself() -> None:
     assert failing(checked) == ["SL301"]
     assert [(item.alert.rule.code, item.level) for item in checked.judged] == [("SL301", Level.ERROR), ("SL104", Level.NOTE)]
     assert not check(found, Policy(ignore=("SL301",))).has_failed
-    assert failing(check(found, Policy(fail_on=(Kind.RECOMPILE,)))) == ["SL301", "SL104"]
+    assert failing(check(found, Policy(fail_on=(AlertKind.RECOMPILE,)))) == ["SL301", "SL104"]
 
 
 # Rules.
@@ -128,7 +129,7 @@ def test_a_budget_is_kept_at_its_limit_and_exceeded_by_one_more(metric: Metric) 
 def test_a_budget_decides_about_recompiles_and_not_about_limits() -> None:
     assert not budget(make.surveyed(make.small_run()), Metric.COMPILES, 9).has_failed
     assert failing(budget(of_fixture("lab/fresh_classes"), Metric.COMPILES, 99)) == ["SL401"]
-    assert budget(make.surveyed(make.small_run()), Metric.COMPILES, 9, fail_on=(Kind.AVOIDABLE,)).has_failed
+    assert budget(make.surveyed(make.small_run()), Metric.COMPILES, 9, fail_on=(AlertKind.AVOIDABLE,)).has_failed
 
 
 def test_no_avoidable_second_is_a_budget_too() -> None:
@@ -196,9 +197,9 @@ def test_the_answer_names_limits_then_each_compile_under_its_worst_kind() -> Non
     assert check(of_fixture("real/demo"), Policy()).headline == (
         "Check failed: recompile limit hit in MovingAverage.forward; 14 avoidable recompiles"
     )
-    every = check(of_fixture("lab/graph_break_resume"), Policy(fail_on=tuple(Kind)))
+    every = check(of_fixture("lab/graph_break_resume"), Policy(fail_on=tuple(AlertKind)))
     assert every.headline == "Check failed: 3 avoidable recompiles; 4 graph breaks"
-    restarts = check(of_fixture("real/2.4/f_graph_breaks"), Policy(fail_on=(Kind.RESTART,)))
+    restarts = check(of_fixture("real/2.4/f_graph_breaks"), Policy(fail_on=(AlertKind.RESTART,)))
     assert "restarts of the analysis" in restarts.headline
     assert check(of_fixture("lab/no_recompiles"), Policy()).headline == "Check passed: 2 compiles, 0 recompiles"
 
@@ -228,5 +229,5 @@ def test_what_helps_is_the_line_to_set_with_its_saving() -> None:
 def test_every_recompile_is_in_some_alert() -> None:
     for name in lab.PACKED:
         found = survey(lab.analyzed(name), Checkout("nowhere"))
-        seen = {event.id for alert in found.alerts for event in alert.events if Kind.RECOMPILE in event.kinds}
+        seen = {event.id for alert in found.alerts for event in alert.events if AlertKind.RECOMPILE in event.kinds}
         assert len(seen) == found.report.summary.recompiles

@@ -7,6 +7,7 @@ from shapelog.recompiles.explain import Study
 from shapelog.report.results import Finding, Table
 from shapelog.rules import RULES
 
+_FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 # What a traceback passes through, latest stage first.
 _STAGES = (
     ("torch/_inductor/codegen", "code generation"),
@@ -34,7 +35,7 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
                 metrics = compile.metrics
                 why = failure_message(metrics.fail_reason or compile.error)
                 marked = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
-                rule = RULES["SL203" if marked else "SL403"]
+                rule = _CONFLICT if marked else _FAILED
                 sentence = f"{frame.title} failed in {stage(compile)}: {why}"
                 own = f"{frame.file}:{frame.line}" if frame.file else ""
                 place = f"{metrics.fail_file}:{metrics.fail_line}" if metrics.fail_file else own
@@ -47,7 +48,7 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
                     else "never ended: it was given up"
                 )
                 place = f"{frame.file}:{frame.line}" if frame.file else ""
-                yield Finding(RULES["SL403"], f"{frame.title} {how}", compile.label, place, frame=frame)
+                yield Finding(_FAILED, f"{frame.title} {how}", compile.label, place, frame=frame)
 
 
 def stage(compile: Compile) -> str:

@@ -9,6 +9,7 @@ from shapelog.report.results import Finding, Table
 from shapelog.rules import RULES
 
 DEFAULT_LIMIT = 8
+_HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 
 
 def analyze(study: Study) -> Iterator[Finding | Table]:
@@ -24,14 +25,14 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
         if hit is not None:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
             sentence = f"{frame.title} hit the {kind} at {hit.label}, with {entries} entries: later calls that fit none of them run eagerly"
-            yield Finding(RULES["SL401"], sentence, hit.label, _where(frame), eaters, frame)
+            yield Finding(_HIT, sentence, hit.label, _where(frame), eaters, frame)
         elif unrecorded and entries >= limit:
             sentence = f"{frame.title} has {entries} entries, which is the limit; this torch version leaves no record when it is exceeded"
-            yield Finding(RULES["SL401"], sentence, frame.compiles[-1].label, _where(frame), eaters, frame)
+            yield Finding(_HIT, sentence, frame.compiles[-1].label, _where(frame), eaters, frame)
         elif 1 < limit <= entries + 1:
             room = "the next recompile is refused" if entries >= limit else "room for one more, and the recompile after that is refused"
             sentence = f"{frame.title} has {entries} entries of {limit}: {room}"
-            yield Finding(RULES["SL402"], sentence, frame.compiles[-1].label, _where(frame), eaters, frame)
+            yield Finding(_NEAR, sentence, frame.compiles[-1].label, _where(frame), eaters, frame)
 
 
 def _eaters(study: Study, frame: Frame) -> tuple[tuple[str, str], ...]:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from shapelog.check.alerts import Level
 from shapelog.check.check import Checked, Judged
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import advice, cut, details, left_out, place, problems, sentence, shown, title
+from shapelog.rules import Level
 from shapelog.text import clean
 
 SUFFIX = ".txt"

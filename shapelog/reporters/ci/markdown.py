@@ -12,7 +12,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import cut, place, problems
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.rule_docs import link
-from shapelog.rules import RULES, Rule
+from shapelog.rules import RULES, AlertKind, Rule
 from shapelog.text import base, counted, seconds
 
 SUFFIX = ".md"
@@ -74,7 +74,7 @@ def _less(section: Section, over: int) -> tuple[Section, int]:
 def _sections(checked: Checked) -> Iterator[Section]:
     failing = [item for item in checked.judged if item.fails]
     # The table tells of budgets, so here is what they were spent on.
-    failing = [item for item in failing if item.alert.rule.code != "SL801"] or failing
+    failing = [item for item in failing if AlertKind.BUDGET not in item.alert.kinds] or failing
     others = [item for item in checked.judged if not item.fails]
     yield Section(0, "\n\n".join(_answer(checked)), noun="answer")
     yield from _what_helps(checked)

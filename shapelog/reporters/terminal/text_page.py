@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 
 from shapelog.reporters import Options
-from shapelog.rules import Verdict
+from shapelog.rules import Level, Verdict
 from shapelog.text import UNSAFE, clean, shortened
 
 _READABLE = 44
@@ -25,6 +25,7 @@ COLORS = {
     Verdict.LIMIT: "red",
     Verdict.SKIPPED: "dim",
 }
+LEVEL_COLORS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "blue"}
 
 
 def _harmless(text: Text) -> Text:

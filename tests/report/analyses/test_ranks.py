@@ -8,7 +8,7 @@ import make
 import pytest
 from jobs import AGAIN, ALIKE, FIRST, HANGS, PARTED, SIZES, report, sized
 
-from shapelog.check.alerts import Kind, Survey, survey
+from shapelog.check.alerts import Survey, survey
 from shapelog.check.check import check
 from shapelog.check.policy import Policy, kinds_of
 from shapelog.check.repository_paths import Checkout
@@ -18,6 +18,7 @@ from shapelog.report.results import Finding, Table
 from shapelog.reporters import Options
 from shapelog.reporters.html.render import render as page
 from shapelog.reporters.terminal.report import render
+from shapelog.rules import AlertKind
 
 Golden = Callable[[str, bytes], None]
 
@@ -213,7 +214,7 @@ def surveyed(item: Report) -> Survey:
 
 def test_ranks_that_part_fail_a_check_only_where_that_is_asked() -> None:
     (alert,) = [item for item in surveyed(HANGS).alerts if item.rule.code == "SL703"]
-    assert alert.kinds == frozenset({Kind.RANK})
+    assert alert.kinds == frozenset({AlertKind.RANK})
     assert not check(surveyed(HANGS), Policy()).has_failed
     asked = check(surveyed(HANGS), Policy(fail_on=kinds_of(["rank"])))
     assert asked.has_failed

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import ci
 import pytest
 
-from shapelog.check.alerts import Level
 from shapelog.check.check import Checked, check
 from shapelog.check.policy import Policy
 from shapelog.reporters import Options
 from shapelog.reporters.ci import github
+from shapelog.rules import Level
 
 Golden = Callable[[str, bytes], None]
 _COMMAND = re.compile(r"::(error|warning|notice) ([^:]*)::(.*)")

@@ -9,12 +9,12 @@ import make
 import pytest
 from json_schemas import faults
 
-from shapelog.check.alerts import Kind
 from shapelog.check.check import Checked, check, overview
 from shapelog.check.policy import Policy
 from shapelog.reporters import Options
 from shapelog.reporters import json as json_reporter
 from shapelog.reporters.json import lines as jsonl
+from shapelog.rules import AlertKind
 
 Golden = Callable[[str, bytes], None]
 
@@ -49,7 +49,7 @@ def test_a_report_neither_passed_nor_failed() -> None:
 def test_a_job_whose_ranks_part_gives_what_the_schemas_say() -> None:
     again = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
     traces = [make.run(make.compile("0/0"), *more) for more in ((again,), (again,), ())]
-    checked = check(ci.surveyed(make.distributed(*traces)), Policy(fail_on=(Kind.RANK,)))
+    checked = check(ci.surveyed(make.distributed(*traces)), Policy(fail_on=(AlertKind.RANK,)))
     (alert,) = [line for line in lines_of(checked) if line["type"] == "alert" and line["fails"]]
     assert (alert["code"], alert["kinds"]) == ("SL701", ["rank"])
     assert faults("check", json.loads(json_reporter.render_check(checked, Options()))) == []
