@@ -15,7 +15,7 @@ from shapelog.check.repository_paths import Checkout
 from shapelog.recompiles.explain import Study
 from shapelog.report import report as report_module
 from shapelog.report.report import Report, analyze
-from shapelog.report.results import Finding
+from shapelog.report.results import Finding, location_of
 from shapelog.reporters import CI_FORMATS, FORMATS, Options
 from shapelog.rules import RULES, AlertKind, Level, Rule, Section, Verdict
 
@@ -28,7 +28,7 @@ SENTENCE = "forward does what was made up"
 def found_by(study: Study) -> Iterator[Finding]:
     """A finding about a compile, and one about the frame as a whole."""
     (frame,) = study.trace.frames
-    yield Finding(RULE, SENTENCE, frame.compiles[-1].label, f"{frame.file}:{frame.line}", (("value", "7"),), frame)
+    yield Finding(RULE, SENTENCE, frame.compiles[-1].label, location_of(frame), (("value", "7"),), frame)
     yield Finding(RULE, "and something else", frame=frame)
 
 

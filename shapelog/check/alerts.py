@@ -320,7 +320,7 @@ class _Maker(NamedTuple):
             by_rule.setdefault(item.rule.code, []).append(item)
         for code, members in by_rule.items():
             first = members[0]
-            file, _, line = first.place.rpartition(":")
+            place = first.place
             kinds = frozenset(filter(None, (first.rule.alert_kind,)))
             events = tuple(self._event(frame, compile, kinds, 0.0) for frame, compile in _compiles_of(members))
             details = (f"{name}: {value}" for item in members for name, value in item.details if value)
@@ -331,7 +331,7 @@ class _Maker(NamedTuple):
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
                 remedy=_limited(first) or first.rule.remedy,
-                spot=self.checkout.spot(file, int(line)) if line.isdigit() and not is_library(file) else None,
+                spot=self.checkout.spot(place.file, place.line) if place and not is_library(place.file) else None,
                 snippet="",
                 events=events,
             )

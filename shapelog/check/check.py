@@ -10,6 +10,7 @@ from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, matc
 from shapelog.check.policy import Budget, Metric, Policy, fits
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Outcome
+from shapelog.report.results import Headline
 from shapelog.rules import RULES, AlertKind, Level
 from shapelog.text import counted, seconds
 
@@ -107,20 +108,19 @@ class Checked:
         return (*(item.sentence for item in self.exceeded), *_counted_kinds([item for item in self.failing if not item.is_spent]))
 
     @property
-    def headline(self) -> str:
+    def headline(self) -> Headline:
         """The answer in one sentence."""
         if self.has_failed:
-            return f"Check failed: {'; '.join(self.reasons)}"
+            return Headline("Check failed", "; ".join(self.reasons))
         summary = self.survey.report.summary
         if not self.is_check:
             again = f"{counted(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}"
-            made = f"{counted(summary.compiles, 'compile')}, {again}"
-            return f"{made}: {'; '.join(self.reasons)}" if self.reasons else made
+            return Headline(f"{counted(summary.compiles, 'compile')}, {again}", "; ".join(self.reasons))
         if not summary.compiles:
-            return "Check passed: nothing was compiled"
+            return Headline("Check passed", "nothing was compiled")
         known = sum(item.known for item in self.judged)
         new = "nothing new; " if self.baseline and known else ""
-        return f"Check passed: {new}{counted(summary.compiles, 'compile')}, {counted(summary.recompiles, 'recompile')}"
+        return Headline("Check passed", f"{new}{counted(summary.compiles, 'compile')}, {counted(summary.recompiles, 'recompile')}")
 
     @property
     def what_helps(self) -> str:

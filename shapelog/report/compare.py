@@ -25,6 +25,7 @@ from shapelog.report.frame_changes import (
     summed,
 )
 from shapelog.report.report import Report
+from shapelog.report.results import Headline
 from shapelog.text import named
 
 
@@ -108,7 +109,7 @@ class Comparison:
     was: Counts
     now: Counts
     outcome: Effect
-    headline: str
+    headline: Headline
     notes: tuple[str, ...]
 
     @property
@@ -225,22 +226,23 @@ def _outcome(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Effec
     return Effect.MIXED if is_compiled else Effect.SAME
 
 
-def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome: Effect) -> str:
+def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome: Effect) -> Headline:
     """The answer in one sentence."""
     if not was.compiles and not now.compiles:
-        return "No difference: nothing was compiled in either run" if outcome is Effect.SAME else "Worse: compiles fail now"
+        same = Headline("No difference", "nothing was compiled in either run")
+        return same if outcome is Effect.SAME else Headline("Worse", "compiles fail now")
     if not was.compiles:
-        better = "Better: n" if outcome is Effect.BETTER else "N"
-        return f"{better}othing was compiled in the first run, {counted(now.compiles, 'compile')} in the second"
+        first = f"othing was compiled in the first run, {counted(now.compiles, 'compile')} in the second"
+        return Headline("Better", f"n{first}") if outcome is Effect.BETTER else Headline(f"N{first}")
     if not now.compiles:
         lost = [item for item in frames if item.lost_graph and item.kind == "matched"]
         why = f": {_names(lost)} lost compiled code" if lost else ""
-        return f"Worse: nothing is compiled any more ({counted(was.compiles, 'compile')} before){why}"
+        return Headline("Worse", f"nothing is compiled any more ({counted(was.compiles, 'compile')} before){why}")
     if all(item.kind != "matched" for item in frames):
-        return "No code is compiled in both runs, so there is nothing to compare"
+        return Headline("No code is compiled in both runs, so there is nothing to compare")
     if outcome is Effect.SAME:
         return _same(frames, was, now)
-    return f"{outcome.value.capitalize()}: {'; '.join(_balance(frames, was, now))}"
+    return Headline(outcome.value.capitalize(), "; ".join(_balance(frames, was, now)))
 
 
 def _balance(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Iterator[str]:
@@ -271,11 +273,13 @@ def _names(frames: list[FrameChange]) -> str:
     return ", ".join(titles[:2]) + (f" and {len(titles) - 2} more" if len(titles) > 2 else "")
 
 
-def _same(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> str:
+def _same(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Headline:
     changed = sum(item.is_changed for item in frames)
     if changed:
-        return f"No better, no worse: {instead(was.compiles, now.compiles, 'compile')}, but {counted(changed, 'frame')} changed"
-    return f"No difference: {counted(now.compiles, 'compile')} in both runs" + (", for the same reasons" if now.recompiles else "")
+        number = instead(was.compiles, now.compiles, "compile")
+        return Headline("No better, no worse", f"{number}, but {counted(changed, 'frame')} changed")
+    why = ", for the same reasons" if now.recompiles else ""
+    return Headline("No difference", f"{counted(now.compiles, 'compile')} in both runs{why}")
 
 
 def _notes(before: Report, after: Report, *cached: int) -> list[str]:

@@ -183,7 +183,7 @@ def test_what_is_fixed_is_told() -> None:
     checked = against(before, make.run(make.sized(8, 3)))
     assert not checked.has_failed
     assert checked.fixed == ("forward: SL101 x.size[0], 2 before, 1 now", "other: not compiled any more")
-    assert checked.headline == "Check passed: nothing new; 2 compiles, 1 recompile"
+    assert str(checked.headline) == "Check passed: nothing new; 2 compiles, 1 recompile"
 
 
 def test_another_torch_is_told() -> None:

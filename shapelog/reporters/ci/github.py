@@ -35,7 +35,7 @@ def _of(checked: Checked, level: Level) -> list[Judged]:
 
 
 def _summary(checked: Checked) -> Iterator[str]:
-    yield cut(checked.headline, _MESSAGE)
+    yield cut(str(checked.headline), _MESSAGE)
     if checked.what_helps:
         yield f"What helps: {checked.what_helps}"
     for note in checked.notes:

@@ -47,7 +47,7 @@ def render_check(checked: Checked, options: Options) -> bytes:
     for case in _apart(cases):
         _add(suite, case)
     gone = (f"Gone since the baseline: {text}" for text in checked.fixed)
-    told = (checked.headline, checked.what_helps, *checked.notes, *gone)
+    told = (str(checked.headline), checked.what_helps, *checked.notes, *gone)
     _text(suite, "system-out", "\n".join(clean(line) for line in told if line))
     # A damaged trace fails no check, so here it is no error either: tests fail when shapelog ends with 1, and only then.
     _text(suite, "system-err", "\n".join(problems(checked)))

@@ -102,8 +102,8 @@ def _folded(rank: int, summary: str, items: Iterable[str], noun: str) -> Section
 def _answer(checked: Checked) -> Iterator[str]:
     report = checked.survey.report
     trace, summary = report.trace, report.summary
-    word, colon, reasons = checked.headline.partition(": ") if checked.is_check else ("torch.compile", ": ", checked.headline)
-    yield f"## {word}{colon}{escaped(cut(reasons, 1000))}"
+    subject, rest = checked.headline if checked.is_check else ("torch.compile", str(checked.headline))
+    yield f"## {subject}: {escaped(cut(rest, 1000))}"
     version = trace.torch_version or trace.version_guess
     known = [f"Trace {code(cut(base(trace.name), 200))}", *([escaped(f"torch {version}")] if version else [])]
     if checked.baseline:

@@ -58,7 +58,7 @@ def _run(checked: Checked) -> dict[str, Any]:
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository that was checked."}}},
         "results": list(_results(judged, rules, checked.baseline is not None)),
         "properties": {
-            "headline": clean(checked.headline),
+            "headline": clean(str(checked.headline)),
             "compiles": summary.compiles,
             "recompiles": summary.recompiles,
             "seconds": summary.seconds,

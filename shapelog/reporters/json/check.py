@@ -16,7 +16,7 @@ def check_data(checked: Checked) -> dict[str, Any]:
         "format": "shapelog check",
         "format_version": FORMAT_VERSION,
         "passed": not checked.has_failed,
-        "headline": checked.headline,
+        "headline": str(checked.headline),
         "reasons": list(checked.reasons),
         "trace": trace_data(report.trace),
         "summary": summary_data(report.summary),

@@ -20,7 +20,7 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "format": "shapelog comparison",
         "format_version": FORMAT_VERSION,
         "outcome": comparison.outcome.value,
-        "headline": comparison.headline,
+        "headline": str(comparison.headline),
         "notes": list(comparison.notes),
         "before": _trace_data(comparison.before, comparison.was),
         "after": _trace_data(comparison.after, comparison.now),

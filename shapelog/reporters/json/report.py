@@ -116,7 +116,7 @@ def _finding_data(item: Finding) -> dict[str, Any]:
         "sentence": item.sentence,
         "remedy": item.rule.remedy,
         "compile_id": item.compile or None,
-        "place": item.place or None,
+        "place": str(item.place) if item.place else None,
         "details": [{"name": name, "value": value} for name, value in item.details],
     }
 

@@ -17,8 +17,7 @@ def render_check(checked: Checked, options: Options) -> bytes:
     version = trace.torch_version or trace.version_guess
     page.text(Text.assemble((shortened(clean(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {clean(version)}", "dim")))
     page.blank()
-    word, colon, rest = checked.headline.partition(":")
-    page.line((word + colon, "bold red" if checked.has_failed else "bold green"), (rest, "bold"))
+    page.headline(checked.headline, "bold red" if checked.has_failed else "bold green")
     for note in checked.notes:
         page.line((note, "yellow"), indent=2)
     _budgets(page, checked, options)

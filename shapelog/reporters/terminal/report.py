@@ -361,7 +361,7 @@ def _findings(page: Page, report: Report, section: Section, options: Options) ->
             2,
         )
         details = "; ".join(f"{name} {value}" for name, value in item.details if value)
-        place = item.place.rsplit("/", 1)[-1] if item.place else ""
+        place = item.place.short if item.place else ""
         page.line((" · ".join(part for part in (owner, item.compile, place, details) if part), "dim"), indent=4)
         page.line(f"→ {item.rule.remedy}", indent=4)
     _more(page, left, "finding")

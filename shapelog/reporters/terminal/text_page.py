@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
+from shapelog.report.results import Headline
 from shapelog.reporters import Options
 from shapelog.rules import Level, Verdict
 from shapelog.text import UNSAFE, clean, shortened
@@ -99,6 +100,11 @@ class Page:
         if note:
             text.append(f"  {clean(note)}", style=Style(dim=True, bold=False))
         self.text(text)
+
+    def headline(self, found: Headline, style: str) -> None:
+        """Its subject in this style, the rest in bold."""
+        rest = f" {found.rest}" if found.rest else ""
+        self.line((f"{found.subject}:" if rest else found.subject, style), (rest, "bold"))
 
     def table(
         self, header: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Sequence[bool], wide: Sequence[bool], indent: int = 2
