@@ -217,7 +217,7 @@ def check(traces: tuple[str, ...], write_baseline: str | None, exit_zero: bool, 
 
     status = status_of(make, shared, sys.stdout)
     if outcome and all(target.file for target in shared["targets"]):
-        say(outcome[0].headline)
+        say(str(outcome[0].headline))
     if status or refused:
         sys.exit(2)
     sys.exit(1 if outcome[0].has_failed and not exit_zero else 0)
