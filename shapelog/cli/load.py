@@ -1,65 +1,17 @@
 """What the commands that read traces share: which of them are meant, and bringing them into memory."""
 
 import os
-import sys
-import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from shapelog.cli.output import lists_records, say
+from shapelog.cli.options import lists_records
+from shapelog.cli.output import say
+from shapelog.cli.progress import teller
 
 if TYPE_CHECKING:
     from shapelog.errors import ShapelogError
     from shapelog.model.trace import Trace
     from shapelog.reading.inputs import Choice, Selection
-    from shapelog.reading.trace_files import Tell
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-# Seconds between two states of a progress bar, and its columns.
-_TICK, _BAR = 0.1, 24
-
-
-def source_options(which_run: bool) -> Callable[[_F], _F]:
-    """The options of a command that is given traces; ``which_run`` where it can be told which run of a directory."""
-
-    def decorate(command: _F) -> _F:
-        made: Any = click.option(
-            "--max-unpacked",
-            type=_Size(),
-            metavar="SIZE",
-            help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
-        )(command)
-        if which_run:
-            made = click.option(
-                "--executor",
-                metavar="WHERE",
-                help="Who reads the ranks of a job: processes:N of this machine, or dask://HOST:PORT, the workers of a Dask cluster, "
-                "which have to see the files.  [default: from 17 ranks on, one process for each core]",
-            )(made)
-            made = click.option("--all-runs", is_flag=True, help="Read every run of a directory or an archive, as one.")(made)
-            made = click.option(
-                "--run",
-                metavar="RUN",
-                help="Which run of a directory or an archive: 2 for the one before the newest, 3 for the one before that, or a part of the "
-                "name of one of its files.  [default: the newest]",
-            )(made)
-        return made  # type: ignore[no-any-return]
-
-    return decorate
-
-
-class _Size(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from shapelog.reading.compression import parse_size
-
-        try:
-            return value if isinstance(value, int) else parse_size(value)
-        except ValueError:
-            self.fail(f"{value!r} is no size such as 500M or 100G", param, ctx)
 
 
 def read(path: str, shared: dict[str, Any], in_full: bool = False) -> "Trace":
@@ -85,7 +37,7 @@ def _choice(shared: dict[str, Any], in_full: bool) -> "Choice":
     if run and is_all:
         raise ShapelogError(f"--run {run} and --all-runs: only one of them can be meant")
     option = shared.get("run_option", "--run")
-    return Choice("all" if is_all else run or "", shared["max_unpacked"], _teller(), in_full, option)
+    return Choice("all" if is_all else run or "", shared["max_unpacked"], teller(), in_full, option)
 
 
 def read_several(paths: Sequence[str], shared: dict[str, Any], rank: int | None = None) -> "tuple[list[Trace], int]":
@@ -154,7 +106,7 @@ def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     if "html" in formats:
         import shapelog.reporters.html.render  # noqa: F401
 
-    trace = build(selection, readers, shared["debug"], _teller())
+    trace = build(selection, readers, shared["debug"], teller())
     for note in trace.notes:
         say(note)
     return trace
@@ -167,30 +119,7 @@ def _load_job(selection: "Selection", shared: dict[str, Any]) -> "Trace":
     from shapelog.distributed.large_jobs import How, fold
 
     executor = parse_executor(shared.get("executor") or "processes")
-    trace = fold(selection, How(executor, shared["strict"], shared["debug"], shared["max_unpacked"], _teller(), lists_records(shared)))
+    trace = fold(selection, How(executor, shared["strict"], shared["debug"], shared["max_unpacked"], teller(), lists_records(shared)))
     for note in trace.notes:
         say(note)
     return trace
-
-
-def _teller() -> "Tell | None":
-    """Who shows how far long work is: nobody where standard error is no terminal."""
-    return Progress().tell if sys.stderr.isatty() else None
-
-
-class Progress:
-    """A line on a terminal that tells how much of a file has come, and is gone once all of it has."""
-
-    def __init__(self) -> None:
-        self.shown = 0.0
-
-    def tell(self, name: str, done: int, size: int) -> None:
-        now = time.monotonic()
-        if size < 0:
-            click.echo("\r\x1b[K", err=True, nl=False)
-        elif now - self.shown >= _TICK:
-            self.shown = now
-            filled = _BAR * min(done, size) // size if size else 0
-            bar = f"[{'#' * filled}{'.' * (_BAR - filled)}] " if size else ""
-            of = f" of {size / 1e6:.0f}" if size else ""
-            click.echo(f"\r\x1b[K{bar}{done / 1e6:.0f}{of} MB  {''.join(filter(str.isprintable, name))[-40:]}", err=True, nl=False)

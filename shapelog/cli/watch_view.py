@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from shapelog.capture.watch import Snapshot, Watch
-from shapelog.cli.output import Target, chosen, say
+from shapelog.cli.options import chosen
+from shapelog.cli.output import Target, say
 
 
 def follow(where: str, idle: float | None, shared: dict[str, Any]) -> None:
