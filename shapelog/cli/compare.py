@@ -1,12 +1,14 @@
 """``shapelog compare``, and which two traces it compares."""
 
-from typing import TYPE_CHECKING, Any
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from shapelog.cli.load import load, selected
-from shapelog.cli.options import chosen, output_options, source_options
-from shapelog.cli.output import Made, Target, finish
+from shapelog.cli.load import load, select
+from shapelog.cli.options import CommonOptions, InputOptions, list_options, output_options, reporter_options, unpacking_options
+from shapelog.cli.output import Output, Target, errors_end_the_program, write_outputs
 from shapelog.reporters import COMPARE_FORMATS
 
 if TYPE_CHECKING:
@@ -20,13 +22,10 @@ if TYPE_CHECKING:
     "--before-run", metavar="RUN", help="Which run of BEFORE, as --run of shapelog report.  [default: the newest; of BEFORE alone 2]"
 )
 @click.option("--after-run", metavar="RUN", help="Which run of AFTER, or of BEFORE alone, likewise.  [default: the newest]")
-@click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
-@click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, also the frames and causes that did not change.")
-@source_options(which_run=False)
+@list_options("Show everything: all entries, also the frames and causes that did not change.")
+@unpacking_options
 @output_options(COMPARE_FORMATS)
-def compare(
-    before: str, after: str | None, before_run: str | None, after_run: str | None, limit: int, verbose: bool, **shared: Any
-) -> None:
+def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> None:
     """Tell what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
     For two runs of one program: with and without a change, cold and warm, under two versions of torch. Frames are matched by their
@@ -34,48 +33,50 @@ def compare(
     run), an archive, a URL, or - for standard input. A directory or an archive alone holds both: shapelog compare DIR compares its
     newest run with the one before, --before-run 3 with the one before that.
     """
-    from shapelog.errors import ShapelogError
-
-    def make() -> Made:
-        if before == after == "-":
-            raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
-        loaded = [load(selection, shared) for selection in _two_runs(before, after, before_run, after_run, shared)]
+    with errors_end_the_program(options.output.debug):
+        first = replace(options.input, run=before_run, run_option="--before-run")
+        second = replace(options.input, run=after_run, run_option="--after-run")
+        pair = _two_runs(before, first, second) if after is None else _two_traces(before, after, first, second)
+        loaded = [load(selection, options) for selection in pair]
         from shapelog.report.compare import compare
         from shapelog.report.report import analyze
+
+        old, new = (analyze(trace, options.output.debug) for trace in loaded)
+        comparison = compare(old, new)
+
+    def render(target: Target) -> bytes:
         from shapelog.reporters import comparison_reporter
 
-        one, other = (analyze(trace, shared["debug"]) for trace in loaded)
-        found = compare(one, other)
+        return comparison_reporter(target.format).render_comparison(comparison, reporter_options(options, target))
 
-        def render(target: Target) -> bytes:
-            options = chosen(shared, target, limit=0 if verbose else limit, verbose=verbose)
-            return comparison_reporter(target.format).render_comparison(found, options)
-
-        return Made(render, lambda: one.has_problems or other.has_problems)
-
-    finish(make, shared)
+    sys.exit(write_outputs(Output(render, lambda: old.has_problems or new.has_problems), options.output))
 
 
-def _two_runs(before: str, after: str | None, before_run: str | None, after_run: str | None, shared: dict[str, Any]) -> "list[Selection]":
-    """Two traces, or without ``after`` two runs of one directory or archive: the newest and the one before, unless others are named.
+def _two_traces(before: str, after: str, first: InputOptions, second: InputOptions) -> "tuple[Selection, Selection]":
+    from shapelog.errors import ShapelogError
+
+    if before == after == "-":
+        raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
+    return select(before, first), select(after, second)
+
+
+def _two_runs(path: str, first: InputOptions, second: InputOptions) -> "tuple[Selection, Selection]":
+    """Two runs of one directory or archive: the newest and the one before, unless others are named.
 
     Raises ShapelogError where there are no two.
     """
     from shapelog.errors import ShapelogError
 
-    of_before, of_after = ({**shared, "run_option": option} for option in ("--before-run", "--after-run"))
-    if after is not None:
-        return [selected(before, {**of_before, "run": before_run}), selected(after, {**of_after, "run": after_run})]
-    if before == "-":
+    if path == "-":
         raise ShapelogError("compare -: with what? shapelog compare BEFORE AFTER")
-    newer = selected(before, {**of_after, "run": after_run})
-    older = selected(before, {**of_before, "run": before_run or "2"})
-    if [_place(file) for file in newer.files] == [_place(file) for file in older.files]:
+    newer = select(path, second)
+    older = select(path, replace(first, run=first.run or "2"))
+    if list(map(_location, newer.files)) == list(map(_location, older.files)):
         why = "names one and the same run twice" if newer.notes else "is one trace alone"
-        raise ShapelogError(f"compare {before}: that {why}; shapelog compare BEFORE AFTER, or with --before-run and --after-run")
-    # The notes behind the first tell what is not read, which is not true of the other of the two.
-    return [older._replace(notes=older.notes[:1]), newer._replace(notes=newer.notes[:1])]
+        raise ShapelogError(f"compare {path}: that {why}; shapelog compare BEFORE AFTER, or with --before-run and --after-run")
+    # The notes after the first name what is not read, which is not true of the other run.
+    return older._replace(notes=older.notes[:1]), newer._replace(notes=newer.notes[:1])
 
 
-def _place(file: "TraceFile") -> tuple[object, str]:
+def _location(file: "TraceFile") -> tuple[object, str]:
     return file.path, file.item.name if file.item else ""

@@ -1,33 +1,37 @@
-"""``shapelog report``, and what else shows a report: in each of its formats."""
+"""``shapelog report``, and the formats that a report is shown in, which other commands share."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from shapelog.cli.load import read_several
-from shapelog.cli.options import chosen, output_options, page_options, place_options, source_options
-from shapelog.cli.output import Made, Target, finish, refuse_unwritable
+from shapelog.cli.load import load_all
+from shapelog.cli.options import (
+    CommonOptions,
+    input_options,
+    list_options,
+    output_options,
+    page_options,
+    reporter_options,
+    repository_options,
+)
+from shapelog.cli.output import Output, Target, errors_end_the_program, reject_page_on_terminal, reject_unwritable, write_outputs
 from shapelog.reporters import CI_FORMATS, FORMATS
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from shapelog.check.check import Checked
-    from shapelog.check.repository_paths import Checkout
-    from shapelog.report.report import Report
+    from shapelog.report.report import FrameReport, Report
 
 
 @click.command()
 @click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
 @click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
-@click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
-@click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, each recompile, records by kind.")
-@place_options
+@list_options("Show everything: all entries, each recompile, records by kind.")
+@repository_options
 @page_options
-@source_options(which_run=True)
+@input_options
 @output_options((*FORMATS, *CI_FORMATS), several=True)
-def report(traces: tuple[str, ...], frame: str | None, limit: int, verbose: bool, **shared: Any) -> None:
+def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -> None:
     """Explain every recompile of TRACE.
 
     TRACE is a file that TORCH_TRACE wrote, a directory (its newest run), an archive or the output of tlparse, a URL, or - for standard
@@ -37,61 +41,43 @@ def report(traces: tuple[str, ...], frame: str | None, limit: int, verbose: bool
     """
     from shapelog.errors import ShapelogError
 
-    refused = 0
-
-    def make() -> Made:
-        nonlocal refused
-        refuse_page_on_terminal(shared)
-        refuse_unwritable(shared["targets"])
-        loaded, refused = read_several(traces, shared)
-        from shapelog.model.trace import merged
+    with errors_end_the_program(options.output.debug):
+        reject_page_on_terminal(options.output.targets)
+        reject_unwritable(options.output.targets)
+        trace, is_partial = load_all(traces, options)
         from shapelog.report.report import analyze
 
-        analyzed = analyze(merged(loaded), shared["debug"])
-        if frame is not None and not any(_matches(item.frame.label, item.frame.title, item.frame.name, frame) for item in analyzed.frames):
+        analyzed = analyze(trace, options.output.debug)
+        if frame is not None and not any(_matches(item, frame) for item in analyzed.frames):
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in analyzed.frames[:8])
             raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
-        return shown(analyzed, shared, frame=frame, limit=0 if verbose else limit, verbose=verbose)
-
-    finish(make, shared)
-    if refused:  # the others were reported on
-        sys.exit(2)
+    output = report_output(analyzed, options, frame=frame)
+    sys.exit(write_outputs(output._replace(is_partial=is_partial), options.output))
 
 
-def refuse_page_on_terminal(shared: dict[str, Any]) -> None:
-    from shapelog.errors import ShapelogError
-
-    if sys.stdout.isatty() and any(target.format == "html" and target.file is None for target in shared["targets"]):
-        raise ShapelogError("the HTML page is for a file: -o report.html")
+def _matches(item: "FrameReport", wanted: str) -> bool:
+    frame = item.frame
+    return wanted == frame.label or (not wanted.isdigit() and (wanted in frame.title or wanted in frame.name))
 
 
-def shown(analyzed: "Report", shared: dict[str, Any], to: "TextIO | None" = None, **own: Any) -> Made:
-    """A report in each of its formats; those for CI systems show what it holds for a check, without one."""
+def report_output(report: "Report", options: CommonOptions, stream: TextIO | None = None, frame: str | None = None) -> Output:
+    """A report in each of its formats; those for CI systems show what a check of it would show, without a verdict."""
     from functools import cache
 
     @cache
-    def overviewed() -> "Checked":
+    def overview() -> "Checked":
+        from shapelog.check import check
         from shapelog.check.alerts import survey
-        from shapelog.check.check import overview
+        from shapelog.check.repository_paths import Checkout
 
-        return overview(survey(analyzed, checkout_of(shared)))
+        return check.overview(survey(report, Checkout(options.repository.source_root, options.repository.strip_prefix)))
 
     def render(target: Target) -> bytes:
         from shapelog.reporters import check_reporter, reporter
 
-        options = chosen(shared, target, to, **own)
+        wanted = reporter_options(options, target, stream)._replace(frame=frame)
         if target.format in FORMATS:
-            return reporter(target.format).render(analyzed, options)
-        return check_reporter(target.format).render_check(overviewed(), options)
+            return reporter(target.format).render(report, wanted)
+        return check_reporter(target.format).render_check(overview(), wanted)
 
-    return Made(render, lambda: analyzed.has_problems)
-
-
-def checkout_of(shared: dict[str, Any]) -> "Checkout":
-    from shapelog.check.repository_paths import Checkout
-
-    return Checkout(shared["source_root"], tuple(shared["strip_prefix"]))
-
-
-def _matches(label: str, title: str, name: str, wanted: str) -> bool:
-    return wanted == label or (not wanted.isdigit() and (wanted in title or wanted in name))
+    return Output(render, lambda: report.has_problems)

@@ -1,22 +1,20 @@
-"""``shapelog run`` and ``shapelog verify``."""
+"""``shapelog run`` and ``shapelog verify``, which run a command and report on what it compiled."""
 
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from shapelog.cli.load import load
-from shapelog.cli.options import chosen, output_options, page_options, place_options
-from shapelog.cli.output import Made, Target, refuse_unwritable, say, status_of
-from shapelog.cli.report import shown
+from shapelog.cli.options import CommonOptions, list_options, output_options, page_options, reporter_options, repository_options
+from shapelog.cli.output import Output, Target, errors_end_the_program, message, reject_unwritable, write_outputs
+from shapelog.cli.report import report_output
 from shapelog.reporters import CI_FORMATS, FORMATS, VERIFY_FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from shapelog.advice.advise import Advice
+    from shapelog.capture.run_command import Run
     from shapelog.reading.inputs import Selection
     from shapelog.report.report import Report
     from shapelog.report.verification import Verification
@@ -25,12 +23,11 @@ if TYPE_CHECKING:
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--trace-dir", metavar="DIR", help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]")
-@click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
-@click.option("-v", "--verbose", is_flag=True, help="Show everything: all entries, each recompile, records by kind.")
-@place_options
+@list_options("Show everything: all entries, each recompile, records by kind.")
+@repository_options
 @page_options
 @output_options((*FORMATS, *CI_FORMATS), several=True)
-def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bool, **shared: Any) -> None:
+def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
     """Run COMMAND, record what it compiles, and explain every recompile.
 
     For example: shapelog run -- python train.py --epochs 1, or shapelog run -- torchrun --nproc-per-node 2 train.py. What follows the
@@ -46,42 +43,54 @@ def run(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bo
     from shlex import quote
 
     from shapelog.capture import run_command
+
+    with errors_end_the_program():
+        reject_unwritable(options.output.targets)
+        where, is_temporary = run_command.trace_dir_for(trace_dir)
+        try:
+            done = run_command.run(command, where)
+        finally:
+            if is_temporary:
+                with suppress(OSError):  # it is not empty where something was recorded
+                    where.rmdir()
+    if done.killed_by is not None:
+        message(f"{command[0]} was ended by signal {done.killed_by}")
+    status = 0
+    if done.has_trace:
+        message(f"the trace is kept in {where}; to see the report again: shapelog report {quote(str(where))}")
+        status = _report(done, options)
+    else:
+        message(run_command.why_no_trace())
+    run_command.end_like(done, status)
+
+
+def _report(done: "Run", options: CommonOptions) -> int:
+    """Write the report on a run to standard error or files, and return the exit code."""
     from shapelog.errors import ShapelogError
 
     try:
-        refuse_unwritable(shared["targets"])
-        where, is_temporary = run_command.trace_dir_for(trace_dir)
+        report = _analyze(done.selection(), options)
     except ShapelogError as error:
-        say(str(error))
-        sys.exit(2)
-    try:
-        done = run_command.run(command, where)
-    except ShapelogError as error:
-        if is_temporary:
-            _drop(where)
-        say(str(error))
-        sys.exit(error.exit_code)
-    if done.killed_by is not None:
-        say(f"{command[0]} was ended by signal {done.killed_by}")
-    status = 0
-    if done.has_trace:
-        say(f"the trace is kept in {where}; to see the report again: shapelog report {quote(str(where))}")
-        own = {"limit": 0 if verbose else limit, "verbose": verbose}
-        status = status_of(lambda: shown(_analyzed(done.selection(), shared), shared, sys.stderr, **own), shared, sys.stderr)
-    else:
-        if is_temporary:
-            _drop(where)
-        say(run_command.why_no_trace())
-    run_command.end_like(done, status)
+        if options.output.debug:
+            raise
+        message(str(error))
+        return 2
+    return write_outputs(report_output(report, options, sys.stderr), options.output, sys.stderr)
+
+
+def _analyze(selection: "Selection", options: CommonOptions) -> "Report":
+    trace = load(selection, options)
+    from shapelog.report.report import analyze
+
+    return analyze(trace, options.output.debug)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--trace-dir", metavar="DIR", help="Record into DIR/before and DIR/after.  [default: a new temporary directory]")
-@click.option("-n", "--limit", type=click.IntRange(0), default=6, help="How many entries each list shows, 0 for all.  [default: 6]")
-@click.option("-v", "--verbose", is_flag=True, help="Show all frames, also those that did as before.")
+@list_options("Show all frames, also those that did as before.")
 @output_options(VERIFY_FORMATS)
-def verify(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose: bool, **shared: Any) -> None:
+def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
     """Run COMMAND twice, the second time with what suggest-dynamic says, and show whether it helped.
 
     For example: shapelog verify -- python train.py --steps 20. Both runs get an empty compile cache of their own, so that their times can
@@ -92,49 +101,28 @@ def verify(command: tuple[str, ...], trace_dir: str | None, limit: int, verbose:
     code), 2 when it could not be tried. When the first run fails, its exit code is passed on.
     """
     from shapelog.capture.verify_command import prove
-    from shapelog.errors import ShapelogError
 
-    runs: list[Report] = []
+    reports: list[Report] = []
 
     def analyzed(selection: "Selection") -> "Report":
-        runs.append(_analyzed(selection, shared))
-        return runs[-1]
+        reports.append(_analyze(selection, options))
+        return reports[-1]
 
-    try:
-        refuse_unwritable(shared["targets"])
-        status = prove(command, trace_dir, analyzed, _showing(limit, verbose, shared, runs), say)
-    except ShapelogError as error:
-        say(str(error))
-        status = error.exit_code
-    sys.exit(status)
+    def show(result: "Verification | Advice") -> int:
+        output = Output(lambda target: _render_result(result, options, target), lambda: any(report.has_problems for report in reports))
+        return write_outputs(output, options.output, sys.stderr)
 
-
-def _showing(limit: int, verbose: bool, shared: dict[str, Any], runs: "list[Report]") -> "Callable[[Verification | Advice], int]":
-    """What shows the result of these runs: a verification, or the advice that had nothing to verify."""
-
-    def show(found: "Verification | Advice") -> int:
-        from shapelog.advice.advise import Advice
-        from shapelog.reporters import advice_reporter, verification_reporter
-
-        def render(target: Target) -> bytes:
-            options = chosen(shared, target, sys.stderr, limit=0 if verbose else limit, verbose=verbose)
-            if isinstance(found, Advice):
-                return advice_reporter(target.format).render_advice(found, options)
-            return verification_reporter(target.format).render_verification(found, options)
-
-        return status_of(lambda: Made(render, lambda: any(run.has_problems for run in runs)), shared, sys.stderr)
-
-    return show
+    with errors_end_the_program():
+        reject_unwritable(options.output.targets)
+        sys.exit(prove(command, trace_dir, analyzed, show, message))
 
 
-def _analyzed(selection: "Selection", shared: dict[str, Any]) -> "Report":
-    loaded = load(selection, shared)
-    from shapelog.report.report import analyze
+def _render_result(result: "Verification | Advice", options: CommonOptions, target: Target) -> bytes:
+    """The result of ``verify``: a verification, or the advice where it had nothing to verify."""
+    from shapelog.advice.advise import Advice
+    from shapelog.reporters import advice_reporter, verification_reporter
 
-    return analyze(loaded, shared["debug"])
-
-
-def _drop(where: "Path") -> None:
-    """Remove a temporary directory that nothing was written to."""
-    with suppress(OSError):
-        where.rmdir()
+    wanted = reporter_options(options, target, sys.stderr)
+    if isinstance(result, Advice):
+        return advice_reporter(target.format).render_advice(result, wanted)
+    return verification_reporter(target.format).render_verification(result, wanted)

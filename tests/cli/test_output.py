@@ -11,11 +11,10 @@ import make
 import pytest
 from command_line import MAIN, SMALL, Process, call, refusal
 
-from shapelog.cli.output import Made, Target, refuse_twice, status_of, targets_of, write
+from shapelog.cli.output import Output, OutputOptions, Target, reject_duplicate_files, targets_of, write, write_outputs
 from shapelog.reporters import CHECK_FORMATS
 
 KNOWN = (*CHECK_FORMATS, "html")
-SHARED = {"debug": False, "strict": False}
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +82,7 @@ def test_a_file_takes_one_output_only(here: Path) -> None:
 
 
 def test_a_device_takes_several() -> None:
-    refuse_twice([Target("json", "/dev/null"), Target("terminal", "/dev/null")])
+    reject_duplicate_files([Target("json", "/dev/null"), Target("terminal", "/dev/null")])
 
 
 def test_several_outputs_of_one_run_are_written(here: Path) -> None:
@@ -112,9 +111,9 @@ def test_what_cannot_be_written_is_told_and_the_rest_is_written(here: Path) -> N
     assert done.exit_code == 2
     assert "none/a.json: cannot write: " in done.stderr
     assert (here / "b.json").exists()
-    made = Made(lambda target: target.format.encode(), lambda: False)
-    shared = {**SHARED, "targets": (Target("a", "none/a"), Target("b", str(here)), Target("c", "c"))}
-    assert status_of(lambda: made, shared, io.TextIOWrapper(io.BytesIO())) == 2
+    output = Output(lambda target: target.format.encode())
+    options = OutputOptions((Target("a", "none/a"), Target("b", str(here)), Target("c", "c")))
+    assert write_outputs(output, options, io.TextIOWrapper(io.BytesIO())) == 2
     assert (here / "c").read_bytes() == b"c"
 
 
@@ -122,9 +121,9 @@ def test_a_stream_that_is_full_is_told(here: Path) -> None:
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("no device that is always full")
-    made = Made(lambda target: b"x", lambda: False)
+    output = Output(lambda target: b"x")
     with full.open("w", encoding="utf-8") as stream:
-        assert status_of(lambda: made, {**SHARED, "targets": (Target("a"), Target("b", "b"))}, stream) == 2
+        assert write_outputs(output, OutputOptions((Target("a"), Target("b", "b"))), stream) == 2
     assert (here / "b").read_bytes() == b"x"
 
 
@@ -141,7 +140,7 @@ def summarized(file: Path | str, monkeypatch: pytest.MonkeyPatch, *targets: Targ
         return target.format.encode()
 
     stream = io.TextIOWrapper(io.BytesIO())
-    assert status_of(lambda: Made(render, lambda: False), {**SHARED, "targets": targets}, stream) == 0
+    assert write_outputs(Output(render), OutputOptions(targets), stream) == 0
     return rendered
 
 
@@ -180,7 +179,7 @@ def test_what_goes_to_the_summary_anyway_is_not_there_twice(here: Path, monkeypa
         assert summarized(summary, monkeypatch, target) == [target]
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     with summary.open("a", encoding="utf-8") as stream:
-        assert status_of(lambda: Made(lambda target: b"+", lambda: False), {**SHARED, "targets": (Target("markdown"),)}, stream) == 0
+        assert write_outputs(Output(lambda target: b"+"), OutputOptions((Target("markdown"),)), stream) == 0
     assert summary.read_bytes() == b"markdown+"
 
 
