@@ -88,65 +88,65 @@ def _offer(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Co
     return decorate
 
 
-def output_options(formats: Iterable[str], several: bool = False) -> Callable[[_Command], Callable[..., Any]]:
-    """The options of every command; with ``several``, -o and --format may be given more than once.
+def output_options(formats: Iterable[str], several: bool = False, with_trace: bool = True) -> Callable[[_Command], Callable[..., Any]]:
+    """The options of every command. It has to be the last decorator; the command gets a CommonOptions as ``options``.
 
-    It has to be the last decorator. The command gets a CommonOptions as ``options``, in place of the values of all shared options.
+    With ``several``, -o and --format may be given more than once. A command that reads no trace offers neither --strict nor --debug.
     """
     known = list(formats)
     pairing = " May be given several times: as many --format as -o belong together in order, else each file is written by its suffix."
+    offered = [
+        click.option(
+            "-f",
+            "--format",
+            "format_name",
+            type=click.Choice(known),
+            multiple=several,
+            help="Form of the output.  [default: by the suffix of -o, else terminal]",
+        ),
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(dir_okay=False, allow_dash=True),
+            multiple=several,
+            help="Write to this file." + (pairing if several else ""),
+        ),
+        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Color the output.  [default: auto]"),
+        click.option("--width", type=click.IntRange(40), help="Columns to draw in.  [default: the terminal's]"),
+    ]
+    strict = click.option("--strict/--no-strict", help="Check every record and checksum; exit 2 when something is wrong.")
+    config = click.option(
+        "--config",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        is_eager=True,
+        callback=_read_settings,
+        help="Read the settings from this file.  [default: the nearest shapelog.toml, or pyproject.toml with [tool.shapelog]]",
+    )
+    debug = click.option("--debug", is_flag=True, help="Raise errors with their traceback, also those that the report only mentions.")
+    offered += [strict, config, debug] if with_trace else [config]
+    return lambda command: _offer(*offered)(_with_common_options(command, known))
 
-    def decorate(command: _Command) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def with_options(
-            *, format_name: str | Sequence[str] | None, output: str | Sequence[str] | None, config: str | None, **given: Any
-        ) -> Any:
-            page = _fill(PageOptions, given)
-            announced = (Target("html", page.html, is_announced=True),) if page.html else ()
-            targets = (*targets_of(_as_list(format_name), _as_list(output), known), *announced)
-            with errors_end_the_program():
-                reject_duplicate_files(targets)
-            options = CommonOptions(
-                output=_fill(OutputOptions, {**given, "targets": targets}),
-                page=page,
-                repository=_fill(RepositoryOptions, given),
-                input=_fill(InputOptions, given),
-            )
-            return command(options=options, **{name: value for name, value in given.items() if name not in _SHARED})
 
-        return _offer(
-            click.option(
-                "-f",
-                "--format",
-                "format_name",
-                type=click.Choice(known),
-                multiple=several,
-                help="Form of the output.  [default: by the suffix of -o, else terminal]",
-            ),
-            click.option(
-                "-o",
-                "--output",
-                type=click.Path(dir_okay=False, allow_dash=True),
-                multiple=several,
-                help="Write to this file." + (pairing if several else ""),
-            ),
-            click.option(
-                "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Color the output.  [default: auto]"
-            ),
-            click.option("--width", type=click.IntRange(40), help="Columns to draw in.  [default: the terminal's]"),
-            click.option("--strict/--no-strict", help="Check every record and checksum; exit 2 when something is wrong."),
-            click.option(
-                "--config",
-                metavar="FILE",
-                type=click.Path(exists=True, dir_okay=False),
-                is_eager=True,
-                callback=_read_settings,
-                help="Read the settings from this file.  [default: the nearest shapelog.toml, or pyproject.toml with [tool.shapelog]]",
-            ),
-            click.option("--debug", is_flag=True, help="Raise errors with their traceback, also those that the report only mentions."),
-        )(with_options)
+def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) -> Callable[..., Any]:
+    """The command as click calls it, with the value of each option by its name."""
 
-    return decorate
+    @functools.wraps(command)
+    def called(*, format_name: str | Sequence[str] | None, output: str | Sequence[str] | None, config: str | None, **given: Any) -> Any:
+        page = _fill(PageOptions, given)
+        announced = (Target("html", page.html, is_announced=True),) if page.html else ()
+        targets = (*targets_of(_as_list(format_name), _as_list(output), formats), *announced)
+        with errors_end_the_program():
+            reject_duplicate_files(targets)
+        options = CommonOptions(
+            output=_fill(OutputOptions, {**given, "targets": targets}),
+            page=page,
+            repository=_fill(RepositoryOptions, given),
+            input=_fill(InputOptions, given),
+        )
+        return command(options=options, **{name: value for name, value in given.items() if name not in _SHARED})
+
+    return called
 
 
 def _as_list(value: str | Sequence[str] | None) -> list[str]:

@@ -20,7 +20,7 @@ from shapelog.reporters import CI_FORMATS, FORMATS
 
 if TYPE_CHECKING:
     from shapelog.check.check import Checked
-    from shapelog.report.report import FrameReport, Report
+    from shapelog.report.report import Report
 
 
 @click.command()
@@ -47,17 +47,16 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
         trace, is_partial = load_all(traces, options)
         from shapelog.report.report import analyze
 
-        analyzed = analyze(trace, options.output.debug)
-        if frame is not None and not any(_matches(item, frame) for item in analyzed.frames):
-            names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in analyzed.frames[:8])
-            raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
-    output = report_output(analyzed, options, frame=frame)
+        shown = whole = analyze(trace, options.output.debug)
+        if frame is not None:
+            from shapelog.report.frame_selection import select_frames
+
+            shown = select_frames(whole, frame, options.output.debug)
+            if not shown.frames:
+                names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in whole.frames[:8])
+                raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
+    output = report_output(shown, options, frame=frame)
     sys.exit(write_outputs(output._replace(is_partial=is_partial), options.output))
-
-
-def _matches(item: "FrameReport", wanted: str) -> bool:
-    frame = item.frame
-    return wanted == frame.label or (not wanted.isdigit() and (wanted in frame.title or wanted in frame.name))
 
 
 def report_output(report: "Report", options: CommonOptions, stream: TextIO | None = None, frame: str | None = None) -> Output:

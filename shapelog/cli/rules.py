@@ -10,7 +10,7 @@ from shapelog.reporters import RULES_FORMATS
 
 
 @click.command()
-@output_options(RULES_FORMATS)
+@output_options(RULES_FORMATS, with_trace=False)
 def rules(options: CommonOptions) -> None:
     """List the rules: what shapelog can tell, and what helps.
 
@@ -19,7 +19,7 @@ def rules(options: CommonOptions) -> None:
     from shapelog.reporters import rules_reporter
     from shapelog.rule_docs import entries
 
-    with errors_end_the_program(options.output.debug):
+    with errors_end_the_program():
         found = entries()
     output = Output(lambda target: rules_reporter(target.format).render_rules(found, reporter_options(options, target)))
     sys.exit(write_outputs(output, options.output))
@@ -27,7 +27,7 @@ def rules(options: CommonOptions) -> None:
 
 @click.command()
 @click.argument("code", metavar="CODE")
-@output_options(RULES_FORMATS)
+@output_options(RULES_FORMATS, with_trace=False)
 def rule(code: str, options: CommonOptions) -> None:
     """Tell what a rule means, with an example and its cure.
 
@@ -36,7 +36,7 @@ def rule(code: str, options: CommonOptions) -> None:
     from shapelog.reporters import rules_reporter
     from shapelog.rule_docs import entry
 
-    with errors_end_the_program(options.output.debug):
+    with errors_end_the_program():
         found = entry(code)
     output = Output(lambda target: rules_reporter(target.format).render_rule(found, reporter_options(options, target)))
     sys.exit(write_outputs(output, options.output))

@@ -1,6 +1,7 @@
 """``shapelog report``: one frame, the page, and how much is listed."""
 
 import gzip
+import json
 import re
 from pathlib import Path
 
@@ -70,6 +71,27 @@ def test_one_frame_is_shown_by_number_and_by_name(wanted: str) -> None:
     assert "1/8" in shown
     assert "Classifier" not in shown
     assert "Shapes" in shown
+
+
+@pytest.mark.parametrize("form", ["terminal", "json", "html", "markdown", "sarif", "junit", "github", "gitlab", "jsonl"])
+def test_every_format_shows_the_chosen_frame_alone(form: str) -> None:
+    whole, one = (call("report", DEMO, "--format", form, *frame).stdout for frame in ((), ("--frame", "MovingAverage")))
+    for text, shown in ((whole, True), (one, False)):
+        assert "MovingAverage.forward" in text
+        assert ("Classifier" in text) is shown
+
+
+def test_json_of_one_frame_has_the_health_of_the_whole_trace() -> None:
+    whole, one = (json.loads(call("report", DEMO, "--format", "json", *frame).stdout) for frame in ((), ("--frame", "0")))
+    assert one["health"] == whole["health"]
+    assert one["frames"] == [frame for frame in whole["frames"] if frame["frame"] == "0"]
+    assert one["recompiles"] == [item for item in whole["recompiles"] if item["frame"] == "0"]
+
+
+def test_the_page_of_one_frame_holds_no_records_of_the_others() -> None:
+    whole, one = (call("report", DEMO, "--format", "html", *frame).stdout for frame in ((), ("--frame", "MovingAverage")))
+    for text, shown in ((whole, True), (one, False)):
+        assert ("Records outside of any compile" in text) is shown
 
 
 def test_a_frame_number_does_not_match_part_of_a_name() -> None:
