@@ -149,7 +149,12 @@ class Report(NamedTuple):
 
 def analyze(trace: Trace, debug: bool = False) -> Report:
     """Explain every recompile of a trace, and sum up what it cost and what helps; with ``debug`` a failing analysis raises."""
-    studied = study(trace, debug)
+    return report_on(study(trace, debug), debug)
+
+
+def report_on(studied: Study, debug: bool = False) -> Report:
+    """The same for recompiles that are explained already."""
+    trace = studied.trace
     findings: list[Finding] = []
     tables: list[Table] = []
     ranks: RankReport | None = None
