@@ -209,7 +209,7 @@ def chosen(shared: dict[str, Any], target: Target, to: TextIO | None = None, **o
     width = shared["width"]
     if to is not None and is_terminal and "COLUMNS" not in os.environ:
         width = width or os.get_terminal_size(to.fileno()).columns
-    page = {"embed": shared["embed"], "with_source": not shared["no_source"], "may_fork": True} if "html" in shared else {}
+    page = {"embed": shared["embed"], "with_source": not shared["no_source"]} if "html" in shared else {}
     return Options(color=color, width=width, is_terminal=is_terminal, room=target.room, **page, **own)
 
 

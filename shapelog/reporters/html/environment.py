@@ -15,6 +15,7 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         finalize=finalize,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )
