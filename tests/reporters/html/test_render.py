@@ -324,6 +324,14 @@ def test_ranks_have_names_of_their_own() -> None:
     assert Path(files[0]).exists()
 
 
+def test_the_kinds_of_compiles_fill_their_bar_where_ranks_are_merged() -> None:
+    run = make.run(make.compile("0/0"), make.compile("0/1", (9, 16), [make.mismatch("0/0", 8, 9)]))
+    text = page_of(shapelog.analyze(make.distributed(run, run, run)))
+    bars = re.findall(r'<svg class="stacked".*?</svg>', text, re.S)
+    widths = [[float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)%"', bar)] for bar in bars]
+    assert [(len(parts), round(sum(parts))) for parts in widths] == [(2, 100), (2, 100)]
+
+
 # The page of a check.
 
 
