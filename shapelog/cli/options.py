@@ -300,7 +300,6 @@ def reporter_options(options: CommonOptions, target: Target, stream: TextIO | No
         is_terminal=is_terminal,
         embed=page.embed,
         with_source=not page.no_source,
-        may_fork=True,
         room=target.room,
     )
 

@@ -66,9 +66,8 @@ class Options(NamedTuple):
     """What the person asked for. ``limit`` is how many entries a list shows (0: all); ``width`` is in columns, None for the terminal's.
 
     ``embed`` says which payloads an HTML page carries (``none``, ``fit``, ``recompiled`` or ``all``); without ``with_source`` it holds
-    neither code nor payloads nor absolute paths. ``may_fork`` lets a child process make a part of it; only for programs without threads.
-    ``room`` is how many bytes Markdown may take, None for any number. ``again`` is what to type behind ``shapelog report`` to see the same
-    trace, "" where nobody can, as of standard input.
+    neither code nor payloads nor absolute paths. ``room`` is how many bytes Markdown may take, None for any number. ``again`` is what to
+    type behind ``shapelog report`` to see the same trace, "" where nobody can, as of standard input.
     """
 
     frame: str | None = None
@@ -79,7 +78,6 @@ class Options(NamedTuple):
     is_terminal: bool = False
     embed: str = "fit"
     with_source: bool = True
-    may_fork: bool = False
     room: int | None = None
     again: str = ""
 

@@ -8,17 +8,23 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from shapelog.advice.paste_formats import cost_of
 from shapelog.reading.payloads.source_names import display_name, is_library
 from shapelog.report.report import Report
+from shapelog.reporters.html.anchors import KINDS, Anchors
+from shapelog.reporters.html.chart_text import WORDS
 from shapelog.reporters.html.environment import environment
+from shapelog.reporters.html.page_context import PageContext
+from shapelog.reporters.html.record_rows import rows_html
 from shapelog.reporters.html.redact import Redaction, without_stack
 from shapelog.reporters.html.side_by_side import Diff, Row, Side
-from shapelog.rules import Rule, problem_rule, remedy_for
+from shapelog.rules import RULES, Rule, problem_rule, remedy_for
 from shapelog.text import escape_controls, file_name, file_size, one_line, plural, seconds
 
+# Rows of a table.
+_ROWS = 60
 _LONGEST = 2000
 # Longer ones are names and texts that nobody reads, or meant to fill the page.
 _LONGEST_VALUE = 30_000
@@ -27,11 +33,15 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;",
 _LONGEST_LINE, _LONGEST_SHOWN = 600, 4000
 
 
-def page_environment(report: Report, redact: Redaction | None) -> Environment:
-    """The templates of the page. Every value is made harmless before it is escaped, and with ``redact`` loses code and directories."""
-    made = environment(_shown(redact))
+def page_environment(context: PageContext) -> Environment:
+    """The templates of the page. Every value loses harmful characters before it is escaped, and code and directories where these are
+    not to be shown.
+    """
+    report, with_source = context.report, context.options.with_source
+    shown = _shown(context.redact)
     coder = Coder()
     reads_sources = report.trace.lists_sources
+    made = environment(shown)
     made.filters.update(
         base=file_name,
         bytes=file_size,
@@ -43,15 +53,53 @@ def page_environment(report: Report, redact: Redaction | None) -> Environment:
         is_library=is_library,
         problem_rule=problem_rule,
         place=lambda place: f"{file_name(place.file)}:{place.line}",
-        records=lambda rows: sum(row.item.count for row in rows),
+        record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(shown(text))),
         remedy=lambda rule: _remedy(rule, reads_sources),
         seconds=seconds,
         sentence=_sentence,
         shortened=_shortened,
         rows=coder.rows,
-        told=_told if redact is None else _told_without_code,
+        told=_told if with_source else _told_without_code,
+    )
+    made.globals.update(
+        anchors=context.anchors,
+        by_label=_by_label(report, context.anchors),
+        kinds=KINDS,
+        limit=_ROWS,
+        marks={"static": "", "dynamic": "~", "specialized": "!"},
+        records=context.records.rows,
+        report=report,
+        rules=RULES,
+        source_line=_source_line(shown, coder, with_source),
+        with_source=with_source,
+        words=WORDS,
     )
     return made
+
+
+def _source_line(shown: Callable[[Any], Any], coder: "Coder", with_source: bool) -> Callable[..., Markup]:
+    def source_line(file: str, line: int, name: str = "", code: str = "") -> Markup:
+        """A place in the program, with the code there where it may be shown; a page has thousands, and few that differ."""
+        if not file:
+            return Markup()
+        title = Markup(' title="{}:{}"').format(shown(file), line) if with_source else ""
+        parts = [Markup('<span class="place"{}>{}:{}</span>').format(title, shown(file_name(file)), line)]
+        if name:
+            parts.append(Markup('<span class="dim">in {}</span>').format(shown(name)))
+        if code and with_source:
+            parts.append(Markup('<code class="line">{}</code>').format(coder.line(code)))
+        return Markup(" ").join(parts)
+
+    return cache(source_line)
+
+
+def _by_label(report: Report, anchors: Anchors) -> dict[str, str]:
+    """Label of a compile → its anchor, for labels that only one compile has."""
+    found: dict[str, str] = {}
+    for compile in report.trace.compiles:
+        name = anchors.compile(compile)
+        found[compile.label] = name if found.get(compile.label, name) == name else ""
+    return {label: anchor for label, anchor in found.items() if anchor}
 
 
 def _shown(redact: Redaction | None) -> Callable[[Any], Any]:

@@ -1,6 +1,7 @@
 """One frame with its compiles: what varied, the shape table, and for each compile why it happened and what differs."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from shapelog.reading.payloads.graphs import Graph
 from shapelog.recompiles.explain import Recompile, remedy
 from shapelog.recompiles.shape_table import ShapeRow
 from shapelog.report.explain_compile import Story, graph_lines, story_of
-from shapelog.report.merge_ranks import Joint, joint_frames
+from shapelog.report.merge_ranks import Joint
 from shapelog.report.report import FrameReport, Report
 from shapelog.reporters.html.anchors import Anchors, kind_of
 from shapelog.reporters.html.chart_text import WORDS
@@ -47,16 +48,16 @@ class CompileView(NamedTuple):
     is_full: bool
 
 
-class Told(NamedTuple):
-    """What a page tells of a compile beyond its causes: ``story`` of a recompile, ``diff`` of its graph against the nearest entry's.
+class CompileDetails(NamedTuple):
+    """What a page shows of a compile in addition to its causes: ``story`` of a recompile, ``diff`` of its graph and the nearest entry's.
 
     Where it is not ``is_full``, the causes are all.
     """
 
-    is_full: bool
-    story: Story | None
-    diff: Diff | None
-    phases: tuple[Phase, ...]
+    is_full: bool = False
+    story: Story | None = None
+    diff: Diff | None = None
+    phases: tuple[Phase, ...] = ()
 
 
 class AxisView(NamedTuple):
@@ -97,44 +98,47 @@ class FrameView(NamedTuple):
         return tuple(dict.fromkeys(code for item in self.report.recompiles for code in item.codes))
 
 
-class Details(NamedTuple):
-    """The rest of a frame's page. ``constant`` counts the rows of the shape table that are left out; ``told`` goes with the compiles."""
+class FrameDetails(NamedTuple):
+    """The rest of a frame's page: the ``rows`` and ``columns`` of the shape table, whose ``hidden_rows`` are only counted, and the
+    details of each compile.
+    """
 
     columns: tuple[tuple[Compile, str], ...]
     rows: tuple[ShapeRow, ...]
-    constant: int
-    told: tuple[Told, ...]
+    hidden_rows: int
+    compiles: tuple[CompileDetails, ...]
 
 
 @dataclass(slots=True)
-class Book:
-    """What the pages of one report share. ``left`` is about how many characters of HTML may still be told of compiles.
+class FramePageBuilder:
+    """The details of frames, as long as there is room for them: ``room`` is about how many characters of HTML compiles may still take.
 
     Graphs that were compared are not compared again for another frame that has the same.
     """
 
     report: Report
     anchors: Anchors
-    left: float
+    room: float
     diffs: dict[tuple[int, int], Diff] = field(default_factory=dict)
 
-    def details(self, view: FrameView) -> Details:
-        """Of a frame, with the story of each compile that is full: guards, graphs and symbols that differ."""
-        rows, constant, columns = _shape_rows(view.report) if view.compiles[0].is_full and self.left > 0 else ((), 0, ())
-        return Details(
+    def details(self, view: FrameView) -> FrameDetails:
+        rows, hidden, columns = _shape_rows(view.report) if view.compiles[0].is_full and self.room > 0 else ((), 0, ())
+        return FrameDetails(
             columns=tuple((compile, self.anchors.compile(compile)) for compile in columns),
             rows=rows,
-            constant=constant,
-            told=tuple(self._told(view.frame, item) if item.is_full and self.left > 0 else _NOTHING for item in view.compiles),
+            hidden_rows=hidden,
+            compiles=tuple(
+                self._compile(view.frame, item) if item.is_full and self.room > 0 else CompileDetails() for item in view.compiles
+            ),
         )
 
-    def _told(self, frame: Frame, item: CompileView) -> Told:
+    def _compile(self, frame: Frame, item: CompileView) -> CompileDetails:
         compile, recompile = item.compile, item.recompile
         before = recompile.nearest.graph if recompile and recompile.nearest else None
         after = compile.graph if before else None
         diff = self._diff(before, after) if before and after else None
-        self.left -= _COMPILE + _ROW * len(diff.rows if diff else ())
-        return Told(
+        self.room -= _COMPILE + _ROW * len(diff.rows if diff else ())
+        return CompileDetails(
             is_full=True,
             story=story_of(self.report.study, frame, compile) if recompile else None,
             diff=diff,
@@ -149,15 +153,12 @@ class Book:
         return found
 
 
-_NOTHING = Told(False, None, None, ())
-
-
-def frame_views(report: Report, anchors: Anchors, frames: int, full: float) -> tuple[FrameView, ...]:
-    """The first frames, those that matter most, of which the first ``full`` compiles can be told in full."""
+def frame_views(report: Report, merged: Iterable[Joint], anchors: Anchors, full: float) -> tuple[FrameView, ...]:
+    """The frames, of which the first ``full`` compiles can be shown in full."""
     found = []
-    for joint in joint_frames(report, with_values=True)[:frames]:
-        found.append(_frame_view(report, joint, anchors, full))
-        full -= len(joint.first.frame.compiles)
+    for item in merged:
+        found.append(_frame_view(report, item, anchors, full))
+        full -= len(item.first.frame.compiles)
     return tuple(found)
 
 

@@ -1,31 +1,75 @@
-"""What a page shows beside its frames, as its template knows it."""
+"""What all parts of one page share, and the variables of its template."""
 
-from collections.abc import Callable
+import math
+from typing import NamedTuple
 
-from shapelog.report.merge_ranks import joint_findings
+from shapelog.report.merge_ranks import joint_findings, joint_frames
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.report.trace_health import health_of
-from shapelog.reporters.html.anchors import Anchors
+from shapelog.reporters import Options
+from shapelog.reporters.html.anchors import Anchors, anchors_of
 from shapelog.reporters.html.call_tree import stack_trie
-from shapelog.reporters.html.frame_page import FrameView
+from shapelog.reporters.html.frame_page import FrameView, frame_views
 from shapelog.reporters.html.icicle import icicle
 from shapelog.reporters.html.overview import Overview, overview
 from shapelog.reporters.html.ranks import TABLES, ranks_view
+from shapelog.reporters.html.record_rows import PageRecords, page_records
+from shapelog.reporters.html.redact import Redaction, redaction_of
 from shapelog.reporters.html.search_index import entries
 from shapelog.reporters.html.similar_graphs import groups_of
 from shapelog.reporters.html.timeline import timeline
 from shapelog.rules import Section
 
+# What to embed, where that is shown however large the page becomes.
+_UNLIMITED = ("recompiled", "all")
+# Frames that have a page; the others are counted.
+_FRAMES = 1000
+# Compiles that are shown in full, those of the frames that matter most first; of the others only the causes are shown.
+_FULL = 150
+# Files whose records are counted by kind.
+_FILES = 8
 
-def surroundings(
-    report: Report, anchors: Anchors, views: tuple[FrameView, ...], with_code: bool, redact: Callable[[str], str]
-) -> dict[str, object]:
-    """The parts of the page by the names that its template has for them; ``redact`` is for what goes to the script."""
+
+class PageContext(NamedTuple):
+    """A report as one page shows it. ``redact`` is None where the page holds code, payloads and absolute paths."""
+
+    report: Report
+    options: Options
+    anchors: Anchors
+    views: tuple[FrameView, ...]
+    records: PageRecords
+    redact: Redaction | None
+    is_unlimited: bool
+
+
+def page_context(report: Report, options: Options) -> PageContext:
+    is_unlimited = options.embed in _UNLIMITED
+    merged = joint_frames(report, with_values=True)
+    anchors = anchors_of(report.trace)
+    for item in merged:  # a frame that several ranks had the same has one page, that of the first
+        for member in item.members[1:]:
+            anchors.share(item.first.frame, member.frame)
+    views = frame_views(report, merged[:_FRAMES], anchors, math.inf if is_unlimited else _FULL)
+    return PageContext(
+        report=report,
+        options=options,
+        anchors=anchors,
+        views=views,
+        records=page_records(report, views, options),
+        redact=None if options.with_source else redaction_of(report.trace),
+        is_unlimited=is_unlimited,
+    )
+
+
+def result_variables(context: PageContext) -> dict[str, object]:
+    """The variables of ``report.html.j2`` that hold results, but for the pages of frames."""
+    report, anchors, views, with_source = context.report, context.anchors, context.views, context.options.with_source
     summary = overview(report, views)
-    trie = stack_trie(report, anchors, with_code)
+    trie = stack_trie(report, anchors, with_source)
     return {
         "elsewhere": ("top_causes", "rank_agreement", *TABLES),
+        "files": _FILES,
         "findings": (
             ("Limits and failures", _findings(report, Section.LIMITS, Section.FAILURES)),
             (Section.OTHER.value, _findings(report, Section.OTHER)),
@@ -33,11 +77,12 @@ def surroundings(
         "groups": groups_of(report),
         "health": health_of(report),
         "icicle": icicle(trie),
-        "index": _index(anchors, views, summary, redact),
+        "index": _index(context, summary),
         "more_frames": max(0, len({anchors.frame(item.frame) for item in report.frames}) - len(views)),
+        "outside": context.records.rows.get("", ()),
         "overview": summary,
         "ranks": ranks_view(report),
-        "timeline": timeline(report, anchors, with_code),
+        "timeline": timeline(report, anchors, with_source),
         "trie": trie,
         "views": views,
     }
@@ -47,8 +92,9 @@ def _findings(report: Report, *sections: Section) -> list[tuple[Finding, str]]:
     return joint_findings((item for item in report.findings if item.rule.section in sections), report.trace)
 
 
-def _index(anchors: Anchors, views: tuple[FrameView, ...], summary: Overview, redact: Callable[[str], str]) -> dict[str, object]:
-    """For the script: what the search finds, and the frame that each compile is told on."""
-    found = [[where, redact(title), redact(text)] for where, title, text in entries(views, summary)]
-    inside = {item.anchor: view.anchor for view in views for item in view.compiles}
-    return {"entries": found, "inside": inside, "aliases": anchors.aliases}
+def _index(context: PageContext, summary: Overview) -> dict[str, object]:
+    """For the script: what the search finds, and the frame whose page each compile is on."""
+    redact = context.redact or str
+    found = [[where, redact(title), redact(text)] for where, title, text in entries(context.views, summary)]
+    inside = {item.anchor: view.anchor for view in context.views for item in view.compiles}
+    return {"entries": found, "inside": inside, "aliases": context.anchors.aliases}

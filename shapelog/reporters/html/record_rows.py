@@ -1,13 +1,17 @@
-"""The records of each compile as rows, and their payloads packed into the page, those that tell most first."""
+"""The records of each compile as rows, and the payloads that the page embeds, those that people open first before others."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
+from markupsafe import Markup
 
-from shapelog.model.record_index import Listed
+from shapelog.model.record_index import Listed, listing
+from shapelog.report.report import Report
+from shapelog.reporters import Options
+from shapelog.reporters.html.frame_page import FrameView
 
 _TITLES = {
     "dynamo_output_graph": "graph that Dynamo captured",
@@ -24,7 +28,7 @@ _TITLES = {
     "compilation_metrics": "compilation metrics",
     "bwd_compilation_metrics": "compilation metrics of the backward",
 }
-# What people open first.
+# Kinds, and names of artifacts, that people open first.
 _FIRST = frozenset(
     (
         "dynamo_output_graph",
@@ -41,8 +45,8 @@ _WORTH_NAMING = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """One row: a record with a payload, or all ``count`` records of a kind that have none. ``make`` gives the text to open.
+class RecordRow:
+    """A record with a payload, or all ``count`` records of a kind that have none. ``make`` gives the text to open.
 
     ``size`` is in bytes, ``key`` the same for equal texts; ``tier`` is 0 for what people open first, then 1, and 2 for records without a
     payload.
@@ -56,71 +60,110 @@ class Item:
     make: Callable[[], bytes]
 
 
-def items_of(records: Iterable[Listed], owner: str) -> tuple[Item, ...]:
+class PageRecords(NamedTuple):
+    """``rows`` of each compile by its anchor, those outside of any under "". ``payloads`` has each text to embed once, in the order in
+    which they are embedded, and ``chunk_ids`` the id of its chunk by ``RecordRow.key``.
+    """
+
+    rows: dict[str, tuple[RecordRow, ...]]
+    payloads: tuple[RecordRow, ...]
+    chunk_ids: dict[str, str]
+
+
+def page_records(report: Report, views: Iterable[FrameView], options: Options) -> PageRecords:
+    """The records of the compiles that are shown in full, and of none where the page is to have no payloads."""
+    if options.embed == "none" or not options.with_source:
+        return PageRecords({}, (), {})
+    index = listing(report.trace)
+    full = [(view, item) for view in views for item in view.compiles if item.is_full]
+    rows = {item.anchor: record_rows(index.of(item.compile), item.anchor) for _, item in full}
+    rows[""] = record_rows(index.outside, "outside") if options.frame is None else ()  # else some are those of other frames
+    embedded = [item.anchor for view, item in full if len(view.compiles) > 1]
+    if options.embed != "recompiled":
+        embedded += [item.anchor for view, item in full if len(view.compiles) == 1]
+    payloads = _by_tier([rows[anchor] for anchor in (*embedded, "")])
+    return PageRecords(rows, payloads, {row.key: f"z{number}" for number, row in enumerate(payloads)})
+
+
+def record_rows(records: Iterable[Listed], owner: str) -> tuple[RecordRow, ...]:
     """The rows of one compile, in the order in which its records begin. ``owner`` is the anchor of the compile."""
-    found: list[Item | str] = []
-    bare: dict[str, list[Listed]] = {}
+    rows: list[RecordRow | str] = []
+    without_payload: dict[str, list[Listed]] = {}
     for record in records:
-        kind, name, span = record.kind, record.name, record.span
-        title = _title(kind, name)
-        if span is not None:
-            tier = 0 if kind in _FIRST or name in _FIRST else 1
-            found.append(Item(title, 1, record.size, record.key, tier, partial(getattr, record, "raw")))
-        elif title in bare:
-            bare[title].append(record)
+        title = _title(record.kind, record.name)
+        if record.span is not None:
+            tier = 0 if record.kind in _FIRST or record.name in _FIRST else 1
+            make = partial(getattr, record, "raw")
+            rows.append(RecordRow(title=title, count=1, size=record.size, key=record.key, tier=tier, make=make))
+        elif title in without_payload:
+            without_payload[title].append(record)
         else:
-            found.append(title)
-            bare[title] = [record]
-    return tuple(_headers(item, bare[item], owner) if isinstance(item, str) else item for item in found)
+            rows.append(title)
+            without_payload[title] = [record]
+    return tuple(_header_row(row, without_payload[row], owner) if isinstance(row, str) else row for row in rows)
 
 
-@lru_cache(maxsize=1024)  # names may come from a trace
 def _title(kind: str, name: str) -> str:
     if kind == "artifact":
         return name or "artifact"
     return _TITLES.get(kind) or f"{kind} {name}".strip() or "record"
 
 
-def _headers(title: str, records: list[Listed], owner: str) -> Item:
-    """Records that say all in their first line: one is laid out, several stand one a line."""
-    return Item(title, len(records), sum([record.header_size for record in records]), f"{owner} {title}", 2, partial(_lines, records))
+def _header_row(title: str, records: list[Listed], owner: str) -> RecordRow:
+    """Records that have all in their first line: one is laid out, several are listed one a line."""
+    return RecordRow(
+        title=title,
+        count=len(records),
+        size=sum(record.header_size for record in records),
+        key=f"{owner} {title}",
+        tier=2,
+        make=partial(_header_lines, records),
+    )
 
 
-def _lines(records: list[Listed]) -> bytes:
+def _header_lines(records: list[Listed]) -> bytes:
     texts = [record.header for record in records]
     if len(texts) == 1:
         try:
-            return orjson.dumps(_without_known(orjson.loads(texts[0]), records[0].first), option=orjson.OPT_INDENT_2)
+            return orjson.dumps(_without_repeated(orjson.loads(texts[0]), records[0].first), option=orjson.OPT_INDENT_2)
         except (ValueError, AttributeError):
             pass
     return "\n".join(texts).encode("utf-8", "replace")
 
 
-def _without_known(header: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:
-    """A header that only names long texts which stand word for word in the first of its kind: the settings take 34 kB of 40 in metrics."""
+def _without_repeated(header: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:
+    """Long texts that are the same in the ``first`` header of this kind are named only: the settings take 34 kB of 40 in metrics."""
     for kind, body in header.items():
         known = first.get(kind)
         if isinstance(body, dict) and isinstance(known, dict):
-            header[kind] = {key: _unless_known(value, known.get(key)) for key, value in body.items()}
+            header[kind] = {key: _unless_repeated(value, known.get(key)) for key, value in body.items()}
     return header
 
 
-def _unless_known(value: object, known: object) -> object:
-    is_known = isinstance(value, str) and len(value) >= _WORTH_NAMING and value == known
-    return f"the same {len(str(value)):,} characters as in the first record of this kind" if is_known else value
+def _unless_repeated(value: object, known: object) -> object:
+    is_repeated = isinstance(value, str) and len(value) >= _WORTH_NAMING and value == known
+    return f"the same {len(str(value)):,} characters as in the first record of this kind" if is_repeated else value
 
 
-class Row(NamedTuple):
-    """A row of records, and the chunk of the page that its text would be in; "" where nothing of it was asked for."""
-
-    item: Item
-    chunk: str
-
-
-def arranged(compiles: Iterable[tuple[Item, ...]]) -> list[Item]:
+def _by_tier(compiles: list[tuple[RecordRow, ...]]) -> tuple[RecordRow, ...]:
     """Each text once, what people open first of all compiles before the rest of any."""
-    members = list(compiles)
-    found: dict[str, Item] = {}
-    for item in (item for tier in range(_TIERS) for items in members for item in items if item.tier == tier):
-        found.setdefault(item.key, item)
-    return list(found.values())
+    found: dict[str, RecordRow] = {}
+    for row in (row for tier in range(_TIERS) for rows in compiles for row in rows if row.tier == tier):
+        found.setdefault(row.key, row)
+    return tuple(found.values())
+
+
+def rows_html(rows: Iterable[RecordRow], chunk_ids: dict[str, str], escaped: Callable[[str], Markup]) -> Markup:
+    """The rows of a table with three columns: record, bytes and payload. A page has thousands, too many for a template."""
+    return Markup("\n".join(_row_html(row, escaped(row.title), chunk_ids.get(row.key)) for row in rows))
+
+
+def _row_html(row: RecordRow, title: Markup, chunk_id: str | None) -> str:
+    count = f' <span class="dim">× {row.count}</span>' if row.count > 1 else ""
+    payload = (
+        f'<button type="button" class="open" data-chunk="{chunk_id}" hidden>Open<span class="hidden"> {title}</span></button>'
+        '<span class="without-js dim small">opens with JavaScript</span>'
+        if chunk_id
+        else '<span class="dim small">not embedded (<code>--embed all</code>)</span>'
+    )
+    return f'<tr><th scope="row">{title}{count}</th><td class="number">{row.size}</td><td>{payload}</td></tr>'

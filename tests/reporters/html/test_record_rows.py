@@ -1,23 +1,27 @@
-"""What is opened of a record on the page: its payload, or its header laid out, without what stood in another one."""
+"""The rows of records: what each opens to, which are the same text, and what is embedded first."""
 
 import json
 
+import lab
 import make
+from markupsafe import escape
 
 from shapelog.model.load import build
 from shapelog.model.record_index import listing
 from shapelog.reading.inputs import Selection
 from shapelog.reading.trace_files import TraceFile
-from shapelog.reporters.html.record_rows import Item, items_of
+from shapelog.reporters import Options
+from shapelog.reporters.html.page_context import page_context
+from shapelog.reporters.html.record_rows import RecordRow, record_rows, rows_html
 
 LONG, SHORT = "{" + "x" * 2000 + "}", "{" + "x" * 200 + "}"
 
 
-def rows(data: bytes) -> dict[str, dict[str, Item]]:
+def rows(data: bytes) -> dict[str, dict[str, RecordRow]]:
     """The rows of each compile by their titles."""
     trace = build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, with_positions=True)])
-    book = listing(trace)
-    return {compile.label: {item.title: item for item in items_of(book.of(compile), "a")} for compile in trace.compiles}
+    index = listing(trace)
+    return {compile.label: {row.title: row for row in record_rows(index.of(compile), "a")} for compile in trace.compiles}
 
 
 def settings(data: bytes, label: str) -> dict[str, object]:
@@ -25,7 +29,7 @@ def settings(data: bytes, label: str) -> dict[str, object]:
     return {key: value for key, value in body.items() if key.endswith("_config")}
 
 
-def test_settings_stand_in_the_first_metrics_and_are_named_in_the_others() -> None:
+def test_settings_are_whole_in_the_first_metrics_and_only_named_in_the_others() -> None:
     fields = {"inductor_config": LONG, "dynamo_config": SHORT, "recompile_reason": None}
     data = make.run(make.compile("0/0", **fields), make.compile("0/1", (3, 16), **fields))
     assert settings(data, "0/0") == {"inductor_config": LONG, "dynamo_config": SHORT}
@@ -35,12 +39,12 @@ def test_settings_stand_in_the_first_metrics_and_are_named_in_the_others() -> No
     }
 
 
-def test_settings_that_changed_are_told() -> None:
+def test_settings_that_changed_are_whole() -> None:
     data = make.run(make.compile("0/0", inductor_config=LONG), make.compile("0/1", (3, 16), inductor_config=LONG + " "))
     assert settings(data, "0/1") == {"inductor_config": LONG + " "}
 
 
-def test_several_records_stand_one_a_line() -> None:
+def test_several_records_without_payload_are_listed_one_a_line() -> None:
     data = make.run(make.start(id="0/0"), make.tensor("L['x']", (2, 3), id="0/0"), make.tensor("L['y']", (2, 3), id="0/0"))
     lines = rows(data)["0/0"]["describe_tensor"].make().decode().split("\n")
     assert [json.loads(line)["describe_tensor"]["size"] for line in lines] == [[2, 3], [2, 3]]
@@ -50,3 +54,21 @@ def test_a_payload_is_opened_as_pytorch_had_it() -> None:
     found = rows(make.run(make.compile("0/0")))["0/0"]
     assert found["guards"].make().startswith(b"\nTREE_GUARD_MANAGER:")
     assert (found["guards"].tier, found["compilation metrics"].tier) == (0, 2)
+
+
+def test_an_equal_payload_is_embedded_once_under_one_id() -> None:
+    records = page_context(lab.analyzed("real/demo.log.gz"), Options()).records
+    keys = [row.key for row in records.payloads]
+    assert len(keys) == len(set(keys)) < sum(len(found) for found in records.rows.values())
+    assert records.chunk_ids == {key: f"z{number}" for number, key in enumerate(keys)}
+    assert [row.tier for row in records.payloads] == sorted(row.tier for row in records.payloads)
+
+
+def test_a_row_shows_its_title_as_text_and_opens_only_what_is_embedded() -> None:
+    row = RecordRow(title="<b>", count=3, size=12, key="k", tier=0, make=bytes)
+    embedded, not_embedded = (str(rows_html([row], ids, escape)) for ids in ({"k": "z4"}, {}))
+    assert "&lt;b&gt; <span" in embedded
+    assert 'data-chunk="z4"' in embedded
+    assert "× 3" in embedded
+    assert "data-chunk" not in not_embedded
+    assert "--embed all" in not_embedded

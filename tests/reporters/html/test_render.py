@@ -193,11 +193,10 @@ def test_recompiled_embeds_those_of_frames_that_recompiled_and_all_those_of_othe
 
 
 def test_what_has_no_room_is_kept_compressed_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"_FRAMES": 12, "_FULL": 10, "_INLINE": 20_000, "_FIRST": 6, "_WORTH_A_PROCESS": 3}.items():
-        monkeypatch.setattr(render, name, value)
+    for name, value in {"page_context._FRAMES": 12, "page_context._FULL": 10, "render._INLINE": 20_000, "render._FIRST": 6}.items():
+        monkeypatch.setattr(f"shapelog.reporters.html.{name}", value)
     report = shapelog.analyze(made(*[make.compile(f"{number}/0", name=f"f{number}") for number in range(15)]))
     text = page_of(report)
-    assert page_of(report, may_fork=True) == text
     found = Outline(text)
     kept = [attrs for tag, attrs in found.tags if tag == "article"]
     packed = [attrs for attrs in kept if "data-chunk" in attrs]
@@ -212,7 +211,7 @@ def test_what_has_no_room_is_kept_compressed_or_counted(monkeypatch: pytest.Monk
 
 
 def test_what_is_not_told_of_a_compile_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "_SOONER", 20_000)
+    monkeypatch.setattr(render, "_FIRST_BUDGET", 20_000)
     assert "explain TRACE" not in outline(DEMO).text
     text = Outline(page_of(analyzed(DEMO))).text
     assert "shapelog explain TRACE 1/7" in text
@@ -323,6 +322,14 @@ def test_ranks_have_names_of_their_own() -> None:
     assert len(found.ids) == len(set(found.ids))
     assert len(report.trace.ranks) < 2 or any(name.startswith("rank-0-frame-") for name in found.ids)
     assert Path(files[0]).exists()
+
+
+def test_the_kinds_of_compiles_fill_their_bar_where_ranks_are_merged() -> None:
+    run = make.run(make.compile("0/0"), make.compile("0/1", (9, 16), [make.mismatch("0/0", 8, 9)]))
+    text = page_of(shapelog.analyze(make.distributed(run, run, run)))
+    bars = re.findall(r'<svg class="stacked".*?</svg>', text, re.S)
+    widths = [[float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)%"', bar)] for bar in bars]
+    assert [(len(parts), round(sum(parts))) for parts in widths] == [(2, 100), (2, 100)]
 
 
 # The page of a check.
