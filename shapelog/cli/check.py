@@ -27,7 +27,7 @@ from shapelog.cli.output import (
     reject_page_on_terminal,
     write_outputs,
 )
-from shapelog.reporters import CHECK_FORMATS
+from shapelog.reporters import formats, renderer
 
 
 @click.command()
@@ -46,7 +46,7 @@ from shapelog.reporters import CHECK_FORMATS
 @repository_options
 @page_options
 @input_options
-@output_options(CHECK_FORMATS, several=True)
+@output_options(formats("check"), several=True)
 def check(
     traces: tuple[str, ...],
     policy: PolicyOptions,
@@ -91,10 +91,8 @@ def check(
         checked = check(found, judged_by, known)
 
     def render(target: Target) -> bytes:
-        from shapelog.reporters import check_reporter
-
         wanted = reporter_options(options, target)._replace(again=_report_arguments(paths, options.input))
-        return check_reporter(target.format).render_check(checked, wanted)
+        return renderer("check", target.format)(checked, wanted)
 
     status = write_outputs(Output(render, lambda: found.report.has_problems, is_partial), options.output)
     if all(target.file for target in options.output.targets):

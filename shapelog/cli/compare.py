@@ -9,7 +9,7 @@ import click
 from shapelog.cli.load import load, select
 from shapelog.cli.options import CommonOptions, InputOptions, list_options, output_options, reporter_options, unpacking_options
 from shapelog.cli.output import Output, Target, errors_end_the_program, write_outputs
-from shapelog.reporters import COMPARE_FORMATS
+from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
     from shapelog.reading.inputs import Selection, TraceFile
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--after-run", metavar="RUN", help="Which run of AFTER, or of BEFORE alone, likewise.  [default: the newest]")
 @list_options("Show everything: all entries, also the frames and causes that did not change.")
 @unpacking_options
-@output_options(COMPARE_FORMATS)
+@output_options(formats("comparison"))
 def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> None:
     """Tell what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
@@ -45,9 +45,7 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
         comparison = compare(old, new)
 
     def render(target: Target) -> bytes:
-        from shapelog.reporters import comparison_reporter
-
-        return comparison_reporter(target.format).render_comparison(comparison, reporter_options(options, target))
+        return renderer("comparison", target.format)(comparison, reporter_options(options, target))
 
     sys.exit(write_outputs(Output(render, lambda: old.has_problems or new.has_problems), options.output))
 

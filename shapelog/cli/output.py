@@ -9,12 +9,10 @@ from typing import NamedTuple, TextIO
 
 import click
 
-from shapelog.reporters import SUFFIXES
+from shapelog.reporters import SUFFIXES, UNMISTAKABLE
 
 # What GitHub shows of one step's summary, in bytes.
 _SUMMARY = 1024 * 1024
-# Formats with a suffix of their own.
-_UNMISTAKABLE = frozenset(("html", "jsonl", "markdown", "sarif"))
 
 
 class Target(NamedTuple):
@@ -70,7 +68,7 @@ def targets_of(names: Sequence[str], files: Sequence[str], known: Iterable[str])
         pairs = list(zip(names, files, strict=True))
         for name, file in pairs:
             meant = format_of(file, known)
-            if meant != name and meant in _UNMISTAKABLE:
+            if meant != name and meant in UNMISTAKABLE:
                 message(f"{file} will hold {name}, as --format says, and not {meant}; for both: --format {name} -o - -o {file}")
     else:
         pairs = [(format_of(file, known) or (left.pop(0) if left else "terminal"), file) for file in files]

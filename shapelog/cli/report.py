@@ -16,7 +16,7 @@ from shapelog.cli.options import (
     repository_options,
 )
 from shapelog.cli.output import Output, Target, errors_end_the_program, reject_page_on_terminal, reject_unwritable, write_outputs
-from shapelog.reporters import CI_FORMATS, FORMATS
+from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
     from shapelog.check.check import Checked
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @repository_options
 @page_options
 @input_options
-@output_options((*FORMATS, *CI_FORMATS), several=True)
+@output_options(formats("report", "overview"), several=True)
 def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -> None:
     """Explain every recompile of TRACE.
 
@@ -72,11 +72,9 @@ def report_output(report: "Report", options: CommonOptions, stream: TextIO | Non
         return check.overview(survey(report, Checkout(options.repository.source_root, options.repository.strip_prefix)))
 
     def render(target: Target) -> bytes:
-        from shapelog.reporters import check_reporter, reporter
-
         wanted = reporter_options(options, target, stream)._replace(frame=frame)
-        if target.format in FORMATS:
-            return reporter(target.format).render(report, wanted)
-        return check_reporter(target.format).render_check(overview(), wanted)
+        if target.format in formats("report"):
+            return renderer("report", target.format)(report, wanted)
+        return renderer("overview", target.format)(overview(), wanted)
 
     return Output(render, lambda: report.has_problems)

@@ -10,7 +10,7 @@ from shapelog.cli.load import load
 from shapelog.cli.options import CommonOptions, list_options, output_options, page_options, reporter_options, repository_options
 from shapelog.cli.output import Output, Target, errors_end_the_program, message, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
-from shapelog.reporters import CI_FORMATS, FORMATS, VERIFY_FORMATS
+from shapelog.reporters import Result, formats, renderer
 
 if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @list_options("Show everything: all entries, each recompile, records by kind.")
 @repository_options
 @page_options
-@output_options((*FORMATS, *CI_FORMATS), several=True)
+@output_options(formats("report", "overview"), several=True)
 def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
     """Run COMMAND, record what it compiles, and explain every recompile.
 
@@ -89,7 +89,7 @@ def _analyze(selection: "Selection", options: CommonOptions) -> "Report":
 @click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--trace-dir", metavar="DIR", help="Record into DIR/before and DIR/after.  [default: a new temporary directory]")
 @list_options("Show all frames, also those that did as before.")
-@output_options(VERIFY_FORMATS)
+@output_options(formats("verification"))
 def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
     """Run COMMAND twice, the second time with what suggest-dynamic says, and show whether it helped.
 
@@ -120,9 +120,6 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
 def _render_result(result: "Verification | Advice", options: CommonOptions, target: Target) -> bytes:
     """The result of ``verify``: a verification, or the advice where it had nothing to verify."""
     from shapelog.advice.advise import Advice
-    from shapelog.reporters import advice_reporter, verification_reporter
 
-    wanted = reporter_options(options, target, sys.stderr)
-    if isinstance(result, Advice):
-        return advice_reporter(target.format).render_advice(result, wanted)
-    return verification_reporter(target.format).render_verification(result, wanted)
+    kind: Result = "advice" if isinstance(result, Advice) else "verification"
+    return renderer(kind, target.format)(result, reporter_options(options, target, sys.stderr))

@@ -8,7 +8,7 @@ import click
 from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, reporter_options
 from shapelog.cli.output import Output, Target, errors_end_the_program, message, write_outputs
-from shapelog.reporters import ADVICE_FORMATS
+from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--torch-version", metavar="X.Y", help="Advise for this version of torch.  [default: the trace's]")
 @list_options("Show everything: all entries, which compiles go, mark_dynamic lines.")
 @input_options
-@output_options(ADVICE_FORMATS)
+@output_options(formats("advice"))
 def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> None:
     """Say exactly what to mark dynamic, what it saves, and what it will not fix.
 
@@ -40,9 +40,8 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
 
     def render(target: Target) -> bytes:
         from shapelog.advice.paste_formats import why_nothing
-        from shapelog.reporters import advice_reporter
 
-        rendered = advice_reporter(target.format).render_advice(advice, reporter_options(options, target))
+        rendered = renderer("advice", target.format)(advice, reporter_options(options, target))
         if not rendered:
             message(f"nothing to set: {why_nothing(advice)}")
         return rendered

@@ -8,7 +8,7 @@ from shapelog.cli.load import load, select
 from shapelog.cli.options import CommonOptions, list_options, output_options, page_options, repository_options, unpacking_options
 from shapelog.cli.output import errors_end_the_program, reject_page_on_terminal, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
-from shapelog.reporters import CI_FORMATS, FORMATS
+from shapelog.reporters import formats
 
 
 @click.command()
@@ -23,7 +23,7 @@ from shapelog.reporters import CI_FORMATS, FORMATS
 @repository_options
 @page_options
 @unpacking_options
-@output_options((*FORMATS, *CI_FORMATS), several=True)
+@output_options(formats("report", "overview"), several=True)
 def watch(where: str, idle: float | None, options: CommonOptions) -> None:
     """Follow a job that runs, and report on it when it ends.
 

@@ -12,9 +12,9 @@ import pytest
 from command_line import MAIN, SMALL, Process, call, refusal
 
 from shapelog.cli.output import Output, OutputOptions, Target, reject_duplicate_files, targets_of, write, write_outputs
-from shapelog.reporters import CHECK_FORMATS
+from shapelog.reporters import formats
 
-KNOWN = (*CHECK_FORMATS, "html")
+KNOWN = (*formats("check"), "html")
 
 
 @pytest.fixture(autouse=True)
