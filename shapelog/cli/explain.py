@@ -6,7 +6,7 @@ import click
 
 from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, input_options, output_options, reporter_options
-from shapelog.cli.output import Output, Target, errors_end_the_program, write_outputs
+from shapelog.cli.output import Output, Target, exit_on_error, write_outputs
 from shapelog.reporters import formats, renderer
 
 
@@ -23,7 +23,7 @@ def explain(traces: tuple[str, ...], compile_id: str, rank: int | None, process:
 
     COMPILE_ID is an id such as 2/3, as the report shows it: what it was held against, what differed, what PyTorch said.
     """
-    with errors_end_the_program(options.output.debug):
+    with exit_on_error(options.output.debug):
         trace, is_partial = load_all(traces, options, rank)
         from shapelog.report.explain_compile import tell
 

@@ -5,7 +5,7 @@ import sys
 import click
 
 from shapelog.cli.options import CommonOptions, output_options, reporter_options
-from shapelog.cli.output import Output, errors_end_the_program, write_outputs
+from shapelog.cli.output import Output, exit_on_error, write_outputs
 from shapelog.reporters import formats, renderer
 
 
@@ -18,7 +18,7 @@ def rules(options: CommonOptions) -> None:
     """
     from shapelog.rule_docs import entries
 
-    with errors_end_the_program():
+    with exit_on_error():
         found = entries()
     output = Output(lambda target: renderer("rules", target.format)(found, reporter_options(options, target)))
     sys.exit(write_outputs(output, options.output))
@@ -34,7 +34,7 @@ def rule(code: str, options: CommonOptions) -> None:
     """
     from shapelog.rule_docs import entry
 
-    with errors_end_the_program():
+    with exit_on_error():
         found = entry(code)
     output = Output(lambda target: renderer("rule", target.format)(found, reporter_options(options, target)))
     sys.exit(write_outputs(output, options.output))

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shapelog.cli.load import load
-from shapelog.cli.options import CommonOptions, list_options, output_options, page_options, reporter_options, repository_options
-from shapelog.cli.output import Output, Target, errors_end_the_program, message, reject_unwritable, write_outputs
+from shapelog.cli.load import load_report
+from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, reporter_options
+from shapelog.cli.output import Output, Target, exit_on_error, message, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
 from shapelog.reporters import Result, formats, renderer
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 @click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--trace-dir", metavar="DIR", help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]")
 @list_options("Show everything: all entries, each recompile, records by kind.")
-@repository_options
-@page_options
+@format_options
 @output_options(formats("report", "overview"), several=True)
 def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
     """Run COMMAND, record what it compiles, and explain every recompile.
@@ -44,7 +43,7 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
 
     from shapelog.capture import run_command
 
-    with errors_end_the_program():
+    with exit_on_error():
         reject_unwritable(options.output.targets)
         where, is_temporary = run_command.trace_dir_for(trace_dir)
         try:
@@ -69,20 +68,13 @@ def _report(done: "Run", options: CommonOptions) -> int:
     from shapelog.errors import ShapelogError
 
     try:
-        report = _analyze(done.selection(), options)
+        report = load_report(done.selection(), options)
     except ShapelogError as error:
         if options.output.debug:
             raise
         message(str(error))
         return 2
     return write_outputs(report_output(report, options, sys.stderr), options.output, sys.stderr)
-
-
-def _analyze(selection: "Selection", options: CommonOptions) -> "Report":
-    trace = load(selection, options)
-    from shapelog.report.report import analyze
-
-    return analyze(trace, options.output.debug)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -105,14 +97,14 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
     reports: list[Report] = []
 
     def analyzed(selection: "Selection") -> "Report":
-        reports.append(_analyze(selection, options))
+        reports.append(load_report(selection, options))
         return reports[-1]
 
     def show(result: "Verification | Advice") -> int:
         output = Output(lambda target: _render_result(result, options, target), lambda: any(report.has_problems for report in reports))
         return write_outputs(output, options.output, sys.stderr)
 
-    with errors_end_the_program():
+    with exit_on_error():
         reject_unwritable(options.output.targets)
         sys.exit(prove(command, trace_dir, analyzed, show, message))
 

@@ -7,7 +7,7 @@ import click
 
 from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, reporter_options
-from shapelog.cli.output import Output, Target, errors_end_the_program, message, write_outputs
+from shapelog.cli.output import Output, Target, exit_on_error, message, write_outputs
 from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
     TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python lines to paste, json everything. When nothing helps, they
     are empty, standard error says why, and the exit code is 0.
     """
-    with errors_end_the_program(options.output.debug):
+    with exit_on_error(options.output.debug):
         version = _version(torch_version)
         trace, is_partial = load_all(traces, options)
         from shapelog.recompiles.explain import study

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-# What can be rendered. An overview is a report as CI systems read it: a check without a verdict. A recording renders its report.
+# An overview is a report for CI systems: a check without a verdict. A recording is rendered as its report.
 Result = Literal["report", "overview", "check", "comparison", "explanation", "advice", "verification", "rules", "rule", "recording"]
 
 _CI = {
@@ -76,12 +76,12 @@ UNMISTAKABLE = frozenset(("html", "jsonl", "markdown", "sarif"))
 
 
 class Options(NamedTuple):
-    """What a reporter is asked for. ``limit`` is how many entries a list shows (0: all); ``width`` is in columns, None for the terminal's.
+    """The options of a reporter. ``limit`` is how many entries a list shows (0: all); ``width`` is in columns, None for the terminal's.
 
     ``frame`` is the frame that a report was made of alone. ``embed`` is which payloads an HTML page carries (``none``, ``fit``,
     ``recompiled`` or ``all``); without ``with_source`` it holds neither code nor payloads nor absolute paths. ``may_fork`` lets a child
     process make a part of it; only for programs without threads. ``room`` is how many bytes Markdown may take, None for any number.
-    ``again`` is what to type after ``shapelog report`` to see the same trace, "" where that is impossible, as for standard input.
+    ``again`` are the arguments with which ``shapelog report`` reads the same trace, "" where it cannot, as for standard input.
     """
 
     frame: str | None = None

@@ -1,4 +1,4 @@
-"""The table of formats: it is complete, and it is all that a new format needs besides its own module."""
+"""The table of formats: it is complete, and a new format needs only a line in it and a module."""
 
 import ast
 import inspect
