@@ -346,7 +346,7 @@ def tell(status):
             print(*(resource.getrusage(who).ru_maxrss * unit for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)), file=file)
     end(status)
 os._exit = tell
-from shapelog.cli.main import main
+from shapelog.__main__ import main
 main()
 """
 

@@ -38,15 +38,7 @@ from shapelog.reading.reader import Reader
 from shapelog.report.compare import compare
 from shapelog.report.explain_compile import tell
 from shapelog.report.report import Report, analyze
-from shapelog.reporters import (
-    CI_FORMATS,
-    Options,
-    advice_reporter,
-    check_reporter,
-    comparison_reporter,
-    reporter,
-    story_reporter,
-)
+from shapelog.reporters import Options, formats, renderer
 
 # Nothing but line ends, styles and text that stands where it is written: an own list, not the one of the package.
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -133,7 +125,7 @@ def advised(subject: Subject) -> None:
         compile(as_python(advice), "advice.py", "exec")
         _demand(_shell_value(as_shell(advice)) == as_env(advice), "the shell line is not the value")
     for form in ("env", "shell", "python", "terminal"):
-        _plain(_bounded(subject, advice_reporter(form).render_advice(advice, Options(width=80, verbose=True))))
+        _plain(_bounded(subject, renderer("advice", form)(advice, Options(width=80, verbose=True))))
 
 
 def _shell_value(line: str) -> str:
@@ -143,7 +135,7 @@ def _shell_value(line: str) -> str:
 
 
 def as_json(subject: Subject) -> None:
-    json.loads(_bounded(subject, reporter("json").render(subject.report, Options())), parse_constant=_no_json)
+    json.loads(_bounded(subject, renderer("report", "json")(subject.report, Options())), parse_constant=_no_json)
 
 
 @cache
@@ -160,32 +152,32 @@ def _valid(schema: str, text: bytes) -> None:
 
 def by_schema(subject: Subject) -> None:
     """Everything that is written for programs is as its schema says."""
-    _valid("report", reporter("json").render(subject.report, Options()))
+    _valid("report", renderer("report", "json")(subject.report, Options()))
     checked = check(subject.survey, _BUDGETS)
-    _valid("check", check_reporter("json").render_check(checked, Options()))
+    _valid("check", renderer("check", "json")(checked, Options()))
     for outcome in (checked, overview(subject.survey)):
-        for line in check_reporter("jsonl").render_check(outcome, Options()).splitlines():
+        for line in renderer("check", "jsonl")(outcome, Options()).splitlines():
             _valid("lines", line)
     found = compare(analyze(built(small_run())), subject.report)
-    _valid("comparison", comparison_reporter("json").render_comparison(found, Options()))
+    _valid("comparison", renderer("comparison", "json")(found, Options()))
     for item in subject.trace.compiles[:3]:
         with suppress(ShapelogError):  # several processes have it
-            _valid("story", story_reporter("json").render_story(tell(subject.trace, item.label), Options()))
+            _valid("story", renderer("explanation", "json")(tell(subject.trace, item.label), Options()))
 
 
 def narrow(subject: Subject) -> None:
-    _plain(_bounded(subject, reporter("terminal").render(subject.report, Options(width=40))))
+    _plain(_bounded(subject, renderer("report", "terminal")(subject.report, Options(width=40))))
 
 
 def wide(subject: Subject) -> None:
-    output = _bounded(subject, reporter("terminal").render(subject.report, Options(width=400, verbose=True, limit=0, color=True)))
+    output = _bounded(subject, renderer("report", "terminal")(subject.report, Options(width=400, verbose=True, limit=0, color=True)))
     _plain(_STYLE.sub("", output))
 
 
 def for_ci(subject: Subject) -> None:
     checked = overview(subject.survey)
-    for form in CI_FORMATS:
-        output = _bounded(subject, check_reporter(form).render_check(checked, Options()))
+    for form in formats("overview"):
+        output = _bounded(subject, renderer("check", form)(checked, Options()))
         if form in ("sarif", "gitlab"):
             json.loads(output, parse_constant=_no_json)
         elif form == "jsonl":
@@ -220,17 +212,17 @@ def _is_page(subject: Subject, output: bytes) -> None:
 
 
 def page(subject: Subject) -> None:
-    _is_page(subject, reporter("html").render(subject.report, Options(embed="all")))
+    _is_page(subject, renderer("report", "html")(subject.report, Options(embed="all")))
 
 
 def page_without_source(subject: Subject) -> None:
-    output = reporter("html").render(subject.report, Options(with_source=False))
+    output = renderer("report", "html")(subject.report, Options(with_source=False))
     _is_page(subject, output)
     _demand(b"/srv/app/" not in output, "a directory in a page without source")
 
 
 def page_of_a_check(subject: Subject) -> None:
-    _is_page(subject, check_reporter("html").render_check(check(subject.survey, _BUDGETS), Options(embed="none")))
+    _is_page(subject, renderer("check", "html")(check(subject.survey, _BUDGETS), Options(embed="none")))
 
 
 def stories(subject: Subject) -> None:
@@ -239,8 +231,8 @@ def stories(subject: Subject) -> None:
             story = tell(subject.trace, item.label)
         except ShapelogError:
             continue  # several processes have it
-        json.loads(_bounded(subject, story_reporter("json").render_story(story, Options())), parse_constant=_no_json)
-        _plain(_bounded(subject, story_reporter("terminal").render_story(story, Options(width=80, verbose=True))))
+        json.loads(_bounded(subject, renderer("explanation", "json")(story, Options())), parse_constant=_no_json)
+        _plain(_bounded(subject, renderer("explanation", "terminal")(story, Options(width=80, verbose=True))))
 
 
 def checked(subject: Subject) -> None:
@@ -251,16 +243,16 @@ def checked(subject: Subject) -> None:
     _demand(not same.failing and not same.fixed, "a run is not like itself")
     check(found, _BUDGETS, known)
     outcome = check(found, _BUDGETS)
-    _plain(_bounded(subject, check_reporter("terminal").render_check(outcome, Options(width=80, verbose=True))))
-    json.loads(_bounded(subject, check_reporter("json").render_check(outcome, Options())), parse_constant=_no_json)
+    _plain(_bounded(subject, renderer("check", "terminal")(outcome, Options(width=80, verbose=True))))
+    json.loads(_bounded(subject, renderer("check", "json")(outcome, Options())), parse_constant=_no_json)
 
 
 def compared(subject: Subject) -> None:
     usual = analyze(built(small_run()))
     for one, other in ((usual, subject.report), (subject.report, usual), (subject.report, subject.report)):
         found = compare(one, other)
-        json.loads(_bounded(subject, comparison_reporter("json").render_comparison(found, Options())), parse_constant=_no_json)
-        _plain(_bounded(subject, comparison_reporter("terminal").render_comparison(found, Options(width=80, verbose=True))))
+        json.loads(_bounded(subject, renderer("comparison", "json")(found, Options())), parse_constant=_no_json)
+        _plain(_bounded(subject, renderer("comparison", "terminal")(found, Options(width=80, verbose=True))))
 
 
 def as_a_rank(subject: Subject) -> None:
@@ -279,8 +271,8 @@ def as_a_rank(subject: Subject) -> None:
                 (job.summary.compiles, job.summary.recompiles, job.summary.limit_hits, job.summary.failures) for job in (short, whole)
             ]
             _demand(counts[0] == counts[1], f"the ranks together made {counts[0]}, and read in full {counts[1]}")
-        _plain(_bounded(subject, reporter("terminal").render(short, Options(width=80, verbose=True))))
-        json.loads(_bounded(subject, reporter("json").render(short, Options())), parse_constant=_no_json)
+        _plain(_bounded(subject, renderer("report", "terminal")(short, Options(width=80, verbose=True))))
+        json.loads(_bounded(subject, renderer("report", "json")(short, Options())), parse_constant=_no_json)
 
 
 def positions_found_later(subject: Subject) -> None:

@@ -1,4 +1,4 @@
-"""The console script: settles what Ctrl-C does before anything is imported that takes a while."""
+"""The console script: sets the handler of Ctrl-C before the imports that take a while."""
 
 import gc
 import os
@@ -8,15 +8,15 @@ import signal
 def main() -> None:
     """``shapelog`` and ``python -m shapelog``."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
-    gc.disable()  # nothing that imports make is garbage; ``cli.main`` says the same of what follows
+        signal.signal(signal.SIGINT, _exit)
+    gc.disable()  # a trace consists of many small objects that live until the program ends, so a collection only costs time
     from shapelog.cli.main import main as command
 
     command()
 
 
-def _leave(*_: object) -> None:
-    """End at once: nothing is open yet, and an exception could come out of any import."""
+def _exit(*_: object) -> None:
+    """End at once: nothing is open yet, and an exception could be raised out of any import."""
     os._exit(130)
 
 

@@ -2,8 +2,8 @@
 
 import os
 
-from shapelog.advice import advise as advising
 from shapelog.advice.advise import Advice
+from shapelog.advice.advise import advise as advise_study
 from shapelog.distributed.executor import parse_executor
 from shapelog.distributed.large_jobs import How, fold
 from shapelog.errors import ShapelogError
@@ -13,8 +13,8 @@ from shapelog.model.trace import Trace
 from shapelog.reading.inputs import InputOptions, is_large, select
 from shapelog.recompiles.explain import study
 from shapelog.recording import record
-from shapelog.report import report as reports
 from shapelog.report.report import Report
+from shapelog.report.report import analyze as analyze_trace
 
 __all__ = ["advise", "analyze", "load", "record"]
 
@@ -25,11 +25,11 @@ def load(
     """Read a trace: a file, a directory or an archive (its newest run), a URL, or ``-`` for standard input.
 
     ``strict`` decodes every record and verifies every checksum, not only those that the model uses. ``run`` is another run of a
-    directory or an archive: 2 for the one before the newest, a part of the name of one of its files, or ``"all"``. What unpacks to more
-    than ``max_unpacked`` bytes is refused; None allows what is usual for its size. Records that cannot be used are listed in
-    ``Trace.problems``. Of a job of more than 16 ranks, those that stand for all are read in full, and the others are summed up
-    (``Trace.alike``, ``Trace.summarized``): here, or by the workers that ``executor`` names, ``"processes"``, ``"processes:4"`` or
-    ``"dask://HOST:PORT"``. Raises ShapelogError when there is nothing to read, or not one trace record in it.
+    directory or an archive: 2 for the one before the newest, a part of the name of one of its files, or ``"all"``. A file that unpacks
+    to more than ``max_unpacked`` bytes is refused; None is a limit that depends on its size. Records that cannot be used are listed in
+    ``Trace.problems``. Of a job with more than 16 ranks, a few representatives are read in full, and the others are summarized
+    (``Trace.alike``, ``Trace.summarized``): here, or by the workers of an ``executor``: ``"processes"``, ``"processes:4"`` or
+    ``"dask://HOST:PORT"``. Raises ShapelogError where there is nothing to read, or not one trace record in it.
     """
     selection = select(os.fspath(path), InputOptions(str(run), max_unpacked))
     if is_large([selection], bool(executor)):
@@ -38,12 +38,12 @@ def load(
 
 
 def analyze(trace: Trace) -> Report:
-    """Explain every recompile of a trace: nearest earlier entry, causes, what can be avoided; and sum up the run."""
-    return reports.analyze(trace)
+    """Explain every recompile of a trace: nearest earlier entry, causes, whether it can be avoided; and sum up the run."""
+    return analyze_trace(trace)
 
 
 def advise(trace: Trace, torch_version: str | None = None) -> Advice:
-    """What to mark dynamic, what that saves and what it leaves; ``Advice.env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES.
+    """Marks to set, the compiles that they save and those that remain; ``Advice.env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES.
 
     The list is written for the torch version of the trace, or for ``torch_version`` (``"2.13"``). Raises ShapelogError when that is no
     version.
@@ -51,4 +51,4 @@ def advise(trace: Trace, torch_version: str | None = None) -> Advice:
     version = parse_version(torch_version) if torch_version is not None else None
     if torch_version is not None and version is None:
         raise ShapelogError(f"torch_version {torch_version!r}: not a version such as 2.13")
-    return advising.advise(study(trace), version)
+    return advise_study(study(trace), version)

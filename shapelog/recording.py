@@ -80,15 +80,15 @@ class Recording:
         return f"<shapelog.Recording {str(self.path)!r}>"
 
     def __str__(self) -> str:
-        from shapelog.reporters import Options, reporter
+        from shapelog.reporters import Options, renderer
 
-        return reporter("terminal").render(self.report, Options(color=False)).decode()
+        return renderer("report", "terminal")(self.report, Options(color=False)).decode()
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
-        from shapelog.reporters import Options, notebook_reporter
+        from shapelog.reporters import Options, renderer
 
-        return notebook_reporter().render(self.report, Options(limit=12)).decode()
+        return renderer("recording", "notebook")(self.report, Options(limit=12)).decode()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import shapelog
 from shapelog.cli.main import cli
 from shapelog.cli.settings import KEYS
-from shapelog.reporters import CHECK_FORMATS, SUFFIXES
+from shapelog.reporters import SUFFIXES, formats
 from shapelog.rules import AlertKind
 
 ROOT = Path(__file__).parents[1]
@@ -60,7 +60,7 @@ def test_the_kinds_are_those_that_fail_on_knows() -> None:
 
 def test_the_formats_and_their_suffixes_are_those_that_check_writes() -> None:
     described = table("sarif")
-    assert set(described) == set(CHECK_FORMATS)
+    assert set(described) == set(formats("check"))
     for name, (suffix, _) in described.items():
         assert SUFFIXES.get(suffix.strip("`")) == (name if suffix else None)
     assert {name for name, (suffix, _) in described.items() if suffix} == set(SUFFIXES.values())

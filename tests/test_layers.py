@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import shapelog
-from shapelog import reporters, rules
+from shapelog import rules
 from shapelog.report import analyses
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -125,48 +125,6 @@ def test_a_reporter_knows_neither_records_nor_analyses(module: str) -> None:
 def test_every_analysis_is_listed() -> None:
     listed = [analysis.__name__.removeprefix("shapelog.") for analysis in analyses.ANALYSES]
     assert sorted(listed) == parts("report.analyses")
-
-
-@pytest.mark.parametrize("name", sorted(reporters.FORMATS))
-def test_a_reporter_renders_and_names_its_suffix(name: str) -> None:
-    found = reporters.reporter(name)
-    assert callable(found.render)
-    assert found.SUFFIX.startswith(".")
-
-
-@pytest.mark.parametrize("name", sorted(reporters.COMPARE_FORMATS))
-def test_a_comparison_reporter_renders_a_comparison_and_names_its_suffix(name: str) -> None:
-    found = reporters.comparison_reporter(name)
-    assert callable(found.render_comparison)
-    assert found.SUFFIX.startswith(".")
-
-
-@pytest.mark.parametrize("name", sorted(reporters.ADVICE_FORMATS))
-def test_an_advice_reporter_renders_advice_and_names_its_suffix(name: str) -> None:
-    found = reporters.advice_reporter(name)
-    assert callable(found.render_advice)
-    assert found.SUFFIX.startswith(".")
-
-
-@pytest.mark.parametrize("name", sorted(reporters.CHECK_FORMATS))
-def test_a_check_reporter_renders_a_check_and_names_its_suffix(name: str) -> None:
-    found = reporters.check_reporter(name)
-    assert callable(found.render_check)
-    assert found.SUFFIX.startswith(".")
-
-
-@pytest.mark.parametrize("name", sorted(reporters.VERIFY_FORMATS))
-def test_a_verification_reporter_renders_a_verification_and_names_its_suffix(name: str) -> None:
-    found = reporters.verification_reporter(name)
-    assert callable(found.render_verification)
-    assert found.SUFFIX.startswith(".")
-
-
-@pytest.mark.parametrize("name", sorted(reporters.STORY_FORMATS))
-def test_a_story_reporter_renders_a_story_and_names_its_suffix(name: str) -> None:
-    found = reporters.story_reporter(name)
-    assert callable(found.render_story)
-    assert found.SUFFIX.startswith(".")
 
 
 def test_no_code_or_name_of_a_rule_is_used_twice() -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import make
 import pytest
 
-from shapelog import reporters, rule_docs
+from shapelog import rule_docs
 from shapelog.check.alerts import survey
 from shapelog.check.check import Checked, check, overview
 from shapelog.check.policy import Policy, codes_of
@@ -16,7 +16,7 @@ from shapelog.recompiles.explain import Study
 from shapelog.report import report as report_module
 from shapelog.report.report import Report, analyze
 from shapelog.report.results import Finding, location_of
-from shapelog.reporters import CI_FORMATS, FORMATS, Options
+from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import RULES, AlertKind, Level, Rule, Section, Verdict
 
 RULE = Rule("SL499", "made-up-finding", Verdict.CODE, "do what was made up")
@@ -55,16 +55,16 @@ def checked(policy: Policy) -> Checked:
     return check(survey(report(), Checkout("nowhere")), policy)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats("report"))
 def test_every_format_of_the_report_shows_it(made_up: Rule, name: str) -> None:
-    text = reporters.reporter(name).render(report(), Options(width=200)).decode()
+    text = renderer("report", name)(report(), Options(width=200)).decode()
     for part in (made_up.code, made_up.name, SENTENCE, made_up.remedy):
         assert part in text
 
 
-@pytest.mark.parametrize("name", CI_FORMATS)
+@pytest.mark.parametrize("name", formats("overview"))
 def test_every_format_for_ci_shows_it(made_up: Rule, name: str) -> None:
-    text = reporters.check_reporter(name).render_check(overview(survey(report(), Checkout("nowhere"))), Options()).decode()
+    text = renderer("overview", name)(overview(survey(report(), Checkout("nowhere"))), Options()).decode()
     for part in (made_up.code, SENTENCE, made_up.remedy):
         assert part in text
 
@@ -78,7 +78,7 @@ def test_a_check_of_a_trace_with_it_passes_unless_the_rule_is_selected_or_has_a_
 
 
 def test_the_terminal_of_a_check_shows_it(made_up: Rule) -> None:
-    text = reporters.check_reporter("terminal").render_check(checked(Policy()), Options(verbose=True, width=200)).decode()
+    text = renderer("check", "terminal")(checked(Policy()), Options(verbose=True, width=200)).decode()
     assert f"{made_up.code} {made_up.name}" in text
     assert SENTENCE in text
 

@@ -22,7 +22,7 @@ from shapelog.advice.paste_formats import as_shell
 from shapelog.errors import ShapelogError
 from shapelog.recording import Recording
 from shapelog.report.report import Report
-from shapelog.reporters import Options, notebook_reporter, reporter
+from shapelog.reporters import Options, renderer
 from shapelog.rules import Verdict
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -106,7 +106,7 @@ def test_an_advice_that_failed_is_an_error_that_says_how_to_see_why(recording: R
 
 
 def test_printed_it_is_the_report_without_color(recording: Recording) -> None:
-    shown = reporter("terminal").render(recording.report, Options(color=False)).decode()
+    shown = renderer("report", "terminal")(recording.report, Options(color=False)).decode()
     assert str(recording) == shown
     assert "SL101 size-varies" in shown
     assert "\x1b" not in shown
@@ -127,7 +127,7 @@ def test_in_a_notebook_it_shows_numbers_frames_and_recompiles(recording: Recordi
 
 def shown(report: Report, limit: int = 0) -> str:
     """The fragment without its style, its entities read, blanks folded."""
-    text = notebook_reporter().render(report, Options(limit=limit)).decode()
+    text = renderer("recording", "notebook")(report, Options(limit=limit)).decode()
     return " ".join(html.unescape(re.sub(r"(?s)<style>.*?</style>", "", text)).split())
 
 
@@ -176,7 +176,7 @@ def test_names_and_values_of_a_trace_stay_text_in_a_notebook(text: str) -> None:
         guards=lab.tree(lab.manager("L['mode']", f"EQUALS_MATCH: L['mode'] == {text!r}")),
     )
     trace.limit("0/2", f"0/1: L['mode'] == {text!r}")
-    shown = notebook_reporter().render(trace.report(), Options()).decode()
+    shown = renderer("recording", "notebook")(trace.report(), Options()).decode()
     tags = _Tags(shown)
     assert tags.open == []
     assert not tags.seen & {"script", "img", "img.onerror"}
@@ -185,12 +185,12 @@ def test_names_and_values_of_a_trace_stay_text_in_a_notebook(text: str) -> None:
 
 
 def test_long_lists_are_cut_in_a_notebook_and_what_is_left_out_is_counted() -> None:
-    shown = notebook_reporter().render(lab.analyzed("real/demo.log.gz"), Options(limit=3)).decode()
+    shown = renderer("recording", "notebook")(lab.analyzed("real/demo.log.gz"), Options(limit=3)).decode()
     assert "… 1 more frame<" in shown
     assert "… 13 more recompiles<" in shown
     assert "Recompile limit hit" in shown
     assert "more" not in re.sub(
-        r"(?s)<style>.*?</style>", "", notebook_reporter().render(lab.analyzed("real/demo.log.gz"), Options(limit=0)).decode()
+        r"(?s)<style>.*?</style>", "", renderer("recording", "notebook")(lab.analyzed("real/demo.log.gz"), Options(limit=0)).decode()
     )
 
 
@@ -246,9 +246,8 @@ def test_a_recorded_entry_is_compared_with_and_the_others_left_aside() -> None:
 
 def test_what_is_not_known_is_said_in_the_terminal_and_in_a_notebook(tmp_path: Path) -> None:
     report = late("tensor 'x' size mismatch at index 0. expected 4, actual 5")
-    for name in ("terminal", "notebook"):
-        made = notebook_reporter() if name == "notebook" else reporter(name)
-        assert "0/1 not in this trace" in " ".join(made.render(report, Options(width=300)).decode().split())
+    for render in (renderer("report", "terminal"), renderer("recording", "notebook")):
+        assert "0/1 not in this trace" in " ".join(render(report, Options(width=300)).decode().split())
 
 
 # Without PyTorch, or with one that cannot be recorded.

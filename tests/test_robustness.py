@@ -21,7 +21,7 @@ from shapelog.errors import ShapelogError
 from shapelog.model.trace import Trace
 from shapelog.report.explain_compile import tell
 from shapelog.report.report import Report
-from shapelog.reporters import CI_FORMATS, STORY_FORMATS, Options, check_reporter, reporter, story_reporter
+from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import AlertKind
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -39,8 +39,8 @@ def survives(data: bytes, strict: bool = False) -> Trace | None:
     except ShapelogError:
         return None
     report = analyze(trace)
-    assert reporter("terminal").render(report, Options(width=80)).decode()
-    json.loads(reporter("json").render(report, Options()), parse_constant=no_json)
+    assert renderer("report", "terminal")(report, Options(width=80)).decode()
+    json.loads(renderer("report", "json")(report, Options()), parse_constant=no_json)
     is_checked(report)
     (account,) = report.accounts
     assert account.balances
@@ -62,8 +62,8 @@ def is_checked(report: Report) -> None:
     assert overview(found).headline
     check(found, Policy(budgets=budgets), known)
     checked = check(found, Policy(budgets=budgets))
-    for form in ("json", *CI_FORMATS):
-        shown = check_reporter(form).render_check(checked, Options())
+    for form in ("json", *formats("overview")):
+        shown = renderer("check", form)(checked, Options())
         if form in ("json", "sarif", "gitlab"):
             json.loads(shown, parse_constant=no_json)
 
@@ -220,7 +220,7 @@ def test_numbers_and_text_that_json_cannot_hold_make_json_all_the_same() -> None
         trace = survives(make.run(odd, make.metrics("0/1", graph_op_count=10**30, entire_frame_compile_time_s=float("inf"))))
         assert trace is not None
         for compile in trace.compiles:
-            json.loads(story_reporter("json").render_story(tell(trace, compile.label), Options()), parse_constant=no_json)
+            json.loads(renderer("explanation", "json")(tell(trace, compile.label), Options()), parse_constant=no_json)
 
 
 def _rich_run() -> bytes:
@@ -234,8 +234,8 @@ def test_the_story_of_every_compile_of_shuffled_records_is_told(name: str) -> No
     trace = make.built(b"".join(records))
     for compile in trace.compiles:
         story = tell(trace, compile.label)
-        for form in STORY_FORMATS:
-            assert story_reporter(form).render_story(story, Options(width=80))
+        for form in formats("explanation"):
+            assert renderer("explanation", form)(story, Options(width=80))
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")  # of code that means nothing

@@ -15,7 +15,6 @@ import shapelog
 from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
 from shapelog.report.analyses import compile_time
-from shapelog.reporters import RULES_FORMATS, rules_reporter
 from shapelog.rule_docs import RULES_URL, Entry, anchor, blocks, entries, entry, families, link, parsed
 from shapelog.rules import RULES
 
@@ -345,11 +344,3 @@ def test_families_hold_every_rule_once() -> None:
     found = families(ENTRIES)
     assert [item for family in found for item in family.entries] == list(ENTRIES)
     assert len({family.title for family in found}) == len(found)
-
-
-@pytest.mark.parametrize("name", sorted(RULES_FORMATS))
-def test_a_rules_reporter_renders_one_and_all_and_names_its_suffix(name: str) -> None:
-    found = rules_reporter(name)
-    assert callable(found.render_rules)
-    assert callable(found.render_rule)
-    assert found.SUFFIX.startswith(".")

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,25 +10,19 @@ from shapelog.cli.load import load_all
 from shapelog.cli.options import (
     CommonOptions,
     InputOptions,
-    PolicyOptions,
+    format_options,
     input_options,
     list_options,
     output_options,
-    page_options,
     policy_options,
     reporter_options,
-    repository_options,
 )
-from shapelog.cli.output import (
-    Output,
-    Target,
-    errors_end_the_program,
-    message,
-    reject_duplicate_files,
-    reject_page_on_terminal,
-    write_outputs,
-)
-from shapelog.reporters import CHECK_FORMATS
+from shapelog.cli.output import Output, Target, exit_on_error, message, reject_duplicate_files, reject_page_on_terminal, write_outputs
+from shapelog.reporters import formats, renderer
+
+if TYPE_CHECKING:
+    from shapelog.check.check import Checked
+    from shapelog.check.policy import Policy
 
 
 @click.command()
@@ -43,18 +38,10 @@ from shapelog.reporters import CHECK_FORMATS
 )
 @click.option("--exit-zero/--no-exit-zero", help="End with 0 whatever is found.")
 @list_options("Show everything: also the alerts that do not fail.", "How many alerts are shown, 0 for all.", default=10)
-@repository_options
-@page_options
+@format_options
 @input_options
-@output_options(CHECK_FORMATS, several=True)
-def check(
-    traces: tuple[str, ...],
-    policy: PolicyOptions,
-    baseline: str | None,
-    write_baseline: str | None,
-    exit_zero: bool,
-    options: CommonOptions,
-) -> None:
+@output_options(formats("check"), several=True)
+def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | None, exit_zero: bool, options: CommonOptions) -> None:
     """Fail when a run compiles more than it should.
 
     TRACE is a file, a directory (its newest run), an archive, a URL, or - for standard input; several count as one run. Without options,
@@ -64,42 +51,47 @@ def check(
 
     Ends with 0 when the check passed, 1 when it failed, 2 on bad usage, unreadable input, or a damaged trace under --strict.
     """
-    from shapelog.errors import ShapelogError
-
-    with errors_end_the_program(options.output.debug):
+    with exit_on_error(options.output.debug):
         reject_page_on_terminal(options.output.targets)
-        from shapelog.cli.check_options import baseline_to_write, policy_of, read_baseline, record_baseline
+        from shapelog.cli.check_options import baseline_to_write, policy_of
 
-        judged_by = policy_of(policy)
-        paths, to_write = baseline_to_write(traces, write_baseline, baseline)
-        reject_duplicate_files(options.output.targets, to_write)
-        if not paths:
-            raise ShapelogError("check: which trace? shapelog check TRACE")
-        known = read_baseline(baseline) if baseline and not to_write else None
-        trace, is_partial = load_all(paths, options)
-        from shapelog.check.alerts import survey
-        from shapelog.check.check import check
-        from shapelog.check.repository_paths import Checkout
-        from shapelog.report.report import analyze
-
-        repository = Checkout(options.repository.source_root, options.repository.strip_prefix)
-        found = survey(analyze(trace, options.output.debug), repository)
-        if to_write and is_partial:
-            message(f"{to_write} is not written, because not every trace could be read")
-        elif to_write:
-            known = record_baseline(found, to_write)
-        checked = check(found, judged_by, known)
+        policy = policy_of(options.policy)
+        paths, new_baseline = baseline_to_write(traces, write_baseline, baseline)
+        reject_duplicate_files(options.output.targets, new_baseline)
+        checked, is_partial = _check(paths, policy, baseline, new_baseline, options)
 
     def render(target: Target) -> bytes:
-        from shapelog.reporters import check_reporter
-
         wanted = reporter_options(options, target)._replace(again=_report_arguments(paths, options.input))
-        return check_reporter(target.format).render_check(checked, wanted)
+        return renderer("check", target.format)(checked, wanted)
 
-    status = write_outputs(Output(render, lambda: found.report.has_problems, is_partial), options.output)
+    status = write_outputs(Output(render, lambda: checked.survey.report.has_problems, is_partial), options.output)
     if all(target.file for target in options.output.targets):
         message(str(checked.headline))
     sys.exit(status or (1 if checked.has_failed and not exit_zero else 0))
+
+
+def _check(
+    paths: Sequence[str], policy: "Policy", baseline: str | None, new_baseline: str, options: CommonOptions
+) -> "tuple[Checked, bool]":
+    """The outcome, and whether a trace could not be read; then the new baseline is not written."""
+    from shapelog.check.alerts import survey
+    from shapelog.check.check import check
+    from shapelog.check.repository_paths import Checkout
+    from shapelog.cli.check_options import read_baseline, record_baseline
+    from shapelog.errors import ShapelogError
+    from shapelog.report.report import analyze
+
+    if not paths:
+        raise ShapelogError("check: which trace? shapelog check TRACE")
+    known = read_baseline(baseline) if baseline and not new_baseline else None
+    trace, is_partial = load_all(paths, options)
+    repository = Checkout(options.repository.source_root, options.repository.strip_prefix)
+    found = survey(analyze(trace, options.output.debug), repository)
+    if new_baseline and is_partial:
+        message(f"{new_baseline} is not written, because not every trace could be read")
+    elif new_baseline:
+        known = record_baseline(found, new_baseline)
+    return check(found, policy, known), is_partial
 
 
 def _report_arguments(traces: Sequence[str], options: InputOptions) -> str:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shapelog.cli.load import load, select
+from shapelog.cli.load import load_report, select
 from shapelog.cli.options import CommonOptions, InputOptions, list_options, output_options, reporter_options, unpacking_options
-from shapelog.cli.output import Output, Target, errors_end_the_program, write_outputs
-from shapelog.reporters import COMPARE_FORMATS
+from shapelog.cli.output import Output, Target, exit_on_error, write_outputs
+from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
     from shapelog.reading.inputs import Selection
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--after-run", metavar="RUN", help="Which run of AFTER, or of BEFORE alone, likewise.  [default: the newest]")
 @list_options("Show everything: all entries, also the frames and causes that did not change.")
 @unpacking_options
-@output_options(COMPARE_FORMATS)
+@output_options(formats("comparison"))
 def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> None:
     """Tell what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
@@ -34,21 +34,17 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     run), an archive, a URL, or - for standard input. A directory or an archive alone holds both: shapelog compare DIR compares its
     newest run with the one before, --before-run 3 with the one before that.
     """
-    with errors_end_the_program(options.output.debug):
+    with exit_on_error(options.output.debug):
         first = replace(options.input, run=before_run, run_option="--before-run")
         second = replace(options.input, run=after_run, run_option="--after-run")
         pair = _two_runs(before, first, second) if after is None else _two_traces(before, after, first, second)
-        loaded = [load(selection, options) for selection in pair]
+        old, new = (load_report(selection, options) for selection in pair)
         from shapelog.report.compare import compare
-        from shapelog.report.report import analyze
 
-        old, new = (analyze(trace, options.output.debug) for trace in loaded)
         comparison = compare(old, new)
 
     def render(target: Target) -> bytes:
-        from shapelog.reporters import comparison_reporter
-
-        return comparison_reporter(target.format).render_comparison(comparison, reporter_options(options, target))
+        return renderer("comparison", target.format)(comparison, reporter_options(options, target))
 
     sys.exit(write_outputs(Output(render, lambda: old.has_problems or new.has_problems), options.output))
 

@@ -6,8 +6,8 @@ import click
 
 from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, input_options, output_options, reporter_options
-from shapelog.cli.output import Output, Target, errors_end_the_program, write_outputs
-from shapelog.reporters import STORY_FORMATS
+from shapelog.cli.output import Output, Target, exit_on_error, write_outputs
+from shapelog.reporters import formats, renderer
 
 
 @click.command()
@@ -17,23 +17,21 @@ from shapelog.reporters import STORY_FORMATS
 @click.option("--process", type=int, help="Which process, where forked ones wrote one file.")
 @click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
 @input_options
-@output_options(STORY_FORMATS)
+@output_options(formats("explanation"))
 def explain(traces: tuple[str, ...], compile_id: str, rank: int | None, process: int | None, options: CommonOptions) -> None:
     """Tell the whole story of one compile.
 
     COMPILE_ID is an id such as 2/3, as the report shows it: what it was held against, what differed, what PyTorch said.
     """
-    with errors_end_the_program(options.output.debug):
+    with exit_on_error(options.output.debug):
         trace, is_partial = load_all(traces, options, rank)
         from shapelog.report.explain_compile import tell
 
         explanation = tell(trace, compile_id, rank, process)
 
     def render(target: Target) -> bytes:
-        from shapelog.reporters import story_reporter
-
         wanted = reporter_options(options, target)._replace(limit=0 if options.output.verbose else 20)
-        return story_reporter(target.format).render_story(explanation, wanted)
+        return renderer("explanation", target.format)(explanation, wanted)
 
     output = Output(render, lambda: any(problem.severity != "info" for problem in trace.problems), is_partial)
     sys.exit(write_outputs(output, options.output))

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from shapelog.model.trace import Trace
     from shapelog.reading.inputs import Selection
     from shapelog.reading.trace_files import ProgressCallback
+    from shapelog.report.report import Report
 
 
 def select(path: str, options: InputOptions, rank: int | None = None, in_full: bool = False) -> "Selection":
-    """The files of the trace at a path; only those of a ``rank`` where their names tell it.
+    """The files of the trace at a path; only those of a ``rank`` where their names contain it.
 
     ``in_full`` keeps the path in the names of files, where another path may have files of the same names. Raises ShapelogError for a
     path without a trace.
@@ -24,8 +25,10 @@ def select(path: str, options: InputOptions, rank: int | None = None, in_full: b
     from shapelog.reading import inputs
 
     run = "all" if options.all_runs else options.run or ""
-    with progress_bar() as tell:
-        wanted = inputs.InputOptions(run=run, max_bytes=options.max_unpacked, progress=tell, full_names=in_full, option=options.run_option)
+    with progress_bar() as progress:
+        wanted = inputs.InputOptions(
+            run=run, max_bytes=options.max_unpacked, progress=progress, full_names=in_full, option=options.run_option
+        )
         return inputs.only_rank(inputs.select(path, wanted), rank)
 
 
@@ -56,7 +59,7 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
 
 
 def _selections(paths: Sequence[str], options: InputOptions, rank: int | None, unreadable: "list[ShapelogError]") -> "list[Selection]":
-    """The files of each path; what is wrong with the other paths is added to ``unreadable``."""
+    """The files of each path; the errors of the other paths are added to ``unreadable``."""
     from shapelog.errors import ShapelogError
     from shapelog.reading.trace_files import is_url
 
@@ -84,28 +87,36 @@ def load(selection: "Selection", options: CommonOptions) -> "Trace":
     """Read a trace, and print its notes. Raises ShapelogError where there is not one record in it."""
     from shapelog.reading.inputs import is_large
 
-    with progress_bar() as tell:
+    with progress_bar() as progress:
         read = _read_large_job if is_large([selection], bool(options.input.executor)) else _read
-        trace = read(selection, options, tell)
+        trace = read(selection, options, progress)
     for note in trace.notes:
         message(note)
     return trace
 
 
-def _read(selection: "Selection", options: CommonOptions, tell: "ProgressCallback | None") -> "Trace":
+def load_report(selection: "Selection", options: CommonOptions) -> "Report":
+    """Read a trace, and analyze it."""
+    trace = load(selection, options)
+    from shapelog.report.report import analyze
+
+    return analyze(trace, options.output.debug)
+
+
+def _read(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":
     from shapelog.model.load import build
     from shapelog.reading.open_trace import open_all
     from shapelog.reading.reader import Reader
 
     readers = [Reader(opened, options.output.strict, needs_record_index(options)) for opened in open_all(selection.files)]
-    return build(selection, readers, options.output.debug, tell)
+    return build(selection, readers, options.output.debug, progress)
 
 
-def _read_large_job(selection: "Selection", options: CommonOptions, tell: "ProgressCallback | None") -> "Trace":
+def _read_large_job(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":
     """Read a job of many ranks with workers."""
     from shapelog.distributed.executor import parse_executor
     from shapelog.distributed.large_jobs import How, fold
 
     executor = parse_executor(options.input.executor or "processes")
     listing = needs_record_index(options)
-    return fold(selection, How(executor, options.output.strict, options.output.debug, options.input.max_unpacked, tell, listing))
+    return fold(selection, How(executor, options.output.strict, options.output.debug, options.input.max_unpacked, progress, listing))

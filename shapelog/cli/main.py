@@ -16,7 +16,7 @@ from shapelog.cli.watch import watch
 
 
 class _Commands(click.Group):
-    """Commands in the order in which people need them."""
+    """Lists the commands in the order in which they were added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -37,18 +37,12 @@ for _command in (report, check, explain, suggest_dynamic, compare, watch, run, v
 
 
 def main() -> None:
-    """Run the command and end the process.
-
-    A trace makes many small objects that live to the end: collecting garbage, and taking them apart one by one at exit, would only
-    cost time.
-    """
+    """Run the command and end the process at once: freeing the objects of a trace one by one would only cost time."""
     import errno
-    import gc
     import os
     import warnings
 
-    gc.disable()
-    warnings.simplefilter("ignore", SyntaxWarning)  # of code that a trace quotes, which nobody here can mend
+    warnings.simplefilter("ignore", SyntaxWarning)  # of code that a trace quotes
     # A standard stream that the caller closed is None.
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     _end_on_interrupt()
@@ -60,7 +54,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE):
             raise
-        status = 2  # a standard stream takes nothing more, so there is nobody to tell
+        status = 2  # a standard stream is full or closed, so no message can be written
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -70,7 +64,7 @@ def main() -> None:
 
 
 def _end_on_interrupt() -> None:
-    """Let Ctrl-C end the program as it ends others: at once, with 130, without a traceback. Where it is ignored, it stays so."""
+    """Let Ctrl-C end the program at once, with 130 and without a traceback, unless SIGINT is ignored."""
     import signal
 
     def end(*_: object) -> None:

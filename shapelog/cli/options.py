@@ -9,7 +9,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-from shapelog.cli.output import OutputOptions, Target, errors_end_the_program, message, reject_duplicate_files, targets_of
+from shapelog.cli.output import OutputOptions, Target, exit_on_error, message, reject_duplicate_files, targets_of
 from shapelog.reporters import Options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -18,7 +18,7 @@ _Group = TypeVar("_Group")
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """What the HTML page holds; ``html`` is the file of ``--html``. ``embed`` and ``no_source`` as in ``reporters.Options``."""
+    """The contents of the HTML page; ``html`` is the file of ``--html``. ``embed`` and ``no_source`` as in ``reporters.Options``."""
 
     html: str | None = None
     embed: str = "fit"
@@ -46,7 +46,7 @@ class InputOptions:
 
 @dataclass(frozen=True, slots=True)
 class PolicyOptions:
-    """What a check fails on, as it is written on the command line; each text of a list may hold several entries with commas."""
+    """The criteria of a check, as on the command line; each text of a list may hold several entries with commas."""
 
     max_compiles: int | None = None
     max_recompiles: int | None = None
@@ -67,9 +67,11 @@ class CommonOptions:
     page: PageOptions
     repository: RepositoryOptions
     input: InputOptions
+    policy: PolicyOptions
 
 
-_SHARED = {field.name for group in (OutputOptions, PageOptions, RepositoryOptions, InputOptions) for field in fields(group)}
+_GROUPS = (OutputOptions, PageOptions, RepositoryOptions, InputOptions, PolicyOptions)
+_SHARED = {field.name for group in _GROUPS for field in fields(group)}
 
 
 def _fill(group: type[_Group], given: Mapping[str, Any]) -> _Group:
@@ -136,13 +138,14 @@ def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) ->
         page = _fill(PageOptions, given)
         announced = (Target("html", page.html, is_announced=True),) if page.html else ()
         targets = (*targets_of(_as_list(format_name), _as_list(output), formats), *announced)
-        with errors_end_the_program():
+        with exit_on_error():
             reject_duplicate_files(targets)
         options = CommonOptions(
             output=_fill(OutputOptions, {**given, "targets": targets}),
             page=page,
             repository=_fill(RepositoryOptions, given),
             input=_fill(InputOptions, given),
+            policy=_fill(PolicyOptions, given),
         )
         return command(options=options, **{name: value for name, value in given.items() if name not in _SHARED})
 
@@ -170,26 +173,15 @@ def _read_settings(ctx: click.Context, param: click.Parameter, value: str | None
 def list_options(
     verbose: str, limit: str = "How many entries each list shows, 0 for all.", default: int = 6
 ) -> Callable[[_Command], _Command]:
-    """How much is listed; the texts are those that help shows."""
+    """How much is listed; ``verbose`` and ``limit`` are texts of help."""
     return _offer(
         click.option("-n", "--limit", type=click.IntRange(0), default=default, help=f"{limit}  [default: {default}]"),
         click.option("-v", "--verbose", is_flag=True, help=verbose),
     )
 
 
-page_options = _offer(
-    click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report as one HTML page, too."),
-    click.option(
-        "--embed",
-        type=click.Choice(["none", "fit", "recompiled", "all"]),
-        default="fit",
-        help="Which payloads (graphs, guards, generated code) the HTML page carries: none; what fits into 1.3 MB when packed, those of "
-        "frames that recompiled first; all of those frames; or all.  [default: fit]",
-    ),
-    click.option("--no-source", is_flag=True, help="Leave code, payloads and absolute paths out of the HTML page, for sharing."),
-)
-
-repository_options = _offer(
+# The contents of the CI formats and of the HTML page.
+format_options = _offer(
     click.option(
         "--source-root",
         type=click.Path(exists=True, file_okay=False),
@@ -202,6 +194,15 @@ repository_options = _offer(
         metavar="PREFIX",
         help="The directory of the repository in the trace, where that was recorded elsewhere; may be given several times.",
     ),
+    click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report as one HTML page, too."),
+    click.option(
+        "--embed",
+        type=click.Choice(["none", "fit", "recompiled", "all"]),
+        default="fit",
+        help="Which payloads (graphs, guards, generated code) the HTML page carries: none; what fits into 1.3 MB when packed, those of "
+        "frames that recompiled first; all of those frames; or all.  [default: fit]",
+    ),
+    click.option("--no-source", is_flag=True, help="Leave code, payloads and absolute paths out of the HTML page, for sharing."),
 )
 
 
@@ -244,49 +245,38 @@ input_options = _offer(
 )
 
 
-def policy_options(command: _Command) -> Callable[..., Any]:
-    """What a check fails on. The command gets a PolicyOptions as ``policy``."""
-
-    @functools.wraps(command)
-    def with_policy(**given: Any) -> Any:
-        policy = _fill(PolicyOptions, given)
-        own = {field.name for field in fields(PolicyOptions)}
-        return command(policy=policy, **{name: value for name, value in given.items() if name not in own})
-
-    return _offer(
-        click.option("--max-compiles", type=click.IntRange(0), metavar="N", help="Fail when the run compiles more often."),
-        click.option("--max-recompiles", type=click.IntRange(0), metavar="N", help="Fail when the run recompiles more often."),
-        click.option("--max-avoidable-seconds", type=click.FloatRange(0), metavar="S", help="Fail when avoidable recompiles take longer."),
-        click.option(
-            "--max-compiles-per-frame",
-            multiple=True,
-            metavar="[FRAME=]N",
-            help="The same for each frame, or for those that FRAME fits: a glob for a title, function or file. "
-            "The longest that fits decides.",
-        ),
-        click.option("--max-recompiles-per-frame", multiple=True, metavar="[FRAME=]N", help="Likewise for recompiles."),
-        click.option(
-            "--max-avoidable-seconds-per-frame",
-            multiple=True,
-            metavar="[FRAME=]S",
-            help="Likewise for seconds of avoidable recompiles.",
-        ),
-        click.option(
-            "--select", multiple=True, metavar="CODES", help="Only these rules count: codes or their beginnings, such as SL3,SL401."
-        ),
-        click.option("--ignore", multiple=True, metavar="CODES", help="These rules do not count. The longer of two beginnings decides."),
-        click.option(
-            "--fail-on",
-            multiple=True,
-            metavar="KINDS",
-            help="What to fail on: avoidable, marking, size, non-size, recompile, unexplained, limit, limit-near, failure, break, restart, "
-            "rank, none. [default: avoidable,limit,failure; with a budget limit,failure; with --select all that is selected]",
-        ),
-    )(with_policy)
+# The criteria of a check.
+policy_options = _offer(
+    click.option("--max-compiles", type=click.IntRange(0), metavar="N", help="Fail when the run compiles more often."),
+    click.option("--max-recompiles", type=click.IntRange(0), metavar="N", help="Fail when the run recompiles more often."),
+    click.option("--max-avoidable-seconds", type=click.FloatRange(0), metavar="S", help="Fail when avoidable recompiles take longer."),
+    click.option(
+        "--max-compiles-per-frame",
+        multiple=True,
+        metavar="[FRAME=]N",
+        help="The same for each frame, or for those that FRAME fits: a glob for a title, function or file. The longest that fits decides.",
+    ),
+    click.option("--max-recompiles-per-frame", multiple=True, metavar="[FRAME=]N", help="Likewise for recompiles."),
+    click.option(
+        "--max-avoidable-seconds-per-frame",
+        multiple=True,
+        metavar="[FRAME=]S",
+        help="Likewise for seconds of avoidable recompiles.",
+    ),
+    click.option("--select", multiple=True, metavar="CODES", help="Only these rules count: codes or their beginnings, such as SL3,SL401."),
+    click.option("--ignore", multiple=True, metavar="CODES", help="These rules do not count. The longer of two beginnings decides."),
+    click.option(
+        "--fail-on",
+        multiple=True,
+        metavar="KINDS",
+        help="What to fail on: avoidable, marking, size, non-size, recompile, unexplained, limit, limit-near, failure, break, restart, "
+        "rank, none. [default: avoidable,limit,failure; with a budget limit,failure; with --select all that is selected]",
+    ),
+)
 
 
 def reporter_options(options: CommonOptions, target: Target, stream: TextIO | None = None) -> Options:
-    """What a reporter is asked for; ``stream`` is the standard stream of targets without a file, standard output by default."""
+    """The options of a reporter; ``stream`` is the standard stream of targets without a file, standard output by default."""
     output, page = options.output, options.page
     is_terminal = target.file is None and (stream or sys.stdout).isatty()
     width = output.width

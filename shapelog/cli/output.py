@@ -1,4 +1,4 @@
-"""Which format goes where, and writing it. Only here is anything printed."""
+"""The targets of the formats, and writing them. Nothing is printed anywhere else, except by ``watch_view``."""
 
 import os
 import sys
@@ -9,12 +9,10 @@ from typing import NamedTuple, TextIO
 
 import click
 
-from shapelog.reporters import SUFFIXES
+from shapelog.reporters import SUFFIXES, UNMISTAKABLE
 
-# What GitHub shows of one step's summary, in bytes.
+# GitHub shows at most that many bytes of the summary of a step.
 _SUMMARY = 1024 * 1024
-# Formats with a suffix of their own.
-_UNMISTAKABLE = frozenset(("html", "jsonl", "markdown", "sarif"))
 
 
 class Target(NamedTuple):
@@ -32,7 +30,7 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OutputOptions:
-    """What is written, and how much of it.
+    """The targets, and how much they show.
 
     ``color`` is ``auto``, ``always`` or ``never``; ``width`` is in columns, None for the terminal's; ``limit`` is how many entries a list
     shows, 0 for all; ``verbose`` shows all whatever the limit.
@@ -59,7 +57,7 @@ class Output(NamedTuple):
 
 
 def targets_of(names: Sequence[str], files: Sequence[str], known: Iterable[str]) -> tuple[Target, ...]:
-    """Which format goes where, standard output first. Equal numbers of formats and files are paired in order.
+    """A target for each format and file, standard output first. Equal numbers of formats and files are paired in order.
 
     Otherwise each file is written by its suffix, a file without a known suffix takes the next format, and the formats left over go to
     standard output.
@@ -70,7 +68,7 @@ def targets_of(names: Sequence[str], files: Sequence[str], known: Iterable[str])
         pairs = list(zip(names, files, strict=True))
         for name, file in pairs:
             meant = format_of(file, known)
-            if meant != name and meant in _UNMISTAKABLE:
+            if meant != name and meant in UNMISTAKABLE:
                 message(f"{file} will hold {name}, as --format says, and not {meant}; for both: --format {name} -o - -o {file}")
     else:
         pairs = [(format_of(file, known) or (left.pop(0) if left else "terminal"), file) for file in files]
@@ -121,7 +119,7 @@ def reject_unwritable(targets: Iterable[Target]) -> None:
 
 
 @contextmanager
-def errors_end_the_program(debug: bool = False) -> Iterator[None]:
+def exit_on_error(debug: bool = False) -> Iterator[None]:
     """Print a ShapelogError and exit with its code; with ``debug`` it is raised."""
     from shapelog.errors import ShapelogError
 
@@ -204,7 +202,7 @@ def _write_to_stream(content: bytes, stream: TextIO) -> None:
         stream.buffer.write(content)
         stream.buffer.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what is left in the buffer has to go somewhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # the buffer is not empty, and would fail again at exit
         if not isinstance(error, BrokenPipeError):
             raise
 
@@ -215,21 +213,13 @@ def _write_to_file(content: bytes, path: str, room: int | None) -> None:
         with open(path, "wb" if room is None else "ab") as file:
             file.write(content)
         return
-    import tempfile
+    from secrets import token_hex
 
-    temporary = ""
+    temporary = os.path.join(os.path.dirname(path), f".shapelog-{token_hex(8)}")
     try:
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".shapelog-")
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(content)
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     finally:  # also when it is interrupted
-        if temporary and os.path.exists(temporary):
+        if os.path.exists(temporary):
             os.unlink(temporary)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -1,4 +1,4 @@
-"""How far long work is: a progress bar on standard error, where that is a terminal."""
+"""A progress bar on standard error, where that is a terminal."""
 
 import sys
 from collections.abc import Iterator

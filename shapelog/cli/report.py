@@ -1,4 +1,4 @@
-"""``shapelog report``, and the formats that a report is shown in, which other commands share."""
+"""``shapelog report``, and the output of a report, which ``run`` and ``watch`` share."""
 
 import sys
 from typing import TYPE_CHECKING, TextIO
@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from shapelog.cli.load import load_all
-from shapelog.cli.options import (
-    CommonOptions,
-    input_options,
-    list_options,
-    output_options,
-    page_options,
-    reporter_options,
-    repository_options,
-)
-from shapelog.cli.output import Output, Target, errors_end_the_program, reject_page_on_terminal, reject_unwritable, write_outputs
-from shapelog.reporters import CI_FORMATS, FORMATS
+from shapelog.cli.options import CommonOptions, format_options, input_options, list_options, output_options, reporter_options
+from shapelog.cli.output import Output, Target, exit_on_error, reject_page_on_terminal, reject_unwritable, write_outputs
+from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
     from shapelog.check.check import Checked
@@ -27,10 +19,9 @@ if TYPE_CHECKING:
 @click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
 @click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
 @list_options("Show everything: all entries, each recompile, records by kind.")
-@repository_options
-@page_options
+@format_options
 @input_options
-@output_options((*FORMATS, *CI_FORMATS), several=True)
+@output_options(formats("report", "overview"), several=True)
 def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -> None:
     """Explain every recompile of TRACE.
 
@@ -41,7 +32,7 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
     """
     from shapelog.errors import ShapelogError
 
-    with errors_end_the_program(options.output.debug):
+    with exit_on_error(options.output.debug):
         reject_page_on_terminal(options.output.targets)
         reject_unwritable(options.output.targets)
         trace, is_partial = load_all(traces, options)
@@ -60,7 +51,7 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
 
 
 def report_output(report: "Report", options: CommonOptions, stream: TextIO | None = None, frame: str | None = None) -> Output:
-    """A report in each of its formats; those for CI systems show what a check of it would show, without a verdict."""
+    """A report in each of its formats; those for CI systems show the alerts of a check, without a verdict."""
     from functools import cache
 
     @cache
@@ -72,11 +63,9 @@ def report_output(report: "Report", options: CommonOptions, stream: TextIO | Non
         return check.overview(survey(report, Checkout(options.repository.source_root, options.repository.strip_prefix)))
 
     def render(target: Target) -> bytes:
-        from shapelog.reporters import check_reporter, reporter
-
         wanted = reporter_options(options, target, stream)._replace(frame=frame)
-        if target.format in FORMATS:
-            return reporter(target.format).render(report, wanted)
-        return check_reporter(target.format).render_check(overview(), wanted)
+        if target.format in formats("report"):
+            return renderer("report", target.format)(report, wanted)
+        return renderer("overview", target.format)(overview(), wanted)
 
     return Output(render, lambda: report.has_problems)

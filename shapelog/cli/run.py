@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shapelog.cli.load import load
-from shapelog.cli.options import CommonOptions, list_options, output_options, page_options, reporter_options, repository_options
-from shapelog.cli.output import Output, Target, errors_end_the_program, message, reject_unwritable, write_outputs
+from shapelog.cli.load import load_report
+from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, reporter_options
+from shapelog.cli.output import Output, Target, exit_on_error, message, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
-from shapelog.reporters import CI_FORMATS, FORMATS, VERIFY_FORMATS
+from shapelog.reporters import Result, formats, renderer
 
 if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 @click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--trace-dir", metavar="DIR", help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]")
 @list_options("Show everything: all entries, each recompile, records by kind.")
-@repository_options
-@page_options
-@output_options((*FORMATS, *CI_FORMATS), several=True)
+@format_options
+@output_options(formats("report", "overview"), several=True)
 def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
     """Run COMMAND, record what it compiles, and explain every recompile.
 
@@ -44,7 +43,7 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
 
     from shapelog.capture import run_command
 
-    with errors_end_the_program():
+    with exit_on_error():
         reject_unwritable(options.output.targets)
         where, is_temporary = run_command.trace_dir_for(trace_dir)
         try:
@@ -69,7 +68,7 @@ def _report(done: "Run", options: CommonOptions) -> int:
     from shapelog.errors import ShapelogError
 
     try:
-        report = _analyze(done.selection(), options)
+        report = load_report(done.selection(), options)
     except ShapelogError as error:
         if options.output.debug:
             raise
@@ -78,18 +77,11 @@ def _report(done: "Run", options: CommonOptions) -> int:
     return write_outputs(report_output(report, options, sys.stderr), options.output, sys.stderr)
 
 
-def _analyze(selection: "Selection", options: CommonOptions) -> "Report":
-    trace = load(selection, options)
-    from shapelog.report.report import analyze
-
-    return analyze(trace, options.output.debug)
-
-
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--trace-dir", metavar="DIR", help="Record into DIR/before and DIR/after.  [default: a new temporary directory]")
 @list_options("Show all frames, also those that did as before.")
-@output_options(VERIFY_FORMATS)
+@output_options(formats("verification"))
 def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
     """Run COMMAND twice, the second time with what suggest-dynamic says, and show whether it helped.
 
@@ -105,14 +97,14 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
     reports: list[Report] = []
 
     def analyzed(selection: "Selection") -> "Report":
-        reports.append(_analyze(selection, options))
+        reports.append(load_report(selection, options))
         return reports[-1]
 
     def show(result: "Verification | Advice") -> int:
         output = Output(lambda target: _render_result(result, options, target), lambda: any(report.has_problems for report in reports))
         return write_outputs(output, options.output, sys.stderr)
 
-    with errors_end_the_program():
+    with exit_on_error():
         reject_unwritable(options.output.targets)
         sys.exit(prove(command, trace_dir, analyzed, show, message))
 
@@ -120,9 +112,6 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
 def _render_result(result: "Verification | Advice", options: CommonOptions, target: Target) -> bytes:
     """The result of ``verify``: a verification, or the advice where it had nothing to verify."""
     from shapelog.advice.advise import Advice
-    from shapelog.reporters import advice_reporter, verification_reporter
 
-    wanted = reporter_options(options, target, sys.stderr)
-    if isinstance(result, Advice):
-        return advice_reporter(target.format).render_advice(result, wanted)
-    return verification_reporter(target.format).render_verification(result, wanted)
+    kind: Result = "advice" if isinstance(result, Advice) else "verification"
+    return renderer(kind, target.format)(result, reporter_options(options, target, sys.stderr))

@@ -17,82 +17,67 @@ _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 class Key(NamedTuple):
-    """One setting: how a value of a file is read, how the text of an environment variable is, and what it has to be, in words.
+    """One setting: how a value of a file is read, how the text of an environment variable is read, and what they accept, in words.
 
-    Both readers raise ValueError for what is none. ``is_path`` says that a relative path in a file starts at that file.
+    Both raise ValueError for anything else. ``is_path`` is set where a relative path in a file starts at that file.
     """
 
-    of_file: Callable[[Any], Any]
-    of_text: Callable[[str], Any]
-    words: str
+    from_file: Callable[[Any], Any]
+    from_text: Callable[[str], Any]
+    expected: str
     is_path: bool = False
 
 
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(value)
-    return value
+def _number(*types: type, least: int = 0) -> Callable[[Any], Any]:
+    """Reads a number of these types, which becomes one of the last; true and false are not numbers."""
+
+    def read(value: Any) -> Any:
+        if type(value) not in types or not least <= value < float("inf"):
+            raise ValueError(value)
+        return types[-1](value)
+
+    return read
 
 
-def _seconds(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-        raise ValueError(value)
-    return float(value)
+def _instance(kind: type) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise ValueError(value)
+        return value
+
+    return read
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(value)
-    return value
+_whole, _seconds, _columns, _text, _flag = _number(int), _number(int, float), _number(int, least=40), _instance(str), _instance(bool)
 
 
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(value)
-    return value
-
-
-def _flag_of_text(text: str) -> bool:
+def _flag_from_text(text: str) -> bool:
     if text.lower() not in _YES + _NO:
         raise ValueError(text)
     return text.lower() in _YES
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return split(value)
-    if not isinstance(value, list):
-        raise ValueError(value)
-    return tuple(part for item in value for part in split(_text(item)))
-
-
 def split(text: str) -> tuple[str, ...]:
-    """The parts of a list that is written with commas."""
+    """The entries of a list that is written with commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return split(value) if isinstance(value, str) else tuple(part for item in _instance(list)(value) for part in split(_text(item)))
 
 
 def _path(value: Any) -> str:
     if "\0" in _text(value):
         raise ValueError(value)
-    return _text(value)
+    return str(value)
 
 
 def _paths(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, list):
-        raise ValueError(value)
-    return tuple(map(_text, value))
+    return (value,) if isinstance(value, str) else tuple(map(_text, _instance(list)(value)))
 
 
 def _size(value: Any) -> int:
-    return parse_size(value) if isinstance(value, str) else _whole(value)
-
-
-def _columns(value: Any) -> int:
-    if _whole(value) < 40:
-        raise ValueError(value)
-    return _whole(value)
+    return parse_size(value) if isinstance(value, str) else int(_whole(value))
 
 
 def _choice(*known: str) -> Key:
@@ -105,7 +90,7 @@ def _choice(*known: str) -> Key:
 
 
 def _per_frame(number: Callable[[Any], Any]) -> Callable[[Any], tuple[str, ...]]:
-    """A number for every frame, or a table of patterns and numbers; both as the command line writes them."""
+    """Reads a number for every frame, or a table of patterns and numbers, into what the command line takes."""
 
     def read(value: Any) -> tuple[str, ...]:
         if isinstance(value, dict):
@@ -115,14 +100,10 @@ def _per_frame(number: Callable[[Any], Any]) -> Callable[[Any], tuple[str, ...]]
     return read
 
 
-def _number(kind: Callable[[str], Any], check: Callable[[Any], Any]) -> Callable[[str], Any]:
-    return lambda text: check(kind(text))
-
-
-_COUNT = Key(_whole, _number(int, _whole), "a whole number, 0 or more")
-_SECONDS = Key(_seconds, _number(float, _seconds), "a number of seconds, 0 or more")
+_COUNT = Key(_whole, lambda text: _whole(int(text)), "a whole number, 0 or more")
+_SECONDS = Key(_seconds, lambda text: _seconds(float(text)), "a number of seconds, 0 or more")
 _LIST = Key(_texts, split, "a list, or one text with commas")
-_FLAG = Key(_flag, _flag_of_text, "true or false")
+_FLAG = Key(_flag, _flag_from_text, "true or false")
 _COUNTS = Key(_per_frame(_whole), split, 'a whole number, or a table such as {"Net.forward" = 2, "*" = 1}')
 KEYS: Mapping[str, Key] = {
     "baseline": Key(_path, _text, "the path of a file", is_path=True),
@@ -144,23 +125,23 @@ KEYS: Mapping[str, Key] = {
     "source-root": Key(_path, _text, "the path of a directory", is_path=True),
     "strict": _FLAG,
     "strip-prefix": Key(_paths, lambda text: tuple(text.split(os.pathsep)), "a path, or a list of paths"),
-    "width": Key(_columns, _number(int, _columns), "a number of columns, 40 or more"),
+    "width": Key(_columns, lambda text: _columns(int(text)), "a number of columns, 40 or more"),
 }
 
 
 def settings(file: str | None = None, start: str = ".", environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """Option → value by the names that commands give their options, of the nearest file from ``start`` upwards and the environment.
 
-    ``file`` names another one; "" means none. Raises ShapelogError for a file that cannot be read, for an unknown key, which it holds
-    against the known ones, and for a value of the wrong kind.
+    ``file`` names another one; "" means none. Raises ShapelogError for a file that cannot be read, for an unknown key, and for a value of
+    the wrong kind.
     """
-    path = _nearest(Path(start)) if file is None else Path(file) if file else None
-    found = _of_file(path) if path else {}
-    found.update(_of_environment(environment))
+    path = _find_file(Path(start)) if file is None else Path(file) if file else None
+    found = _file_settings(path) if path else {}
+    found.update(_environment_settings(environment))
     return {name.replace("-", "_"): value for name, value in found.items()}
 
 
-def _nearest(start: Path) -> Path | None:
+def _find_file(start: Path) -> Path | None:
     try:
         here = start.resolve()
     except OSError:  # the current directory was removed
@@ -174,21 +155,21 @@ def _nearest(start: Path) -> Path | None:
 
 
 def _has_section(path: Path) -> bool:
-    """Whether a pyproject.toml has settings for shapelog; one that does not name it is not even parsed."""
+    """Whether a pyproject.toml has settings for shapelog; one that does not mention it is not even parsed."""
     try:
         if b"shapelog" not in path.read_bytes():
             return False
-        tool = _parsed(path)[1].get("tool")
+        tool = _parse(path)[1].get("tool")
         return isinstance(tool, dict) and "shapelog" in tool
     except OSError:
         return False
-    except ShapelogError:  # whoever wrote such a section wants to know that it is not read
+    except ShapelogError:  # invalid TOML with such a section is reported, not skipped
         return bool(_SECTION.search(path.read_bytes().decode("utf-8", "replace")))
 
 
-def _of_file(path: Path) -> dict[str, Any]:
-    text, data = _parsed(path)
-    name = _from_here(path)
+def _file_settings(path: Path) -> dict[str, Any]:
+    text, data = _parse(path)
+    name = _relative(path)
     section = data.get("tool", {}).get("shapelog") if isinstance(data.get("tool"), dict) else None
     if section is None:
         section = {} if path.name == "pyproject.toml" else data
@@ -197,20 +178,20 @@ def _of_file(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in section.items():
         known = key.replace("_", "-")
-        where = f"{name}{_line_of(text, key)}"
+        where = f"{name}{_line_suffix(text, key)}"
         if known not in KEYS:
-            hint = "; keys of all commands stand directly in [tool.shapelog]" if isinstance(value, dict) else _nearest_to(known, KEYS)
+            hint = "; keys of all commands stand directly in [tool.shapelog]" if isinstance(value, dict) else _hint(known, KEYS)
             raise ShapelogError(f"{where}: unknown key {key!r}{hint}")
         try:
-            found[known] = KEYS[known].of_file(value)
+            found[known] = KEYS[known].from_file(value)
         except (ValueError, TypeError) as error:
-            raise ShapelogError(f"{where}: {key} = {value!r}: it has to be {KEYS[known].words}") from error
+            raise ShapelogError(f"{where}: {key} = {value!r}: it has to be {KEYS[known].expected}") from error
         if KEYS[known].is_path and found[known]:
-            found[known] = _from_here(path.resolve().parent / found[known])
+            found[known] = _relative(path.resolve().parent / found[known])
     return found
 
 
-def _parsed(path: Path) -> tuple[str, dict[str, Any]]:
+def _parse(path: Path) -> tuple[str, dict[str, Any]]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -226,34 +207,34 @@ def _parsed(path: Path) -> tuple[str, dict[str, Any]]:
         raise ShapelogError(f"{path}: no valid TOML: {error}") from error
 
 
-def _from_here(path: Path) -> str:
+def _relative(path: Path) -> str:
     try:
         return os.path.relpath(path)
     except ValueError:  # on another drive
         return str(path)
 
 
-def _line_of(text: str, key: str) -> str:
-    """``:12`` where a line of the file begins with this key, if it can be from the section of shapelog on."""
+def _line_suffix(text: str, key: str) -> str:
+    """``:12`` where line 12 of the file begins with this key, in the section of shapelog if possible; "" where none does."""
     section = _SECTION.search(text)
     own = re.compile(rf"(?m)^[ \t]*\[?[ \t]*(?:tool\.shapelog\.)?[\"']?{re.escape(key)}[\"']?[ \t]*[=.\]]")
     found = (own.search(text, section.end()) if section else None) or own.search(text)
     return f":{text.count(chr(10), 0, found.start()) + 1}" if found else ""
 
 
-def _of_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Empty variables count as unset: CI systems set those of inputs that nobody gave."""
+def _environment_settings(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Empty variables count as unset: CI systems set those of inputs that are not given."""
     found: dict[str, Any] = {}
     for variable, text in sorted(environment.items()):
         if not variable.startswith(PREFIX) or not text:
             continue
         key = variable[len(PREFIX) :].lower().replace("_", "-")
         if key not in KEYS:
-            raise ShapelogError(f"{variable} in the environment: no such setting{_nearest_to(key, KEYS, _variable)}")
+            raise ShapelogError(f"{variable} in the environment: no such setting{_hint(key, KEYS, _variable)}")
         try:
-            found[key] = KEYS[key].of_text(text)
+            found[key] = KEYS[key].from_text(text)
         except ValueError as error:
-            raise ShapelogError(f"{variable}={text} in the environment: it has to be {KEYS[key].words}") from error
+            raise ShapelogError(f"{variable}={text} in the environment: it has to be {KEYS[key].expected}") from error
     return found
 
 
@@ -261,8 +242,8 @@ def _variable(key: str) -> str:
     return PREFIX + key.upper().replace("-", "_")
 
 
-def _nearest_to(key: str, known: Mapping[str, Key], shown: Callable[[str], str] = str) -> str:
+def _hint(key: str, known: Mapping[str, Key], spell: Callable[[str], str] = str) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(key, known, n=1, cutoff=0.5)
-    return f"; did you mean {shown(close[0])}?" if close else f"; known are {', '.join(map(shown, known))}"
+    return f"; did you mean {spell(close[0])}?" if close else f"; known are {', '.join(map(spell, known))}"

@@ -7,8 +7,8 @@ import click
 
 from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, reporter_options
-from shapelog.cli.output import Output, Target, errors_end_the_program, message, write_outputs
-from shapelog.reporters import ADVICE_FORMATS
+from shapelog.cli.output import Output, Target, exit_on_error, message, write_outputs
+from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--torch-version", metavar="X.Y", help="Advise for this version of torch.  [default: the trace's]")
 @list_options("Show everything: all entries, which compiles go, mark_dynamic lines.")
 @input_options
-@output_options(ADVICE_FORMATS)
+@output_options(formats("advice"))
 def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> None:
     """Say exactly what to mark dynamic, what it saves, and what it will not fix.
 
@@ -29,7 +29,7 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
     TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python lines to paste, json everything. When nothing helps, they
     are empty, standard error says why, and the exit code is 0.
     """
-    with errors_end_the_program(options.output.debug):
+    with exit_on_error(options.output.debug):
         version = _version(torch_version)
         trace, is_partial = load_all(traces, options)
         from shapelog.recompiles.explain import study
@@ -40,9 +40,8 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
 
     def render(target: Target) -> bytes:
         from shapelog.advice.paste_formats import why_nothing
-        from shapelog.reporters import advice_reporter
 
-        rendered = advice_reporter(target.format).render_advice(advice, reporter_options(options, target))
+        rendered = renderer("advice", target.format)(advice, reporter_options(options, target))
         if not rendered:
             message(f"nothing to set: {why_nothing(advice)}")
         return rendered

@@ -4,11 +4,11 @@ import sys
 
 import click
 
-from shapelog.cli.load import load, select
-from shapelog.cli.options import CommonOptions, list_options, output_options, page_options, repository_options, unpacking_options
-from shapelog.cli.output import errors_end_the_program, reject_page_on_terminal, reject_unwritable, write_outputs
+from shapelog.cli.load import load_report, select
+from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, unpacking_options
+from shapelog.cli.output import exit_on_error, reject_page_on_terminal, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
-from shapelog.reporters import CI_FORMATS, FORMATS
+from shapelog.reporters import formats
 
 
 @click.command()
@@ -20,10 +20,9 @@ from shapelog.reporters import CI_FORMATS, FORMATS
     help="End when nothing new came for so long.  [default: 600 where the processes of the job cannot be seen, else never]",
 )
 @list_options("Show everything in the report: all entries, each recompile, records by kind.")
-@repository_options
-@page_options
+@format_options
 @unpacking_options
-@output_options((*FORMATS, *CI_FORMATS), several=True)
+@output_options(formats("report", "overview"), several=True)
 def watch(where: str, idle: float | None, options: CommonOptions) -> None:
     """Follow a job that runs, and report on it when it ends.
 
@@ -32,16 +31,13 @@ def watch(where: str, idle: float | None, options: CommonOptions) -> None:
     Ctrl-C, the report follows, as shapelog report shows it. A second Ctrl-C ends at once.
     """
     try:
-        with errors_end_the_program(options.output.debug):
+        with exit_on_error(options.output.debug):
             reject_page_on_terminal(options.output.targets)
             reject_unwritable(options.output.targets)
             from shapelog.cli.watch_view import follow
 
             follow(where, idle, options)
-            trace = load(select(where, options.input), options)
-            from shapelog.report.report import analyze
-
-            report = analyze(trace, options.output.debug)
+            report = load_report(select(where, options.input), options)
         sys.exit(write_outputs(report_output(report, options), options.output))
     except KeyboardInterrupt:
         sys.exit(130)

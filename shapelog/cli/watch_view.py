@@ -1,4 +1,4 @@
-"""What ``shapelog watch`` shows until the job has ended: a live screen on a terminal, else a line for each compile."""
+"""The view of ``shapelog watch`` until the job has ended: a live screen on a terminal, else a line for each compile."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from shapelog.cli.output import Target, message
 
 
 def follow(where: str, idle: float | None, options: CommonOptions) -> None:
-    """Show what is written to ``where`` until the job has ended or an interrupt comes. Raises ShapelogError for what cannot be read."""
+    """Show the compiles of a directory until the job has ended or an interrupt comes. Raises ShapelogError if it cannot be read."""
     from shapelog.reading.inputs import InputOptions
 
     watch = Watch(where, idle, options.output.debug, choice=InputOptions(max_bytes=options.input.max_unpacked))
@@ -35,7 +35,7 @@ def _live(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
 
     console = console_on(sys.stdout, reporter_options(options, Target("terminal")))
     screen, ended = Screen(), ""
-    # The other screen of the terminal: nothing on it is folded anew when the window changes, and the report finds the first as it was.
+    # The alternate screen of the terminal is not wrapped again when the window changes, and the report finds the first screen unchanged.
     with Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
         for snapshot in snapshots:
             size = os.get_terminal_size(sys.stdout.fileno())
@@ -47,18 +47,18 @@ def _live(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
 
 
 def _lines(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
-    """On standard output, unless something other than the report for people goes there."""
+    """On standard output, unless a target other than the terminal report goes there."""
     from shapelog.reporters.terminal.watch import lines
 
-    is_for_people = all(target.file or target.format == "terminal" for target in options.output.targets)
-    ended, waits = "", True
+    to_stdout = all(target.file or target.format == "terminal" for target in options.output.targets)
+    ended, is_announced = "", False
     for snapshot in snapshots:
-        if snapshot.report is None and waits:
+        if snapshot.report is None and not is_announced:
             message(f"waiting for the first record in {snapshot.where}" + (f": {snapshot.waiting}" if snapshot.waiting else ""))
-            waits = False
+            is_announced = True
         for line in lines(snapshot):
             try:
-                click.echo(line, err=not is_for_people)
+                click.echo(line, err=not to_stdout)
             except BrokenPipeError:
                 return "nobody reads what is found"
         ended = snapshot.ended
@@ -67,7 +67,7 @@ def _lines(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """The first Ctrl-C ends the watch alone, and so does who asks the program to end: the report follows, and the terminal is as it was."""
+    """The first SIGINT or SIGTERM ends only the watch: the report follows, and the terminal is restored."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,23 +1,66 @@
-"""How a report is shown. ``FORMATS`` lists the reporters by name; each is ``render(report, options) -> bytes`` and a
-``SUFFIX``; those in ``STORY_FORMATS`` show the story of one compile, those in ``COMPARE_FORMATS`` what changed between two runs,
-those in ``ADVICE_FORMATS`` what to mark dynamic, those in ``VERIFY_FORMATS`` whether it helped."""
+"""Every format of every result, in one table. A format is a function of a module here and a line of ``RENDERERS``."""
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+# An overview is a report for CI systems: a check without a verdict. A recording is rendered as its report.
+Result = Literal["report", "overview", "check", "comparison", "explanation", "advice", "verification", "rules", "rule", "recording"]
 
-    from shapelog.advice.advise import Advice
-    from shapelog.check.check import Checked
-    from shapelog.report.compare import Comparison
-    from shapelog.report.explain_compile import Story
-    from shapelog.report.report import Report
-    from shapelog.report.verification import Verification
-    from shapelog.rule_docs import Entry
-
-FORMATS = {"terminal": "shapelog.reporters.terminal.report", "json": "shapelog.reporters.json", "html": "shapelog.reporters.html.render"}
-# The format that a file name's ending means, where the command has it.
+_CI = {
+    "markdown": "shapelog.reporters.ci.markdown:render_check",
+    "sarif": "shapelog.reporters.ci.sarif:render_check",
+    "junit": "shapelog.reporters.ci.junit:render_check",
+    "github": "shapelog.reporters.ci.github:render_check",
+    "gitlab": "shapelog.reporters.ci.gitlab:render_check",
+    "jsonl": "shapelog.reporters.json.lines:render_check",
+}
+# Result → format → its function, which takes the result and Options, and gives bytes. Help lists the formats in this order.
+RENDERERS: dict[Result, dict[str, str]] = {
+    "report": {
+        "terminal": "shapelog.reporters.terminal.report:render",
+        "json": "shapelog.reporters.json:render",
+        "html": "shapelog.reporters.html.render:render",
+    },
+    "overview": _CI,
+    "check": {
+        "terminal": "shapelog.reporters.terminal.check:render_check",
+        "json": "shapelog.reporters.json:render_check",
+        "html": "shapelog.reporters.html.render:render_check",
+        **_CI,
+    },
+    "comparison": {
+        "terminal": "shapelog.reporters.terminal.compare:render_comparison",
+        "json": "shapelog.reporters.json:render_comparison",
+    },
+    "explanation": {
+        "terminal": "shapelog.reporters.terminal.explain:render_story",
+        "json": "shapelog.reporters.json:render_story",
+    },
+    "advice": {
+        "terminal": "shapelog.reporters.terminal.advice:render_advice",
+        "json": "shapelog.reporters.json:render_advice",
+        "env": "shapelog.reporters.paste:render_env",
+        "shell": "shapelog.reporters.paste:render_shell",
+        "python": "shapelog.reporters.paste:render_python",
+    },
+    "verification": {
+        "terminal": "shapelog.reporters.terminal.verification:render_verification",
+        "json": "shapelog.reporters.json:render_verification",
+    },
+    "rules": {
+        "terminal": "shapelog.reporters.terminal.rules:render_rules",
+        "json": "shapelog.reporters.json:render_rules",
+        "markdown": "shapelog.reporters.rules_markdown:render_rules",
+    },
+    "rule": {
+        "terminal": "shapelog.reporters.terminal.rules:render_rule",
+        "json": "shapelog.reporters.json:render_rule",
+        "markdown": "shapelog.reporters.rules_markdown:render_rule",
+    },
+    "recording": {"notebook": "shapelog.reporters.html.notebook:render"},
+}
+# The format that the end of a file's name means, where the command has it.
 SUFFIXES = {
     "gl-code-quality-report.json": "gitlab",  # the name that GitLab's manual gives it
     ".html": "html",
@@ -28,46 +71,17 @@ SUFFIXES = {
     ".sarif": "sarif",
     ".xml": "junit",
 }
-STORY_FORMATS = {"terminal": "shapelog.reporters.terminal.explain", "json": "shapelog.reporters.json"}
-COMPARE_FORMATS = {"terminal": "shapelog.reporters.terminal.compare", "json": "shapelog.reporters.json"}
-# Those that only advice has hold nothing but what is pasted or evaluated.
-ADVICE_FORMATS = {
-    "terminal": "shapelog.reporters.terminal.advice",
-    "json": "shapelog.reporters.json",
-    "env": "shapelog.reporters.advice_env",
-    "shell": "shapelog.reporters.advice_shell",
-    "python": "shapelog.reporters.advice_python",
-}
-# What CI systems read: the outcome of a check, or of a report that nobody asked anything of.
-CI_FORMATS = {
-    "markdown": "shapelog.reporters.ci.markdown",
-    "sarif": "shapelog.reporters.ci.sarif",
-    "junit": "shapelog.reporters.ci.junit",
-    "github": "shapelog.reporters.ci.github",
-    "gitlab": "shapelog.reporters.ci.gitlab",
-    "jsonl": "shapelog.reporters.json.lines",
-}
-CHECK_FORMATS = {**FORMATS, "terminal": "shapelog.reporters.terminal.check", **CI_FORMATS}
-VERIFY_FORMATS = {"terminal": "shapelog.reporters.terminal.verification", "json": "shapelog.reporters.json"}
-RULES_FORMATS = {
-    "terminal": "shapelog.reporters.terminal.rules",
-    "json": "shapelog.reporters.json",
-    "markdown": "shapelog.reporters.rules_markdown",
-}
-# What a recording shows of itself; a part of somebody's page, and so no format of its own.
-NOTEBOOK = "shapelog.reporters.html.notebook"
-# What a failing test shows of its recording; the pytest plugin imports it.
-PYTEST = "shapelog.reporters.terminal.pytest"
-# What is shown of a job that still runs.
-WATCH = "shapelog.reporters.terminal.watch"
+# Formats with a suffix that no other format has.
+UNMISTAKABLE = frozenset(("html", "jsonl", "markdown", "sarif"))
 
 
 class Options(NamedTuple):
-    """What the person asked for. ``limit`` is how many entries a list shows (0: all); ``width`` is in columns, None for the terminal's.
+    """The options of a reporter. ``limit`` is how many entries a list shows (0: all); ``width`` is in columns, None for the terminal's.
 
-    ``embed`` says which payloads an HTML page carries (``none``, ``fit``, ``recompiled`` or ``all``); without ``with_source`` it holds
-    neither code nor payloads nor absolute paths. ``room`` is how many bytes Markdown may take, None for any number. ``again`` is what to
-    type behind ``shapelog report`` to see the same trace, "" where nobody can, as of standard input.
+    ``frame`` is the frame that a report was made of alone. ``embed`` is which payloads an HTML page carries (``none``, ``fit``,
+    ``recompiled`` or ``all``); without ``with_source`` it holds neither code nor payloads nor absolute paths. ``room`` is how many
+    bytes Markdown may take, None for any number. ``again`` are the arguments with which ``shapelog report`` reads the same trace, ""
+    where it cannot, as for standard input.
     """
 
     frame: str | None = None
@@ -82,91 +96,13 @@ class Options(NamedTuple):
     again: str = ""
 
 
-class Reporter(Protocol):
-    """What a module in ``FORMATS`` provides."""
-
-    SUFFIX: str
-
-    def render(self, report: "Report", options: Options) -> bytes: ...
+def formats(*results: Result) -> tuple[str, ...]:
+    """The names of the formats of these results, in the order of the table."""
+    return tuple(name for result in results for name in RENDERERS[result])
 
 
-class CheckReporter(Protocol):
-    """What a module in ``CHECK_FORMATS`` provides."""
-
-    SUFFIX: str
-
-    def render_check(self, checked: "Checked", options: Options) -> bytes: ...
-
-
-class StoryReporter(Protocol):
-    """What a module in ``STORY_FORMATS`` provides."""
-
-    SUFFIX: str
-
-    def render_story(self, story: "Story", options: Options) -> bytes: ...
-
-
-class ComparisonReporter(Protocol):
-    """What a module in ``COMPARE_FORMATS`` provides."""
-
-    SUFFIX: str
-
-    def render_comparison(self, comparison: "Comparison", options: Options) -> bytes: ...
-
-
-class VerificationReporter(Protocol):
-    """What a module in ``VERIFY_FORMATS`` provides."""
-
-    SUFFIX: str
-
-    def render_verification(self, verification: "Verification", options: Options) -> bytes: ...
-
-
-class RulesReporter(Protocol):
-    """What a module in ``RULES_FORMATS`` provides."""
-
-    SUFFIX: str
-
-    def render_rules(self, entries: "Iterable[Entry]", options: Options) -> bytes: ...
-
-    def render_rule(self, entry: "Entry", options: Options) -> bytes: ...
-
-
-class AdviceReporter(Protocol):
-    """What a module in ``ADVICE_FORMATS`` provides."""
-
-    SUFFIX: str
-
-    def render_advice(self, advice: "Advice", options: Options) -> bytes: ...
-
-
-def reporter(name: str) -> Reporter:
-    return cast(Reporter, import_module(FORMATS[name]))
-
-
-def check_reporter(name: str) -> CheckReporter:
-    return cast(CheckReporter, import_module(CHECK_FORMATS[name]))
-
-
-def notebook_reporter() -> Reporter:
-    return cast(Reporter, import_module(NOTEBOOK))
-
-
-def story_reporter(name: str) -> StoryReporter:
-    return cast(StoryReporter, import_module(STORY_FORMATS[name]))
-
-
-def verification_reporter(name: str) -> VerificationReporter:
-    return cast(VerificationReporter, import_module(VERIFY_FORMATS[name]))
-
-
-def advice_reporter(name: str) -> AdviceReporter:
-    return cast(AdviceReporter, import_module(ADVICE_FORMATS[name]))
-
-
-def comparison_reporter(name: str) -> ComparisonReporter:
-    return cast(ComparisonReporter, import_module(COMPARE_FORMATS[name]))
-
-
-def rules_reporter(name: str) -> RulesReporter:
-    return cast(RulesReporter, import_module(RULES_FORMATS[name]))
+def renderer(result: Result, form: str) -> Callable[[Any, Options], bytes]:
+    """The function that renders a result in a format. Its module is imported here, and only here."""
+    module, _, name = RENDERERS[result][form].partition(":")
+    function: Callable[[Any, Options], bytes] = getattr(import_module(module), name)
+    return function

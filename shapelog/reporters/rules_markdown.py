@@ -7,7 +7,6 @@ from shapelog.reporters import Options
 from shapelog.rule_docs import FENCE, Entry, anchor, families
 from shapelog.rules import RULES
 
-SUFFIX = ".md"
 _INTRODUCTION = """# The rules
 
 Each thing that shapelog tells has a code, which never changes its meaning. `shapelog rules` lists them, and `shapelog rule SL307` shows one

@@ -15,7 +15,7 @@ from odd_sources import SOURCES
 from shapelog.advice.advise import Advice, advise
 from shapelog.advice.paste_formats import VARIABLE, as_env, as_python, as_shell, why_nothing
 from shapelog.model.ids import TorchVersion
-from shapelog.reporters import Options, advice_reporter
+from shapelog.reporters import Options, renderer
 
 V26, V213 = TorchVersion(2, 6), TorchVersion(2, 13)
 HOSTILE = "f\nraise SystemExit\r\x85\u2028raise SystemExit"
@@ -95,7 +95,7 @@ def test_a_shell_takes_back_exactly_the_value_and_runs_nothing(shell: str, tmp_p
 def test_what_a_shell_evaluates_is_seen_by_the_programs_that_it_starts() -> None:
     if shutil.which("sh") is None:
         pytest.skip("there is no sh here")
-    rendered = advice_reporter("shell").render_advice(PLAIN, Options())
+    rendered = renderer("advice", "shell")(PLAIN, Options())
     show = f"import os; print(os.environ[{VARIABLE!r}])"
     command = ["sh", "-c", 'eval "$(cat)"; exec "$0" -c "$1"', sys.executable, show]
     assert subprocess.run(command, input=rendered, capture_output=True, timeout=60).stdout == b"L['x']:0\n"
@@ -192,12 +192,12 @@ def test_nothing_is_pasted_when_nothing_helps() -> None:
     empty = advise(Recording().compile("0/0", tensor()).study())
     assert (as_env(empty), as_shell(empty), as_python(empty)) == ("", "", "")
     for form in ("env", "shell", "python"):
-        assert advice_reporter(form).render_advice(empty, Options()) == b""
+        assert renderer("advice", form)(empty, Options()) == b""
 
 
 def test_what_is_pasted_ends_with_one_line_end() -> None:
     for form in ("env", "shell", "python"):
-        rendered = advice_reporter(form).render_advice(PLAIN, Options())
+        rendered = renderer("advice", form)(PLAIN, Options())
         assert rendered.endswith(b"\n")
         assert not rendered.endswith(b"\n\n")
 
@@ -205,7 +205,7 @@ def test_what_is_pasted_ends_with_one_line_end() -> None:
 def test_a_name_that_no_encoding_knows_is_written_all_the_same() -> None:
     advice = listing("L['\ud800']:0")
     for form in ("env", "shell", "python"):
-        assert b"\\ud800" in advice_reporter(form).render_advice(advice, Options())
+        assert b"\\ud800" in renderer("advice", form)(advice, Options())
 
 
 # Why there is nothing.

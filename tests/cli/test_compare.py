@@ -46,8 +46,8 @@ def runs(tmp_path: Path) -> str:
 def test_two_runs_of_one_directory_are_compared(options: list[str], compiles: tuple[int, int], is_packed: bool, runs: str) -> None:
     where = shutil.make_archive(f"{runs}-packed", "gztar", runs) if is_packed else runs
     assert counts(where, *options) == compiles
-    said = call("compare", where, *options).stderr.splitlines()
-    assert [line[:14] for line in said] == ["shapelog: read", "shapelog: read"]
+    lines = call("compare", where, *options).stderr.splitlines()
+    assert [line[:14] for line in lines] == ["shapelog: read", "shapelog: read"]
 
 
 def test_a_run_of_each_of_two_directories_can_be_named(runs: str, tmp_path: Path) -> None:

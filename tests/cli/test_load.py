@@ -1,4 +1,4 @@
-"""Which traces the commands read, and what happens to those that cannot be read."""
+"""The traces that commands read, and those that cannot be read."""
 
 import gzip
 import json
@@ -49,8 +49,8 @@ def test_several_traces_are_reported_on_as_one_job(made: Path, two_runs: Path) -
     assert (done.exit_code, done.stderr) == (0, "")
     assert "5 compiles" in done.stdout
     assert "made.log, dedicated_log_torch_trace_oldoldol.log" in " ".join(done.stdout.split())
-    told = call("explain", str(made), str(two_runs), "0/1")
-    assert "several processes have a compile 0/1" in told.stderr
+    done = call("explain", str(made), str(two_runs), "0/1")
+    assert "several processes have a compile 0/1" in done.stderr
 
 
 def test_readable_traces_are_reported_on_when_another_is_not_readable(made: Path) -> None:

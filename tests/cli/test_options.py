@@ -1,10 +1,29 @@
 """The options that commands share: width, color, limit."""
 
 import json
+import os
 import re
 
+import click
 import pytest
+from click.testing import CliRunner
 from command_line import DEMO, SMALL, call
+
+from shapelog.cli.options import (
+    CommonOptions,
+    InputOptions,
+    PageOptions,
+    PolicyOptions,
+    RepositoryOptions,
+    format_options,
+    input_options,
+    list_options,
+    needs_record_index,
+    output_options,
+    policy_options,
+    reporter_options,
+)
+from shapelog.cli.output import OutputOptions, Target
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
@@ -12,7 +31,7 @@ from command_line import DEMO, SMALL, call
     "arguments", [("report", DEMO, "-v"), ("report", DEMO, "--frame", "0"), ("explain", DEMO, "0/2"), ("suggest-dynamic", DEMO, "-v")]
 )
 def test_no_line_of_text_is_wider_than_width(arguments: tuple[str, ...], width: int) -> None:
-    """But for lines to be copied, which would not be what they are were they folded."""
+    """Except for lines to be copied, which cannot be wrapped."""
     copied = ("export ", "torch.", "torch._dynamo.", "from torch.", "TORCH_")
     lines = [line for line in call(*arguments, "--width", str(width)).stdout.splitlines() if not line.strip().startswith(copied)]
     assert [line for line in lines if len(line) > width] == []
@@ -55,3 +74,63 @@ def test_json_is_one_document(arguments: tuple[str, ...]) -> None:
     data = json.loads(call(*arguments, "--format", "json").stdout)
     assert data["format"].startswith("shapelog ")
     assert isinstance(data["format_version"], int)
+
+
+def options_of(*arguments: str) -> CommonOptions:
+    """The options that a command with all groups gets."""
+    given: list[CommonOptions] = []
+
+    @click.command()
+    @policy_options
+    @list_options("Show everything.")
+    @format_options
+    @input_options
+    @output_options(["terminal", "json", "html"], several=True)
+    def command(options: CommonOptions) -> None:
+        given.append(options)
+
+    done = CliRunner().invoke(command, ["--config", os.devnull, *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.stderr
+    return given[0]
+
+
+def test_a_command_gets_the_values_of_all_groups() -> None:
+    options = options_of("-n", "3", "--strict", "--html", "a.html", "--no-source", "--run", "2", "--max-unpacked", "2M", "--ignore", "SL1")
+    assert options == CommonOptions(
+        output=OutputOptions((Target("terminal"), Target("html", "a.html", is_announced=True)), strict=True, limit=3),
+        page=PageOptions(html="a.html", no_source=True),
+        repository=RepositoryOptions(),
+        input=InputOptions(run="2", max_unpacked=2_000_000),
+        policy=PolicyOptions(ignore=("SL1",)),
+    )
+
+
+def test_defaults_of_click_and_of_the_groups_are_the_same() -> None:
+    """A command that does not offer a group gets it as if none of its options were given."""
+    assert options_of() == CommonOptions(
+        output=OutputOptions((Target("terminal"),)),
+        page=PageOptions(),
+        repository=RepositoryOptions(),
+        input=InputOptions(),
+        policy=PolicyOptions(),
+    )
+
+
+def test_verbose_shows_all_whatever_the_limit() -> None:
+    for arguments, limit in (((), 6), (("-n", "2"), 2), (("-n", "2", "-v"), 0)):
+        assert reporter_options(options_of(*arguments), Target("terminal")).limit == limit
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_needed"),
+    [
+        ((), False),
+        (("-f", "json"), False),
+        (("--html", "a.html"), True),
+        (("-o", "a.html"), True),
+        (("-o", "a.html", "--embed", "none"), False),
+        (("-o", "a.html", "--no-source"), False),
+    ],
+)
+def test_records_are_indexed_only_for_a_page_that_holds_them(arguments: tuple[str, ...], is_needed: bool) -> None:
+    assert needs_record_index(options_of(*arguments)) is is_needed

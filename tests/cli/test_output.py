@@ -1,4 +1,4 @@
-"""Which format goes where, and what happens when an output cannot be written."""
+"""The targets of formats, and outputs that cannot be written."""
 
 import io
 import json
@@ -12,9 +12,9 @@ import pytest
 from command_line import MAIN, SMALL, Process, call, refusal
 
 from shapelog.cli.output import Output, OutputOptions, Target, reject_duplicate_files, targets_of, write, write_outputs
-from shapelog.reporters import CHECK_FORMATS
+from shapelog.reporters import formats
 
-KNOWN = (*CHECK_FORMATS, "html")
+KNOWN = (*formats("check"), "html")
 
 
 @pytest.fixture(autouse=True)
@@ -47,15 +47,15 @@ def paired(formats: str, files: str) -> list[tuple[str, str | None]]:
         ("", "- -", [("terminal", None)]),
     ],
 )
-def test_formats_and_files_belong_together_in_order_or_by_suffix(formats: str, files: str, targets: list[tuple[str, str | None]]) -> None:
+def test_formats_and_files_are_paired_in_order_or_by_suffix(formats: str, files: str, targets: list[tuple[str, str | None]]) -> None:
     assert paired(formats, files) == targets
 
 
-def test_a_suffix_that_the_command_does_not_know_tells_nothing() -> None:
+def test_a_suffix_that_the_command_does_not_know_is_ignored() -> None:
     assert targets_of([], ["a.html"], ["terminal", "json"]) == (Target("terminal", "a.html"),)
 
 
-def test_a_suffix_that_means_another_format_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_suffix_of_another_format_is_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert paired("json", "a.html") == [("json", "a.html")]
     assert capsys.readouterr().err == (
         "shapelog: a.html will hold json, as --format says, and not html; for both: --format json -o - -o a.html\n"
@@ -65,7 +65,7 @@ def test_a_suffix_that_means_another_format_is_noted(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
 
 
-def test_a_file_takes_one_output_only(here: Path) -> None:
+def test_two_outputs_cannot_go_to_the_same_file(here: Path) -> None:
     (here / "link.txt").symlink_to(here / "a.txt")
     for arguments, how in (
         (("-o", "a.txt", "-o", "./a.txt"), "-o twice"),
@@ -81,7 +81,7 @@ def test_a_file_takes_one_output_only(here: Path) -> None:
     assert sorted(path.name for path in here.iterdir()) == ["link.txt", "made.log"]
 
 
-def test_a_device_takes_several() -> None:
+def test_two_outputs_can_go_to_the_same_device() -> None:
     reject_duplicate_files([Target("json", "/dev/null"), Target("terminal", "/dev/null")])
 
 
@@ -101,12 +101,12 @@ def test_several_formats_follow_each_other_on_standard_output() -> None:
     assert "What fails" in done.stdout[end:]
 
 
-def test_a_check_that_writes_files_only_says_its_answer(here: Path) -> None:
+def test_a_check_that_only_writes_files_prints_its_result_on_stderr(here: Path) -> None:
     done = call("check", "made.log", "-o", "a.txt")
     assert (done.exit_code, done.stdout, done.stderr) == (1, "", "shapelog: Check failed: 1 avoidable recompile\n")
 
 
-def test_what_cannot_be_written_is_told_and_the_rest_is_written(here: Path) -> None:
+def test_an_output_that_cannot_be_written_is_reported_and_the_others_are_written(here: Path) -> None:
     done = call("check", "made.log", "--exit-zero", "-o", "none/a.json", "-o", "b.json")
     assert done.exit_code == 2
     assert "none/a.json: cannot write: " in done.stderr
@@ -117,7 +117,7 @@ def test_what_cannot_be_written_is_told_and_the_rest_is_written(here: Path) -> N
     assert (here / "c").read_bytes() == b"c"
 
 
-def test_a_stream_that_is_full_is_told(here: Path) -> None:
+def test_a_full_stream_is_reported(here: Path) -> None:
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("no device that is always full")
@@ -127,11 +127,11 @@ def test_a_stream_that_is_full_is_told(here: Path) -> None:
     assert (here / "b").read_bytes() == b"x"
 
 
-# The summary of a GitHub step. What Markdown looks like is told elsewhere.
+# The summary of a GitHub step.
 
 
 def summarized(file: Path | str, monkeypatch: pytest.MonkeyPatch, *targets: Target) -> list[Target]:
-    """What is rendered where a step has this summary."""
+    """The targets that are rendered where a step has this summary."""
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(file))
     rendered: list[Target] = []
 
@@ -152,12 +152,12 @@ def test_markdown_is_added_to_the_summary_of_a_step(here: Path, monkeypatch: pyt
     assert summarized(summary, monkeypatch, Target("json", "a.json"), Target("terminal")) == [Target("json", "a.json"), Target("terminal")]
 
 
-def test_a_summary_that_is_not_there_is_begun(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_step_summary_is_created(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(summarized(here / "new.md", monkeypatch, Target("markdown"), Target("markdown", "a.md"))) == 3
     assert (here / "new.md").read_bytes() == b"markdown"
 
 
-def test_a_full_summary_is_left_alone(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_full_step_summary_is_left_unchanged(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     summary = here / "summary.md"
     summary.write_bytes(b"x" * 1024 * 1024)
     assert summarized(summary, monkeypatch, Target("markdown")) == [Target("markdown")]
@@ -166,14 +166,14 @@ def test_a_full_summary_is_left_alone(here: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("name", [".", "none/summary.md"])
-def test_a_summary_that_cannot_be_written_changes_no_answer(
+def test_a_step_summary_that_cannot_be_written_does_not_change_the_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     summarized(name, monkeypatch, Target("markdown", "a.md"))
     assert f"{name}: cannot write: " in capsys.readouterr().err
 
 
-def test_what_goes_to_the_summary_anyway_is_not_there_twice(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_markdown_written_to_the_step_summary_is_not_appended_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     summary = here / "summary.md"
     for target in (Target("markdown", str(summary)), Target("markdown", "./summary.md")):
         assert summarized(summary, monkeypatch, target) == [target]

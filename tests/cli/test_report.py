@@ -74,7 +74,7 @@ def test_one_frame_is_shown_by_number_and_by_name(wanted: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["terminal", "json", "html", "markdown", "sarif", "junit", "github", "gitlab", "jsonl"])
-def test_every_format_shows_the_chosen_frame_alone(form: str) -> None:
+def test_every_format_shows_only_the_chosen_frame(form: str) -> None:
     whole, one = (call("report", DEMO, "--format", form, *frame).stdout for frame in ((), ("--frame", "MovingAverage")))
     for text, shown in ((whole, True), (one, False)):
         assert "MovingAverage.forward" in text

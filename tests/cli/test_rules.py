@@ -1,4 +1,4 @@
-"""``shapelog rules`` and ``shapelog rule``: which options they offer. What they show is tested with the rules themselves."""
+"""``shapelog rules`` and ``shapelog rule``: the options that they offer. Their output is tested with the rules."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def test_options_about_a_trace_are_not_offered(command: tuple[str, ...], option:
 
 
 @pytest.mark.parametrize("command", [("rules",), ("rule", "SL307")])
-def test_settings_of_the_drawing_count_and_the_others_do_no_harm(command: tuple[str, ...], tmp_path: Path) -> None:
+def test_color_and_width_settings_are_used_and_the_others_are_ignored(command: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("color = 'always'\nwidth = 50\nstrict = true\n", encoding="utf-8")
     done = call(*command, "--config", str(file))

@@ -1,4 +1,4 @@
-"""Settings: where they are found, what goes before what, and what is said about those that cannot be."""
+"""Settings: where they are found, which override which, and the errors for invalid ones."""
 
 import json
 import os
@@ -40,11 +40,11 @@ def refusal(text: str, where: Path, **environment: str) -> str:
     return str(error.value)
 
 
-def test_without_a_file_there_is_nothing_to_set(here: Path) -> None:
+def test_without_a_file_there_are_no_settings(here: Path) -> None:
     assert settings(environment={}) == {}
 
 
-def test_the_nearest_file_counts_alone(here: Path) -> None:
+def test_only_the_nearest_file_is_used(here: Path) -> None:
     write(here.parent / "shapelog.toml", "limit = 1\nstrict = true")
     assert settings(environment={}) == {"limit": 1, "strict": True}
     write(here / "pyproject.toml", "[tool.shapelog]\nlimit = 2")
@@ -56,19 +56,19 @@ def test_the_nearest_file_counts_alone(here: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["[project]\nname = 'a'", "[tool.ruff]\n", "[project]\nname = 'shapelog'", "shapelog = [", "tool = 3  # shapelog"]
 )
-def test_a_pyproject_without_settings_is_passed_over(here: Path, text: str) -> None:
+def test_a_pyproject_without_settings_is_skipped(here: Path, text: str) -> None:
     write(here.parent / "pyproject.toml", "[tool.shapelog]\nlimit = 2")
     write(here / "pyproject.toml", text)
     assert settings(environment={}) == {"limit": 2}
 
 
-def test_a_directory_of_that_name_is_passed_over(here: Path) -> None:
+def test_a_directory_of_that_name_is_skipped(here: Path) -> None:
     (here / "shapelog.toml").mkdir()
     (here / "pyproject.toml").mkdir()
     assert settings(environment={}) == {}
 
 
-def test_a_directory_that_was_removed_has_no_settings(here: Path) -> None:
+def test_a_removed_directory_has_no_settings(here: Path) -> None:
     here.rmdir()
     assert settings(environment={}) == {}
 
@@ -77,14 +77,14 @@ def test_a_shapelog_toml_may_have_the_section_of_a_pyproject(here: Path) -> None
     assert found("[tool.shapelog]\nlimit = 2", here) == {"limit": 2}
 
 
-def test_another_file_can_be_named_or_none(here: Path) -> None:
+def test_the_file_can_be_chosen_or_turned_off(here: Path) -> None:
     write(here / "shapelog.toml", "limit = 1")
     other = write(here / "ci.toml", "limit = 2")
     assert settings(str(other), environment={}) == {"limit": 2}
     assert settings("", environment={}) == {}
 
 
-def test_underscores_and_a_byte_order_mark_do_no_harm(here: Path) -> None:
+def test_underscores_and_a_byte_order_mark_are_accepted(here: Path) -> None:
     assert found("\ufeffmax_recompiles = 2", here) == {"max_recompiles": 2}
 
 
@@ -113,16 +113,16 @@ strip-prefix = "/srv"
     }
 
 
-def test_a_table_of_its_own_holds_budgets_too(here: Path) -> None:
+def test_budgets_can_be_a_toml_table(here: Path) -> None:
     assert found("[tool.shapelog.max-compiles-per-frame]\n'Net.*' = 4", here, "pyproject.toml") == {"max_compiles_per_frame": ("Net.*=4",)}
 
 
 @pytest.mark.parametrize("key", sorted(KEYS))
-def test_every_key_refuses_what_it_cannot_be_and_says_what_it_can(here: Path, key: str) -> None:
+def test_every_key_refuses_invalid_values_and_names_the_valid_ones(here: Path, key: str) -> None:
     for value in ("{a = true}", "1979-05-27", "[1]", "[[]]", "nan"):
-        said = refusal(f"# first\n{key} = {value}", here)
-        assert said.startswith(f"shapelog.toml:2: {key} = ")
-        assert said.endswith(f": it has to be {KEYS[key].words}")
+        error_text = refusal(f"# first\n{key} = {value}", here)
+        assert error_text.startswith(f"shapelog.toml:2: {key} = ")
+        assert error_text.endswith(f": it has to be {KEYS[key].expected}")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_value_out_of_range_is_refused(here: Path, line: str) -> None:
     assert refusal(line, here).startswith(f"shapelog.toml:1: {line.split()[0]} = ")
 
 
-def test_an_unknown_key_is_told_with_its_line_and_the_nearest(here: Path) -> None:
+def test_an_unknown_key_is_reported_with_its_line_and_the_nearest_key(here: Path) -> None:
     text = "[tool.other]\nmax-recompile = 1\n\n[tool.shapelog]\nlimit = 1\nmax-recompile = 3\n"
     write(here / "pyproject.toml", text)
     with pytest.raises(ShapelogError, match=r"^pyproject.toml:6: unknown key 'max-recompile'; did you mean max-recompiles\?$"):
@@ -154,14 +154,14 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest(here: Path) -> Non
     assert refusal("[max-recompile]\nx = 1", here).startswith("shapelog.toml:1: unknown key")
 
 
-def test_nothing_but_these_keys_can_be_set(here: Path) -> None:
+def test_no_other_keys_can_be_set(here: Path) -> None:
     for key in ("output", "format", "html", "trace", "debug", "write-baseline", "config", "tool"):
         assert key not in KEYS
         assert "unknown key" in refusal(f"{key} = 'x'", here)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "error_text"),
     [
         (b"limit = \n", "no valid TOML: "),
         (b"limit = '\xff'", "are not UTF-8 (byte 9)"),
@@ -169,15 +169,15 @@ def test_nothing_but_these_keys_can_be_set(here: Path) -> None:
         (b"tool.shapelog = 3", "tool.shapelog is no table"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(here: Path, content: bytes, said: str) -> None:
+def test_a_file_that_cannot_be_read_is_named(here: Path, content: bytes, error_text: str) -> None:
     (here / "shapelog.toml").write_bytes(content)
     with pytest.raises(ShapelogError, match=r"shapelog\.toml: ") as error:
         settings(environment={})
-    assert said in str(error.value)
+    assert error_text in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_a_file_that_may_not_be_read_is_named(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_read_permission_is_named(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(here / "shapelog.toml", "limit = 1")
 
     def refuse(path: Path) -> bytes:
@@ -188,7 +188,7 @@ def test_a_file_that_may_not_be_read_is_named(here: Path, monkeypatch: pytest.Mo
         settings(environment={})
 
 
-def test_a_broken_pyproject_counts_only_where_it_has_the_section(here: Path) -> None:
+def test_a_broken_pyproject_is_an_error_only_if_it_has_the_section(here: Path) -> None:
     write(here / "pyproject.toml", "[tool.other]\nname = 'shapelog'\nx = [")
     assert settings(environment={}) == {}
     write(here / "pyproject.toml", "[tool.shapelog]\nx = [")
@@ -199,7 +199,7 @@ def test_a_broken_pyproject_counts_only_where_it_has_the_section(here: Path) -> 
 # The environment.
 
 
-def test_the_environment_goes_before_the_file(here: Path) -> None:
+def test_the_environment_overrides_the_file(here: Path) -> None:
     text = "limit = 1\nselect = ['SL1']\nstrict = true\nmax-recompiles-per-frame = 3"
     environment = {
         "SHAPELOG_LIMIT": "2",
@@ -220,7 +220,7 @@ def test_the_environment_goes_before_the_file(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "text", "said"),
+    ("variable", "text", "error_text"),
     [
         ("SHAPELOG_LIMITS", "3", "SHAPELOG_LIMITS in the environment: no such setting; did you mean SHAPELOG_LIMIT?"),
         ("SHAPELOG_LIMIT", "-3", "SHAPELOG_LIMIT=-3 in the environment: it has to be a whole number, 0 or more"),
@@ -231,8 +231,8 @@ def test_the_environment_goes_before_the_file(here: Path) -> None:
         ("SHAPELOG_COLOR", "red", "it has to be one of auto, always, never"),
     ],
 )
-def test_a_variable_that_cannot_be_is_refused(here: Path, variable: str, text: str, said: str) -> None:
-    assert said in refusal("", here, **{variable: text})
+def test_an_invalid_variable_is_refused(here: Path, variable: str, text: str, error_text: str) -> None:
+    assert error_text in refusal("", here, **{variable: text})
 
 
 # The commands.
@@ -244,7 +244,7 @@ def is_failing(*arguments: str, **environment: str) -> bool:
     return done.exit_code == 1
 
 
-def test_the_command_line_goes_before_the_environment_and_that_before_the_file(here: Path) -> None:
+def test_the_command_line_overrides_the_environment_and_the_file(here: Path) -> None:
     assert is_failing()
     write(here / "shapelog.toml", "max-recompiles = 1")
     assert not is_failing()
@@ -252,7 +252,7 @@ def test_the_command_line_goes_before_the_environment_and_that_before_the_file(h
     assert not is_failing("--max-recompiles", "1", SHAPELOG_MAX_RECOMPILES="0")
 
 
-def test_a_list_on_the_command_line_takes_the_place_of_the_others(here: Path) -> None:
+def test_a_list_on_the_command_line_replaces_the_others(here: Path) -> None:
     write(here / "shapelog.toml", "ignore = ['SL1']")
     assert not is_failing()
     assert is_failing(SHAPELOG_IGNORE="SL3")
@@ -266,7 +266,7 @@ def test_a_table_of_budgets_is_replaced_as_a_whole(here: Path) -> None:
     assert is_failing("--max-recompiles-per-frame", "0", SHAPELOG_MAX_RECOMPILES_PER_FRAME="3")
 
 
-def test_a_flag_can_be_turned_off_again(here: Path) -> None:
+def test_a_flag_can_be_turned_off(here: Path) -> None:
     write(here / "shapelog.toml", "exit-zero = true\nstrict = true")
     assert not is_failing()
     assert is_failing("--no-exit-zero")
@@ -276,7 +276,7 @@ def test_a_flag_can_be_turned_off_again(here: Path) -> None:
     assert call("check", "../made.log", "--no-strict").exit_code == 0
 
 
-def test_paths_in_a_file_start_at_that_file(here: Path) -> None:
+def test_paths_in_a_file_are_relative_to_that_file(here: Path) -> None:
     write(here.parent / "shapelog.toml", "baseline = 'known.json'\nsource-root = 'src'")
     (here.parent / "src" / "app").mkdir(parents=True)
     write(here.parent / "src" / "app" / "model.py", "")
@@ -287,7 +287,7 @@ def test_paths_in_a_file_start_at_that_file(here: Path) -> None:
     assert not is_failing()
 
 
-def test_other_commands_take_what_they_know(here: Path) -> None:
+def test_other_commands_use_the_settings_that_they_know(here: Path) -> None:
     write(here / "shapelog.toml", "width = 50\ncolor = 'always'\nlimit = 1\nmax-recompiles = 3")
     for arguments in (("report", "../made.log"), ("suggest-dynamic", "../made.log"), ("explain", "../made.log", "0/1"), ("rules",)):
         shown = call(*arguments).stdout
@@ -314,7 +314,7 @@ def test_settings_that_cannot_be_read_end_every_command_with_2(here: Path) -> No
     assert call("report", "../made.log", SHAPELOG_LIMIT="x").exit_code == 2
 
 
-def test_what_a_file_says_cannot_steer_the_terminal(here: Path) -> None:
+def test_control_characters_in_a_settings_file_are_escaped(here: Path) -> None:
     write(here / "shapelog.toml", '"\\u001b]0;owned" = 1')
     stderr = call("report", "../made.log").stderr
     assert "\x1b" not in stderr

@@ -1,4 +1,4 @@
-"""A report on some frames: what is left of it, and what remains that of the whole trace."""
+"""A report on some frames, whose health remains that of the whole trace."""
 
 from pathlib import Path
 

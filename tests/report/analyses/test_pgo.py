@@ -7,7 +7,7 @@ from lab import Recording, analyzed, checked, tensor, tree, value
 
 from shapelog.report.analyses.pgo import analyze
 from shapelog.report.results import Table
-from shapelog.reporters import Options, reporter
+from shapelog.reporters import Options, renderer
 
 HEAD = "hash(00000000)/srv/ml/app/model.py:5:f:"
 
@@ -193,7 +193,7 @@ def test_a_profile_from_another_job_is_told_with_its_storage() -> None:
 
 def test_a_healthy_program_has_a_note_and_no_rows() -> None:
     report = analyzed("real/2.13/no_recompiles.pgo_warm.log.gz")
-    shown = reporter("terminal").render(report, Options(width=100)).decode()
+    shown = renderer("report", "terminal")(report, Options(width=100)).decode()
     section = shown.partition("What PGO knew\n")[2].partition("\n\n")[0]
     assert section.startswith("  warm run: a state was read")
     assert "when" not in section
@@ -204,9 +204,9 @@ def test_pytorchs_suggestion_stands_in_the_json_as_written_and_short_in_the_term
     made = Recording().compile("0/0", tensor())
     made.artifact("0/0", "put_local_code_state", state("L['x']: tensor size=[?, 8] stride=[S(1), 1]", suggestion=sources))
     report = made.report()
-    (table,) = (item for item in json.loads(reporter("json").render(report, Options()))["tables"] if item["name"] == "pgo")
+    (table,) = (item for item in json.loads(renderer("report", "json")(report, Options()))["tables"] if item["name"] == "pgo")
     assert table["note"].endswith(f'TORCH_COMPILE_DYNAMIC_SOURCES="{sources}"')
-    brief, whole = (reporter("terminal").render(report, Options(width=80, verbose=verbose)).decode() for verbose in (False, True))
+    brief, whole = (renderer("report", "terminal")(report, Options(width=80, verbose=verbose)).decode() for verbose in (False, True))
     assert "feature_100" not in brief
     assert "_199" in brief
     assert sources in whole.replace("\n    ", "")

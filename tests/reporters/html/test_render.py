@@ -17,7 +17,7 @@ from lab import FIXTURES, PACKED, analyzed
 
 import shapelog
 from shapelog.model.trace import Trace
-from shapelog.reporters import Options, reporter
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.html import render
 
 HOSTILE = (
@@ -94,7 +94,7 @@ class Outline(HTMLParser):
 
 
 def page_of(report: shapelog.report.report.Report, **options: object) -> str:
-    return reporter("html").render(report, Options(**options)).decode()  # type: ignore[arg-type]
+    return renderer("report", "html")(report, Options(**options)).decode()  # type: ignore[arg-type]
 
 
 @cache

@@ -11,7 +11,7 @@ from shapelog.advice.paste_formats import as_shell
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
 from shapelog.recompiles.explain import study
-from shapelog.reporters import ADVICE_FORMATS, Options, advice_reporter
+from shapelog.reporters import Options, formats, renderer
 from shapelog.reporters.terminal.advice import render_advice
 
 V26 = TorchVersion(2, 6)
@@ -150,7 +150,7 @@ def test_a_list_that_is_too_long_for_a_screen_is_left_to_the_other_formats() -> 
     page = shown(advice)
     assert "  60 entries: shapelog suggest-dynamic prints them with --format shell, env or python\n" in page
     assert "export" not in page
-    assert advice_reporter("env").render_advice(advice, Options()).decode().strip() == advice.env
+    assert renderer("advice", "env")(advice, Options()).decode().strip() == advice.env
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
@@ -169,16 +169,14 @@ def test_the_line_to_paste_is_whole_whatever_the_name(source: str) -> None:
 
 
 @pytest.mark.parametrize("version", [None, V26])
-@pytest.mark.parametrize("form", sorted(set(ADVICE_FORMATS) - {"json"}))
+@pytest.mark.parametrize("form", sorted(set(formats("advice")) - {"json"}))
 def test_names_of_a_trace_cannot_harm_the_terminal(form: str, version: TorchVersion | None) -> None:
     made = Recording()
     made.record("str", [f"/srv/{HOSTILE}.py", 0])
     source = f"L['{HOSTILE}']"
     sized(10, 12, 1, made=made, name=HOSTILE, source=source, reasons=(f"0/0: {HOSTILE}",))
     numbered(3, 4, made=made, frame=1, name=f"g{HOSTILE}", source=f"G['{HOSTILE}']", comment=at(7, f"name = f'{{{HOSTILE}}}'", HOSTILE))
-    for rendered in (
-        advice_reporter(form).render_advice(advised(made, version), Options(verbose=True, color=color)) for color in (False, True)
-    ):
+    for rendered in (renderer("advice", form)(advised(made, version), Options(verbose=True, color=color)) for color in (False, True)):
         page = re.sub(r"\x1b\[[\d;]*m", "", rendered.decode())
         assert "owned" in page or (form in ("env", "shell") and version is V26)
         assert [character for character in page if not character.isprintable() and character != "\n"] == []
