@@ -244,7 +244,9 @@ def status_of(make: Make, shared: dict[str, Any], to: TextIO) -> int:
             content = made.render(target)
             write(content, target, to)
             if target.is_announced:
-                say(f"wrote {target.file}, {len(content) / 1e6:.1f} MB")
+                from shapelog.text import megabytes
+
+                say(f"wrote {target.file}, {megabytes(len(content))}")
         except ShapelogError as error:
             if shared["debug"]:
                 raise

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from shapelog.check.alerts import Level
 from shapelog.check.check import Checked, Judged
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import advice, cut, details, left_out, place, problems, sentence, shown, title
-from shapelog.text import one_line
+from shapelog.reporters.ci.alert_text import advice, details, left_out, place, problems, sentence, shown, title
+from shapelog.text import cut, one_line
 
 SUFFIX = ".txt"
 # GitHub shows ten of each level for a step, and 4,096 characters of each.

@@ -5,10 +5,10 @@ from typing import Any
 from shapelog.check.alerts import Alert, Level
 from shapelog.check.check import Checked, Judged
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import NO_FILE, advice, cut, fingerprints, place, sentence, shown
+from shapelog.reporters.ci.alert_text import NO_FILE, advice, fingerprints, place, sentence, shown
 from shapelog.reporters.json_bytes import pretty
 from shapelog.rule_docs import link
-from shapelog.text import one_line
+from shapelog.text import cut, one_line
 
 SUFFIX = ".json"
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
