@@ -1,4 +1,4 @@
-"""What is shipped beside the code: the templates, and the texts of the rules."""
+"""The files shipped with the code: the templates and the texts of the rules."""
 
 from pathlib import Path
 

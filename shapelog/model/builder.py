@@ -402,7 +402,7 @@ class Builder:
         found = self.reasons.get(body)
         if found is None:
             found = self.reasons[body] = reason_text.parse(body)
-        return found if found.entry == entry else found.about(entry)
+        return found if found.entry == entry else found.for_entry(entry)
 
     def ranks(self) -> list[Rank]:
         found = []
