@@ -292,8 +292,8 @@ def test_user_lines_come_from_the_comments_without_duplicates() -> None:
 @pytest.mark.parametrize("name", LAB)
 def test_the_similar_graphs_of_the_lab_are_found(name: str) -> None:
     truth = json.loads((FIXTURES / "lab/truth.json").read_text(encoding="utf-8"))[name[4:].removesuffix(".log.gz")]
-    said = {frozenset(member.label for member in group.members) for group in analyzed(name).groups if len(group.members) > 1}
-    assert said == {frozenset(group) for group in truth["graphs_similar_groups"] if len(group) > 1}
+    found = {frozenset(member.label for member in group.members) for group in analyzed(name).groups if len(group.members) > 1}
+    assert found == {frozenset(group) for group in truth["graphs_similar_groups"] if len(group) > 1}
 
 
 LINES = st.sampled_from(
