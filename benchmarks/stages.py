@@ -14,7 +14,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from unittest.mock import patch
 
 import mutations  # makes the modules of the tests known  # noqa: F401
 from jsonschema import Draft202012Validator
@@ -30,12 +29,11 @@ from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.check.repository_paths import Checkout
 from shapelog.distributed.large_jobs import How, fold
 from shapelog.errors import ShapelogError
-from shapelog.model.builder import load
 from shapelog.model.ids import TorchVersion
+from shapelog.model.load import load
 from shapelog.model.trace import Trace
-from shapelog.reading import scanner
 from shapelog.reading.inputs import select_files
-from shapelog.reading.scanner import Entry, Reader
+from shapelog.reading.reader import Reader
 from shapelog.report.compare import compare
 from shapelog.report.explain_compile import tell
 from shapelog.report.report import Report, analyze
@@ -284,28 +282,22 @@ def as_a_rank(subject: Subject) -> None:
         json.loads(_bounded(subject, reporter("json").render(short, Options())), parse_constant=_no_json)
 
 
-def by_two_processes(subject: Subject) -> None:
-    """As a large file is read, searched piece by piece by a child process, against what one process reads."""
-    alone = reader(subject.data, listing=True)
-    with patch.multiple(scanner, WORTH_A_PROCESS=0, _SEARCHED=300 + len(subject.data) // 5), patch("os.cpu_count", lambda: 2):
-        both = reader(subject.data, ahead=True, listing=True)
-        _demand(_read(both) == _read(alone), "two processes read something else than one")
+def positions_found_later(subject: Subject) -> None:
+    """Where the records lie, noted while the file is read, compared with what a second pass finds."""
+    at_once, later = reader(subject.data, with_positions=True), reader(subject.data)
+    for item in (at_once, later):
+        for _ in item.records():
+            pass
+    _demand(_positions(at_once) == _positions(later), "a second pass finds the records elsewhere")
+    _demand(at_once.ledger == later.ledger, "noting positions changes the account")
 
 
-def _read(reader: Reader) -> tuple[object, ...]:
-    """All that comes of a reader, its listing included; entries as text, since NaN equals nothing."""
-    entries, notes = [repr(_unset(entry)) for entry in reader.entries()], reader.noted()
-    rows = [notes[index] for index, _ in enumerate(notes.numbers())]
-    listed = [(*places, notes.labels[label], notes.envelopes[envelope], notes.checksum(at)) for *places, label, envelope, at in rows]
-    return entries, listed, reader.ledger, reader.problems()
-
-
-def _unset(entry: Entry) -> Entry:
-    """A record without PyTorch's settings, which each process leaves out that has seen them before."""
-    body = entry.header.get(entry.kind)
-    if isinstance(body, dict):
-        body = {key: value for key, value in body.items() if not key.endswith("_config")}
-    return entry._replace(header={**entry.header, entry.kind: body})
+def _positions(reader: Reader) -> list[object]:
+    found = reader.all_positions()
+    return [
+        (at[:4], found.labels[at.label], found.envelopes[at.envelope], found.payload(at))
+        for at in map(found.__getitem__, range(len(found)))
+    ]
 
 
 # Each stage, and of how many inputs one goes through it: what is cheap is done with every input.
@@ -326,7 +318,7 @@ STAGES: tuple[tuple[Callable[[Subject], None], int], ...] = (
     (page, 500),
     (page_without_source, 1000),
     (page_of_a_check, 1000),
-    (by_two_processes, 20),
+    (positions_found_later, 20),
 )
 
 

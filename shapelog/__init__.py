@@ -7,7 +7,8 @@ dynamic; ``with record() as trace:`` records one in this process.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shapelog.api import advise, analyze, load, record
+    from shapelog.api import advise, analyze, load
+    from shapelog.recording import record
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "advise", "analyze", "load", "record"]

@@ -7,7 +7,7 @@ from shapelog.advice.advise import Advice
 from shapelog.distributed.executor import parse_executor
 from shapelog.distributed.large_jobs import How, fold
 from shapelog.errors import ShapelogError
-from shapelog.model import builder
+from shapelog.model import load as loading
 from shapelog.model.ids import parse_version
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import InputOptions, is_large, select
@@ -34,7 +34,7 @@ def load(
     selection = select(os.fspath(path), InputOptions(str(run), max_unpacked))
     if is_large([selection], bool(executor)):
         return fold(selection, How(parse_executor(executor) if executor else None, strict, most=max_unpacked))
-    return builder.load(selection, strict)
+    return loading.load(selection, strict)
 
 
 def analyze(trace: Trace) -> Report:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from shapelog.advice.advise import Advice
 from shapelog.errors import ShapelogError
-from shapelog.model import builder
+from shapelog.model.load import load
 from shapelog.model.trace import Compile, Outcome, Trace
 from shapelog.reading.inputs import select_files
 from shapelog.recompiles.explain import Recompile
@@ -48,7 +48,7 @@ class Recording:
         """The trace as ``shapelog.load`` reads it; read again when more was recorded since."""
         size = self.path.stat().st_size
         if self._trace is None or size != self._size:
-            self._trace, self._report, self._size = builder.load(select_files((self.path,))), None, size
+            self._trace, self._report, self._size = load(select_files((self.path,))), None, size
         return self._trace
 
     @property

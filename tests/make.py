@@ -8,11 +8,11 @@ from typing import Any
 
 from shapelog.check.alerts import Survey, survey
 from shapelog.check.repository_paths import Checkout
-from shapelog.model.builder import build
+from shapelog.model.load import build
 from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.open_trace import OpenTrace
-from shapelog.reading.scanner import Reader
+from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import TraceFile
 from shapelog.report.report import analyze
 
@@ -251,8 +251,8 @@ def records(data: bytes) -> list[bytes]:
     return re.split(rb"(?m)^(?=V\d{4} )", data)[1:]
 
 
-def reader(data: bytes, strict: bool = False, ahead: bool = False, listing: bool = False) -> Reader:
-    return Reader(OpenTrace(NAME, data, len(data)), strict, ahead, listing)
+def reader(data: bytes, strict: bool = False, with_positions: bool = False) -> Reader:
+    return Reader(OpenTrace(NAME, data, len(data)), strict, with_positions)
 
 
 def built(data: bytes, strict: bool = False) -> Trace:

@@ -349,8 +349,12 @@ def test_the_json_is_as_the_schema_says() -> None:
 def told_by(path: Path) -> set[str]:
     """The codes of the problems that a module tells."""
     calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-    named = [call for call in calls if getattr(call.func, "id", getattr(call.func, "attr", "")) in ("Problem", "add")]
-    texts = [item.value for call in named for item in call.args[:2] if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    named = [
+        call
+        for call in calls
+        if getattr(call.func, "id", getattr(call.func, "attr", "")) in ("Problem", "add", "add_problem", "lose", "_lose")
+    ]
+    texts = [item.value for call in named for item in call.args[:3] if isinstance(item, ast.Constant) and isinstance(item.value, str)]
     return {text for text in texts if re.fullmatch(r"[a-z]+(-[a-z]+)+", text)}
 
 

@@ -8,8 +8,8 @@ from shapelog.advice.minimal_marks import Choice
 from shapelog.advice.replay import Cost, Replay
 from shapelog.model.ids import TorchVersion
 from shapelog.model.profiles import would_suggest
-from shapelog.model.trace import Input
 from shapelog.reading.payloads.source_names import display_name, tensor_part
+from shapelog.reading.records import Input
 from shapelog.recompiles.explain import Study
 from shapelog.recompiles.graph_reuse import BLOCKED
 from shapelog.text import plural_noun

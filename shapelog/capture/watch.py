@@ -12,12 +12,11 @@ from shlex import quote
 
 from shapelog.capture.trace_writers import is_running, writes
 from shapelog.errors import ShapelogError
-from shapelog.model.builder import build
+from shapelog.model.load import build
 from shapelog.model.trace import Compile, Frame, Outcome, Rank, Trace, merged
 from shapelog.reading.inputs import InputOptions, Selection, select
-from shapelog.reading.looking import time_at
 from shapelog.reading.open_trace import open_trace
-from shapelog.reading.scanner import Reader
+from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import TraceFile, is_url, trace_names
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report, analyze
@@ -275,7 +274,7 @@ def _events(report: Report) -> Iterator[Event]:
 
 
 def _when(rank: Rank, compile: Compile) -> str:
-    return time_at(rank.payloads.reader, compile.offset) if rank.payloads else ""
+    return rank.payloads.reader.time_at(compile.offset) if rank.payloads else ""
 
 
 def _state_of(where: Path) -> State:

@@ -137,23 +137,15 @@ def _jobs(selected: "list[Selection]", shared: dict[str, Any]) -> "list[Selectio
 
 
 def load(selection: "Selection", shared: dict[str, Any]) -> "Trace":
-    """Load a trace. A large file is searched by a child process from here on, before the rest of shapelog is even imported."""
+    """Load a trace, of a large job by way of workers."""
     from shapelog.reading.inputs import is_large
     from shapelog.reading.open_trace import open_all
-    from shapelog.reading.scanner import Reader
+    from shapelog.reading.reader import Reader
 
     if is_large([selection], bool(shared.get("executor"))):
         return _load_job(selection, shared)
-    readers = [Reader(opened, shared["strict"], ahead=True, listing=lists_records(shared)) for opened in open_all(selection.files)]
-    # Meanwhile, everything else is imported that the command is going to need.
-    import shapelog.report.report
-    from shapelog.model.builder import build
-
-    formats = {target.format for target in shared["targets"]}
-    if "terminal" in formats:
-        import shapelog.reporters.terminal.text_page
-    if "html" in formats:
-        import shapelog.reporters.html.render  # noqa: F401
+    readers = [Reader(opened, shared["strict"], lists_records(shared)) for opened in open_all(selection.files)]
+    from shapelog.model.load import build
 
     trace = build(selection, readers, shared["debug"], _teller())
     for note in trace.notes:

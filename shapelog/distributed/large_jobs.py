@@ -12,13 +12,13 @@ from pathlib import Path
 from shapelog.distributed.executor import Executor, Lost, gather
 from shapelog.distributed.summarize import summaries
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
-from shapelog.model.builder import build, name_of
+from shapelog.model.load import build, name_of
 from shapelog.model.rank_summary import RankSummary, Step, Tensor
 from shapelog.model.trace import Summarized, Trace, account_of
 from shapelog.reading.compression import DamagedError, quota_for
 from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, Selection, select
 from shapelog.reading.open_trace import open_all, open_trace
-from shapelog.reading.scanner import Reader
+from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import ProgressCallback, TraceFile
 from shapelog.recompiles.explain import study
 from shapelog.text import plural_noun, rank_list
@@ -145,7 +145,7 @@ def fold(selection: Selection, how: How) -> Trace:
     chosen += [file for file in selection.files if file.rank is None]
     for index in whole:  # these are unpacked once more
         job.give_back(index)
-    readers = [Reader(opened, how.is_strict, ahead=True, listing=how.with_records) for opened in open_all(chosen)]
+    readers = [Reader(opened, how.is_strict, how.with_records) for opened in open_all(chosen)]
     problems = tuple(
         Problem("unreadable-file", reason, files[index].name, severity=DATA_LOSS) for index, reason in sorted(refusals.items())
     )

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from shapelog.model.builder import process_key
 from shapelog.model.trace import Compile, Trace
-from shapelog.reading.record_positions import Envelope, Notes
-from shapelog.reading.scanner import Reader, Span
+from shapelog.reading.kinds import KINDS, Use
+from shapelog.reading.reader import Reader
+from shapelog.reading.record_positions import Envelope, RecordPositions
+from shapelog.reading.scanner import Span
 
 # Process, frame id, number of the compile, compiled-autograd id or -1: what the records of one compile share.
 _Key = tuple[int, int, int, int]
@@ -41,23 +43,22 @@ class Listed(NamedTuple):
     @property
     def header(self) -> str:
         """The JSON text of the first line."""
-        return self.reader.json_text(self.json_start, self.header_size).decode("utf-8", "replace")
+        return self.reader.json_text(self.json_start, self.json_start + self.header_size).decode("utf-8", "replace")
 
     @property
     def first(self) -> dict[str, Any]:
         """The header of the first record of its kind and name in the file; of none where it is that itself."""
-        offset = self.reader.noted().first(self.kind, self.name)
-        return self.reader.first_header(offset) if 0 <= offset < self.offset else {}
+        return self.reader.first_header(self.kind, self.name, before=self.offset)
 
     @property
     def raw(self) -> bytes:
         """The payload as PyTorch had it. Nothing is checked or noted, so another thread may ask for it."""
-        return self.reader.raw(self.span) if self.span else b""
+        return self.reader.payload_bytes(self.span) if self.span else b""
 
     @property
     def text(self) -> str:
         """The payload as text, its checksum verified."""
-        return self.reader.text(self.span, self.offset) if self.span else ""
+        return self.reader.payload_text(self.span, self.offset) if self.span else ""
 
 
 # Records of one file, by index.
@@ -82,16 +83,24 @@ class Listing:
 
 
 def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[Listed]:
-    notes = reader.noted()
-    labels, envelopes = notes.labels, notes.envelopes
+    positions = reader.all_positions()
     for index in indexes:
-        start, stop, json_start, line_end, label, envelope, checksum = notes[index]
-        kind, name = labels[label]
-        if kind == "dump_file" and not name:  # of what is only counted, artifacts alone have their name in the label
-            name = _name(reader.header(start).get(kind))
-        size = stop - line_end - 1
-        span = Span(line_end + 1, stop, notes.checksum(checksum)) if size > 0 else None
-        yield Listed(kind, name, envelopes[envelope].attempt, size if span else 0, span, start, json_start, line_end - json_start, reader)
+        at = positions[index]
+        kind, name = positions.labels[at.label]
+        if not name and KINDS.get(kind) is not Use.DECODED:  # of these, artifacts alone were noted with their name
+            name = _name(reader.header(at.offset).get(kind))
+        span = positions.payload(at)
+        yield Listed(
+            kind=kind,
+            name=name,
+            attempt=positions.envelopes[at.envelope].attempt,
+            size=span.end - span.start if span else 0,
+            span=span,
+            offset=at.offset,
+            json_start=at.json_start,
+            header_size=at.json_end - at.json_start,
+            reader=reader,
+        )
 
 
 def _name(body: object) -> str:
@@ -100,7 +109,7 @@ def _name(body: object) -> str:
 
 
 def listing(trace: Trace) -> Listing:
-    """All records of a trace but those of ``UNLISTED_KINDS``.
+    """All records of a trace but those of ``UNLISTED`` kinds.
 
     A record belongs to the compile of its process and id that began last before it, as ids start again after a reset; one that
     stands before all of them to the first.
@@ -112,15 +121,15 @@ def listing(trace: Trace) -> Listing:
     owned: dict[Compile, _Records] = {}
     unowned = []
     for reader in trace.readers:
-        notes = reader.noted()
+        positions = reader.all_positions()
         by_key = _by_key(compiles.get(reader, ()))
         left: list[int] = []
-        for key, indexes in _grouped(notes).items():
+        for key, indexes in _grouped(positions).items():
             candidates = by_key.get(key)
             if candidates is None:
                 left += indexes
                 continue
-            for owner, part in zip(candidates, _divided(notes, indexes, [compile.offset for compile in candidates]), strict=True):
+            for owner, part in zip(candidates, _divided(positions, indexes, [compile.offset for compile in candidates]), strict=True):
                 owned[owner] = reader, part
         unowned.append((reader, sorted(left)))
     return Listing(owned, tuple(unowned))
@@ -135,11 +144,11 @@ def _by_key(compiles: Iterable[Compile]) -> dict[_Key | None, list[Compile]]:
     return found
 
 
-def _grouped(notes: Notes) -> dict[_Key | None, list[int]]:
+def _grouped(positions: RecordPositions) -> dict[_Key | None, list[int]]:
     """The records with the same key, None for those outside of any compile."""
     found: dict[_Key | None, list[int]] = {}
-    members = {number: found.setdefault(_key(envelope), []) for number, envelope in notes.envelopes.items()}
-    for index, number in enumerate(notes.numbers()):
+    members = [found.setdefault(_key(envelope), []) for envelope in positions.envelopes]
+    for index, number in enumerate(positions.envelope_numbers()):
         members[number].append(index)
     return found
 
@@ -154,7 +163,7 @@ def _key(envelope: Envelope) -> _Key | None:
     return process_key(process), frame, number, -1 if autograd is None else autograd
 
 
-def _divided(notes: Notes, indexes: list[int], offsets: list[int]) -> list[list[int]]:
+def _divided(positions: RecordPositions, indexes: list[int], offsets: list[int]) -> list[list[int]]:
     """Records with one id, among the compiles that began at ``offsets``."""
     if len(offsets) == 1:
         return [indexes]
@@ -162,7 +171,7 @@ def _divided(notes: Notes, indexes: list[int], offsets: list[int]) -> list[list[
     following = -1
     for index in reversed(indexes):
         # A tensor is described before its source, which can be what opens a compile.
-        if following < 0 or notes.labels[notes[index][4]][0] != "describe_tensor":
-            following = notes.start(index)
+        if following < 0 or positions.labels[positions[index].label][0] != "describe_tensor":
+            following = positions.offset(index)
         parts[max(0, bisect_right(offsets, following) - 1)].append(index)
     return [part[::-1] for part in parts]

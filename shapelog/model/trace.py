@@ -10,18 +10,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shapelog.errors import Problem
 from shapelog.model.ids import CompileId, TorchVersion, parse_version
+from shapelog.reading.ledger import Ledger
 from shapelog.reading.payloads import graphs, guards, pgo_state
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.pgo_state import CodeState
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import is_library as in_library
+from shapelog.reading.reader import Reader
 from shapelog.reading.records import AutomaticDynamic, Config, GuardAdded, Input, Metrics, Specialization, Stack, StackFrame, Symbol
-from shapelog.reading.scanner import Ledger, Reader, Span
+from shapelog.reading.scanner import Span
 
 if TYPE_CHECKING:
     from shapelog.model.rank_summary import RankSummary
@@ -67,7 +69,7 @@ class Payloads:
     known_guards: guards.NodeCache = field(default_factory=dict)
 
     def text(self, span: Span) -> str:
-        return self.reader.text(span)
+        return self.reader.payload_text(span)
 
     def tree(self, span: Span, is_list: bool) -> GuardTree:
         key = span.digest or f"@{span.start}"
@@ -153,6 +155,7 @@ class Compile:
     ``label`` is the id as text. ``inputs`` are the tensors it was called with, by source; ``symbols`` those of the last attempt;
     ``reasons`` what PyTorch said about each earlier entry, most recently used first. ``stack`` is the call stack, outermost frame
     first. ``offset`` is that of its first record in the file. ``seconds`` includes the backward graphs that were compiled later.
+    ``other_records`` holds those of further kinds by their type (``reading.records.PARSERS``).
     ``inductor`` are name, offset and payload of what Inductor wrote about its distributed graphs (see ``payloads.distributed``).
     """
 
@@ -168,6 +171,7 @@ class Compile:
     symbols: tuple[Symbol, ...] = ()
     specializations: tuple[Specialization, ...] = ()
     guards_added: tuple[GuardAdded, ...] = ()
+    other_records: Mapping[type, tuple[Any, ...]] = field(default_factory=dict)
     automatic_dynamic: tuple[AutomaticDynamic, ...] = ()
     reasons: tuple[Reason, ...] = ()
     has_reasons_record: bool = False

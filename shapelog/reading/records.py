@@ -167,6 +167,16 @@ def guard_added(body: Body, stacks: Stacks) -> GuardAdded:
     return GuardAdded(str(body["expr"]), stacks("user_stack"), stacks("stack"))
 
 
+# The kinds whose records have a type of their own; a compile holds those of its last attempt.
+PARSERS: dict[str, Callable[[Body, Stacks], object]] = {
+    "create_symbol": created_symbol,
+    "create_unbacked_symbol": created_unbacked_symbol,
+    "guard_added": guard_added,
+    "guard_added_fast": guard_added,
+    "symbolic_shape_specialization": specialized,
+}
+
+
 class AutomaticDynamic(NamedTuple):
     """The moment a source became dynamic by itself: ``dim`` is an index, ``scalar`` or ``all``; ``cached`` and ``new`` are values."""
 

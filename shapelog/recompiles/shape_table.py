@@ -4,10 +4,11 @@ from collections.abc import Container, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame, Input, Outcome
+from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
 from shapelog.reading.payloads.source_names import display_name, tensor_part, unwrap
+from shapelog.reading.records import Input
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.violations import STATE_PROPS, Comparer

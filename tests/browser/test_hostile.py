@@ -13,8 +13,9 @@ from markupsafe import escape
 import shapelog
 from browser import traces
 from browser.conftest import FIXTURES, Report, Visit
-from shapelog.model.trace import Compile, StackFrame, Trace
+from shapelog.model.trace import Compile, Trace
 from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.records import StackFrame
 from shapelog.text import UNSAFE
 
 expect = pytest.importorskip("playwright.sync_api").expect

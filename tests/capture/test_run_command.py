@@ -15,7 +15,7 @@ import pytest
 import shapelog
 from shapelog.capture import run_command
 from shapelog.errors import ShapelogError
-from shapelog.model import builder
+from shapelog.model.load import load
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 MAIN = "from shapelog.cli.main import main; main()"
@@ -187,7 +187,7 @@ def test_all_processes_of_a_job_are_one_run_in_the_order_of_their_ranks(python: 
     names = ["", RANK.format(10, "aaaaaaaa"), NAME.format("launcher"), RANK.format(9, "zzzzzzzz")]
     job = "import subprocess, sys; [subprocess.run([*sys.argv[1:4], name, *sys.argv[4:]], check=True) for name in {!r}]"
     command = [sys.executable, "-c", job.format(names), *scribe("", trace)[:3], trace, "0"]
-    read = builder.load(run_command.run(command, tmp_path / "traces").selection())
+    read = load(run_command.run(command, tmp_path / "traces").selection())
     assert [rank.number for rank in read.ranks] == [9, 10, None]
     done = python(MAIN, "run", "--format", "json", "-o", "report.json", "--", *command)
     assert done.returncode == 0

@@ -63,7 +63,7 @@ def folded(folder: Path, how: How = HOW) -> Trace:
 
 
 def in_full(folder: Path) -> Report:
-    from shapelog.model.builder import load
+    from shapelog.model.load import load
 
     return analyze(load(select(str(folder))), debug=True)
 
@@ -158,7 +158,7 @@ def test_two_runs_of_a_job_that_are_read_as_one_count_twice(here: None, tmp_path
 
 
 def build_all(folder: Path) -> Trace:
-    from shapelog.model.builder import load
+    from shapelog.model.load import load
 
     return load(select(str(folder), InputOptions("all")))
 

@@ -8,7 +8,7 @@ import pytest
 
 from shapelog import load
 from shapelog.errors import DATA_LOSS, INFO, ShapelogError
-from shapelog.model import builder
+from shapelog.model import load as loading
 from shapelog.model.trace import Outcome, Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.trace_files import TraceFile
@@ -471,11 +471,11 @@ def test_a_number_below_zero_counts_nothing() -> None:
 
 
 def test_it_is_told_how_far_a_large_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "_LARGE", 1000)
-    monkeypatch.setattr(builder, "_TOLD", 10)
+    monkeypatch.setattr(loading, "_LARGE", 1000)
+    monkeypatch.setattr(loading, "_PROGRESS_STEP", 10)
     data = make.run(make.compile(), make.compile("0/1"))
     told: list[tuple[str, int, int]] = []
-    builder.build(Selection((TraceFile(None, make.NAME),)), [make.reader(data)], tell=lambda *item: told.append(item))
+    loading.build(Selection((TraceFile(None, make.NAME),)), [make.reader(data)], tell=lambda *item: told.append(item))
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
     assert told[0] == (make.NAME, 0, len(data))
     assert told[-1] == (make.NAME, len(data), -1)

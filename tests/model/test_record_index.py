@@ -2,23 +2,24 @@
 
 import gzip
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import lab
 import make
 import pytest
 from make import artifact, compile, metrics, record
 
-from shapelog.model.builder import Builder, build
+from shapelog.model.builder import Builder
+from shapelog.model.load import build
 from shapelog.model.record_index import Listed, Listing, listing
 from shapelog.model.trace import Trace, merged
-from shapelog.reading import scanner
 from shapelog.reading.inputs import Selection
-from shapelog.reading.kinds import UNLISTED_KINDS
+from shapelog.reading.kinds import UNLISTED
 from shapelog.reading.open_trace import OpenTrace
-from shapelog.reading.scanner import Reader
+from shapelog.reading.reader import Reader
+from shapelog.reading.scanner import Record
 from shapelog.reading.trace_files import TraceFile
 
 # Two compiles of one function: the second was compiled again, has a backward of its own, and was described once more without a use.
@@ -57,7 +58,7 @@ TRACES = {
 
 
 def made(data: bytes, strict: bool = False, early: bool = True) -> Trace:
-    return build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, strict, listing=early)])
+    return build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, strict, with_positions=early)])
 
 
 def names(records: tuple[Listed, ...]) -> list[str]:
@@ -90,7 +91,7 @@ def assert_all_are_listed_once(trace: Trace) -> None:
     assert len(set(offsets)) == len(offsets)
     counted = Counter[str]()
     for reader in trace.readers:
-        counted.update({kind: count for kind, count in reader.ledger.records.items() if kind not in UNLISTED_KINDS})
+        counted.update({kind: count for kind, count in reader.ledger.records.items() if kind not in UNLISTED})
     assert Counter(item.kind for item in records) == counted
     for one in trace.compiles:
         order = [item.offset for item in listing(trace).of(one)]
@@ -100,15 +101,15 @@ def assert_all_are_listed_once(trace: Trace) -> None:
 @pytest.mark.parametrize("name", lab.PACKED)
 def test_every_record_of_a_real_trace_is_listed_once_where_the_builder_put_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: dict[int, int] = {}
-    choose = Builder._draft_of
+    choose = Builder._compile_of
 
-    def noting(self: Builder, entry: scanner.Entry, process: object) -> object:
-        draft = choose(self, entry, process)  # type: ignore[arg-type]
-        if draft is not None and entry.kind not in UNLISTED_KINDS:
-            taken[entry.offset] = draft.offset
-        return draft
+    def noting(self: Builder, record: Record, *given: Any) -> object:
+        owner = choose(self, record, *given)
+        if owner is not None and record.kind not in UNLISTED:
+            taken[record.offset] = owner.offset
+        return owner
 
-    monkeypatch.setattr(Builder, "_draft_of", noting)
+    monkeypatch.setattr(Builder, "_compile_of", noting)
     trace = made(gzip.decompress((lab.FIXTURES / name).read_bytes()))
     assert_all_are_listed_once(trace)
     found = listing(trace)
@@ -127,8 +128,8 @@ def test_every_readable_record_of_a_made_trace_is_listed_once(name: str, strict:
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", sorted(TRACES))
 def test_the_account_and_the_entries_do_not_depend_on_a_listing(name: str, strict: bool) -> None:
-    with_it, without = make.reader(TRACES[name], strict, listing=True), make.reader(TRACES[name], strict)
-    assert list(with_it.entries()) == list(without.entries())
+    with_it, without = make.reader(TRACES[name], strict, with_positions=True), make.reader(TRACES[name], strict)
+    assert list(with_it.records()) == list(without.records())
     assert with_it.ledger == without.ledger
     assert with_it.problems() == without.problems()
 
@@ -142,44 +143,14 @@ def test_a_listing_that_is_asked_for_later_is_the_same(name: str, strict: bool) 
     assert late.accounts == before == early.accounts
 
 
-@pytest.mark.parametrize("dies_at", [None, 0, 1, 1500])
-@pytest.mark.parametrize("waits", [True, False])
-@pytest.mark.parametrize("piece", [400, 9000, 4 << 20])
-@pytest.mark.parametrize("name", ["damaged", "cut in a payload", "long"])
-def test_a_child_that_looks_ahead_makes_no_difference(
-    name: str, piece: int, waits: bool, dies_at: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scanner, "WORTH_A_PROCESS", 0)
-    monkeypatch.setattr(scanner, "_SEARCHED", piece)
-    monkeypatch.setattr("shapelog.reading.ahead._has_news", lambda _: waits)
-    monkeypatch.setattr("shapelog.reading.ahead._TOLD", 7)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    parent, searched = os.getpid(), Reader.uncounted
-
-    def dying(self: Reader, tallies: scanner.Tallies, *given: int) -> Iterator[scanner.Place]:
-        for number, item in enumerate(searched(self, tallies, *given)):
-            if number == dies_at and os.getpid() != parent:
-                os._exit(9)
-            yield item
-
-    monkeypatch.setattr(Reader, "uncounted", dying)
-    alone = made(TRACES[name])
-    ahead = build(Selection((TraceFile(None, make.NAME),)), [make.reader(TRACES[name], ahead=True, listing=True)])
-    assert plain(listing(ahead), ahead) == plain(listing(alone), alone)
-    assert ahead.accounts == alone.accounts
-
-
 @pytest.mark.parametrize("damage", [b"\xff\xfe", b"G1", b"A1"], ids=["bytes", "letters", "capitals"])
-def test_a_damaged_checksum_is_listed_alike_whatever_stands_before_it(damage: bytes) -> None:
+def test_a_damaged_checksum_is_listed_as_it_is(damage: bytes) -> None:
     good = record("dynamo_cpp_guards_str", {}, "tree", id="0/0")
     bad = good.replace(make.digest("tree")[:2].encode(), damage)
-    listed = []
-    for before in (b"", good):
-        reader = make.reader(before + bad + record("link", {}), listing=True)
-        assert len(list(reader.entries())) == (2 if before else 1)
-        notes = reader.noted()
-        listed.append(notes.checksum(notes[1 if before else 0][6]))
-    assert listed[0] == listed[1]
+    trace = made(make.run(compile("0/0"), bad))
+    stated = of(trace, "0/0")[-1].span
+    assert stated is not None
+    assert stated.digest == damage.decode("utf-8", "replace") + make.digest("tree")[2:]
 
 
 def test_the_records_of_a_compile_come_in_file_order_with_kind_and_name() -> None:
@@ -339,7 +310,7 @@ def test_ranks_and_traces_side_by_side_keep_their_records_apart() -> None:
 
     files = [OpenTrace(f"rank_{number}.log", rank(number), len(rank(number))) for number in range(2)]
     selection = Selection(tuple(TraceFile(None, file.name, number) for number, file in enumerate(files)))
-    trace = build(selection, [Reader(files[0], listing=True), Reader(files[1])])
+    trace = build(selection, [Reader(files[0], with_positions=True), Reader(files[1])])
     other = made(make.run(compile("0/0"), record("aot_forward_graph", {}, "other", id="0/0")))
     whole = merged([trace, other])
     assert [texts(listing(whole).of(one))[-1] for one in whole.compiles] == ["rank 0", "rank 1", "other"]

@@ -12,7 +12,7 @@ import lab
 import make
 import pytest
 
-from shapelog.model.builder import build
+from shapelog.model.load import build
 from shapelog.model.record_index import listing
 from shapelog.reading.inputs import Selection
 from shapelog.reading.trace_files import TraceFile
@@ -239,7 +239,7 @@ def test_no_thread_is_left_behind() -> None:
 
 def test_the_payloads_of_a_real_trace_come_out_as_they_are_listed() -> None:
     data = gzip.decompress((lab.FIXTURES / "real/demo.log.gz").read_bytes())
-    trace = build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, listing=True)])
+    trace = build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, with_positions=True)])
     found = listing(trace)
     records = [item for compile in trace.compiles for item in found.of(compile) if item.span]
     store = Store(0)

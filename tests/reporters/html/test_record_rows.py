@@ -4,7 +4,7 @@ import json
 
 import make
 
-from shapelog.model.builder import build
+from shapelog.model.load import build
 from shapelog.model.record_index import listing
 from shapelog.reading.inputs import Selection
 from shapelog.reading.trace_files import TraceFile
@@ -15,7 +15,7 @@ LONG, SHORT = "{" + "x" * 2000 + "}", "{" + "x" * 200 + "}"
 
 def rows(data: bytes) -> dict[str, dict[str, Item]]:
     """The rows of each compile by their titles."""
-    trace = build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, listing=True)])
+    trace = build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, with_positions=True)])
     book = listing(trace)
     return {compile.label: {item.title: item for item in items_of(book.of(compile), "a")} for compile in trace.compiles}
 

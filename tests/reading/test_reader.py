@@ -2,21 +2,17 @@
 
 import json
 import mmap
-import os
-import re
-from array import array
-from collections.abc import Iterator
-from itertools import count, pairwise
 from pathlib import Path
+from typing import Any
 
 import make
 import pytest
 
 from shapelog.errors import DATA_LOSS, INFO, Problem
-from shapelog.reading import ahead, scanner
 from shapelog.reading.inputs import select
 from shapelog.reading.open_trace import OpenTrace, open_trace
-from shapelog.reading.scanner import Entry, Reader
+from shapelog.reading.reader import Reader
+from shapelog.reading.scanner import Record
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "real"
 GOOD = make.metrics("0/0")
@@ -24,10 +20,14 @@ AFTER = make.metrics("0/9")
 NO_PREFIX = b"this is no record\n"
 
 
-def read(data: bytes, strict: bool = False) -> tuple[Reader, list[Entry], list[Problem]]:
-    """All entries and problems of a made trace, whose account has to balance."""
+def decoded(reader: Reader) -> list[Record]:
+    return [record for record in reader.records() if record.header is not None]
+
+
+def read(data: bytes, strict: bool = False) -> tuple[Reader, list[Any], list[Problem]]:
+    """The decoded records and the problems of a made trace, whose account has to balance."""
     reader = make.reader(data, strict)
-    entries = list(reader.entries())
+    entries = decoded(reader)
     assert reader.ledger.accounted_bytes == len(data)
     return reader, entries, reader.problems()
 
@@ -67,7 +67,7 @@ def test_entries_come_in_file_order_with_header_process_offset_and_payload() -> 
     last = entries[-1]
     assert (last.kind, last.process, last.header["artifact"]["name"]) == ("artifact", 77, "recompile_reasons")
     assert last.payload is not None
-    assert reader.text(last.payload) == "0/0: a\nb"
+    assert reader.payload_text(last.payload) == "0/0: a\nb"
     assert reader.header(last.offset) == last.header
 
 
@@ -118,7 +118,7 @@ def test_the_kind_is_found_behind_envelope_keys() -> None:
 def test_an_artifact_whose_name_is_not_its_first_field_is_used() -> None:
     reader, entries, problems = read(make.record("artifact", {"encoding": "string", "name": "dynamo_error"}, "boom"))
     assert problems == []
-    assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["boom"]
+    assert [reader.payload_text(entry.payload) for entry in entries if entry.payload] == ["boom"]
 
 
 def test_a_line_without_a_prefix_is_a_problem() -> None:
@@ -183,7 +183,7 @@ def test_a_payload_that_the_header_does_not_announce_is_a_problem(kind: str) -> 
 
 def test_a_payload_that_is_not_announced_is_used_all_the_same() -> None:
     reader, entries, _ = read(make.record("dynamo_cpp_guards_str", id="0/1") + make.block("stray\ntext"))
-    assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["stray\ntext"]
+    assert [reader.payload_text(entry.payload) for entry in entries if entry.payload] == ["stray\ntext"]
 
 
 def test_a_payload_is_verified_when_it_is_read_and_a_wrong_checksum_reported() -> None:
@@ -191,14 +191,14 @@ def test_a_payload_is_verified_when_it_is_read_and_a_wrong_checksum_reported() -
     reader, (_, entry, _), problems = read(GOOD + bad + AFTER)
     assert problems == []
     assert entry.payload is not None
-    assert reader.text(entry.payload, entry.offset) == "changed"
+    assert reader.payload_text(entry.payload, entry.offset) == "changed"
     (problem,) = reader.problems()
     assert (problem.code, problem.line) == ("checksum-mismatch", 2)
 
 
 def test_equal_payloads_are_verified_once() -> None:
     reader, entries, _ = read(make.graph((2, 3), id="0/0") * 3)
-    texts = {reader.text(entry.payload) for entry in entries if entry.payload}
+    texts = {reader.payload_text(entry.payload) for entry in entries if entry.payload}
     assert len(texts) == 1
     assert reader.ledger.payloads_verified == 1
 
@@ -218,18 +218,11 @@ def test_strict_decodes_every_header_also_those_that_are_only_counted() -> None:
     assert between(bad, strict=True)[1].code == "bad-json"
 
 
-def without_own_stack(entry: Entry) -> Entry:
-    """As it is where PyTorch's own stack is left out, or stays because the whole header was decoded."""
-    body = entry.header[entry.kind]
-    whole = isinstance(body, dict) and "user_stack" in body and body.get("stack")
-    return entry._replace(header={**entry.header, entry.kind: {**body, "stack": []}}) if whole else entry
-
-
 @pytest.mark.parametrize("path", sorted(FIXTURES.rglob("*.log.gz")), ids=lambda path: path.relative_to(FIXTURES).as_posix())
 def test_strict_finds_nothing_wrong_in_what_pytorch_wrote_and_reads_the_same_entries(path: Path) -> None:
     opened = open_trace(select(str(path)).files[0])
     strict, quick = Reader(opened, strict=True), Reader(opened)
-    assert list(map(without_own_stack, strict.entries())) == list(map(without_own_stack, quick.entries()))
+    assert list(strict.records()) == list(quick.records())
     assert [problem for problem in strict.problems() if problem.severity != INFO] == []
     for reader in (strict, quick):
         assert reader.ledger.accounted_bytes == opened.size
@@ -268,7 +261,7 @@ def test_a_file_that_ends_inside_a_payload_is_cut_off_and_the_record_still_count
             reader, entries, _ = read(GOOD + record[:end])
             for entry in entries:
                 if entry.payload is not None:
-                    reader.text(entry.payload, entry.offset)
+                    reader.payload_text(entry.payload, entry.offset)
             assert [(problem.code, problem.line) for problem in reader.problems()] == [("cut-off", 2)], record[start:end]
             assert reader.ledger.records == {"compilation_metrics": 1, kind: 1}
 
@@ -279,7 +272,7 @@ def test_a_file_that_ends_with_a_line_of_a_payload_has_a_wrong_checksum_there(ki
     reader, entries, _ = read(GOOD + record[: record.index(b"three") - 1])
     for entry in entries:
         if entry.payload is not None:
-            reader.text(entry.payload, entry.offset)
+            reader.payload_text(entry.payload, entry.offset)
     assert [(problem.code, problem.line) for problem in reader.problems()] == [("checksum-mismatch", 2)]
 
 
@@ -330,7 +323,7 @@ def test_payloads_keep_their_blank_lines_and_tabs_and_what_looks_like_a_record(t
     data = GOOD + make.record("dynamo_cpp_guards_str", None, text, id="0/0") + AFTER
     reader, entries, problems = read(data, strict=True)
     assert problems == []
-    assert [reader.text(entry.payload) for entry in entries if entry.payload] == [text]
+    assert [reader.payload_text(entry.payload) for entry in entries if entry.payload] == [text]
     assert len(entries) == 3
 
 
@@ -339,13 +332,13 @@ def test_characters_that_other_programs_split_lines_at_stay_inside_a_payload(cha
     text = f"{character}one{character}\n{character}\ntwo{character}"
     reader, entries, problems = read(GOOD + make.record("dynamo_output_graph", {}, text, id="0/0") + AFTER, strict=True)
     assert problems == []
-    assert [reader.text(entry.payload) for entry in entries if entry.payload] == [text]
+    assert [reader.payload_text(entry.payload) for entry in entries if entry.payload] == [text]
 
 
 def test_a_payload_that_is_no_utf8_is_read_with_replacements() -> None:
     reader, entries, problems = read(make.record("dynamo_output_graph", {}, b"na\xefve", id="0/0"))
     assert problems == []
-    assert [reader.text(entry.payload) for entry in entries if entry.payload] == ["na\ufffdve"]
+    assert [reader.payload_text(entry.payload) for entry in entries if entry.payload] == ["na\ufffdve"]
     assert reader.problems() == []
 
 
@@ -426,8 +419,6 @@ def test_an_empty_trace_has_nothing_and_no_problem() -> None:
     assert (entries, problems, reader.ledger.records) == ([], [], {})
 
 
-# With a child process that looks ahead.
-
 MIXED = (
     make.small_run()
     + NO_PREFIX
@@ -438,89 +429,6 @@ MIXED = (
 )
 
 
-@pytest.fixture
-def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanner, "WORTH_A_PROCESS", 0)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-
-
-@pytest.fixture(params=["child", "both"])
-def whose(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Who searches: the child alone, or each what it gets, this process whenever it may."""
-    waits = request.param == "child"
-    monkeypatch.setattr(ahead, "_has_news", lambda _: waits)
-    return str(request.param)
-
-
-def assert_ahead_reads_the_same(data: bytes) -> None:
-    alone, both = make.reader(data), make.reader(data, ahead=True)
-    assert list(both.entries()) == list(alone.entries())
-    assert both.problems() == alone.problems()
-    assert both.ledger == alone.ledger
-
-
-@pytest.mark.usefixtures("_two_processors", "whose")
-@pytest.mark.parametrize("piece", [150, 5000, 4 << 20])
-@pytest.mark.parametrize(
-    "data",
-    [MIXED, MIXED[:-9], MIXED * 200, b"no trace at all\n", b"\n\n" + GOOD, GOOD],
-    ids=["mixed", "cut", "long", "foreign", "empty", "one"],
-)
-def test_a_child_that_looks_ahead_finds_what_reading_alone_finds(data: bytes, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanner, "_SEARCHED", piece)
-    assert_ahead_reads_the_same(data)
-
-
-@pytest.mark.parametrize("data", [MIXED, MIXED[:-9], b"\n\n" + MIXED + b"\n\n", b"x\n"], ids=["mixed", "cut", "empty", "short"])
-def test_records_are_found_alike_in_pieces_of_every_size(data: bytes) -> None:
-    reader, tallies = make.reader(data), {}
-    whole = list(reader.uncounted(tallies))
-    for size in range(1, len(data) + 2, 1 + len(data) // 300):
-        again: scanner.Tallies = {}
-        pieces = [place for start in range(0, len(data), size) for place in reader.uncounted(again, start, start + size)]
-        assert pieces == whole
-        assert again == tallies
-
-
-@pytest.mark.parametrize("size", [0, 1, 4 << 20, 250_000_000, (4 << 30) + 1, 10**13])
-def test_pieces_hold_all_of_a_file_and_their_numbers_fit_into_the_smallest_pipe(size: int) -> None:
-    """On Linux a pipe has a page or two, of 4 KiB, once all of a user's together have 64 MiB."""
-    pieces = scanner._pieces(size)
-    assert [stop for _, stop in pieces[:-1]] == [start for start, _ in pieces[1:]]
-    assert not size or (pieces[0][0] == 0 and pieces[-1][0] < size <= pieces[-1][1])
-    assert len(array("i", range(len(pieces))).tobytes()) <= 4096
-
-
-def test_the_child_takes_each_text_before_it_looks_on_and_gives_back_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    looking_at = [-1]
-
-    def find(tallies: scanner.Tallies, begin: int, end: int) -> Iterator[scanner.Place]:
-        for looking_at[0] in range(begin, end):
-            yield looking_at[0], looking_at[0] + 1, 0, 0, 0, 0
-
-    def text(place: scanner.Place) -> bytes:
-        return b"in memory" if place[0] == looking_at[0] else b"given back"
-
-    monkeypatch.setattr(ahead, "_has_news", lambda _: True)
-    found = [told for _, told in ahead.Ahead(find, text, [(0, 1000)], None).places({})]
-    assert found == [b"in memory"] * 1000
-
-
-@pytest.mark.parametrize("size", [1, 150, 5000])
-def test_what_is_looked_at_in_a_piece_is_given_back(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[tuple[int, int]] = []
-    monkeypatch.setattr(OpenTrace, "release", lambda self, start, end: given.append((start, end)))
-    monkeypatch.setattr(scanner, "_RELEASE", 300)
-    reader = make.reader(MIXED * 3)
-    for begin in range(0, len(reader.data), size):
-        given.clear()
-        found = list(reader.uncounted({}, begin, begin + size))
-        if found and begin + size < len(reader.data):
-            reached = [(max(0, begin - 1), max(0, begin - 1)), *given]  # the search begins at the newline before
-            assert all(start <= end for (_, end), (start, _) in pairwise(reached))
-            assert given[-1][1] >= found[-1][1]
-
-
 @pytest.mark.parametrize(("step", "times"), [(1 << 20, 5), (600 << 10, 5), (100 << 10, 1), (100, 0)])
 def test_looks_at_places_far_apart_give_all_pages_back_now_and_then(step: int, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is far from the look before counts 512 KiB, and 2 MiB may stay."""
@@ -528,7 +436,7 @@ def test_looks_at_places_far_apart_give_all_pages_back_now_and_then(step: int, t
     monkeypatch.setattr(OpenTrace, "release", lambda self, start, end: given.append((start, end)))
     reader = make.reader(bytes(20 << 20))
     for number in range(20):
-        assert reader.json_text(step * number, 7) == bytes(7)
+        assert reader.json_text(step * number, step * number + 7) == bytes(7)
     assert given == [(0, 20 << 20)] * times
 
 
@@ -543,14 +451,6 @@ def test_pages_are_given_back_with_those_before_them_that_are_cached_in_one_piec
     with file.open("rb") as handle, Advised(handle.fileno(), 0, access=mmap.ACCESS_READ) as data:
         OpenTrace(file.name, data, len(data)).release(5 << 20, 7 << 20)
     assert advised == [(mmap.MADV_DONTNEED, 4 << 20, 3 << 20)]
-
-
-@pytest.mark.usefixtures("_two_processors")
-@pytest.mark.parametrize("most", [0, 1, 5000])
-def test_a_child_that_is_not_heard_for_a_while_loses_nothing(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "_UNREAD", most)
-    data = (MIXED + make.record("create_symbol", {"symbol": "s0", "val": "9" * 3000}, id="0/0")) * 500  # several times what a pipe holds
-    assert_ahead_reads_the_same(data)
 
 
 PLAIN = {
@@ -572,102 +472,34 @@ PLAIN = {
 
 @pytest.mark.parametrize("first", PLAIN)
 @pytest.mark.parametrize("second", PLAIN)
-def test_what_is_counted_in_passing_is_counted_as_if_it_were_looked_at(first: str, second: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_looks_whole_is_counted_as_if_its_header_were_decoded(
+    first: str, second: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = PLAIN[first] + PLAIN[second] + GOOD
-    quick = make.reader(data)
-    entries = list(quick.entries())
-    monkeypatch.setattr(scanner, "_START", re.compile(rb"\n(?!\t)(?:" + scanner._HEAD % (rb"(?!)", rb"(?!)") + rb"|)"))
-    monkeypatch.setattr(scanner.labels, "COUNTED", {})
-    slow = make.reader(data)
-    assert list(slow.entries()) == entries
-    assert slow.ledger == quick.ledger
-    assert slow.problems() == quick.problems()
+    glanced_at = make.reader(data)
+    records = list(glanced_at.records())
+    monkeypatch.setattr(Reader, "_looks_whole", lambda *_: False)
+    decoded = make.reader(data)
+    assert list(decoded.records()) == records
+    assert decoded.ledger == glanced_at.ledger
+    assert decoded.problems() == glanced_at.problems()
 
 
-@pytest.mark.usefixtures("_two_processors")
-def test_a_child_really_looks_ahead_and_this_process_helps(whose: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    parent, searched, own = os.getpid(), Reader.uncounted, []
-
-    def noted(self: Reader, tallies: scanner.Tallies, *given: int) -> Iterator[scanner.Place]:
-        own.extend([given] * (os.getpid() == parent))
-        return searched(self, tallies, *given)
-
-    monkeypatch.setattr(Reader, "uncounted", noted)
-    monkeypatch.setattr(scanner, "_SEARCHED", 1000)
-    data = MIXED * 40
-    assert len(list(make.reader(data, ahead=True).entries())) == 40 * len(list(make.reader(MIXED).entries()))
-    assert len(own) - 1 < -(-len(data) // 1000)  # the last is that of the reader without a child
-    assert (len(own) > 1) == (whose == "both")
-
-
-@pytest.mark.usefixtures("_two_processors", "whose")
-@pytest.mark.parametrize("piece", [5000, 4 << 20])
-@pytest.mark.parametrize("records", [0, 1, 600, 1500, 2600])
-def test_when_the_child_dies_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch, records: int, piece: int) -> None:
-    parent, searched, told = os.getpid(), Reader.uncounted, count()
-
-    def dying(self: Reader, tallies: scanner.Tallies, *given: int) -> Iterator[scanner.Place]:
-        for item in searched(self, tallies, *given):
-            if os.getpid() != parent and next(told) == records:
-                os._exit(9)
-            yield item
-
-    monkeypatch.setattr(Reader, "uncounted", dying)
-    monkeypatch.setattr(scanner, "_SEARCHED", piece)
-    assert_ahead_reads_the_same(MIXED * 150)
+@pytest.mark.parametrize(
+    ("data", "time"),
+    [
+        (make.small_run(), "1120 08:27:33.313000"),
+        (make.small_run() + b"V0102 03:04:05.6 7 x.py:1] {}\n\ta payload\n\tV0102 00:00:00.0 7 x.py:1] {}\n", "0102 03:04:05.6"),
+        (make.small_run() + b"V0102 03:04:05.6 7 x.py:1] {}\n\tcut o", "0102 03:04:05.6"),
+        (make.prefix() + b'{"str": ["a", 1]}', "1120 08:27:33.313000"),
+        (b"no record\n", ""),
+        (b"", ""),
+    ],
+    ids=["plain", "behind a payload", "cut off", "one line", "foreign", "empty"],
+)
+def test_the_time_of_the_last_record_is_as_written(data: bytes, time: str) -> None:
+    assert make.reader(data).last_time() == time
 
 
-@pytest.mark.usefixtures("_two_processors", "whose")
-def test_when_the_child_dies_before_its_tallies_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> bytes:
-        raise MemoryError
-
-    monkeypatch.setattr("orjson.dumps", refuse)
-    assert_ahead_reads_the_same(MIXED * 150)
-
-
-@pytest.mark.usefixtures("_two_processors")
-def test_when_no_child_can_be_made_the_records_are_found_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> int:
-        raise OSError("no more processes")
-
-    monkeypatch.setattr(os, "fork", refuse)
-    assert_ahead_reads_the_same(MIXED)
-
-
-@pytest.mark.usefixtures("_two_processors")
-def test_no_pipe_stays_open_when_no_child_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[int] = []
-    pipe = os.pipe
-
-    def noted() -> tuple[int, int]:
-        ends = pipe()
-        opened.extend(ends)
-        return ends
-
-    monkeypatch.setattr(os, "pipe", noted)
-
-    def refuse() -> int:
-        raise OSError("no more processes")
-
-    monkeypatch.setattr(os, "fork", refuse)
-    assert list(make.reader(GOOD, ahead=True).entries())
-    assert len(opened) == 4
-    for end in opened:
-        with pytest.raises(OSError, match="Bad file descriptor"):
-            os.fstat(end)
-
-
-def test_small_files_are_read_without_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanner, "Ahead", None)
-    assert list(make.reader(MIXED, ahead=True).entries())
-
-
-def test_a_stack_that_cannot_be_decoded_is_a_problem_once_it_is_asked_for() -> None:
-    frames = [{"line": number, "name": "f" * 99, "filename": 0, "loc": "x"} for number in range(9)]
-    good = make.record("create_symbol", {"symbol": "s0", "user_stack": [], "stack": frames}, id="0/0")
-    reader = make.reader(good.replace(b'"line": 4', b'"line": 04') + GOOD)
-    entry = next(iter(reader.entries()))
-    assert (entry.header["create_symbol"]["symbol"], reader.problems()) == ("s0", [])
-    assert [reader.header(entry.offset), reader.header(entry.offset)] == [{}, {}]
-    assert [(problem.code, problem.line) for problem in reader.problems()] == [("bad-json", 1)]
+def test_a_last_record_that_is_very_long_has_no_time() -> None:
+    assert make.reader(make.small_run() + make.artifact("big", "x" * (1 << 20))).last_time() == ""

@@ -1,0 +1,141 @@
+"""One compile while its records come in: attempts are joined, and the last one decides."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from shapelog.model.ids import CompileId
+from shapelog.model.trace import CodeStateRecord, Compile, GraphBreak, Outcome, Payloads
+from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.records import AutomaticDynamic, GuardAdded, Input, Metrics, Specialization, Stack, StackFrame, Symbol
+from shapelog.reading.scanner import Span
+
+_LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
+_BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
+_BREAK_REASON = re.compile(r"^(?:Graph Break )?Reason: (.*)$", re.M)
+_BREAK_EXPLANATION = re.compile(r"^\s+Explanation: (.*)$", re.M)
+
+
+@dataclass(slots=True, eq=False)
+class CompileBuilder:
+    """What is known so far of one compile. ``parsed`` holds the records of the present attempt by their type."""
+
+    id: CompileId
+    process: int
+    order: int
+    offset: int
+    rank: int | None = None
+    attempt: int = 0
+    started: bool = False
+    finished: bool = False
+    stack: Stack = field(default_factory=Stack)
+    inputs: dict[str, Input] = field(default_factory=dict)
+    parsed: dict[type, list[Any]] = field(default_factory=dict)
+    automatic_dynamic: list[AutomaticDynamic] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
+    has_reasons_record: bool = False
+    breaks: list[GraphBreak] = field(default_factory=list)
+    error: str = ""
+    collectives: list[str] = field(default_factory=list)
+    caches: dict[str, int] = field(default_factory=dict)
+    metrics: Metrics | None = None
+    backward: list[Metrics] = field(default_factory=list)
+    graph_is_symbolic: bool = False
+    graph_span: Span | None = None
+    guards_span: Span | None = None
+    guards_are_list: bool = False
+    code_states: list[tuple[str, Span]] = field(default_factory=list)
+    inductor: list[tuple[str, int, Span]] = field(default_factory=list)
+
+    def restart(self, attempt: int) -> None:
+        """A new attempt repeats the records of the one before, so those are forgotten."""
+        self.attempt = attempt
+        self.inputs.clear()
+        self.parsed.clear()
+        self.graph_is_symbolic = False
+        self.graph_span = None
+        self.inductor.clear()
+
+    def add(self, parsed: object) -> None:
+        """Take a parsed record of this attempt."""
+        self.parsed.setdefault(type(parsed), []).append(parsed)
+
+    def add_metrics(self, metrics: Metrics, is_backward: bool) -> None:
+        """The first metrics are those of the compile itself, all others of its backward graphs."""
+        if is_backward or self.metrics is not None:
+            self.backward.append(metrics)
+        else:
+            self.metrics = metrics
+            self.finished = True
+
+    def begins_anew(self, kind: str, artifact: str, attempt: int) -> bool:
+        """Whether a record with this id opens another compile. Reasons come before the start, backwards after the metrics."""
+        if kind == "dynamo_start":
+            return self.started or self.finished
+        if self.started and kind != "artifact":
+            return False
+        if artifact == "recompile_reasons":
+            return self.started or self.finished or self.has_reasons_record
+        if kind in ("describe_source", "create_symbol") and attempt == 0:
+            return self.finished and not self.started  # exported programs have no start
+        return False
+
+    def outcome(self) -> Outcome:
+        """How it ended, as its metrics state, or as far as its records show."""
+        if self.metrics is None:
+            return Outcome.COMPILED if self.guards_span else Outcome.UNFINISHED
+        if self.metrics.fail_type or self.metrics.fail_reason:
+            limit = _LIMIT.search(self.metrics.fail_type) or _LIMIT.search(self.metrics.fail_reason.split("Developer debug context")[0])
+            return Outcome.LIMIT if limit and not self.started else Outcome.FAILED
+        if self.metrics.has_guarded_code or (self.metrics.has_guarded_code is None and (self.guards_span or self.graph_span)):
+            return Outcome.COMPILED
+        return Outcome.COMPILED if self.guards_span else Outcome.SKIPPED
+
+    def compile(self, rank: int | None, payloads: Payloads) -> Compile:
+        """The finished compile; ``rank`` is that of its process, for records that state none."""
+        parsed = {kind: tuple(found) for kind, found in self.parsed.items()}
+        return Compile(
+            id=self.id,
+            label=str(self.id),
+            rank=rank if self.rank is None else self.rank,
+            process=self.process,
+            order=self.order,
+            offset=self.offset,
+            attempts=self.attempt + 1,
+            stack=self.stack,
+            inputs=tuple(self.inputs.values()),
+            symbols=parsed.pop(Symbol, ()),
+            specializations=parsed.pop(Specialization, ()),
+            guards_added=parsed.pop(GuardAdded, ()),
+            other_records=parsed,
+            automatic_dynamic=tuple(self.automatic_dynamic),
+            reasons=tuple(self.reasons),
+            has_reasons_record=self.has_reasons_record,
+            breaks=tuple(self.breaks),
+            error=self.error,
+            collectives=tuple(self.collectives),
+            caches=tuple(sorted(self.caches.items())),
+            metrics=self.metrics or Metrics(),
+            backward=tuple(self.backward),
+            outcome=self.outcome(),
+            graph_is_symbolic=self.graph_is_symbolic,
+            payloads=payloads,
+            graph_span=self.graph_span,
+            guards_span=self.guards_span,
+            guards_are_list=self.guards_are_list,
+            code_states=tuple(CodeStateRecord(name, str(self.id), span, payloads) for name, span in self.code_states),
+            inductor=tuple(self.inductor),
+        )
+
+
+def graph_break(text: str) -> GraphBreak:
+    """The artifact ``dynamo_graph_break_reason``: what Dynamo met and where, in the words of every torch version."""
+    place = _BREAK_PLACE.search(text)
+    reason = _BREAK_REASON.search(text)
+    explanation = _BREAK_EXPLANATION.search(text)
+    words = reason[1].strip() if reason else text.strip().split("\n", 1)[0]
+    if words.startswith("Encountered graph break") and reason:  # torch 2.10 and later name the instruction first
+        words = next((line.strip() for line in text[reason.end() :].split("\n") if line.strip()), words)
+    return GraphBreak(
+        words, explanation[1].strip() if explanation else "", StackFrame(place[1], int(place[2]), "") if place else None, text
+    )

@@ -1,0 +1,124 @@
+"""The files of a run → Trace."""
+
+from collections.abc import Iterator, Sequence
+
+from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
+from shapelog.model.builder import Builder
+from shapelog.model.trace import Rank, Trace
+from shapelog.reading.inputs import Selection
+from shapelog.reading.not_a_trace import describe_non_trace
+from shapelog.reading.open_trace import OpenTrace, open_all
+from shapelog.reading.reader import Reader
+from shapelog.reading.records import Config
+from shapelog.reading.scanner import Record
+from shapelog.reading.trace_files import ProgressCallback
+
+# Progress is reported for larger files, after every so many decoded records.
+_LARGE, _PROGRESS_STEP = 100_000_000, 256
+_MOST_FILE_NAMES = 4
+# Compiles whose stacks show which version wrote them.
+_VERSION_SAMPLE = 20
+
+
+def load(selection: Selection, strict: bool = False) -> Trace:
+    """Read every file of a run. Raises ShapelogError when not one of them holds a trace record."""
+    return build(selection, [Reader(opened, strict) for opened in open_all(selection.files)])
+
+
+def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, tell: ProgressCallback | None = None) -> Trace:
+    """The trace that the readers of a selection's files give. Raises ShapelogError when not one of them holds a trace record.
+
+    With ``debug`` a record that cannot be parsed raises instead of becoming a problem. ``tell`` is called with the progress of large files.
+    """
+    ranks: list[Rank] = []
+    builders: list[Builder] = []
+    problems = [*selection.problems]
+    refusals: list[str] = []
+    for file, reader in zip(selection.files, readers, strict=True):
+        builder = Builder(reader, file.rank, debug)
+        for record in _with_progress(reader, tell) if tell and reader.trace.size > _LARGE else reader.records():
+            if record.header is not None:
+                builder.take(record)
+        if not reader.ledger.readable_records and not reader.trace.is_lost:
+            refusal, problem = _not_a_trace(file.name, reader)
+            refusals.append(refusal)
+            problems += problem
+        builders.append(builder)
+        ranks.extend(builder.ranks())
+        problems.extend(_file_problems(builder, reader.trace))
+    if not any(reader.ledger.readable_records for reader in readers):
+        raise ShapelogError(refusals[0])
+    version = next((builder.torch_version for builder in builders if builder.torch_version), "")
+    return Trace(
+        name=name_of([file.name for file in selection.files]),
+        ranks=tuple(ranks),
+        torch_version=version,
+        version_guess="" if version else _guessed_version({kind for reader in readers for kind in reader.ledger.records}, ranks),
+        config=next((builder.config for builder in builders if builder.config), Config()),
+        notes=selection.notes,
+        readers=tuple(readers),
+        build_problems=tuple(problems),
+        unread=tuple(
+            file.rank
+            for file, reader in zip(selection.files, readers, strict=True)
+            if file.rank is not None and not reader.ledger.readable_records
+        ),
+    )
+
+
+def _with_progress(reader: Reader, tell: ProgressCallback) -> Iterator[Record]:
+    """The records of a large file, with its progress reported."""
+    name, size = reader.trace.name, reader.trace.size
+    for number, record in enumerate(reader.records()):
+        if not number % _PROGRESS_STEP:
+            tell(name, record.offset, size)
+        yield record
+    tell(name, size, -1)
+
+
+def _not_a_trace(name: str, reader: Reader) -> tuple[str, list[Problem]]:
+    """Why a file without a readable record is refused, and the problem that it is where other files can be read."""
+    damage = next((item.message for item in reader.trace.problems), "")
+    is_gone = bool(damage) and not reader.trace.size
+    refusal = f"{name}: nothing of it can be read" if is_gone else describe_non_trace(name, bytes(reader.data[:4096]))
+    refusal += f"; {damage}" if damage else ""
+    problem = Problem("foreign-file", refusal.removeprefix(f"{name}: "), name, severity=DATA_LOSS)
+    return refusal, [] if is_gone else [problem]
+
+
+def name_of(files: Sequence[str]) -> str:
+    """The names of the files, of many the first and how many more there are."""
+    shown = files if len(files) <= _MOST_FILE_NAMES else files[:1]
+    return ", ".join(shown) + (f" and {len(files) - len(shown)} more files" if shown is not files else "")
+
+
+def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
+    found = []
+    if len(builder.processes) > 1:
+        numbers = ", ".join(str(number) for number in builder.processes)
+        text = f"records of {len(builder.processes)} processes ({numbers}) in one file, as forked children write; they are told apart"
+        found.append(Problem("mixed-processes", text, opened.name, count=len(builder.processes), severity=INFO))
+    if builder.overlaps:
+        ids = ", ".join(dict.fromkeys(builder.overlaps))
+        text = f"compile {ids} was started again before it ended: processes or threads that cannot be told apart wrote this file"
+        found.append(Problem("overlapping-compiles", text, opened.name, count=len(builder.overlaps)))
+    if builder.outside:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(builder.outside.items()))
+        text = f"records outside of any compile, as export and compiled autograd of old versions write: {kinds}"
+        found.append(Problem("outside-compiles", text, opened.name, count=sum(builder.outside.values()), severity=INFO))
+    return found
+
+
+def _guessed_version(seen: set[str], ranks: Sequence[Rank]) -> str:
+    """Which torch a trace without a version looks like, from the records it holds; 2.10 and later always write the version."""
+    if "chromium_event" not in seen and "create_symbol" not in seen:
+        return "2.5 or older"
+    compiles = [compile for rank in ranks for frame in rank.frames for compile in frame.compiles]
+    # from 2.8 on, callers are written with their line of code
+    callers = [item for compile in compiles[:_VERSION_SAMPLE] for item in compile.stack.frames[:-1]]
+    if callers:
+        return "2.8 or 2.9" if any(item.code for item in callers) else "2.6 or 2.7"
+    reasons = [reason.code for compile in compiles for reason in compile.reasons]
+    if reasons:
+        return "2.6 or 2.7" if any("L['" in code for code in reasons) else "2.8 or 2.9"
+    return "2.6 to 2.9"

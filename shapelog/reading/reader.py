@@ -1,0 +1,310 @@
+"""One pass over a trace: every record is located, decoded if the model uses it, and accounted for. Payloads are read when asked for."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from shapelog.errors import DATA_LOSS, INFO, Problem
+from shapelog.reading.kinds import DECODED_ARTIFACTS, ENVELOPE_KEYS, KINDS, Use
+from shapelog.reading.ledger import Ledger
+from shapelog.reading.open_trace import OpenTrace
+from shapelog.reading.record_positions import RecordPositions
+from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Location, Record, Span, locate, scan
+
+# A longer header or payload is accounted for and not read. PyTorch writes some megabytes; reading one takes many times its size.
+_LONGEST = 64 << 20
+# Mapped pages are given back after this many bytes.
+_RELEASE = 2 << 20
+# What reading at a place is taken to map around it: 64 KiB, or what the system caches in one piece, up to 2 MiB.
+_MAPPED_AROUND = 512 << 10
+_AUTOMATIC_DYNAMIC = b'\t{\n\t"name": "automatic_dynamic"'
+_NEWLINE = ord("\n")
+# What is left of a record that was cut off before its JSON.
+_CUT_OFF = re.compile(rb"[A-Z](?:\d{0,3}|\d{4}(?: (?:[\d:.]*|[\d:.]+ +(?:\d{0,18}|\d{1,18} [^\]\n]*(?:\] ?)?)))?)")
+# Names of bytecode artifacts hold the name of the function.
+_BYTECODE = re.compile(r".*_(ORIGINAL|MODIFIED)_BYTECODE$")
+_TIME = re.compile(rb"\n?[A-Z](\d{4} \d\d:\d\d:\d\d(?:\.\d{1,6})?) ")
+# How far from the end the time of the last record is looked for.
+_TAIL = 1 << 20
+
+
+class Reader:
+    """The records of one open trace, and the payloads that are asked for afterwards."""
+
+    def __init__(self, trace: OpenTrace, strict: bool = False, with_positions: bool = False) -> None:
+        """``strict`` decodes every header and verifies every checksum; ``with_positions`` keeps in mind where each record lies."""
+        self.trace = trace
+        self.data = trace.data
+        self.strict = strict
+        self.positions = RecordPositions(trace.data) if with_positions else None
+        self.ledger = Ledger(trace.name, trace.size)
+        self._mapped, self._last_read = 0, -_MAPPED_AROUND
+        self._verified: set[str] = set()
+        self._mismatched: set[int] = set()
+        self._undecoded: set[int] = set()
+        self._first_headers: dict[int, dict[str, Any]] = {}
+
+    def records(self) -> Iterator[Record]:
+        """Every readable record in file order. All others are accounted for in the ledger."""
+        found = self._records()
+        return self.positions.noting(found) if self.positions is not None else found
+
+    def _records(self) -> Iterator[Record]:
+        released, stray_from, stray_to, stray_lines = 0, 0, 0, 0
+        for place in scan(self.data, self.trace.size):
+            if place.json_start < 0:
+                if place.start != stray_to:
+                    self._lose_lines(stray_from, stray_to, stray_lines)
+                    stray_from, stray_lines = place.start, 0
+                stray_to, stray_lines = place.stop, stray_lines + 1
+            elif (record := self._record(place)) is not None:
+                yield record
+            if place.stop - released > _RELEASE:
+                self.trace.release(released, place.stop)
+                released = place.stop
+        self._lose_lines(stray_from, stray_to, stray_lines)
+        self.trace.release(released, self.trace.size)
+
+    def _record(self, place: Location) -> Record | None:
+        """Count one record, and decode its header where the model uses it or where its first line does not look whole."""
+        start, stop, json_start, json_end, process, kind_text, name_text = place
+        kind = kind_text.decode("ascii")
+        name = name_text.decode("utf-8", "replace") if kind == "artifact" else ""
+        is_used = self._is_used(place, kind, name)
+        header = None
+        if is_used or self.strict or not self._looks_whole(place, kind, name):
+            header = self._header_of(place, kind)
+            if header is None:
+                return None
+            kind = kind if kind in KINDS else next((key for key in header if key not in ENVELOPE_KEYS), "")
+            if not kind:
+                self._lose(place, "bad-json", "the JSON of this record (of no known kind) cannot be read")
+                return None
+            if kind == "artifact" and not name:
+                name = _name_in(header[kind])
+            is_used = is_used or self._is_used(place, kind, name)
+        self.ledger.count(kind, stop - start)
+        if not is_used:
+            self._count_unused(kind, name)
+        record = Record(kind, name, header if is_used else None, process, start, stop, json_start, json_end)
+        if header is not None:
+            self._check_payload(record, header)
+        return record
+
+    def _is_used(self, place: Location, kind: str, name: str) -> bool:
+        """Whether the model is built from this record; of events, one that reports an automatic dynamic source is."""
+        if kind == "chromium_event":
+            begin = place.json_end + 1
+            return self.data[begin : begin + len(_AUTOMATIC_DYNAMIC)] == _AUTOMATIC_DYNAMIC
+        if kind == "artifact":
+            return name in DECODED_ARTIFACTS
+        return KINDS.get(kind) is Use.DECODED
+
+    def _looks_whole(self, place: Location, kind: str, name: str) -> bool:
+        """Whether the first line ends as PyTorch ends it, with the announcement of a payload where there is one.
+
+        The last record may be cut off, and one of an unknown kind or without a name says only in its JSON what it is.
+        """
+        if place.stop == self.trace.size or kind not in KINDS or (kind == "artifact" and not name):
+            return False
+        tail = self.data[place.json_end - ANNOUNCEMENT_SIZE : place.json_end]
+        return tail.endswith(b"}") and tail.startswith(ANNOUNCED) == (place.json_end + 1 < place.stop)
+
+    def _header_of(self, place: Location, kind: str) -> dict[str, Any] | None:
+        """The JSON object of a record; None, and a problem, where there is none."""
+        kind = kind if kind in KINDS else "of no known kind"
+        size = place.json_end - place.start
+        header = _decode(self.data[place.json_start : place.json_end]) if size <= _LONGEST else None
+        if size > _LONGEST:
+            text = f"the header of this record ({kind}) has {size:,} bytes, and none of more than {_LONGEST:,} is read"
+            self._lose(place, "bad-size", text)
+        elif header is None and place.stop == self.trace.size and self.data[place.stop - 1] != _NEWLINE:
+            self._lose(place, "cut-off", f"the last record ({kind}) is cut off")
+        elif header is None:
+            self._lose(place, "bad-json", f"the JSON of this record ({kind}) cannot be read")
+        return header
+
+    def _lose(self, place: Location, code: str, message: str) -> None:
+        self.ledger.lose(place.start, code, message, size=place.stop - place.start)
+
+    def _lose_lines(self, start: int, stop: int, lines: int) -> None:
+        """Account for lines in a row that belong to no record."""
+        if not lines:
+            return
+        if stop == self.trace.size and _CUT_OFF.fullmatch(self.data, start, stop):
+            self.ledger.lose(start, "cut-off", "the last record is cut off", size=stop - start, records=lines)
+            return
+        first = self.data[start : min(stop, start + 60)].split(b"\n", 1)[0].decode("utf-8", "replace")
+        severity = DATA_LOSS if lines > 1 or first.strip() else INFO
+        self.ledger.lose(start, "bad-prefix", f"not a trace record: {first!r}", size=stop - start, records=lines, severity=severity)
+
+    def _count_unused(self, kind: str, name: str) -> None:
+        if kind == "artifact":
+            bytecode = _BYTECODE.match(name)
+            self.ledger.unused[f"artifact {f'*_{bytecode[1]}_BYTECODE' if bytecode else name}"] += 1
+        else:
+            self.ledger.unused[kind] += 1
+            if kind not in KINDS:
+                self.ledger.unknown[kind] += 1
+
+    def _check_payload(self, record: Record, header: dict[str, Any]) -> None:
+        """Report a payload that is missing, not announced, cut off, or in strict mode another than announced."""
+        digest, offset, kind = header.get("has_payload"), record.offset, record.kind
+        if record.json_end + 1 >= record.stop:
+            if digest:
+                self.ledger.add(offset, "missing-payload", f"the payload of this record ({kind}) is missing", severity=DATA_LOSS)
+            return
+        if not isinstance(digest, str) or not digest:
+            self.ledger.add(offset, "unannounced-payload", f"the record ({kind}) has a payload that its header does not announce")
+            return
+        span = Span(record.json_end + 1, record.stop, digest)
+        is_last = record.stop == self.trace.size
+        has_newline = self.data[record.stop - 1] == _NEWLINE
+        if is_last and not has_newline and not self._is_whole(span):
+            self.ledger.add(offset, "cut-off", f"the file ends inside the payload of this record ({kind})", severity=DATA_LOSS)
+            self._mismatched.add(span.start)
+        elif self.strict or (is_last and has_newline):  # a file that was cut off at the end of a line shows it in the checksum alone
+            self.payload_text(span, offset)
+
+    def _is_whole(self, span: Span) -> bool:
+        """Whether the payload has its checksum; one that is too long to be read is taken for whole."""
+        return span.end - span.start > _LONGEST or _md5(self.payload_bytes(span)) == span.digest
+
+    def all_positions(self) -> RecordPositions:
+        """Where all readable records lie; a reader that did not keep that reads the whole file once more."""
+        if self.positions is None:
+            self.positions = RecordPositions(self.data)
+            again = Reader(self.trace, self.strict)
+            for _ in self.positions.noting(again.records()):
+                pass
+        return self.positions
+
+    def header(self, offset: int) -> dict[str, Any]:
+        """The JSON object of the record that starts at ``offset``, decoded again; empty, and a problem, if it cannot be."""
+        place = locate(self.data, offset)
+        text = self.json_text(place.json_start, place.json_end) if place is not None else b""
+        found = _decode(text)
+        if found is None and text and offset not in self._undecoded:
+            self._undecoded.add(offset)
+            self.ledger.add(offset, "bad-json", "the JSON of this record cannot be read in full", severity=DATA_LOSS)
+        return found or {}
+
+    def first_header(self, kind: str, name: str, before: int) -> dict[str, Any]:
+        """The header of the file's first record of a kind and name; empty where that does not come before an offset."""
+        offset = self.all_positions().first(kind, name)
+        if not 0 <= offset < before:
+            return {}
+        if offset not in self._first_headers:
+            self._first_headers[offset] = self.header(offset)
+        return self._first_headers[offset]
+
+    def json_text(self, start: int, stop: int) -> bytes:
+        """The JSON text that lies there; empty if it is too long."""
+        self._release_pages(start, stop)
+        return self.data[start:stop] if stop - start <= _LONGEST else b""
+
+    def payload_bytes(self, span: Span) -> bytes:
+        """The payload as PyTorch had it: without the TAB of each line and the last newline; empty if it is too long."""
+        if span.end - span.start > _LONGEST:
+            return b""
+        self._release_pages(span.start, span.end)
+        last = span.end - 1
+        end = last if last >= span.start and self.data[last] == _NEWLINE else span.end
+        return b"\n".join(self.data[span.start + 1 : end].split(b"\n\t"))  # half the time of replace()
+
+    def payload_text(self, span: Span, offset: int = -1) -> str:
+        """The payload as text. Its checksum is verified; one that does not match is used all the same, and reported.
+
+        One that is too long is reported as well, and empty. ``offset`` is that of its record, where problems are reported.
+        """
+        offset = max(offset, 0) or span.start
+        size = span.end - span.start
+        if size > _LONGEST:
+            if span.start not in self._mismatched:
+                self._mismatched.add(span.start)
+                text = f"this payload has {size:,} bytes, and none of more than {_LONGEST:,} is read"
+                self.ledger.add(offset, "oversized-payload", text, severity=DATA_LOSS)
+            return ""
+        payload = self.payload_bytes(span)
+        if span.digest not in self._verified:
+            self.ledger.payloads_verified += 1
+            if _md5(payload) == span.digest:
+                self._verified.add(span.digest)
+            elif span.digest and span.start not in self._mismatched:
+                self._mismatched.add(span.start)
+                self.ledger.add(offset, "checksum-mismatch", "the payload is not the one its checksum was made of")
+        return payload.decode("utf-8", "replace")
+
+    def _release_pages(self, start: int, stop: int) -> None:
+        """Give back the pages of earlier reads once they are many. Next to the place of the last read, few are new."""
+        self._mapped += min(abs(start - self._last_read), _MAPPED_AROUND) + stop - start
+        self._last_read = stop
+        if self._mapped > _RELEASE:
+            self._mapped, self._last_read = 0, -_MAPPED_AROUND
+            self.trace.release(0, self.trace.size)
+
+    def time_at(self, offset: int) -> str:
+        """When the record that starts at ``offset`` was written, as ``1120 08:27:33.313000``; "" where that cannot be read."""
+        found = _TIME.match(self.data[offset : offset + 64])
+        return found[1].decode("ascii") if found else ""
+
+    def last_time(self) -> str:
+        """When the last record was written, likewise; "" where it is longer than 1 MiB."""
+        data, end = self.data, self.trace.size
+        least = max(0, end - _TAIL)
+        while end > least:
+            at = max(data.rfind(b"\n", least, end - 1), -1 if least else 0)
+            if at < 0:
+                return ""
+            found = _TIME.match(data, at)
+            if found:
+                return found[1].decode("ascii")
+            end = at
+        return ""
+
+    def problems(self) -> list[Problem]:
+        """What was found, with line numbers: newlines are counted only when there is something to place."""
+        found = sorted(self.ledger.found)
+        lines = self._lines([offset for offset, *_ in found])
+        placed = [Problem(code, text, self.trace.name, lines[offset], count, severity) for offset, code, text, count, severity in found]
+        if self.ledger.dropped_problems:
+            text = f"{self.ledger.dropped_problems} more problems like these"
+            placed.append(Problem("more-problems", text, self.trace.name, count=self.ledger.dropped_problems))
+        return self.trace.problems + placed
+
+    def _lines(self, offsets: list[int]) -> dict[int, int]:
+        """The number of the line at each offset, counted from 1; offsets in ascending order."""
+        lines: dict[int, int] = {}
+        at, line = 0, 1
+        for offset in offsets:
+            while at < offset:
+                step = min(offset, at + (1 << 20))
+                line += self.data[at:step].count(b"\n")
+                at = step
+            lines[offset] = line
+        return lines
+
+
+def _name_in(body: object) -> str:
+    name = body.get("name") if isinstance(body, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _md5(payload: bytes) -> str:
+    return hashlib.md5(payload, usedforsecurity=False).hexdigest()
+
+
+def _decode(text: bytes) -> dict[str, Any] | None:
+    """A header's JSON object; None if it is none. The slow decoder takes what the fast one refuses: NaN and lone surrogates."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            value = json.loads(text.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
