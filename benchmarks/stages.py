@@ -22,7 +22,7 @@ from make import NAME, built, reader, small_run
 import shapelog
 from shapelog.advice.advise import advise
 from shapelog.advice.paste_formats import as_env, as_python, as_shell
-from shapelog.check.alerts import Kind, Survey, survey
+from shapelog.check.alerts import Survey, survey
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import check, overview
 from shapelog.check.policy import Budget, Metric, Policy
@@ -33,6 +33,7 @@ from shapelog.model.ids import TorchVersion
 from shapelog.model.load import load
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select_files
+from shapelog.reading.payloads.pgo_state import Kind
 from shapelog.reading.reader import Reader
 from shapelog.report.compare import compare
 from shapelog.report.explain_compile import tell

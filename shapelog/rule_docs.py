@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from shapelog.errors import ShapelogError
 from shapelog.resources import template_dir
@@ -10,8 +10,6 @@ from shapelog.rules import RULES, Rule
 
 HOME = "https://github.com/shapelog/shapelog"
 RULES_URL = f"{HOME}/blob/main/docs/rules.md"
-# 1: first shape.
-FORMAT_VERSION = 1
 # The sections of a text, in their order.
 MEANING, EXAMPLE, COST, FIX = SECTIONS = ("What it means", "Example", "Why it costs", "How to fix it")
 FENCE = "```"
@@ -99,27 +97,6 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
             lines = []
         else:
             lines.append(line)
-
-
-def rules_data(found: Iterable[Entry]) -> dict[str, Any]:
-    """The handbook as JSON; ``shapelog/schema/rules.schema.json`` describes it."""
-    return {"format": "shapelog rules", "format_version": FORMAT_VERSION, "rules": [_entry_data(item) for item in found]}
-
-
-def _entry_data(item: Entry) -> dict[str, Any]:
-    rule = item.rule
-    return {
-        "code": rule.code,
-        "name": rule.name,
-        "kind": rule.verdict.value,
-        "size_related": rule.size_related,
-        "remedy": rule.remedy,
-        "meaning": item.meaning,
-        "example": item.example,
-        "cost": item.cost,
-        "fix": item.fix,
-        "url": link(rule),
-    }
 
 
 def _read(rule: Rule) -> Entry:

@@ -19,7 +19,6 @@ from shapelog.model.trace import Trace
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 SCHEMAS = Path(__file__).parent / "schemas"
-SCHEMA = Path(shapelog.__file__).parent / "schema"
 # Cheap ones that differ: library code, ints, a graph break, two sites, a limit in an old version, nothing at all.
 NAMES = (
     "lab/hf_vit_batch",

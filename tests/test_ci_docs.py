@@ -15,10 +15,10 @@ import yaml
 from click.testing import CliRunner
 
 import shapelog
-from shapelog.check.alerts import Kind
 from shapelog.cli.main import cli
 from shapelog.cli.settings import KEYS
 from shapelog.reporters import CHECK_FORMATS, SUFFIXES
+from shapelog.rules import AlertKind
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "ci.md"
@@ -55,7 +55,7 @@ def test_the_keys_are_those_that_are_read() -> None:
 
 
 def test_the_kinds_are_those_that_fail_on_knows() -> None:
-    assert set(table("avoidable")) == {kind.value for kind in Kind if kind is not Kind.BUDGET} | {"none"}
+    assert set(table("avoidable")) == {kind.value for kind in AlertKind if kind is not AlertKind.BUDGET} | {"none"}
 
 
 def test_the_formats_and_their_suffixes_are_those_that_check_writes() -> None:

@@ -171,7 +171,7 @@ def test_a_story_reporter_renders_a_story_and_names_its_suffix(name: str) -> Non
 
 def test_no_code_or_name_of_a_rule_is_used_twice() -> None:
     text = (PACKAGE / "rules.py").read_text(encoding="utf-8")
-    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_rule"]
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Rule"]
     codes = [ast.literal_eval(call.args[0]) for call in calls]
     assert sorted(codes) == sorted(rules.RULES)
     names = [rule.name for rule in rules.RULES.values()]

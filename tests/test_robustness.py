@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shapelog import analyze
-from shapelog.check.alerts import Kind, survey
+from shapelog.check.alerts import survey
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import check, overview
 from shapelog.check.policy import Budget, Metric, Policy
@@ -22,6 +22,7 @@ from shapelog.model.trace import Trace
 from shapelog.report.explain_compile import tell
 from shapelog.report.report import Report
 from shapelog.reporters import CI_FORMATS, STORY_FORMATS, Options, check_reporter, reporter, story_reporter
+from shapelog.rules import AlertKind
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FEW = settings(max_examples=10, deadline=None, derandomize=True)
@@ -54,7 +55,7 @@ def is_checked(report: Report) -> None:
     found = survey(report, Checkout("nowhere"))
     assert len({alert.fingerprint for alert in found.alerts}) == len(found.alerts)
     known = parse(as_bytes(found), "known.json")
-    same = check(found, Policy(fail_on=tuple(Kind)), known)
+    same = check(found, Policy(fail_on=tuple(AlertKind)), known)
     assert not same.failing
     assert same.fixed == ()
     budgets = tuple(Budget(metric, 0, pattern) for metric in Metric for pattern in ("", "*"))

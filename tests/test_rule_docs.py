@@ -2,26 +2,22 @@
 
 import ast
 import gzip
-import json
 import re
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import lab
 import make
 import pytest
 from click.testing import CliRunner, Result
-from jsonschema import Draft202012Validator
 
 import shapelog
 from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
 from shapelog.report.analyses import compile_time
 from shapelog.reporters import RULES_FORMATS, rules_reporter
-from shapelog.rule_docs import FORMAT_VERSION, RULES_URL, Entry, anchor, blocks, entries, entry, families, link, parsed
-from shapelog.rules import _OF_PROBLEM, RULES
+from shapelog.rule_docs import RULES_URL, Entry, anchor, blocks, entries, entry, families, link, parsed
+from shapelog.rules import RULES
 
 Golden = Callable[[str, bytes], None]
 ROOT = Path(__file__).parents[1]
@@ -325,27 +321,6 @@ def test_markdown_of_one_rule_stands_on_its_own() -> None:
     assert text.endswith("zeros is none.\n")
 
 
-# JSON.
-
-
-def schema() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files("shapelog").joinpath("schema", "rules.schema.json").read_text(encoding="utf-8"))
-    return found
-
-
-def test_the_json_is_as_the_schema_says() -> None:
-    Draft202012Validator.check_schema(schema())
-    validator = Draft202012Validator(schema())
-    every, one = (json.loads(output(*arguments, "--format", "json")) for arguments in (["rules"], ["rule", "SL307"]))
-    validator.validate(every)
-    validator.validate(one)
-    assert every["format_version"] == FORMAT_VERSION
-    assert [item["code"] for item in every["rules"]] == sorted(RULES)
-    assert one["rules"] == [item for item in every["rules"] if item["code"] == "SL307"]
-    assert one["rules"][0]["kind"] == "avoidable by a code change"
-    assert not validator.is_valid({**one, "more": 1})
-
-
 def told_by(path: Path) -> set[str]:
     """The codes of the problems that a module tells."""
     calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
@@ -360,7 +335,7 @@ def told_by(path: Path) -> set[str]:
 
 def test_every_problem_that_the_code_tells_has_a_rule_and_no_other_has() -> None:
     told = set().union(*map(told_by, Path(shapelog.__file__).parent.rglob("*.py")))
-    assert told == set(_OF_PROBLEM) - {"unknown-kind"}  # which is counted and not told
+    assert told == {problem for rule in RULES.values() for problem in rule.problems} - {"unknown-kind"}  # which is counted and not told
 
 
 # The parts.

@@ -7,43 +7,36 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-import ci
 import make
 import pytest
+from json_schemas import SCHEMA, schema
 from jsonschema import Draft202012Validator
 
-from shapelog import errors, rule_docs
-from shapelog.advice import advise, paste_formats
-from shapelog.check import check
-from shapelog.check.alerts import Kind, Level
+from shapelog import errors
+from shapelog.advice import advise
 from shapelog.check.policy import Metric
 from shapelog.model.trace import Outcome
 from shapelog.recompiles.shape_table import State
-from shapelog.report import compare, explain_compile, report, verification
 from shapelog.report.frame_changes import Effect, Gain, Loss, Since
-from shapelog.reporters.ci import jsonl
-from shapelog.rules import Verdict
+from shapelog.report.report import analyze
+from shapelog.reporters.json import advice, check, compare, explain, lines, report, rules, verification
+from shapelog.rules import AlertKind, Level, Verdict
 
 Schema = dict[str, Any]
 VERSIONS = {
-    "advice": paste_formats.FORMAT_VERSION,
+    "advice": advice.FORMAT_VERSION,
     "check": check.FORMAT_VERSION,
     "comparison": compare.FORMAT_VERSION,
-    "lines": jsonl.FORMAT_VERSION,
+    "lines": lines.FORMAT_VERSION,
     "report": report.FORMAT_VERSION,
-    "rules": rule_docs.FORMAT_VERSION,
-    "story": explain_compile.FORMAT_VERSION,
+    "rules": rules.FORMAT_VERSION,
+    "story": explain.FORMAT_VERSION,
     "verification": verification.FORMAT_VERSION,
 }
 NAMES = sorted(VERSIONS)
 _SHAPES = Path(__file__).parent / "schemas" / "shapes.json"
 _WORDS = ("description", "title")  # a property may have such a name, too
 _OF_RECOMPILES = [verdict.value for verdict in Verdict if verdict not in (Verdict.TRACE, Verdict.BUDGET)]
-
-
-def schema(name: str) -> Schema:
-    found: Schema = json.loads((ci.SCHEMA / f"{name}.schema.json").read_text(encoding="utf-8"))
-    return found
 
 
 def parts(part: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Schema]]:
@@ -82,7 +75,7 @@ def shape(name: str) -> str:
 
 
 def test_every_schema_is_tested() -> None:
-    assert sorted(path.name.removesuffix(".schema.json") for path in ci.SCHEMA.iterdir()) == NAMES
+    assert sorted(path.name.removesuffix(".schema.json") for path in SCHEMA.iterdir()) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -126,8 +119,8 @@ def test_words_change_no_shape_and_everything_else_does() -> None:
 
 # By schema, "" for all of them, and the end of the path.
 ENUMS = {
-    ("", "kinds"): values(Kind),
-    ("", "fail_on"): values(Kind),
+    ("", "kinds"): values(AlertKind),
+    ("", "fail_on"): values(AlertKind),
     ("", "level"): values(Level),
     ("", "metric"): values(Metric),
     ("", "severity"): [errors.INFO, errors.DEGRADED, errors.DATA_LOSS],
@@ -154,7 +147,7 @@ def test_the_enums_are_those_of_the_code(name: str) -> None:
 
 
 def test_the_respects_of_ranks_are_those_of_the_code() -> None:
-    job = report.analyze(make.distributed(make.small_run(), make.small_run()))
+    job = analyze(make.distributed(make.small_run(), make.small_run()))
     assert job.ranks is not None
     names = schema("report")["properties"]["ranks"]["properties"]["respects"]["items"]["properties"]["name"]["enum"]
     assert names == [item.name for item in job.ranks.respects]

@@ -14,8 +14,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.source_names import display_name, tensor_part, unwrap
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile, Study
-from shapelog.recompiles.graph_reuse import BLOCKED
-from shapelog.rules import Verdict
+from shapelog.rules import Verdict, any_blocks_marking
 
 # How many names a subject lists.
 _SHOWN = 6
@@ -308,7 +307,7 @@ def _shapes_spec(case: _Case) -> Iterator[Alternative]:
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
             continue
         codes = {code for item in case.studied.of_frame(frame) for code in item.codes}
-        if not frame.called_at or frame.is_library or codes & (BLOCKED | {"SL102", "SL103", "SL105", "SL107", "SL315"}):
+        if not frame.called_at or frame.is_library or any_blocks_marking(codes) or codes & {"SL102", "SL103", "SL105", "SL107", "SL315"}:
             continue
         specs = ", ".join(
             f'"{expression(source)}": TensorSpec([{_dims(source, mine, first)}])' for source in sorted({m.source for m in mine})

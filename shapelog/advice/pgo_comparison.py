@@ -11,7 +11,7 @@ from shapelog.model.profiles import would_suggest
 from shapelog.reading.payloads.source_names import display_name, tensor_part
 from shapelog.reading.records import Input
 from shapelog.recompiles.explain import Study
-from shapelog.recompiles.graph_reuse import BLOCKED
+from shapelog.rules import any_blocks_marking
 from shapelog.text import plural_noun
 
 
@@ -125,7 +125,7 @@ def _why_not(source: str, studied: Study, played: Replay, choice: Choice, versio
         return f"{enough} is enough: a marked origin hands its dynamism on, and of two sizes that were one it takes one mark"
     if any(mark.source == source for mark in played.by_mark):
         return "marked or not, the same calls compile: what varies with it is covered by other entries, or stays"
-    if BLOCKED & codes:
+    if any_blocks_marking(codes):
         return "its value is pinned, branched on, or 0 or 1, so a mark would not save a compile"
     if not codes:
         return "it caused no recompile in this run"

@@ -10,8 +10,7 @@ from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile, Study, remedy
-from shapelog.recompiles.graph_reuse import BLOCKED, MARKABLE
-from shapelog.rules import RULES, Rule, Verdict, remedy_for
+from shapelog.rules import RULES, Rule, Verdict, any_blocks_marking, remedy_for
 
 # What another dim of the same tensor, or of another one, may be marked for.
 _RELATIVE = frozenset(("SL103", "SL105"))
@@ -61,10 +60,10 @@ def remaining(studied: Study, played: Replay, marks: Marks, left_out: tuple[Left
 def _obstacle(item: Recompile, marks: Marks, instead: dict[str, LeftOut], version: TorchVersion) -> tuple[Cause | None, str]:
     """The cause that no mark removes, or that is not marked, or what else stands in the way."""
     for cause in item.causes:
-        if not cause.size_related or cause.codes[0] not in MARKABLE:
+        if not cause.size_related or not cause.rule.markable:
             return cause, ""
     for cause in item.causes:
-        if BLOCKED & set(cause.codes):
+        if any_blocks_marking(cause.codes):
             return cause, ""
     for cause in item.causes:
         if cause.source in instead or (not version.reads_sources and ("SL106" in cause.codes or _mark_for(cause).is_int)):

@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 from shapelog.advice.advise import Suggestion
@@ -17,51 +16,14 @@ from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile, remedy
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
-from shapelog.rules import RULES, Rule, Verdict, remedy_for
+from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Rule, Verdict, remedy_for
 from shapelog.text import file_name, seconds
 
 # How many of each a sentence tells.
 _VALUES, _AXES, _ENTRIES = 8, 4, 6
+_BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
 # What differs from run to run and from machine to machine: addresses and ids, lines, and the directories of a file.
 _FLEETING = re.compile(r"0x[0-9a-fA-F]+|\d{6,}|(?<=\bline )\d+|(?:(?<=[\s`\"(])|^)(?:[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
-
-
-class Kind(Enum):
-    """What ``--fail-on`` can name; an alert may be of several kinds."""
-
-    AVOIDABLE = "avoidable"
-    MARKING = "marking"
-    SIZE = "size"
-    NON_SIZE = "non-size"
-    RECOMPILE = "recompile"
-    UNEXPLAINED = "unexplained"
-    LIMIT = "limit"
-    LIMIT_NEAR = "limit-near"
-    FAILURE = "failure"
-    BREAK = "break"
-    RESTART = "restart"
-    RANK = "rank"
-    BUDGET = "budget"
-
-
-# The kind of a finding by its rule.
-_OF_FINDING = {
-    "SL203": Kind.FAILURE,
-    "SL401": Kind.LIMIT,
-    "SL402": Kind.LIMIT_NEAR,
-    "SL403": Kind.FAILURE,
-    "SL701": Kind.RANK,
-    "SL702": Kind.RANK,
-    "SL703": Kind.RANK,
-}
-
-
-class Level(Enum):
-    """How bad, worst first."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
 
 
 class Event(NamedTuple):
@@ -75,7 +37,7 @@ class Event(NamedTuple):
     ranks: tuple[int, ...]
     process: int
     seconds: float
-    kinds: frozenset[Kind]
+    kinds: frozenset[AlertKind]
     order: int
     id: int
 
@@ -124,8 +86,8 @@ class Alert:
         return tuple((self.rule.code, axis) for axis in dict.fromkeys(map(fixed, self.axes or ("",))))
 
     @property
-    def kinds(self) -> frozenset[Kind]:
-        return frozenset[Kind]().union(*(event.kinds for event in self.events))
+    def kinds(self) -> frozenset[AlertKind]:
+        return frozenset[AlertKind]().union(*(event.kinds for event in self.events))
 
     @property
     def seconds(self) -> float:
@@ -193,7 +155,7 @@ def survey(report: Report, checkout: Checkout) -> Survey:
 
 
 def event_of(
-    frame: Frame, compile: Compile, kinds: frozenset[Kind], trace: Trace, processes: Mapping[int, int], cost: float | None = None
+    frame: Frame, compile: Compile, kinds: frozenset[AlertKind], trace: Trace, processes: Mapping[int, int], cost: float | None = None
 ) -> Event:
     """``processes`` as in Survey; ``cost`` are seconds, None for those of the compile on all the ranks that its own stands for."""
     spent = trace.seconds(compile) if cost is None else cost
@@ -223,26 +185,26 @@ def _identities(codes: Iterable[Code], checkout: Checkout) -> dict[int, tuple[st
     }
 
 
-def _kinds(item: Recompile, cause: Cause | None) -> frozenset[Kind]:
+def _kinds(item: Recompile, cause: Cause | None) -> frozenset[AlertKind]:
     """What a recompile is with regard to one of its causes: the cause that is to blame is avoidable, the others only came along."""
-    kinds = {Kind.RECOMPILE} if item.compile.outcome is Outcome.COMPILED else set()
+    kinds = {AlertKind.RECOMPILE} if item.compile.outcome is Outcome.COMPILED else set()
     if item.verdict is Verdict.UNEXPLAINED or cause is None:
-        kinds.add(Kind.UNEXPLAINED)
+        kinds.add(AlertKind.UNEXPLAINED)
     if item.verdict is Verdict.MARKING:
-        kinds |= {Kind.AVOIDABLE, Kind.MARKING}
+        kinds |= {AlertKind.AVOIDABLE, AlertKind.MARKING}
     elif item.verdict is Verdict.CODE:
         blamed = [other for other in item.causes if other.rule.verdict is Verdict.CODE]
         if cause in blamed or not blamed:
-            kinds.add(Kind.AVOIDABLE)
+            kinds.add(AlertKind.AVOIDABLE)
     if cause is not None:
-        kinds.add(Kind.SIZE if cause.size_related else Kind.NON_SIZE)
+        kinds.add(AlertKind.SIZE if cause.size_related else AlertKind.NON_SIZE)
     return frozenset(kinds)
 
 
-def _level(kinds: frozenset[Kind]) -> Level:
-    if kinds & {Kind.LIMIT, Kind.FAILURE, Kind.BUDGET}:
-        return Level.ERROR
-    return Level.WARNING if kinds & {Kind.AVOIDABLE, Kind.LIMIT_NEAR, Kind.RANK} else Level.NOTE
+def _level(kinds: frozenset[AlertKind], rule: Rule) -> Level:
+    """The worst of the kinds, else that of the rule."""
+    levels = {kind.level for kind in kinds} or {rule.level}
+    return next(level for level in Level if level in levels)
 
 
 def _marks(suggestions: Sequence[Suggestion]) -> dict[str, Suggestion]:
@@ -289,7 +251,7 @@ class _Maker(NamedTuple):
                 if item.compile.outcome is not Outcome.COMPILED:
                     continue
                 for cause in item.causes or (None,):
-                    key = (cause.helping.code, fixed(cause.axis)) if cause else ("SL399", "")
+                    key = (cause.helping.code, fixed(cause.axis)) if cause else (UNEXPLAINED.code, "")
                     found.setdefault(key, []).append((item, cause))
         together: dict[tuple[str, frozenset[int]], list[tuple[Recompile, Cause | None]]] = {}
         for (code, _), members in found.items():
@@ -299,7 +261,7 @@ class _Maker(NamedTuple):
 
     def _recompiled(self, members: list[tuple[Recompile, Cause | None]]) -> Alert:
         recompiles = list({id(item): item for item, _ in members}.values())
-        kinds: dict[int, frozenset[Kind]] = {}
+        kinds: dict[int, frozenset[AlertKind]] = {}
         for item, blamed in members:
             kinds[id(item)] = kinds.get(id(item), frozenset()) | _kinds(item, blamed)
         causes = [cause for _, cause in members if cause]
@@ -313,8 +275,8 @@ class _Maker(NamedTuple):
         place = next((cause.place for cause in causes if cause.place and self._is_own(cause.place.file)), None)
         spot = self.checkout.spot(self.code.first.file, place.line) if place else None
         return self._alert(
-            rule=cause.helping if cause else RULES["SL399"],
-            codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or ("SL399",),
+            rule=cause.helping if cause else UNEXPLAINED,
+            codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or (UNEXPLAINED.code,),
             axes=axes,
             sentence=sentence,
             facts=facts,
@@ -358,10 +320,9 @@ class _Maker(NamedTuple):
             by_rule.setdefault(item.rule.code, []).append(item)
         for code, members in by_rule.items():
             first = members[0]
-            file, _, line = first.place.rpartition(":")
-            kind = frozenset((_OF_FINDING[code],))
-            found = ((item, item.frame, compile) for item in members if item.frame for compile in item.frame.compiles)
-            events = tuple(self._event(frame, compile, kind, 0.0) for item, frame, compile in found if compile.label == item.compile)
+            place = first.place
+            kinds = frozenset(filter(None, (first.rule.alert_kind,)))
+            events = tuple(self._event(frame, compile, kinds, 0.0) for frame, compile in _compiles_of(members))
             details = (f"{name}: {value}" for item in members for name, value in item.details if value)
             yield self._alert(
                 rule=first.rule,
@@ -370,44 +331,44 @@ class _Maker(NamedTuple):
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
                 remedy=_limited(first) or first.rule.remedy,
-                spot=self.checkout.spot(file, int(line)) if line.isdigit() and not is_library(file) else None,
+                spot=self.checkout.spot(place.file, place.line) if place and not is_library(place.file) else None,
                 snippet="",
                 events=events,
             )
 
     def breaks(self) -> Iterator[Alert]:
         """Graph breaks by reason, and restarts of the analysis for other reasons; where only addresses differ, one for all."""
-        found: dict[tuple[str, str], dict[Event, str]] = {}
-        spots: dict[tuple[str, str], Spot | None] = {}
+        found: dict[tuple[Rule, str], dict[Event, str]] = {}
+        spots: dict[tuple[Rule, str], Spot | None] = {}
         for frame in self.code.frames:
             for compile in frame.compiles:
                 lost = compile.metrics.before_restart or 0.0
                 broke, again = (
                     self._event(frame, compile, frozenset((kind,)), lost * self.report.trace.weight(compile.rank))
-                    for kind in (Kind.BREAK, Kind.RESTART)
+                    for kind in (AlertKind.BREAK, AlertKind.RESTART)
                 )
                 for item in compile.breaks:
-                    key = ("SL501", fixed(item.words))
+                    key = (_BREAK, fixed(item.words))
                     found.setdefault(key, {}).setdefault(broke, item.words)
                     spots.setdefault(key, self.checkout.spot(item.place.file, item.place.line) if item.place else None)
                 for reason in compile.restarts:
-                    found.setdefault(("SL502", fixed(reason)), {}).setdefault(again, reason)
-        for (code, words), events in found.items():
+                    found.setdefault((_RESTART, fixed(reason)), {}).setdefault(again, reason)
+        for (rule, words), events in found.items():
             said = tuple(dict.fromkeys(events.values()))
-            what = "the graph broke in" if code == "SL501" else "the analysis was started again in"
+            what = "the graph broke in" if rule is _BREAK else "the analysis was started again in"
             yield self._alert(
-                rule=RULES[code],
-                codes=(code,),
+                rule=rule,
+                codes=(rule.code,),
                 axes=(said[0],),
                 sentence=f"{what} {self._title} ({_times(events)}): {said[0]}",
                 facts=said,
-                remedy=RULES[code].remedy,
-                spot=spots.get((code, words)),
+                remedy=rule.remedy,
+                spot=spots.get((rule, words)),
                 snippet="",
                 events=tuple(events),
             )
 
-    def _event(self, frame: Frame, compile: Compile, kinds: frozenset[Kind], cost: float | None = None) -> Event:
+    def _event(self, frame: Frame, compile: Compile, kinds: frozenset[AlertKind], cost: float | None = None) -> Event:
         return event_of(frame, compile, kinds, self.report.trace, self.processes, cost)
 
     @property
@@ -445,7 +406,7 @@ class _Maker(NamedTuple):
         return Alert(
             rule=rule,
             codes=codes,
-            level=_level(frozenset[Kind]().union(*(event.kinds for event in events))),
+            level=_level(frozenset[AlertKind]().union(*(event.kinds for event in events)), rule),
             code=self.code,
             axes=axes,
             sentence=sentence,
@@ -459,9 +420,18 @@ class _Maker(NamedTuple):
         )
 
 
+def _compiles_of(findings: Iterable[Finding]) -> Iterator[tuple[Frame, Compile]]:
+    """The compiles that findings name; the first of the frame where they name none."""
+    for item in findings:
+        compiles = item.frame.compiles if item.frame else ()
+        for compile in [compile for compile in compiles if compile.label == item.compile] or compiles[:1]:
+            assert item.frame is not None
+            yield item.frame, compile
+
+
 def _limited(item: Finding) -> str:
     """What helps against a limit, which names what fills the entries; "" for another finding."""
-    if item.rule.code not in ("SL401", "SL402") or not item.details:
+    if item.rule.alert_kind not in (AlertKind.LIMIT, AlertKind.LIMIT_NEAR) or not item.details:
         return ""
     eaters = ", ".join(axis for axis, _ in item.details[:3])
     return f"remove what fills the entries ({eaters}), or raise torch._dynamo.config.recompile_limit"

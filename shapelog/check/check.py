@@ -1,22 +1,20 @@
-"""``check(survey, policy, baseline)`` → Checked: whether a run is good enough, and its versioned JSON shape."""
+"""``check(survey, policy, baseline)`` → Checked: whether a run is good enough."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from shapelog.advice.paste_formats import as_shell, effect_of, why_nothing
-from shapelog.check.alerts import Alert, Event, Kind, Level, Survey, digest, event_of
+from shapelog.check.alerts import Alert, Event, Survey, digest, event_of
 from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, match
 from shapelog.check.policy import Budget, Metric, Policy, fits
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Outcome
-from shapelog.report.report import summary_data
-from shapelog.rules import RULES
+from shapelog.report.results import Headline
+from shapelog.rules import RULES, AlertKind, Level
 from shapelog.text import plural, seconds
 
-# 1: first shape. 2: the kind ``rank``.
-FORMAT_VERSION = 2
+_OVER_BUDGET = RULES["SL801"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,20 +108,19 @@ class Checked:
         return (*(item.sentence for item in self.exceeded), *_counted_kinds([item for item in self.failing if not item.is_spent]))
 
     @property
-    def headline(self) -> str:
+    def headline(self) -> Headline:
         """The answer in one sentence."""
         if self.has_failed:
-            return f"Check failed: {'; '.join(self.reasons)}"
+            return Headline("Check failed", "; ".join(self.reasons))
         summary = self.survey.report.summary
         if not self.is_check:
             again = f"{plural(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}"
-            made = f"{plural(summary.compiles, 'compile')}, {again}"
-            return f"{made}: {'; '.join(self.reasons)}" if self.reasons else made
+            return Headline(f"{plural(summary.compiles, 'compile')}, {again}", "; ".join(self.reasons))
         if not summary.compiles:
-            return "Check passed: nothing was compiled"
+            return Headline("Check passed", "nothing was compiled")
         known = sum(item.known for item in self.judged)
         new = "nothing new; " if self.baseline and known else ""
-        return f"Check passed: {new}{plural(summary.compiles, 'compile')}, {plural(summary.recompiles, 'recompile')}"
+        return Headline("Check passed", f"{new}{plural(summary.compiles, 'compile')}, {plural(summary.recompiles, 'recompile')}")
 
     @property
     def what_helps(self) -> str:
@@ -138,15 +135,15 @@ class Checked:
 
 
 _WORDS = {
-    Kind.FAILURE: "failed compile",
-    Kind.AVOIDABLE: "avoidable recompile",
-    Kind.UNEXPLAINED: "unexplained recompile",
-    Kind.RECOMPILE: "justified recompile",
-    Kind.BREAK: "graph break",
-    Kind.RESTART: "restart of the analysis",
-    Kind.RANK: "rank divergence",
+    AlertKind.FAILURE: "failed compile",
+    AlertKind.AVOIDABLE: "avoidable recompile",
+    AlertKind.UNEXPLAINED: "unexplained recompile",
+    AlertKind.RECOMPILE: "justified recompile",
+    AlertKind.BREAK: "graph break",
+    AlertKind.RESTART: "restart of the analysis",
+    AlertKind.RANK: "rank divergence",
 }
-_OF_CODE = {Kind.LIMIT: "recompile limit hit in {}", Kind.LIMIT_NEAR: "recompile limit near in {}"}
+_OF_CODE = {AlertKind.LIMIT: "recompile limit hit in {}", AlertKind.LIMIT_NEAR: "recompile limit near in {}"}
 
 
 def _counted_kinds(failing: list[Judged]) -> Iterator[str]:
@@ -155,24 +152,27 @@ def _counted_kinds(failing: list[Judged]) -> Iterator[str]:
         titles = list(dict.fromkeys(item.alert.title for item in failing if kind in item.alert.kinds))
         if titles:
             yield words.format(", ".join(titles[:2])) + (f" and {len(titles) - 2} more" if len(titles) > 2 else "")
-    found: dict[Kind, dict[int, int]] = {}
+    found: dict[AlertKind, dict[int, int]] = {}
     seen: set[tuple[int, bool]] = set()
     items = [(item, kind) for kind in _WORDS for item in failing if kind in item.alert.kinds]
     for item, kind in items:
         for event in item.new:
-            is_recompile = Kind.RECOMPILE in event.kinds
+            is_recompile = AlertKind.RECOMPILE in event.kinds
             if kind in event.kinds and not (is_recompile and (event.id, True) in seen):
                 seen.add((event.id, is_recompile))
                 found.setdefault(kind, {})[event.id] = event.times
     for kind, events in found.items():
         count = sum(events.values())
-        yield f"{count} restarts of the analysis" if kind is Kind.RESTART and count > 1 else plural(count, _WORDS[kind])
+        yield f"{count} restarts of the analysis" if kind is AlertKind.RESTART and count > 1 else plural(count, _WORDS[kind])
+    others = sum(event.times for item in failing for event in item.new if not event.kinds)
+    if others:
+        yield plural(others, "other finding")
 
 
 def overview(survey: Survey) -> Checked:
     """A report as it is shown where checks are: its alerts with their own levels, and nothing asked of it."""
     policy = Policy()
-    judged = tuple(Judged(alert, bool(alert.kinds & policy.kinds), alert.events, alert.level) for alert in survey.alerts)
+    judged = tuple(Judged(alert, policy.fails_on(alert.kinds), alert.events, alert.level) for alert in survey.alerts)
     return Checked(survey, policy, None, judged, (), 0, (), tuple(_notes(survey, None)), is_check=False)
 
 
@@ -211,7 +211,7 @@ def _judged(alert: Alert, policy: Policy, known: Known | None) -> Judged:
             left[event.process] = room - 1
         else:
             new.append(event)
-    fails = any(event.kinds & policy.kinds for event in new)
+    fails = any(policy.fails_on(event.kinds) for event in new)
     # Only what fails is an error; what the baseline knows is worth a note.
     level = Level.ERROR if fails else Level.NOTE if not new or alert.level is Level.NOTE else Level.WARNING
     return Judged(alert, fails, tuple(new), level)
@@ -219,9 +219,9 @@ def _judged(alert: Alert, policy: Policy, known: Known | None) -> Judged:
 
 def _with_budgets(item: Judged, exceeded: list[Measured]) -> Judged:
     """The alerts that count towards an exceeded budget are what there is to do about it, so they fail with it."""
-    kinds = frozenset[Kind]().union(*(event.kinds for event in item.new))
+    kinds = frozenset[AlertKind]().union(*(event.kinds for event in item.new))
     for spent in exceeded:
-        wanted = Kind.AVOIDABLE if spent.budget.metric is Metric.AVOIDABLE else Kind.RECOMPILE
+        wanted = AlertKind.AVOIDABLE if spent.budget.metric is Metric.AVOIDABLE else AlertKind.RECOMPILE
         if not item.fails and wanted in kinds and spent.code in (None, item.alert.code):
             return replace(item, fails=True, level=Level.ERROR, is_spent=True)
     return item
@@ -265,9 +265,9 @@ def _spent(survey: Survey, code: Code, judged: list[Judged], known: Known | None
     recompiles: dict[int, Event] = {}
     avoidable: dict[int, Event] = {}
     for event in (event for item in judged for event in item.new):
-        if Kind.RECOMPILE in event.kinds:
+        if AlertKind.RECOMPILE in event.kinds:
             recompiles[event.id] = event
-        if Kind.AVOIDABLE in event.kinds:
+        if AlertKind.AVOIDABLE in event.kinds:
             avoidable[event.id] = event
     allowed = known.compiles if known else 0
     return {
@@ -285,24 +285,24 @@ def _over(survey: Survey, item: Measured) -> Judged:
     call = survey.checkout.spot(called.file, called.line) if called else None
     spot = (call or own) if first.is_library else (own or call)
     members = [(frame, compile) for frame in code.frames for compile in frame.compiles if compile.outcome is Outcome.COMPILED]
-    kinds = frozenset((Kind.BUDGET,))
+    kinds = frozenset((AlertKind.BUDGET,))
     events = tuple(event_of(frame, compile, kinds, survey.report.trace, survey.processes) for frame, compile in members[1:] or members)
     most = "" if item.code else f"; the most in {code.title}" if len(survey.codes) > 1 else f", in {code.title}"
     name = f"{item.budget.metric.value} {'of this code' if item.code else 'of the run'}"
     alert = Alert(
-        rule=RULES["SL801"],
-        codes=("SL801",),
+        rule=_OVER_BUDGET,
+        codes=(_OVER_BUDGET.code,),
         level=Level.ERROR,
         code=code,
         axes=(name,),
         sentence=f"budget exceeded: {item.sentence}{most}",
         facts=(),
-        remedy=RULES["SL801"].remedy,
+        remedy=_OVER_BUDGET.remedy,
         spot=spot,
         snippet="",
         related=(),
         events=events,
-        fingerprint=digest("SL801", name, *(survey.identities[id(code)] if item.code else ())),
+        fingerprint=digest(_OVER_BUDGET.code, name, *(survey.identities[id(code)] if item.code else ())),
     )
     return Judged(alert, True, events, Level.ERROR)
 
@@ -332,74 +332,3 @@ def _notes(survey: Survey, baseline: Baseline | None) -> Iterator[str]:
     version = report.trace.torch_version
     if baseline and baseline.torch_version and version and baseline.torch_version != version:
         yield f"{baseline.name} was written with torch {baseline.torch_version}, this is {version}: what that changed counts as new"
-
-
-def check_data(checked: Checked) -> dict[str, Any]:
-    """The outcome as JSON; ``shapelog/schema/check.schema.json`` describes it. Times are in seconds."""
-    report = checked.survey.report
-    summary, advice = report.summary, report.advice
-    return {
-        "format": "shapelog check",
-        "format_version": FORMAT_VERSION,
-        "passed": not checked.has_failed,
-        "headline": checked.headline,
-        "reasons": list(checked.reasons),
-        "trace": {
-            "name": report.trace.name,
-            "torch_version": report.trace.torch_version or None,
-            "torch_version_guess": report.trace.version_guess or None,
-        },
-        "summary": summary_data(summary),
-        "policy": {
-            "fail_on": sorted(kind.value for kind in checked.policy.kinds),
-            "select": list(checked.policy.select),
-            "ignore": list(checked.policy.ignore),
-            "baseline": checked.baseline.name if checked.baseline else None,
-        },
-        "budgets": [
-            {
-                "metric": item.budget.metric.value,
-                "frame": item.code.title if item.code else None,
-                "pattern": item.budget.pattern or None,
-                "allowed": item.budget.most,
-                "spent": item.spent,
-                "exceeded": item.is_exceeded,
-            }
-            for item in checked.measured
-        ],
-        "alerts": [alert_data(item) for item in checked.judged],
-        "ignored": checked.ignored,
-        "fixed": list(checked.fixed),
-        "notes": list(checked.notes),
-        "env": advice.env if advice else None,
-        "what_helps": checked.what_helps or None,
-    }
-
-
-def alert_data(item: Judged) -> dict[str, Any]:
-    """One alert as JSON, in the same shape wherever it stands."""
-    alert = item.alert
-    return {
-        "code": alert.rule.code,
-        "rule": alert.rule.name,
-        "codes": list(alert.codes),
-        "kinds": sorted(kind.value for kind in alert.kinds),
-        "level": item.level.value,
-        "fails": item.fails,
-        "frame": alert.title,
-        "axis": alert.axis or None,
-        "axes": list(alert.axes),
-        "sentence": alert.sentence,
-        "facts": list(alert.facts),
-        "remedy": alert.remedy,
-        "file": alert.spot.file if alert.spot else None,
-        "line": alert.spot.line if alert.spot else None,
-        "code_line": alert.snippet or None,
-        "related": [{"file": spot.file, "line": spot.line, "text": text} for spot, text in alert.related],
-        "compile_ids": list(alert.labels),
-        "ranks": list(alert.ranks),
-        "count": alert.count,
-        "new": len(item.new),
-        "seconds": alert.seconds,
-        "fingerprint": alert.fingerprint,
-    }

@@ -6,13 +6,12 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from shapelog.check.alerts import Kind
 from shapelog.errors import ShapelogError
-from shapelog.rules import RULES
+from shapelog.rules import RULES, AlertKind
 
-DEFAULT_KINDS = (Kind.AVOIDABLE, Kind.LIMIT, Kind.FAILURE)
+DEFAULT_KINDS = (AlertKind.AVOIDABLE, AlertKind.LIMIT, AlertKind.FAILURE)
 # Where a budget says how many recompiles may be, it decides about them.
-_BESIDE_BUDGETS = (Kind.LIMIT, Kind.FAILURE)
+_BESIDE_BUDGETS = (AlertKind.LIMIT, AlertKind.FAILURE)
 
 
 class Metric(Enum):
@@ -42,18 +41,22 @@ class Policy(NamedTuple):
     ``select`` and ``ignore`` hold the beginnings of rule codes; the longer one decides, an equal one ignores.
     """
 
-    fail_on: tuple[Kind, ...] | None = None
+    fail_on: tuple[AlertKind, ...] | None = None
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     budgets: tuple[Budget, ...] = ()
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[AlertKind]:
         if self.fail_on is not None:
             return frozenset(self.fail_on)
         if self.budgets:
             return frozenset(_BESIDE_BUDGETS)
-        return frozenset(Kind) if self.select else frozenset(DEFAULT_KINDS)
+        return frozenset(AlertKind) if self.select else frozenset(DEFAULT_KINDS)
+
+    def fails_on(self, kinds: frozenset[AlertKind]) -> bool:
+        """Whether an alert of these kinds makes the check fail. One of no kind does where its rule is selected and no kind is named."""
+        return bool(kinds & self.kinds) if kinds else self.kinds == frozenset(AlertKind) and bool(self.select)
 
     def counts(self, codes: Sequence[str]) -> bool:
         """Whether an alert with these codes counts: one of them is selected, and none is ignored."""
@@ -77,9 +80,9 @@ def _longest(code: str, prefixes: Iterable[str]) -> int:
     return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=-1)
 
 
-def kinds_of(names: Iterable[str]) -> tuple[Kind, ...]:
+def kinds_of(names: Iterable[str]) -> tuple[AlertKind, ...]:
     """What ``--fail-on`` names; ``none`` is nothing. Raises ShapelogError for a name that it does not know, with the nearest one."""
-    known = {kind.value: kind for kind in Kind if kind is not Kind.BUDGET}
+    known = {kind.value: kind for kind in AlertKind if kind is not AlertKind.BUDGET}
     found = []
     for name in map(str.lower, names):
         if name not in known and name != "none":

@@ -1,58 +1,59 @@
-"""What the options of a check mean: its policy, and the baseline that it reads or writes."""
+"""The policy that the options of a check ask for, and the baseline that it reads or writes."""
 
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 from shapelog.check.alerts import Survey
 from shapelog.check.baseline import Baseline, as_bytes, is_one, parse
 from shapelog.check.policy import Metric, Policy, budgets_of, codes_of, kinds_of
-from shapelog.cli.output import Target, say, write
+from shapelog.cli.options import PolicyOptions
+from shapelog.cli.output import Target, message, write
 from shapelog.cli.settings import split
 from shapelog.errors import ShapelogError
 from shapelog.text import plural
 
-# A baseline tells in so many bytes that it is one.
+# A baseline can be recognized by its first bytes.
 _HEAD = 200
 
 
-def policy_of(shared: dict[str, Any]) -> Policy:
-    """What the options ask for, the lists in them with commas or one by one."""
-    lists = {name: [part for text in shared[name] for part in split(text)] for name in ("fail_on", "select", "ignore")}
-    budgets = [
-        budget
-        for metric, name in ((Metric.COMPILES, "compiles"), (Metric.RECOMPILES, "recompiles"), (Metric.AVOIDABLE, "avoidable_seconds"))
-        for budget in budgets_of(metric, shared[f"max_{name}"], [part for text in shared[f"max_{name}_per_frame"] for part in split(text)])
-    ]
+def policy_of(options: PolicyOptions) -> Policy:
+    """Raises ShapelogError for an unknown kind or code, and for a budget that is not a number."""
+    fail_on = _entries(options.fail_on)
     return Policy(
-        fail_on=kinds_of(lists["fail_on"]) if lists["fail_on"] else None,
-        select=codes_of("--select", lists["select"]),
-        ignore=codes_of("--ignore", lists["ignore"]),
-        budgets=tuple(budgets),
+        fail_on=kinds_of(fail_on) if fail_on else None,
+        select=codes_of("--select", _entries(options.select)),
+        ignore=codes_of("--ignore", _entries(options.ignore)),
+        budgets=(
+            *budgets_of(Metric.COMPILES, options.max_compiles, _entries(options.max_compiles_per_frame)),
+            *budgets_of(Metric.RECOMPILES, options.max_recompiles, _entries(options.max_recompiles_per_frame)),
+            *budgets_of(Metric.AVOIDABLE, options.max_avoidable_seconds, _entries(options.max_avoidable_seconds_per_frame)),
+        ),
     )
 
 
-def baseline_to_write(traces: tuple[str, ...], asked: str | None, named: str | None) -> tuple[tuple[str, ...], str]:
+def _entries(texts: tuple[str, ...]) -> list[str]:
+    return [entry for text in texts for entry in split(text)]
+
+
+def baseline_to_write(traces: tuple[str, ...], write_baseline: str | None, baseline: str | None) -> tuple[tuple[str, ...], str]:
     """The traces, and the file to record the state in, "" for none.
 
-    --write-baseline may stand without a file, so what follows it may be a trace: whatever is there and is no baseline is taken for one.
+    --write-baseline may be given without a file, so its value may be a trace: an existing file that is not a baseline is taken for one.
     """
-    default = named or "shapelog-baseline.json"
-    if asked is None:
+    default = baseline or "shapelog-baseline.json"
+    if write_baseline is None:
         return traces, ""
-    if asked == "-" or (asked and _is_foreign(asked)):
-        if traces:
-            raise ShapelogError(f"{asked}: there is such a file, and it is no shapelog baseline; it is left as it is")
-        return (asked,), default
-    written = asked or default
-    if _is_foreign(written):
-        raise ShapelogError(f"{written}: there is such a file, and it is no shapelog baseline; it is left as it is")
-    return traces, written
+    if not traces and (write_baseline == "-" or (write_baseline and _is_another_file(write_baseline))):
+        return (write_baseline,), default
+    path = write_baseline or default
+    if write_baseline == "-" or _is_another_file(path):
+        raise ShapelogError(f"{path}: there is such a file, and it is no shapelog baseline; it is left as it is")
+    return traces, path
 
 
-def _is_foreign(path: str) -> bool:
-    """Whether something is there that is no baseline. A pipe is not read, since that would empty it."""
+def _is_another_file(path: str) -> bool:
+    """Whether a file exists that is not a baseline. A pipe is not read, since that would empty it."""
     if not os.path.isfile(path):
         return os.path.exists(path)
     try:
@@ -63,7 +64,7 @@ def _is_foreign(path: str) -> bool:
 
 
 def read_baseline(path: str) -> Baseline:
-    """Raises ShapelogError when it cannot be read, or is none."""
+    """Raises ShapelogError when it cannot be read, or is not a baseline."""
     try:
         return parse(Path(path).read_bytes(), path)
     except FileNotFoundError as error:
@@ -73,9 +74,10 @@ def read_baseline(path: str) -> Baseline:
 
 
 def record_baseline(found: Survey, path: str) -> Baseline:
-    """The baseline of a run, written to a file."""
+    """Write the baseline of a run to a file, and return it."""
     content = as_bytes(found)
     write(content, Target("json", path), sys.stdout)
-    made = parse(content, path)
-    say(f"wrote {path}: {plural(len(made.known), 'code')}, {plural(len(found.alerts), 'alert')} that will not fail a check against it")
-    return made
+    baseline = parse(content, path)
+    codes, alerts = plural(len(baseline.known), "code"), plural(len(found.alerts), "alert")
+    message(f"wrote {path}: {codes}, {alerts} that will not fail a check against it")
+    return baseline

@@ -6,55 +6,55 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
 
 import click
 
 from shapelog.capture.watch import Snapshot, Watch
-from shapelog.cli.output import Target, chosen, say
+from shapelog.cli.options import CommonOptions, reporter_options
+from shapelog.cli.output import Target, message
 
 
-def follow(where: str, idle: float | None, shared: dict[str, Any]) -> None:
+def follow(where: str, idle: float | None, options: CommonOptions) -> None:
     """Show what is written to ``where`` until the job has ended or an interrupt comes. Raises ShapelogError for what cannot be read."""
     from shapelog.reading.inputs import InputOptions
 
-    watch = Watch(where, idle, shared["debug"], choice=InputOptions(max_bytes=shared["max_unpacked"]))
+    watch = Watch(where, idle, options.output.debug, choice=InputOptions(max_bytes=options.input.max_unpacked))
     with _interruptible(), suppress(KeyboardInterrupt):
         if sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb"):
-            ended = _live(watch.snapshots(), shared)
+            ended = _live(watch.snapshots(), options)
         else:
-            ended = _lines(watch.snapshots(), shared)
-        say(f"{where}: {ended}")
+            ended = _lines(watch.snapshots(), options)
+        message(f"{where}: {ended}")
 
 
-def _live(snapshots: Iterable[Snapshot], shared: dict[str, Any]) -> str:
+def _live(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
     from rich.console import Group
     from rich.live import Live
 
     from shapelog.reporters.terminal.watch import Screen, console_on
 
-    console = console_on(sys.stdout, chosen(shared, Target("terminal")))
+    console = console_on(sys.stdout, reporter_options(options, Target("terminal")))
     screen, ended = Screen(), ""
     # The other screen of the terminal: nothing on it is folded anew when the window changes, and the report finds the first as it was.
     with Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
         for snapshot in snapshots:
             size = os.get_terminal_size(sys.stdout.fileno())
-            width = min(size.columns, shared["width"] or size.columns)
+            width = min(size.columns, options.output.width or size.columns)
             console.size = (size.columns, size.lines)
             live.update(Group(*screen.lines(snapshot, width, size.lines - 1)), refresh=True)
             ended = snapshot.ended
     return ended
 
 
-def _lines(snapshots: Iterable[Snapshot], shared: dict[str, Any]) -> str:
+def _lines(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
     """On standard output, unless something other than the report for people goes there."""
     from shapelog.reporters.terminal.watch import lines
 
-    is_for_people = all(target.file or target.format == "terminal" for target in shared["targets"])
+    is_for_people = all(target.file or target.format == "terminal" for target in options.output.targets)
     ended, waits = "", True
     for snapshot in snapshots:
         if snapshot.report is None and waits:
-            say(f"waiting for the first record in {snapshot.where}" + (f": {snapshot.waiting}" if snapshot.waiting else ""))
+            message(f"waiting for the first record in {snapshot.where}" + (f": {snapshot.waiting}" if snapshot.waiting else ""))
             waits = False
         for line in lines(snapshot):
             try:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from shapelog.distributed.agreement import Respect, classes_of, respects_of, role_words, roles_of
 from shapelog.distributed.collective_order import Mismatch, OrderChange, mismatches, order_change
@@ -158,86 +158,3 @@ def slow_words(report: RankReport) -> str:
     told = ", ".join(f"rank {number} {seconds(value)}" for number, value in report.slow[:_SHOWN])
     more = f" and {len(report.slow) - _SHOWN} more" if len(report.slow) > _SHOWN else ""
     return f"compiled much longer than the median of {seconds(middle)}: {told}{more}"
-
-
-def ranks_data(report: RankReport) -> dict[str, Any]:
-    """The part ``ranks`` of the JSON report. Times are in seconds."""
-    divergence, order = report.divergence, report.order
-    return {
-        "numbers": list(report.numbers),
-        "missing": list(report.missing),
-        "unread": list(report.unread),
-        "agree": report.agrees,
-        "respects": [
-            {
-                "name": item.name,
-                "title": item.title,
-                "groups": [{"ranks": list(group.ranks), "words": group.words} for group in item.groups],
-                "unknown": list(item.unknown),
-                "note": item.note or None,
-            }
-            for item in report.respects
-        ],
-        "divergence": {
-            "alike_before": divergence.position,
-            "sentence": divergence.sentence,
-            "sides": [
-                {"ranks": list(side.ranks), "compile_id": side.label or None, "title": side.title or None, "words": side.words}
-                for side in divergence.sides
-            ],
-        }
-        if divergence
-        else None,
-        "sizes": [
-            {
-                "compile_id": item.label,
-                "title": item.title,
-                "axis": item.axis,
-                "values": [{"value": value, "ranks": list(ranks)} for value, ranks in item.values],
-                "dynamic": item.is_dynamic,
-                "recompiled": list(item.recompiled),
-            }
-            for item in report.sizes
-        ],
-        "collective_mismatches": [
-            {"compile_id": item.label, "title": item.title, "position": item.position, "sides": _sides_data(item.sides)}
-            for item in report.mismatches
-        ],
-        "collective_parity": [
-            {"compile_id": label, "ranks": list(ranks), "difference": item.difference, "missing_waits": item.missing_waits}
-            for label, item, ranks in report.parity
-        ],
-        "execution_order": {"position": order.position, "sides": _sides_data(order.sides)} if order else None,
-        "compile_seconds": [_spread_data(item) for item in report.compile_spread],
-        "estimated_runtimes": [_spread_data(item) for item in report.runtime_spread],
-        "processes": [_process_data(rank) for rank in report.ranks],
-    }
-
-
-def _sides_data(sides: Iterable[tuple[str, tuple[int, ...]]]) -> list[dict[str, Any]]:
-    return [{"what": what or None, "ranks": list(ranks)} for what, ranks in sides]
-
-
-def _spread_data(item: Spread) -> dict[str, Any]:
-    return {
-        "compile_id": item.label,
-        "title": item.title,
-        "ranks": item.ranks,
-        "fastest": {"rank": item.fastest[0], "seconds": item.fastest[1]},
-        "median": item.median,
-        "slowest": {"rank": item.slowest[0], "seconds": item.slowest[1]},
-    }
-
-
-def _process_data(rank: RankSummary) -> dict[str, Any]:
-    last = rank.steps[-1] if rank.steps else None
-    return {
-        "rank": rank.number,
-        "process": rank.process or None,
-        "torch_version": rank.torch_version or None,
-        "compiles": len(rank.steps),
-        "seconds": rank.seconds,
-        "last_compile": last.label if last else None,
-        "last_outcome": last.outcome if last else None,
-        "last_record": rank.ended or None,
-    }

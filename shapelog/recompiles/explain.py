@@ -7,9 +7,9 @@ from shapelog.errors import DATA_LOSS, Problem
 from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.recompiles.causes import Cause, Explanation, explain
-from shapelog.recompiles.graph_reuse import BLOCKED, MARKABLE, can_serve, held_static, pinned, similar
+from shapelog.recompiles.graph_reuse import can_serve, held_static, pinned, similar
 from shapelog.recompiles.violations import Comparer
-from shapelog.rules import RULES, Verdict, remedy_for
+from shapelog.rules import RULES, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import one_line
 
 # From here on it pays to look for the facts that differ at all before comparing each compile with each earlier one.
@@ -253,7 +253,7 @@ def _obstacle(best: Explanation, compile: Compile, comparer: Comparer) -> tuple[
     held = held_static(best)
     if held:
         return "SL321", f"the program calls mark_static on {held}, which beats every mark: take that call away"
-    if not all(cause.codes[0] in MARKABLE for cause in best.causes) or codes & BLOCKED:
+    if not all(cause.rule.markable for cause in best.causes) or any_blocks_marking(codes):
         return "", ""
     operator = pinned(best, compile, comparer)
     if operator:

@@ -12,10 +12,8 @@ from shapelog.reading.payloads.guards import DYNAMIC
 from shapelog.recompiles.causes import Explanation, explain
 from shapelog.recompiles.constant_arguments import pinned_by
 from shapelog.recompiles.violations import Comparer
+from shapelog.rules import any_blocks_marking
 
-# Codes whose recompile a dynamic mark removes, and those that stand in its way.
-MARKABLE = frozenset(("SL101", "SL102", "SL103", "SL105", "SL106", "SL315"))
-BLOCKED = frozenset(("SL104", "SL201", "SL202", "SL204"))
 _INTS = frozenset(("SL102", "SL315"))
 # A size of 0 or 1 among those that a failed guard speaks of: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
 _SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
@@ -55,14 +53,14 @@ def at_the_limit(item: Explanation, others: list[Explanation]) -> Explanation | 
         is_same = str(fact) == cause.before
         if is_same:
             causes[cause.source, cause.prop] = cause
-        elif not cause.size_related or cause.codes[0] not in MARKABLE:
+        elif not cause.size_related or not cause.rule.markable:
             return None
     return Explanation(item.entry, tuple(causes.values()), item.consequences)
 
 
 def _marks_act(item: Explanation) -> bool:
     for cause in item.causes:
-        if not cause.size_related or cause.codes[0] not in MARKABLE or not BLOCKED.isdisjoint(cause.codes):
+        if not cause.size_related or not cause.rule.markable or any_blocks_marking(cause.codes):
             return False
         # a size of 0 or 1 has a graph of its own, marked or not
         if cause.is_size and (_SMALL.search(cause.after) or _SMALL.search(cause.before)):

@@ -1,8 +1,7 @@
-"""``compare(before, after)`` → Comparison: what a change did to the compiles of a program, and its versioned JSON shape."""
+"""``compare(before, after)`` → Comparison: what a change did to the compiles of a program."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from shapelog.model.code_matching import Code, Pair, match
 from shapelog.model.trace import Trace
@@ -26,11 +25,8 @@ from shapelog.report.frame_changes import (
     summed,
 )
 from shapelog.report.report import Report
-from shapelog.rules import RULES, remedy_for
+from shapelog.report.results import Headline
 from shapelog.text import rank_list
-
-# 1: first shape.
-FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +109,7 @@ class Comparison:
     was: Counts
     now: Counts
     outcome: Effect
-    headline: str
+    headline: Headline
     notes: tuple[str, ...]
 
     @property
@@ -230,22 +226,23 @@ def _outcome(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Effec
     return Effect.MIXED if is_compiled else Effect.SAME
 
 
-def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome: Effect) -> str:
+def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome: Effect) -> Headline:
     """The answer in one sentence."""
     if not was.compiles and not now.compiles:
-        return "No difference: nothing was compiled in either run" if outcome is Effect.SAME else "Worse: compiles fail now"
+        same = Headline("No difference", "nothing was compiled in either run")
+        return same if outcome is Effect.SAME else Headline("Worse", "compiles fail now")
     if not was.compiles:
-        better = "Better: n" if outcome is Effect.BETTER else "N"
-        return f"{better}othing was compiled in the first run, {counted(now.compiles, 'compile')} in the second"
+        first = f"othing was compiled in the first run, {counted(now.compiles, 'compile')} in the second"
+        return Headline("Better", f"n{first}") if outcome is Effect.BETTER else Headline(f"N{first}")
     if not now.compiles:
         lost = [item for item in frames if item.lost_graph and item.kind == "matched"]
         why = f": {_names(lost)} lost compiled code" if lost else ""
-        return f"Worse: nothing is compiled any more ({counted(was.compiles, 'compile')} before){why}"
+        return Headline("Worse", f"nothing is compiled any more ({counted(was.compiles, 'compile')} before){why}")
     if all(item.kind != "matched" for item in frames):
-        return "No code is compiled in both runs, so there is nothing to compare"
+        return Headline("No code is compiled in both runs, so there is nothing to compare")
     if outcome is Effect.SAME:
         return _same(frames, was, now)
-    return f"{outcome.value.capitalize()}: {'; '.join(_balance(frames, was, now))}"
+    return Headline(outcome.value.capitalize(), "; ".join(_balance(frames, was, now)))
 
 
 def _balance(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Iterator[str]:
@@ -276,11 +273,13 @@ def _names(frames: list[FrameChange]) -> str:
     return ", ".join(titles[:2]) + (f" and {len(titles) - 2} more" if len(titles) > 2 else "")
 
 
-def _same(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> str:
+def _same(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Headline:
     changed = sum(item.is_changed for item in frames)
     if changed:
-        return f"No better, no worse: {instead(was.compiles, now.compiles, 'compile')}, but {counted(changed, 'frame')} changed"
-    return f"No difference: {counted(now.compiles, 'compile')} in both runs" + (", for the same reasons" if now.recompiles else "")
+        number = instead(was.compiles, now.compiles, "compile")
+        return Headline("No better, no worse", f"{number}, but {counted(changed, 'frame')} changed")
+    why = ", for the same reasons" if now.recompiles else ""
+    return Headline("No difference", f"{counted(now.compiles, 'compile')} in both runs{why}")
 
 
 def _notes(before: Report, after: Report, *cached: int) -> list[str]:
@@ -313,78 +312,3 @@ def _notes(before: Report, after: Report, *cached: int) -> list[str]:
         if any(problem.severity == "data loss" for problem in report.problems):
             notes.append(f"the trace of the {when} run lost data (see shapelog report): compiles may be missing there")
     return notes
-
-
-def comparison_data(comparison: Comparison) -> dict[str, Any]:
-    """The JSON form of a comparison; ``shapelog/schema/comparison.schema.json`` describes it. Times are in seconds."""
-    lists_sources = comparison.after.trace.lists_sources
-    return {
-        "format": "shapelog comparison",
-        "format_version": FORMAT_VERSION,
-        "outcome": comparison.outcome.value,
-        "headline": comparison.headline,
-        "notes": list(comparison.notes),
-        "before": _trace_data(comparison.before, comparison.was),
-        "after": _trace_data(comparison.after, comparison.now),
-        "causes": [_cause_data(item, lists_sources) for item in comparison.causes],
-        "frames": [_frame_data(item, lists_sources) for item in comparison.frames],
-    }
-
-
-def _trace_data(report: Report, counts: Counts) -> dict[str, Any]:
-    trace = report.trace
-    return {
-        "name": trace.name,
-        "torch_version": trace.torch_version or None,
-        "torch_version_guess": trace.version_guess or None,
-        "totals": _counts_data(counts),
-    }
-
-
-def _counts_data(counts: Counts) -> dict[str, Any]:
-    return {item.name: getattr(counts, item.name) for item in fields(counts)}
-
-
-def _cause_data(item: CauseChange, lists_sources: bool) -> dict[str, Any]:
-    return {
-        "code": item.code,
-        "rule": item.rule.name,
-        "axis": item.axis or None,
-        "before": item.before,
-        "after": item.after,
-        "helping": item.helping,
-        "remedy": remedy_for(RULES[item.helping], lists_sources),
-    }
-
-
-def _frame_data(item: FrameChange, lists_sources: bool) -> dict[str, Any]:
-    return {
-        "title": item.title,
-        "kind": item.kind,
-        "rank": item.code.first.rank,
-        "process": item.code.first.process or None,
-        "effect": item.effect.value,
-        "lost_graph": item.lost_graph,
-        "changed": item.is_changed,
-        "verdict": item.verdict,
-        "facts": list(item.facts),
-        "gains": [gain.value for gain in item.gains],
-        "losses": [loss.value for loss in item.losses],
-        "part_of": item.part_of or None,
-        "before": _code_data(item.before, item.was),
-        "after": _code_data(item.after, item.now),
-        "causes": [_cause_data(cause, lists_sources) for cause in item.causes],
-        "dims": [{"axis": dim.axis, "source": dim.source, "before": dim.before.value, "after": dim.after.value} for dim in item.dims],
-    }
-
-
-def _code_data(code: Code | None, counts: Counts) -> dict[str, Any] | None:
-    if code is None:
-        return None
-    return {
-        "name": code.first.name or None,
-        "file": code.first.file or None,
-        "line": code.first.line or None,
-        "frames": [frame.label for frame in code.frames],
-        "counts": _counts_data(counts),
-    }

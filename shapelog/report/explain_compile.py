@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import parse_compile_id
@@ -13,14 +13,10 @@ from shapelog.recompiles.causes import Explanation, explain
 from shapelog.recompiles.explain import Group, Recompile, Study, candidates, study
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.violations import Comparer
-from shapelog.report.report import cause_data, recompile_data
 from shapelog.text import rank_list
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _DELETED = re.compile(r";  (?:\w+ = )+None$")
-
-# 1: first shape.
-FORMAT_VERSION = 1
 
 
 class GuardChange(NamedTuple):
@@ -151,49 +147,3 @@ def graph_lines(graph: Graph) -> list[str]:
 
 def _group_of(studied: Study, compile: Compile) -> Group | None:
     return next((group for group in studied.groups if any(member is compile for member in group.members)), None)
-
-
-def _place(frame: Frame, compile: Compile) -> str | None:
-    called = frame.caller(compile)
-    return f"{called.file}:{called.line}" if called else None
-
-
-def story_data(story: Story) -> dict[str, Any]:
-    """The JSON form of a story."""
-    compile, frame = story.compile, story.frame
-    return {
-        "format": "shapelog story",
-        "format_version": FORMAT_VERSION,
-        "compile_id": compile.label,
-        "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
-        "called_at": _place(frame, compile),
-        "nearest_called_at": _place(frame, story.recompile.nearest) if story.recompile and story.recompile.nearest else None,
-        "outcome": compile.outcome.value,
-        "seconds": compile.seconds,
-        "attempts": compile.attempts,
-        "recompile": recompile_data(story.recompile, story.trace.lists_sources) if story.recompile else None,
-        "other_entries": [
-            {"entry": item.entry.label, "cause_details": [cause_data(cause, story.trace.lists_sources) for cause in item.causes]}
-            for item in story.others
-        ],
-        "similar_to_nearest": story.is_similar,
-        "similar_graphs": [member.label for member in story.group.members] if story.group else [],
-        "guard_changes": [
-            {"source": item.source, "property": item.prop, "before": item.before or None, "after": item.after or None}
-            for item in story.guard_changes
-        ],
-        "sources_guarded_only_before": story.guards_only_before,
-        "sources_guarded_only_after": story.guards_only_after,
-        "graph_diff": list(story.graph_diff),
-        "symbols": [{"symbol": item.name, "source": item.source, "hint": item.hint, "range": item.range} for item in compile.symbols],
-        "specializations": [
-            {"symbol": item.symbol, "sources": list(item.sources), "value": item.value, "reason": item.reason}
-            for item in compile.specializations
-        ],
-        "automatic_dynamic": [
-            {"source": item.source, "dim": item.dim, "reason": item.reason, "before": item.cached, "after": item.new}
-            for item in compile.automatic_dynamic
-        ],
-        "graph_breaks": [item.reason for item in compile.breaks],
-        "reasons": [{"entry": item.entry, "text": item.text} for item in compile.reasons],
-    }

@@ -10,7 +10,7 @@ from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, GraphBreak, Outcome, failure_message
 from shapelog.recompiles.shape_table import State
 from shapelog.report.report import FrameReport
-from shapelog.rules import RULES, Rule
+from shapelog.rules import RULES, UNEXPLAINED, Rule
 from shapelog.text import plural, without_addresses
 
 _WITHOUT_CODE = (Outcome.FAILED, Outcome.LIMIT, Outcome.SKIPPED, Outcome.UNFINISHED)
@@ -187,14 +187,14 @@ def causes_of(side: Side) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for report in side.reports:
         for item in report.recompiles:
-            for key in {(cause.codes[0], cause.axis) for cause in item.causes} or {("SL399", "")}:
+            for key in {(cause.codes[0], cause.axis) for cause in item.causes} or {(UNEXPLAINED.code, "")}:
                 found[key] += report.ranks
     return found
 
 
 def _helping(side: Side) -> dict[tuple[str, str], str]:
     """(rule code, property) → the rule whose remedy holds; one that says why marking is not enough stands before one that marks."""
-    found = {("SL399", ""): "SL399"}
+    found = {(UNEXPLAINED.code, ""): UNEXPLAINED.code}
     for cause in (cause for report in side.reports for item in report.recompiles for cause in item.causes):
         key = cause.codes[0], cause.axis
         if found.get(key, key[0]) == key[0]:

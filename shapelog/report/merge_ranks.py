@@ -8,6 +8,7 @@ from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.recompiles.explain import Group
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.results import Finding
+from shapelog.rules import Section
 from shapelog.text import rank_list, without_addresses
 
 
@@ -88,7 +89,7 @@ def joint_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Find
 
 
 def _owner(members: list[Finding], trace: Trace) -> str:
-    first, is_of_job = members[0].frame, members[0].rule.code.startswith("SL7")
+    first, is_of_job = members[0].frame, members[0].rule.section is Section.RANKS
     is_shared = len(members) > 1 or (first is not None and not is_of_job and bool(trace.alike))
     return owner_of((item.frame for item in members if item.frame), trace) if is_shared else ""
 

@@ -1,29 +1,24 @@
-"""``analyze(trace)`` → Report: the one thing that reporters know, and its versioned JSON shape."""
+"""``analyze(trace)`` → Report: the one thing that reporters know."""
 
 import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shapelog.advice.advise import Advice, advise
-from shapelog.advice.paste_formats import advice_data
 from shapelog.errors import DATA_LOSS, Problem
-from shapelog.model.trace import Account, Compile, Frame, Outcome, Rank, Trace
-from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Group, Recompile, Study, remedy, study
+from shapelog.model.trace import Account, Compile, Frame, Outcome, Trace
+from shapelog.recompiles.explain import Group, Recompile, Study, study
 from shapelog.recompiles.shape_table import ShapeTable, axes_of, shape_table
 from shapelog.recompiles.violations import Comparer
 from shapelog.report.analyses import ANALYSES
 from shapelog.report.results import Finding, Table
-from shapelog.rules import RULES, Rule, Verdict, problem_rule, remedy_for
+from shapelog.rules import RULES, Rule, Verdict
 
 if TYPE_CHECKING:
     from shapelog.distributed.compare_ranks import RankReport
-
-# 1: first shape. 2: advice. 3: ranks, held against each other. 4: ranks that stand for others, and those not read.
-FORMAT_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +149,12 @@ class Report(NamedTuple):
 
 def analyze(trace: Trace, debug: bool = False) -> Report:
     """Explain every recompile of a trace, and sum up what it cost and what helps; with ``debug`` a failing analysis raises."""
-    studied = study(trace, debug)
+    return report_on(study(trace, debug), debug)
+
+
+def report_on(studied: Study, debug: bool = False) -> Report:
+    """The same for recompiles that are explained already."""
+    trace = studied.trace
     findings: list[Finding] = []
     tables: list[Table] = []
     ranks: RankReport | None = None
@@ -277,220 +277,3 @@ def _summary(trace: Trace, studied: Study) -> Summary:
         failures=outcomes[Outcome.FAILED.value],
         frames=len(trace.frames) + sum(rank.frames for rank in others),
     )
-
-
-def as_data(report: Report) -> dict[str, Any]:
-    """The JSON report; ``shapelog/schema/report.schema.json`` describes it. Times are in seconds, ids are labels such as ``2/3``."""
-    trace, summary = report.trace, report.summary
-    return {
-        "format": "shapelog report",
-        "format_version": FORMAT_VERSION,
-        "trace": {
-            "name": trace.name,
-            "torch_version": trace.torch_version or None,
-            "torch_version_guess": trace.version_guess or None,
-            "notes": list(trace.notes),
-            "ranks": [_rank_data(rank, trace) for rank in trace.ranks],
-        },
-        "summary": {
-            **summary_data(summary),
-            "verdicts": [{"verdict": part.verdict.value, "count": part.count, "seconds": part.seconds} for part in summary.parts],
-        },
-        "advice": advice_data(report.advice) if report.advice else None,
-        "frames": [_frame_data(item) for item in report.frames],
-        "recompiles": [recompile_data(item, trace.lists_sources) for item in report.recompiles],
-        "similar_graphs": [[_label(member) for member in group.members] for group in report.groups],
-        "similar_graph_details": [_group_data(group) for group in report.groups],
-        "findings": [
-            {
-                "code": item.rule.code,
-                "rule": item.rule.name,
-                "sentence": item.sentence,
-                "remedy": item.rule.remedy,
-                "compile_id": item.compile or None,
-                "place": item.place or None,
-                "details": [{"name": name, "value": value} for name, value in item.details],
-            }
-            for item in report.findings
-        ],
-        "ranks": _ranks_data(report.ranks) if report.ranks else None,
-        "tables": [
-            {
-                "name": table.name,
-                "title": table.title,
-                "columns": [column.name for column in table.columns],
-                "rows": [list(row) for row in table.rows],
-                "note": table.note or None,
-            }
-            for table in report.tables
-        ],
-        "health": _health_data(report),
-    }
-
-
-def _ranks_data(ranks: "RankReport") -> dict[str, Any]:
-    from shapelog.distributed.compare_ranks import ranks_data
-
-    return ranks_data(ranks)
-
-
-def _rank_data(rank: Rank, trace: Trace) -> dict[str, Any]:
-    """A rank that is read in full, and those of a large job that did the same."""
-    alike = trace.alike.get(rank.number, ()) if rank.number is not None else ()
-    return {"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames), "stands_for": list(alike)}
-
-
-def summary_data(summary: Summary) -> dict[str, Any]:
-    """The numbers of a run without its verdicts."""
-    return {
-        "compiles": summary.compiles,
-        "recompiles": summary.recompiles,
-        "seconds": summary.seconds,
-        "recompile_seconds": summary.recompile_seconds,
-        "limit_hits": summary.limit_hits,
-        "failures": summary.failures,
-    }
-
-
-def _label(compile: Compile) -> str:
-    return compile.label
-
-
-def _frame_data(item: FrameReport) -> dict[str, Any]:
-    frame, called = item.frame, item.frame.called_at
-    return {
-        "frame": frame.label,
-        "rank": frame.rank,
-        "process": frame.process or None,
-        "title": frame.title,
-        "name": frame.name or None,
-        "file": frame.file or None,
-        "line": frame.line or None,
-        "called_at": f"{called.file}:{called.line}" if called else None,
-        "seconds": frame.seconds,
-        "saved_by_marking": item.saved_by_marking,
-        "saved_by_code": item.saved_by_code,
-        "limit_hit": item.limit.label if item.limit else None,
-        "compiles": [_compile_data(compile) for compile in frame.compiles],
-        "axes": [
-            {"axis": axis.name, "source": axis.source, "values": list(axis.values), "codes": [rule.code for rule in axis.rules]}
-            for axis in item.axes
-        ],
-        "shapes": [
-            {
-                "axis": row.name,
-                "source": row.source,
-                "cells": [
-                    {"value": cell.value, "state": cell.state.value, "symbol": cell.symbol or None, "violated": cell.is_violated}
-                    for cell in row.cells
-                ],
-            }
-            for row in item.shapes.rows
-        ],
-    }
-
-
-def _compile_data(compile: Compile) -> dict[str, Any]:
-    metrics = compile.metrics
-    return {
-        "compile_id": compile.label,
-        "outcome": compile.outcome.value,
-        "dynamic": compile.is_dynamic,
-        "attempts": compile.attempts,
-        "seconds": compile.seconds,
-        "backend_seconds": metrics.backend,
-        "aot_seconds": metrics.aot,
-        "inductor_seconds": metrics.inductor,
-        "codegen_seconds": metrics.codegen,
-        "guard_count": metrics.guard_count,
-        "op_count": metrics.op_count,
-        "symbols": [
-            {"symbol": item.name, "source": item.source or None, "hint": item.hint or None, "range": item.range} for item in compile.symbols
-        ],
-        "inputs": len(compile.inputs),
-    }
-
-
-def recompile_data(item: Recompile, lists_sources: bool) -> dict[str, Any]:
-    called = item.frame.caller(item.compile)
-    return {
-        "compile_id": item.compile.label,
-        "rank": item.frame.rank,
-        "process": item.frame.process or None,
-        "frame": item.frame.label,
-        "called_at": f"{called.file}:{called.line}" if called else None,
-        "outcome": item.compile.outcome.value,
-        "nearest": item.nearest.label if item.nearest else None,
-        "entries_checked": item.entries_checked,
-        "causes": list(item.codes),
-        "size_related": item.size_related,
-        "verdict": item.verdict.value,
-        "served_by": item.served_by.label if item.served_by else None,
-        "seconds": item.compile.seconds,
-        "cause_details": [cause_data(cause, lists_sources) for cause in item.causes],
-        "consequences": list(item.consequences),
-        "remedy": remedy(item, lists_sources),
-        "missing": item.missing or None,
-        "note": item.note or None,
-        "reasons": [{"entry": reason.entry, "text": reason.text} for reason in item.compile.reasons],
-    }
-
-
-def cause_data(cause: Cause, lists_sources: bool) -> dict[str, Any]:
-    return {
-        "codes": list(cause.codes),
-        "rule": cause.rule.name,
-        "axis": cause.axis,
-        "source": cause.source,
-        "before": cause.before or None,
-        "after": cause.after or None,
-        "size_related": cause.size_related,
-        "sentence": cause.sentence,
-        "remedy": remedy_for(cause.helping, lists_sources),
-        "place": str(cause.place) if cause.place else None,
-        "code_line": (cause.place.code or None) if cause.place else None,
-        "named_by_pytorch": cause.named_by_pytorch,
-    }
-
-
-def _group_data(group: Group) -> dict[str, Any]:
-    return {
-        "rank": group.members[0].rank,
-        "process": group.members[0].process or None,
-        "static": [member.label for member in group.static],
-        "dynamic": [member.label for member in group.dynamic],
-        "converged": group.converged.label if group.converged else None,
-    }
-
-
-def _health_data(report: Report) -> dict[str, Any]:
-    return {
-        "problems": [problem_data(item) for item in report.problems],
-        "files": [
-            {
-                "name": book.name,
-                "bytes": book.size,
-                "records": dict(book.records),
-                "bytes_by_kind": dict(book.sizes),
-                "unused": dict(book.unused),
-                "unknown": dict(book.unknown),
-                "unreadable_bytes": book.unreadable_bytes,
-                "unreadable_records": book.unreadable_records,
-                "payloads_verified": book.payloads_verified,
-                "balances": book.balances,
-            }
-            for book in report.accounts
-        ],
-    }
-
-
-def problem_data(item: Problem) -> dict[str, Any]:
-    return {
-        "code": item.code,
-        "rule": problem_rule(item.code).code,
-        "severity": item.severity,
-        "file": item.file,
-        "line": item.line or None,
-        "count": item.count,
-        "message": item.message,
-    }

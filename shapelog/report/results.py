@@ -4,15 +4,49 @@ from typing import NamedTuple
 
 from shapelog.model.trace import Frame
 from shapelog.rules import Rule
+from shapelog.text import file_name
+
+
+class Location(NamedTuple):
+    """A line of code, with its file as the trace has it."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def short(self) -> str:
+        """Without the directories of the file."""
+        return file_name(str(self))
+
+
+def location_of(frame: Frame | None) -> Location | None:
+    """Where the code of a frame begins; None without a frame, or where its file is not known."""
+    return Location(frame.file, frame.line) if frame and frame.file else None
+
+
+class Headline(NamedTuple):
+    """The answer in one sentence: ``Check passed``, and what follows the colon, "" where nothing does."""
+
+    subject: str
+    rest: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.rest}" if self.rest else self.subject
 
 
 class Finding(NamedTuple):
-    """A rule that fired: one sentence, the frame, compile and place it is about, and named details. All plain text."""
+    """A rule that fired: one sentence, the frame, compile and place it is about, and named details. All plain text.
+
+    ``compile`` is a label, "" for a finding about a frame as a whole. Only what is about a frame becomes an alert of a check.
+    """
 
     rule: Rule
     sentence: str
     compile: str = ""
-    place: str = ""
+    place: Location | None = None
     details: tuple[tuple[str, str], ...] = ()
     frame: Frame | None = None
 

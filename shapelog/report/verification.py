@@ -1,18 +1,14 @@
-"""Did it help? The prediction of the advice held against a second run that followed it, and its versioned JSON shape."""
+"""Did it help? The prediction of the advice held against a second run that followed it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.marks import split_list
-from shapelog.advice.paste_formats import VARIABLE, advice_data
-from shapelog.report.compare import Comparison, FrameChange, compare, comparison_data
+from shapelog.advice.paste_formats import VARIABLE
+from shapelog.report.compare import Comparison, FrameChange, compare
 from shapelog.report.report import Report
 from shapelog.rules import RULES
-
-# 1: first shape.
-FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,28 +106,3 @@ def _why(item: FrameProof) -> str:
 
 def _arrived(comparison: Comparison, advice: Advice) -> bool:
     return set(advice.entries) <= set(split_list(comparison.after.trace.config.dynamic_sources))
-
-
-def verification_data(verification: Verification) -> dict[str, Any]:
-    """The verification as JSON; ``shapelog/schema/verification.schema.json`` describes it. Counts hold compiles and limit hits."""
-    advice, comparison = verification.advice, verification.comparison
-    return {
-        "format": "shapelog verification",
-        "format_version": FORMAT_VERSION,
-        "helped": verification.helped,
-        "exact": verification.is_exact,
-        "faults": list(verification.faults),
-        "notes": list(verification.notes),
-        "env": advice.env,
-        "compiles": {"before": advice.before.total, "predicted": advice.after.total, "measured": verification.measured},
-        "limit_hits": {"before": advice.before.limit_hits, "predicted": advice.after.limit_hits, "measured": comparison.now.limit_hits},
-        "seconds": {"before": advice.before.seconds, "predicted": advice.after.seconds, "measured": comparison.now.seconds},
-        "exit_codes": {"before": verification.first.returncode, "after": verification.second.returncode},
-        "wall_seconds": {"before": verification.first.seconds, "after": verification.second.seconds},
-        "frames": [
-            {"title": item.change.title, "before": item.before, "predicted": item.predicted, "measured": item.measured}
-            for item in verification.frames
-        ],
-        "advice": advice_data(advice),
-        "comparison": comparison_data(comparison),
-    }

@@ -45,7 +45,7 @@ CI_FORMATS = {
     "junit": "shapelog.reporters.ci.junit",
     "github": "shapelog.reporters.ci.github",
     "gitlab": "shapelog.reporters.ci.gitlab",
-    "jsonl": "shapelog.reporters.ci.jsonl",
+    "jsonl": "shapelog.reporters.json.lines",
 }
 CHECK_FORMATS = {**FORMATS, "terminal": "shapelog.reporters.terminal.check", **CI_FORMATS}
 VERIFY_FORMATS = {"terminal": "shapelog.reporters.terminal.verification", "json": "shapelog.reporters.json"}

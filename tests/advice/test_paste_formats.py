@@ -1,25 +1,21 @@
-"""The forms of the advice that people paste: a shell and Python take back exactly the value that was meant; and its JSON shape."""
+"""The forms of the advice that people paste: a shell and Python take back exactly the value that was meant."""
 
-import json
 import random
 import shutil
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from lab import PACKED, Recording, analyzed, tensor
+from lab import Recording, tensor
 from odd_sources import SOURCES
 
 from shapelog.advice.advise import Advice, advise
-from shapelog.advice.paste_formats import VARIABLE, advice_data, as_env, as_python, as_shell, why_nothing
+from shapelog.advice.paste_formats import VARIABLE, as_env, as_python, as_shell, why_nothing
 from shapelog.model.ids import TorchVersion
 from shapelog.reporters import Options, advice_reporter
-from shapelog.reporters.json import render_advice
 
 V26, V213 = TorchVersion(2, 6), TorchVersion(2, 13)
 HOSTILE = "f\nraise SystemExit\r\x85\u2028raise SystemExit"
@@ -220,69 +216,3 @@ def test_a_version_without_a_list_is_the_reason_though_marks_would_help() -> Non
         "torch 2.6 reads no list of dynamic sources (2.8 and later do); --format python gives the mark_dynamic lines"
     )
     assert why_nothing(PLAIN) == ""
-
-
-# JSON.
-
-
-def schema() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files("shapelog").joinpath("schema", "advice.schema.json").read_text(encoding="utf-8"))
-    return found
-
-
-VALIDATOR = Draft202012Validator(schema())
-
-
-def faults(data: object) -> list[str]:
-    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in VALIDATOR.iter_errors(data)]
-
-
-@pytest.mark.parametrize("name", PACKED)
-def test_the_advice_on_a_fixture_is_as_the_schema_says(name: str) -> None:
-    advice = analyzed(name).advice
-    assert advice is not None
-    data = json.loads(render_advice(advice, Options()))
-    assert faults(data) == []
-    assert data == advice_data(advice)
-
-
-def test_the_sums_of_the_advice_are_those_of_its_frames() -> None:
-    for name in PACKED:
-        advice = analyzed(name).advice
-        assert advice is not None, name
-        data = advice_data(advice)
-        for field in ("compiles", "predicted_compiles", "seconds", "predicted_seconds"):
-            assert data[field] == pytest.approx(sum(frame[field] for frame in data["frames"])), name
-
-
-def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
-    data = advice_data(PLAIN)
-    assert faults(data) == []
-    assert faults({**data, "news": 1})
-    assert faults({name: part for name, part in data.items() if name != "env"})
-    assert faults({**data, "suggestions": [{**data["suggestions"][0], "confidence": "sure"}]})
-
-
-def test_the_json_of_a_list_with_one_entry() -> None:
-    data = advice_data(PLAIN)
-    assert (data["env"], data["sources"], data["shell"], data["why_empty"]) == ("L['x']:0", ["L['x']:0"], as_shell(PLAIN), None)
-    assert (data["torch_version"], data["torch_version_given"]) == ("2.13", False)
-    assert (data["compiles"], data["predicted_compiles"], data["seconds"], data["predicted_seconds"]) == (2, 1, 2.0, 1.0)
-    (suggestion,) = data["suggestions"]
-    assert suggestion["seen"] == [
-        {
-            "axis": "x.size[0]",
-            "dim": 0,
-            "values": [{"compile_id": "0/0", "value": "10"}, {"compile_id": "0/1", "value": "12"}],
-            "bounds": [],
-        }
-    ]
-    assert (suggestion["dims"], suggestion["codes"], suggestion["compiles_gone"]) == ([0], ["SL101"], ["0/1"])
-    assert suggestion["python"] == ["torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come"]
-
-
-def test_the_json_says_why_there_is_no_list() -> None:
-    data = advice_data(advice_on("L['x']", version=V26))
-    assert (data["env"], data["shell"], data["torch_version"], data["torch_version_given"]) == ("", "", "2.6", True)
-    assert data["why_empty"].startswith("torch 2.6 reads no list")
-    assert data["predicted_compiles"] == 1

@@ -9,8 +9,9 @@ import lab
 import make
 import pytest
 
-from shapelog.check.alerts import Alert, Kind, Level, Survey, fixed, survey
+from shapelog.check.alerts import Alert, Survey, fixed, survey
 from shapelog.check.repository_paths import Checkout, Spot
+from shapelog.rules import AlertKind, Level
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 ELSEWHERE = Checkout("nowhere")
@@ -41,7 +42,7 @@ def test_one_alert_tells_every_recompile_of_one_property() -> None:
     assert alert.seconds == 4.5
     assert alert.sentence == "forward was recompiled 3 times (4.50 s): dim 0 of x was 8 and is now 3 (then 5, 7)"
     assert alert.remedy == "mark dim 0 of x dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
-    assert alert.kinds == {Kind.RECOMPILE, Kind.AVOIDABLE, Kind.MARKING, Kind.SIZE}
+    assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.MARKING, AlertKind.SIZE}
 
 
 def test_ranks_share_an_alert_and_count_apart() -> None:
@@ -56,7 +57,7 @@ def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
     limit = {"fail_type": "Unsupported", "fail_reason": "recompile limit exceeded (recompile_limit)", "has_guarded_code": False}
     trace = make.run(make.sized(8, 3), make.reasons(make.mismatch("0/1", 3, 4), id="0/2"), make.metrics("0/2", co_name="forward", **limit))
     alert = by_code(make.surveyed(trace, trace))["SL401"]
-    assert (alert.level, alert.kinds) == (Level.ERROR, {Kind.LIMIT})
+    assert (alert.level, alert.kinds) == (Level.ERROR, {AlertKind.LIMIT})
     assert len({event.id for event in alert.events}) == len(alert.events) == 2
     assert alert.remedy.startswith("remove what fills the entries (x.size[0])")
 
@@ -66,16 +67,16 @@ def test_what_only_came_along_is_not_avoidable() -> None:
     odd = lab.tree(lab.checked(size=(1, 8), dtype="float64"))
     recording.compile("0/1", lab.tensor(size=(1, 8), dtype="torch.float64"), guards=odd)
     found = by_code(survey(recording.report(), ELSEWHERE))
-    assert found["SL301"].kinds == {Kind.RECOMPILE, Kind.AVOIDABLE, Kind.NON_SIZE}
-    assert found["SL104"].kinds == {Kind.RECOMPILE, Kind.SIZE}
+    assert found["SL301"].kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.NON_SIZE}
+    assert found["SL104"].kinds == {AlertKind.RECOMPILE, AlertKind.SIZE}
     assert found["SL104"].codes == ("SL101", "SL104")
     assert found["SL104"].level is Level.NOTE
 
 
 def test_a_size_beside_the_grad_mode_is_not_to_blame_either() -> None:
     found = by_code(of_fixture("lab/mixed_same_recompile"))
-    assert Kind.AVOIDABLE in found["SL305"].kinds
-    assert Kind.AVOIDABLE not in found["SL101"].kinds
+    assert AlertKind.AVOIDABLE in found["SL305"].kinds
+    assert AlertKind.AVOIDABLE not in found["SL101"].kinds
 
 
 def test_properties_that_changed_together_are_one_alert() -> None:
@@ -86,7 +87,7 @@ def test_properties_that_changed_together_are_one_alert() -> None:
 
 def test_a_mark_is_told_also_where_some_of_the_recompiles_stay() -> None:
     alert = by_code(of_fixture("lab/range_branch"))["SL101"]
-    assert [Kind.MARKING in event.kinds for event in alert.events] == [False, True]
+    assert [AlertKind.MARKING in event.kinds for event in alert.events] == [False, True]
     assert alert.remedy == "mark dim 0 of x dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
 
 
@@ -98,14 +99,14 @@ def test_values_that_came_later_stand_beside_the_first() -> None:
 def test_what_has_no_cause_is_unexplained() -> None:
     (alert,) = make.surveyed(make.run(make.compile("0/0"), make.compile("0/1"))).alerts
     assert alert.rule.code == "SL399"
-    assert alert.kinds == {Kind.RECOMPILE, Kind.UNEXPLAINED}
+    assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.UNEXPLAINED}
 
 
 def test_failures_breaks_and_restarts_are_alerts() -> None:
-    assert by_code(of_fixture("real/2.6/l_failures"))["SL403"].kinds == {Kind.FAILURE}
-    assert by_code(of_fixture("lab/graph_break_resume"))["SL501"].kinds == {Kind.BREAK}
-    assert by_code(of_fixture("lab/float_arg_specialised"))["SL502"].kinds == {Kind.RESTART}
-    assert by_code(make.surveyed(make.run(make.sized(*range(2, 9)))))["SL402"].kinds == {Kind.LIMIT_NEAR}
+    assert by_code(of_fixture("real/2.6/l_failures"))["SL403"].kinds == {AlertKind.FAILURE}
+    assert by_code(of_fixture("lab/graph_break_resume"))["SL501"].kinds == {AlertKind.BREAK}
+    assert by_code(of_fixture("lab/float_arg_specialised"))["SL502"].kinds == {AlertKind.RESTART}
+    assert by_code(make.surveyed(make.run(make.sized(*range(2, 9)))))["SL402"].kinds == {AlertKind.LIMIT_NEAR}
 
 
 def broken(*words: str) -> bytes:

@@ -8,15 +8,16 @@ import lab
 import make
 import pytest
 
-from shapelog.check.alerts import Kind, survey
+from shapelog.check.alerts import survey
 from shapelog.check.baseline import Baseline, as_bytes, is_one, parse
 from shapelog.check.check import Checked, check
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.check.repository_paths import Checkout
 from shapelog.errors import ShapelogError
+from shapelog.rules import AlertKind
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
-ANYTHING = Policy(fail_on=tuple(Kind))
+ANYTHING = Policy(fail_on=tuple(AlertKind))
 LIBRARY = "/usr/lib/python3/site-packages/torch/nn/modules/linear.py"
 SELF = (
     "| +- GuardManager: source=L['self'], accessed_by=FrameLocalsGuardAccessor(key='self', framelocals_idx=0), "
@@ -38,7 +39,7 @@ def new(checked: Checked) -> list[tuple[str, str, int]]:
 
 def is_the_same(before: bytes | tuple[bytes, ...], after: bytes | tuple[bytes, ...], **more: object) -> bool:
     checked = against(
-        before, after, Policy(fail_on=tuple(Kind), budgets=(Budget(Metric.COMPILES, 0), Budget(Metric.RECOMPILES, 0))), **more
+        before, after, Policy(fail_on=tuple(AlertKind), budgets=(Budget(Metric.COMPILES, 0), Budget(Metric.RECOMPILES, 0))), **more
     )
     return not checked.has_failed and not new(checked) and checked.fixed == ()
 
@@ -182,7 +183,7 @@ def test_what_is_fixed_is_told() -> None:
     checked = against(before, make.run(make.sized(8, 3)))
     assert not checked.has_failed
     assert checked.fixed == ("forward: SL101 x.size[0], 2 before, 1 now", "other: not compiled any more")
-    assert checked.headline == "Check passed: nothing new; 2 compiles, 1 recompile"
+    assert str(checked.headline) == "Check passed: nothing new; 2 compiles, 1 recompile"
 
 
 def test_another_torch_is_told() -> None:

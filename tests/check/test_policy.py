@@ -2,28 +2,29 @@
 
 import pytest
 
-from shapelog.check.alerts import Kind
 from shapelog.check.policy import Budget, Metric, Policy, budgets_of, codes_of, kinds_of
 from shapelog.errors import ShapelogError
+from shapelog.rules import AlertKind
 
 
 def test_the_default_is_what_can_be_avoided_and_what_broke() -> None:
-    assert Policy().kinds == {Kind.AVOIDABLE, Kind.LIMIT, Kind.FAILURE}
+    assert Policy().kinds == {AlertKind.AVOIDABLE, AlertKind.LIMIT, AlertKind.FAILURE}
 
 
 def test_a_budget_decides_about_recompiles() -> None:
-    assert Policy(budgets=(Budget(Metric.RECOMPILES, 3),)).kinds == {Kind.LIMIT, Kind.FAILURE}
+    assert Policy(budgets=(Budget(Metric.RECOMPILES, 3),)).kinds == {AlertKind.LIMIT, AlertKind.FAILURE}
 
 
 def test_all_that_is_selected_fails_unless_kinds_are_named() -> None:
-    assert Policy(select=("SL1",)).kinds == frozenset(Kind)
-    assert Policy(select=("SL1",), fail_on=(Kind.LIMIT,)).kinds == {Kind.LIMIT}
+    assert Policy(select=("SL1",)).kinds == frozenset(AlertKind)
+    assert Policy(select=("SL1",), fail_on=(AlertKind.LIMIT,)).kinds == {AlertKind.LIMIT}
     assert Policy(select=("SL1",), fail_on=()).kinds == frozenset()
 
 
 def test_every_kind_but_that_of_budgets_can_be_named() -> None:
-    assert kinds_of([kind.value for kind in Kind if kind is not Kind.BUDGET]) == tuple(kind for kind in Kind if kind is not Kind.BUDGET)
-    assert kinds_of(["Limit", "limit", "none"]) == (Kind.LIMIT,)
+    named = tuple(kind for kind in AlertKind if kind is not AlertKind.BUDGET)
+    assert kinds_of(kind.value for kind in named) == named
+    assert kinds_of(["Limit", "limit", "none"]) == (AlertKind.LIMIT,)
     assert kinds_of(["none"]) == ()
 
 

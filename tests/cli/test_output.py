@@ -1,19 +1,20 @@
-"""Which format goes where, and what becomes of outputs that cannot be written."""
+"""Which format goes where, and what happens when an output cannot be written."""
 
 import io
 import json
+import os
+import stat
+import threading
 from pathlib import Path
 
 import make
 import pytest
-from click.testing import CliRunner, Result
+from command_line import MAIN, SMALL, Process, call, refusal
 
-from shapelog.cli.main import cli
-from shapelog.cli.output import Made, Target, refuse_twice, status_of, targets_of, write
+from shapelog.cli.output import Output, OutputOptions, Target, reject_duplicate_files, targets_of, write, write_outputs
 from shapelog.reporters import CHECK_FORMATS
 
 KNOWN = (*CHECK_FORMATS, "html")
-SHARED = {"debug": False, "strict": False}
 
 
 @pytest.fixture(autouse=True)
@@ -22,10 +23,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     (tmp_path / "made.log").write_bytes(make.small_run())
     return tmp_path
-
-
-def call(*arguments: str, **environment: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments), env=environment, catch_exceptions=False)
 
 
 def paired(formats: str, files: str) -> list[tuple[str, str | None]]:
@@ -85,7 +82,7 @@ def test_a_file_takes_one_output_only(here: Path) -> None:
 
 
 def test_a_device_takes_several() -> None:
-    refuse_twice([Target("json", "/dev/null"), Target("terminal", "/dev/null")])
+    reject_duplicate_files([Target("json", "/dev/null"), Target("terminal", "/dev/null")])
 
 
 def test_several_outputs_of_one_run_are_written(here: Path) -> None:
@@ -114,9 +111,9 @@ def test_what_cannot_be_written_is_told_and_the_rest_is_written(here: Path) -> N
     assert done.exit_code == 2
     assert "none/a.json: cannot write: " in done.stderr
     assert (here / "b.json").exists()
-    made = Made(lambda target: target.format.encode(), lambda: False)
-    shared = {**SHARED, "targets": (Target("a", "none/a"), Target("b", str(here)), Target("c", "c"))}
-    assert status_of(lambda: made, shared, io.TextIOWrapper(io.BytesIO())) == 2
+    output = Output(lambda target: target.format.encode())
+    options = OutputOptions((Target("a", "none/a"), Target("b", str(here)), Target("c", "c")))
+    assert write_outputs(output, options, io.TextIOWrapper(io.BytesIO())) == 2
     assert (here / "c").read_bytes() == b"c"
 
 
@@ -124,9 +121,9 @@ def test_a_stream_that_is_full_is_told(here: Path) -> None:
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("no device that is always full")
-    made = Made(lambda target: b"x", lambda: False)
+    output = Output(lambda target: b"x")
     with full.open("w", encoding="utf-8") as stream:
-        assert status_of(lambda: made, {**SHARED, "targets": (Target("a"), Target("b", "b"))}, stream) == 2
+        assert write_outputs(output, OutputOptions((Target("a"), Target("b", "b"))), stream) == 2
     assert (here / "b").read_bytes() == b"x"
 
 
@@ -143,7 +140,7 @@ def summarized(file: Path | str, monkeypatch: pytest.MonkeyPatch, *targets: Targ
         return target.format.encode()
 
     stream = io.TextIOWrapper(io.BytesIO())
-    assert status_of(lambda: Made(render, lambda: False), {**SHARED, "targets": targets}, stream) == 0
+    assert write_outputs(Output(render), OutputOptions(targets), stream) == 0
     return rendered
 
 
@@ -182,7 +179,7 @@ def test_what_goes_to_the_summary_anyway_is_not_there_twice(here: Path, monkeypa
         assert summarized(summary, monkeypatch, target) == [target]
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     with summary.open("a", encoding="utf-8") as stream:
-        assert status_of(lambda: Made(lambda target: b"+", lambda: False), {**SHARED, "targets": (Target("markdown"),)}, stream) == 0
+        assert write_outputs(Output(lambda target: b"+"), OutputOptions((Target("markdown"),)), stream) == 0
     assert summary.read_bytes() == b"markdown+"
 
 
@@ -191,3 +188,90 @@ def test_a_file_is_written_whole_or_not_at_all(here: Path) -> None:
     write(b"new", Target("json", "a"), io.TextIOWrapper(io.BytesIO()))
     assert (here / "a").read_bytes() == b"new"
     assert sorted(path.name for path in here.iterdir()) == ["a", "made.log"]
+
+
+@pytest.mark.parametrize("name", ["report.html", "REPORT.HTM"])
+def test_an_html_suffix_selects_the_page(made: Path, tmp_path: Path, name: str) -> None:
+    done = call("report", str(made), "-o", str(tmp_path / name))
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / name).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_json_suffix_selects_json_unless_format_is_given(made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    for command in ("report", "suggest-dynamic"):
+        assert call(command, str(made), "-o", str(out)).exit_code == 0
+        assert json.loads(out.read_bytes())["format"].startswith("shapelog ")
+    assert call("report", str(made), "-f", "terminal", "-o", str(out)).exit_code == 0
+    assert "Health of the trace" in out.read_text(encoding="utf-8")
+
+
+def test_html_and_output_cannot_name_the_same_file(made: Path, tmp_path: Path) -> None:
+    page = str(tmp_path / "report.html")
+    assert "named by both --html and -o" in refusal("report", str(made), "--html", page, "-o", page)
+
+
+def test_the_output_file_holds_what_would_have_been_printed(tmp_path: Path) -> None:
+    done = call("report", SMALL, "-o", str(tmp_path / "out.txt"))
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "out.txt").read_text() == call("report", SMALL).stdout
+
+
+def test_the_output_file_is_replaced_and_has_the_usual_mode(tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    out.write_text("old")
+    before = out.stat().st_ino
+    call("report", SMALL, "-o", str(out))
+    assert out.stat().st_ino != before
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o666 & ~umask
+    assert sorted(os.listdir(tmp_path)) == ["made.log", "out.txt"]
+
+
+def test_a_refused_request_leaves_the_output_file_unchanged(tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    out.write_text("old")
+    refusal("report", str(tmp_path / "gone.log"), "-o", str(out))
+    refusal("explain", SMALL, "9/9", "-o", str(out))
+    assert (out.read_text(), sorted(os.listdir(tmp_path))) == ("old", ["made.log", "out.txt"])
+
+
+def test_an_output_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    target = str(tmp_path / "no" / "such" / "out.txt")
+    assert refusal("report", SMALL, "-o", target).startswith(f"shapelog: {target}: cannot write: ")
+
+
+def test_an_output_that_is_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()), daemon=True)
+    reader.start()
+    call("report", SMALL, "-o", str(path))
+    reader.join(20)
+    assert path.is_fifo()
+    assert got[0].startswith(b"a_auto")
+
+
+def test_an_output_that_is_a_symbolic_link_remains_one(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    call("report", SMALL, "-o", str(tmp_path / "link.txt"))
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() != "old"
+
+
+def test_no_temporary_file_is_left_when_the_output_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    refusal("report", SMALL, "-o", str(tmp_path / "out.txt"))
+    assert os.listdir(tmp_path) == ["made.log"]
+
+
+def test_a_closed_pipe_on_standard_output_is_not_an_error(python: Process, made: Path) -> None:
+    close = "import os, sys; read, write = os.pipe(); os.dup2(write, 1); os.close(write); os.close(read)\n"
+    done = python(close + MAIN, "report", str(made))
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -2,19 +2,14 @@
 
 import json
 import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import make
 import pytest
-from click.testing import CliRunner, Result
+from command_line import call
 
-from shapelog.cli.main import cli
 from shapelog.cli.settings import KEYS, settings
 from shapelog.errors import ShapelogError
-
-Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 
 @pytest.fixture
@@ -43,10 +38,6 @@ def refusal(text: str, where: Path, **environment: str) -> str:
     with pytest.raises(ShapelogError) as error:
         found(text, where, **environment)
     return str(error.value)
-
-
-def call(*arguments: str, **environment: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments), env=environment, catch_exceptions=False)
 
 
 def test_without_a_file_there_is_nothing_to_set(here: Path) -> None:

@@ -29,9 +29,10 @@ from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, is_large, s
 from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import study
 from shapelog.report.merge_ranks import joint_findings, joint_frames
-from shapelog.report.report import Report, analyze, as_data
+from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options
 from shapelog.reporters.html.render import render as page
+from shapelog.reporters.json.report import report_data
 from shapelog.reporters.terminal.report import render
 
 FIRST = make.compile()
@@ -108,8 +109,8 @@ def test_ranks_that_did_the_same_are_told_once_and_counted_all(here: None, tmp_p
     ids=["alike", "limits", "sizes", "collectives", "empty"],
 )
 def test_a_folded_job_says_what_one_that_is_read_in_full_says(here: None, tmp_path: Path, traces: list[bytes]) -> None:
-    whole = as_data(in_full(written(tmp_path, *traces)))
-    short = as_data(analyze(folded(tmp_path), debug=True))
+    whole = report_data(in_full(written(tmp_path, *traces)))
+    short = report_data(analyze(folded(tmp_path), debug=True))
     for part in ("summary", "ranks", "tables", "findings"):
         _close(short[part], whole[part])
     for name in ("compiles", "predicted_compiles", "seconds", "predicted_seconds", "env"):

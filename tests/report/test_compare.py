@@ -1,20 +1,16 @@
-"""What changed from one run to another, whether that is better or worse, and the JSON shape that tells it."""
+"""What changed from one run to another, whether that is better or worse."""
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from lab import LAB, PACKED, Recording, analyzed, checked, manager, state, tensor, tree, value
+from lab import PACKED, Recording, analyzed, checked, manager, state, tensor, tree, value
 
 import shapelog
-from shapelog.report.compare import Comparison, FrameChange, compare, comparison_data
+from shapelog.report.compare import Comparison, FrameChange, compare
 from shapelog.report.frame_changes import CauseChange, Effect, Gain, Loss, Since
-from shapelog.reporters import Options
-from shapelog.reporters.json import render_comparison
 
 BREAK = "Graph break in user code at /srv/ml/app/model.py:{line}\nGraph Break Reason: {reason}\nUser code traceback:\n"
 SETTINGS: dict[str, object] = {"recompile_limit": 8, "automatic_dynamic_shapes": True}
@@ -61,7 +57,7 @@ def test_a_trace_does_not_differ_from_itself(name: str) -> None:
     found = compare(analyzed(name), analyzed(name))
     assert (found.outcome, found.was) == (Effect.SAME, found.now)
     assert [note for note in found.notes if "torch 2.5 and older" not in note] == []
-    assert found.headline.startswith("No difference: ")
+    assert str(found.headline).startswith("No difference: ")
     assert (found.changed, found.new, found.gone) == ((), (), ())
     assert sum(len(part.before.frames) for part in found.frames if part.before) == len(analyzed(name).trace.frames)
 
@@ -78,7 +74,7 @@ def test_the_totals_are_those_of_the_reports(name: str) -> None:
 def test_times_alone_are_no_difference() -> None:
     found = compared(sizes(10, 12), sizes(10, 12, seconds=90.0))
     assert (found.outcome, found.changed, found.now.seconds) == (Effect.SAME, (), 180.0)
-    assert found.headline == "No difference: 2 compiles in both runs, for the same reasons"
+    assert str(found.headline) == "No difference: 2 compiles in both runs, for the same reasons"
 
 
 # Better.
@@ -87,7 +83,7 @@ def test_times_alone_are_no_difference() -> None:
 def test_fewer_compiles_are_better() -> None:
     found = compared(dynamic(sizes(10, 12), number=2), dynamic())
     assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.BETTER, 3, 1)
-    assert found.headline == "Better: 1 compile instead of 3; nothing recompiles any more"
+    assert str(found.headline) == "Better: 1 compile instead of 3; nothing recompiles any more"
     frame = only(found)
     assert (frame.gains, frame.losses, frame.effect) == ((Gain.COMPILES,), (), Effect.BETTER)
     assert frame.causes == (CauseChange("SL101", "x.size[0]", 2, 0, "SL101"),)
@@ -109,7 +105,7 @@ def test_what_a_profile_of_an_earlier_run_gains(program: str, compiles: tuple[in
 def test_a_program_with_its_sources_marked() -> None:
     found = compare(analyzed("real/demo.log.gz"), analyzed("real/demo_marked.log.gz"))
     assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.BETTER, 19, 8)
-    assert found.headline == "Better: 8 compiles instead of 19; the recompile limit is no longer hit"
+    assert str(found.headline) == "Better: 8 compiles instead of 19; the recompile limit is no longer hit"
     average, *_ = found.frames
     assert (average.title, average.gains) == ("MovingAverage.forward", (Gain.LIMIT, Gain.COMPILES))
     assert {cause.code for cause in found.causes if cause.after} == {"SL104", "SL301", "SL305", "SL311"}
@@ -177,24 +173,24 @@ def test_a_lost_graph_is_a_loss_though_it_looks_like_fewer_compiles(how: str, lo
     assert found.lost_graphs == (frame,)
     assert words in frame.verdict
     assert "fewer compiles are no gain here" in frame.facts
-    assert found.headline.startswith("Worse: ")
-    assert "lost" in found.headline
+    assert str(found.headline).startswith("Worse: ")
+    assert "lost" in str(found.headline)
 
 
 def test_a_graph_that_a_mark_loses() -> None:
     found = compare(analyzed("lab/int_drives_python.log.gz"), analyzed("real/2.13/int_drives_python.marked.log.gz"))
     assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.WORSE, 2, 0)
-    assert found.headline == "Worse: nothing is compiled any more (2 compiles before): f lost compiled code"
+    assert str(found.headline) == "Worse: nothing is compiled any more (2 compiles before): f lost compiled code"
     assert only(found).losses == (Loss.CODE,)
     back = compare(found.after, found.before)
-    assert (back.outcome, back.headline) == (Effect.BETTER, "Better: nothing was compiled in the first run, 2 compiles in the second")
+    assert (back.outcome, str(back.headline)) == (Effect.BETTER, "Better: nothing was compiled in the first run, 2 compiles in the second")
 
 
 def test_a_lost_graph_outweighs_what_became_better_elsewhere() -> None:
     before, after = sizes(10, 12, frame=1, name="g", made=sizes(10, 12)), sizes(10, frame=1, name="g", made=failed())
     found = compared(before, after)
     assert found.outcome is Effect.MIXED
-    assert found.headline.startswith("Mixed: f lost compiled code; 1 compile instead of 4 are no gain where it was lost")
+    assert str(found.headline).startswith("Mixed: f lost compiled code; 1 compile instead of 4 are no gain where it was lost")
     assert [(frame.title, frame.effect) for frame in found.frames] == [("f", Effect.WORSE), ("g", Effect.BETTER)]
 
 
@@ -206,22 +202,22 @@ def test_a_limit_that_is_no_longer_hit_though_more_is_compiled_is_mixed() -> Non
 def test_a_full_trace_against_one_in_which_nothing_was_compiled() -> None:
     empty, full = Recording().report(), sizes(10, 12).report()
     found = compare(full, empty)
-    assert (found.outcome, found.headline) == (Effect.WORSE, "Worse: nothing is compiled any more (2 compiles before)")
+    assert (found.outcome, str(found.headline)) == (Effect.WORSE, "Worse: nothing is compiled any more (2 compiles before)")
     assert [frame.losses for frame in found.gone] == [(Loss.CODE,)]
     found = compare(empty, full)
-    assert (found.outcome, found.headline) == (Effect.MIXED, "Nothing was compiled in the first run, 2 compiles in the second")
-    assert compare(empty, empty).headline == "No difference: nothing was compiled in either run"
+    assert (found.outcome, str(found.headline)) == (Effect.MIXED, "Nothing was compiled in the first run, 2 compiles in the second")
+    assert str(compare(empty, empty).headline) == "No difference: nothing was compiled in either run"
 
 
 def test_runs_that_share_no_code_are_not_compared() -> None:
     found = compared(sizes(10, 12, name="old"), sizes(10, name="new"))
-    assert (found.outcome, found.headline) == (Effect.MIXED, "No code is compiled in both runs, so there is nothing to compare")
+    assert (found.outcome, str(found.headline)) == (Effect.MIXED, "No code is compiled in both runs, so there is nothing to compare")
 
 
 def test_code_that_is_gone_keeps_the_rest_from_being_better() -> None:
     found = compared(sizes(10, frame=1, name="g", made=sizes(10, 12)), sizes(10))
     assert found.outcome is Effect.MIXED
-    assert found.headline == "Mixed: 1 compile instead of 3; nothing recompiles any more; g is gone"
+    assert str(found.headline) == "Mixed: 1 compile instead of 3; nothing recompiles any more; g is gone"
 
 
 def test_new_code_is_neither_better_nor_worse_unless_it_costs_more_than_was_gained() -> None:
@@ -234,7 +230,7 @@ def test_new_code_is_neither_better_nor_worse_unless_it_costs_more_than_was_gain
 def test_new_code_that_fails_is_worse() -> None:
     found = compared(sizes(10), failed(sizes(10), "1/0", "g"))
     (new,) = found.new
-    assert (found.outcome, found.headline) == (Effect.WORSE, "Worse: 1 compile as before; g is new")
+    assert (found.outcome, str(found.headline)) == (Effect.WORSE, "Worse: 1 compile as before; g is new")
     assert (new.losses, new.lost_graph) == ((Loss.FAILURES,), False)
     assert new.verdict == "only in the second run, no compiles and 1 failed one"
 
@@ -256,7 +252,7 @@ def test_as_many_compiles_for_other_reasons() -> None:
     after.compile("0/1", tensor(), guards=tree(state(grad_mode=False), checked()))
     found = compared(before, after)
     assert found.outcome is Effect.SAME
-    assert found.headline == "No better, no worse: 2 compiles as before, but 1 frame changed"
+    assert str(found.headline) == "No better, no worse: 2 compiles as before, but 1 frame changed"
     assert only(found).causes == (CauseChange("SL305", "grad_mode", 0, 1, "SL305"), CauseChange("SL101", "x.size[0]", 1, 0, "SL101"))
     assert only(found).verdict == "2 compiles as before, for other reasons"
 
@@ -271,8 +267,6 @@ def test_the_remedy_of_a_size_that_the_code_pins_is_not_to_mark_it() -> None:
     found = compare(analyzed("real/2.13/int_drives_python.marked.log.gz"), analyzed("lab/int_drives_python.log.gz"))
     (level,) = (cause for cause in found.causes if cause.axis == "level")
     assert (level.code, level.helping) == ("SL102", "SL201")
-    (told,) = (cause for cause in comparison_data(found)["causes"] if cause["axis"] == "level")
-    assert told["remedy"].startswith("the code needs the exact value")
 
 
 def test_a_compile_without_a_known_cause_is_unexplained() -> None:
@@ -390,56 +384,3 @@ def test_a_graph_break_counts_once_however_often_its_code_is_compiled() -> None:
     assert before.report().table("graph_breaks") is not None
     found = compared(before, broken(sizes(10)))
     assert (found.was.breaks, found.now.breaks, found.outcome) == (1, 1, Effect.BETTER)
-
-
-# The JSON shape.
-
-
-def schema() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files("shapelog").joinpath("schema", "comparison.schema.json").read_text(encoding="utf-8"))
-    return found
-
-
-VALIDATOR = Draft202012Validator(schema())
-
-
-def faults(data: object) -> list[str]:
-    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in VALIDATOR.iter_errors(data)]
-
-
-PAIRS = [(name, PACKED[(index + 7) % len(PACKED)]) for index, name in enumerate(PACKED)]
-
-
-@pytest.mark.parametrize(("before", "after"), [*PAIRS, *zip(LAB[1:], LAB, strict=False)])
-def test_any_two_traces_give_what_the_schema_says(before: str, after: str) -> None:
-    found = compare(analyzed(before), analyzed(after))
-    assert faults(comparison_data(found)) == []
-    assert json.loads(render_comparison(found, Options())) == comparison_data(found)
-    assert found.outcome is not Effect.BETTER or not found.lost_graphs
-
-
-def test_a_program_finds_totals_frames_and_causes() -> None:
-    data = comparison_data(compared(dynamic(sizes(10, 12), number=2), dynamic()))
-    assert (data["outcome"], data["before"]["totals"]["compiles"], data["after"]["totals"]["compiles"]) == ("better", 3, 1)
-    (frame,) = data["frames"]
-    assert (frame["kind"], frame["effect"], frame["gains"], frame["lost_graph"]) == ("matched", "better", ["fewer compiles"], False)
-    assert (frame["before"]["counts"]["compiles"], frame["after"]["frames"]) == (3, ["0"])
-    (cause,) = frame["causes"]
-    assert (cause["code"], cause["axis"], cause["before"], cause["after"]) == ("SL101", "x.size[0]", 2, 0)
-    assert cause["remedy"].startswith("mark this dim dynamic")
-    assert frame["dims"] == [
-        {
-            "axis": "x.size[0]",
-            "source": "L['x']",
-            "before": "dynamic from a later compile on",
-            "after": "dynamic from the first compile on",
-        }
-    ]
-
-
-def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
-    data = comparison_data(compared(sizes(10), sizes(10, 12)))
-    assert faults(data) == []
-    assert faults({**data, "news": 1})
-    assert faults({**data, "outcome": "who knows"})
-    assert faults({name: part for name, part in data.items() if name != "frames"})

@@ -1,19 +1,12 @@
-"""Did it help? A second run held against the first and against the prediction, and the JSON shape that tells it."""
+"""Did it help? A second run compared with the first and with the prediction."""
 
 import json
-from importlib.resources import files
-from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from lab import PACKED, Recording, analyzed, freed, sized, tensor
+from lab import Recording, analyzed, freed, sized, tensor
 
-from shapelog.advice.paste_formats import advice_data
-from shapelog.report.compare import comparison_data
 from shapelog.report.report import Report
-from shapelog.report.verification import Ended, Verification, verification_data, verify
-from shapelog.reporters import Options
-from shapelog.reporters.json import render_verification
+from shapelog.report.verification import Ended, Verification, verify
 
 LOST = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
 THREE = sized(10, 12, 14)
@@ -129,44 +122,3 @@ def test_a_program_that_sets_a_list_of_its_own_is_told() -> None:
 @pytest.mark.parametrize("value", ["L['x']:0", "L['y']:0,L['x']:0", ""])
 def test_a_list_that_arrived_or_is_not_recorded_is_no_news(value: str) -> None:
     assert proved(THREE, freed("0/0", **with_list(value))).notes == ()
-
-
-# JSON.
-
-
-def schema() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files("shapelog").joinpath("schema", "verification.schema.json").read_text(encoding="utf-8"))
-    return found
-
-
-VALIDATOR = Draft202012Validator(schema())
-
-
-def faults(data: object) -> list[str]:
-    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in VALIDATOR.iter_errors(data)]
-
-
-@pytest.mark.parametrize(("before", "after"), list(zip(PACKED[::2], [*PACKED[1::2], PACKED[0]], strict=False)))
-def test_any_two_runs_give_what_the_schema_says(before: str, after: str) -> None:
-    data = json.loads(render_verification(proved(analyzed(before), analyzed(after)), Options()))
-    assert faults(data) == []
-
-
-def test_the_json_holds_both_runs_and_the_prediction() -> None:
-    found = proved(THREE, sized(10, 12), (0, 0))
-    data = verification_data(found)
-    assert (data["format"], data["helped"], data["exact"], data["env"]) == ("shapelog verification", True, False, "L['x']:0")
-    assert data["compiles"] == {"before": 3, "predicted": 1, "measured": 2}
-    assert data["limit_hits"] == {"before": 0, "predicted": 0, "measured": 0}
-    assert data["seconds"] == {"before": 3.0, "predicted": 1.0, "measured": 2.0}
-    assert (data["exit_codes"], data["wall_seconds"]) == ({"before": 0, "after": 0}, {"before": 2.0, "after": 1.5})
-    assert data["frames"] == [{"title": "f", "before": 3, "predicted": 1, "measured": 2}]
-    assert (data["advice"], data["comparison"]) == (advice_data(found.advice), comparison_data(found.comparison))
-
-
-def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
-    data = verification_data(proved(THREE, freed("0/0")))
-    assert faults(data) == []
-    assert faults({**data, "news": 1})
-    assert faults({name: part for name, part in data.items() if name != "helped"})
-    assert faults({**data, "advice": {**data["advice"], "news": 1}})

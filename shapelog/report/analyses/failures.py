@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from shapelog.model.trace import Compile, Outcome, failure_message
 from shapelog.recompiles.explain import Study
-from shapelog.report.results import Finding, Table
+from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
+_FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 # What a traceback passes through, latest stage first.
 _STAGES = (
     ("torch/_inductor/codegen", "code generation"),
@@ -34,10 +35,9 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
                 metrics = compile.metrics
                 why = failure_message(metrics.fail_reason or compile.error)
                 marked = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
-                rule = RULES["SL203" if marked else "SL403"]
+                rule = _CONFLICT if marked else _FAILED
                 sentence = f"{frame.title} failed in {stage(compile)}: {why}"
-                own = f"{frame.file}:{frame.line}" if frame.file else ""
-                place = f"{metrics.fail_file}:{metrics.fail_line}" if metrics.fail_file else own
+                place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
                 yield Finding(rule, sentence, compile.label, place, (("type", metrics.fail_type),), frame)
             elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                 ended = compile.order == last[frame.process]
@@ -46,8 +46,7 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
                     if ended
                     else "never ended: it was given up"
                 )
-                place = f"{frame.file}:{frame.line}" if frame.file else ""
-                yield Finding(RULES["SL403"], f"{frame.title} {how}", compile.label, place, frame=frame)
+                yield Finding(_FAILED, f"{frame.title} {how}", compile.label, location_of(frame), frame=frame)
 
 
 def stage(compile: Compile) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.explain import Study
-from shapelog.report.results import Column, Finding, Table
+from shapelog.report.results import Column, Finding, Table, location_of
 from shapelog.rules import RULES
 from shapelog.text import plural, rank_list, seconds
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shapelog.distributed.compare_ranks import RankReport, Spread
     from shapelog.model.rank_summary import RankSummary
 
+_DIVERGENCE, _SIZE, _COLLECTIVES = RULES["SL701"], RULES["SL702"], RULES["SL703"]
 # So many compiles whose times differ most are told.
 _SPREADS = 12
 _AXES = 8
@@ -47,7 +48,7 @@ def _findings(report: "RankReport", study: Study) -> Iterator[Finding]:
         first = report.divergence.sides[0]
         frame = _frame(study, first.ranks, first.label)
         alike = _alike(report.divergence.position)
-        yield Finding(RULES["SL701"], f"{alike}{report.divergence.sentence}", first.label, _place(frame), frame=frame)
+        yield Finding(_DIVERGENCE, f"{alike}{report.divergence.sentence}", first.label, location_of(frame), frame=frame)
     varied = [item for item in report.sizes if item.recompiled and not item.is_dynamic]
     if varied and not report.has_collectives_on:
         sentence = "; ".join(item.sentence for item in varied[:_AXES])
@@ -55,10 +56,10 @@ def _findings(report: "RankReport", study: Study) -> Iterator[Finding]:
         old = "" if study.trace.version.has(6) else "; this torch has no compiler collectives yet"
         details = tuple((item.axis, f"made {rank_list(item.recompiled)} recompile") for item in varied[:_AXES])
         frame = _frame(study, varied[0].recompiled, varied[0].label)
-        yield Finding(RULES["SL702"], f"{sentence}{more}{old}", varied[0].label, _place(frame), details, frame)
+        yield Finding(_SIZE, f"{sentence}{more}{old}", varied[0].label, location_of(frame), details, frame)
     for item in report.mismatches:
         frame = _frame(study, item.sides[0][1], item.label)
-        yield Finding(RULES["SL703"], item.sentence, item.label, _place(frame), frame=frame)
+        yield Finding(_COLLECTIVES, item.sentence, item.label, location_of(frame), frame=frame)
 
 
 def _alike(position: int) -> str:
@@ -72,10 +73,6 @@ def _frame(study: Study, ranks: Iterable[int], label: str) -> Frame | None:
     wanted = set(ranks)
     found = (frame for frame in study.trace.frames if frame.rank in wanted and any(item.label == label for item in frame.compiles))
     return next(found, None)
-
-
-def _place(frame: Frame | None) -> str:
-    return f"{frame.file}:{frame.line}" if frame and frame.file else ""
 
 
 def _agreement(report: "RankReport") -> Table:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.explain import Study
-from shapelog.report.results import Finding, Table
+from shapelog.report.results import Finding, Table, location_of
 from shapelog.rules import RULES
 
 DEFAULT_LIMIT = 8
+_HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 
 
 def analyze(study: Study) -> Iterator[Finding | Table]:
@@ -24,14 +25,14 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
         if hit is not None:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
             sentence = f"{frame.title} hit the {kind} at {hit.label}, with {entries} entries: later calls that fit none of them run eagerly"
-            yield Finding(RULES["SL401"], sentence, hit.label, _where(frame), eaters, frame)
+            yield Finding(_HIT, sentence, hit.label, location_of(frame), eaters, frame)
         elif unrecorded and entries >= limit:
             sentence = f"{frame.title} has {entries} entries, which is the limit; this torch version leaves no record when it is exceeded"
-            yield Finding(RULES["SL401"], sentence, frame.compiles[-1].label, _where(frame), eaters, frame)
+            yield Finding(_HIT, sentence, frame.compiles[-1].label, location_of(frame), eaters, frame)
         elif 1 < limit <= entries + 1:
             room = "the next recompile is refused" if entries >= limit else "room for one more, and the recompile after that is refused"
             sentence = f"{frame.title} has {entries} entries of {limit}: {room}"
-            yield Finding(RULES["SL402"], sentence, frame.compiles[-1].label, _where(frame), eaters, frame)
+            yield Finding(_NEAR, sentence, frame.compiles[-1].label, location_of(frame), eaters, frame)
 
 
 def _eaters(study: Study, frame: Frame) -> tuple[tuple[str, str], ...]:
@@ -39,7 +40,3 @@ def _eaters(study: Study, frame: Frame) -> tuple[tuple[str, str], ...]:
     count = Counter(axis for item in study.of_frame(frame) for axis in dict.fromkeys(cause.axis for cause in item.causes))
     total = len(study.of_frame(frame))
     return tuple((axis, f"in {number} of {total} recompiles") for axis, number in count.most_common(4))
-
-
-def _where(frame: Frame) -> str:
-    return f"{frame.file}:{frame.line}" if frame.file else ""

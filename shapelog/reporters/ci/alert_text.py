@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from shapelog.check.alerts import Alert, Kind, digest
+from shapelog.check.alerts import Alert, digest
 from shapelog.check.check import Checked, Judged
 from shapelog.check.repository_paths import Spot
-from shapelog.rules import problem_rule
+from shapelog.rules import AlertKind, problem_rule
 from shapelog.text import cut, one_line, plural, rank_list
 
 # What stands for code that lies in no file, where a format asks for one: its name tells where it is known from.
@@ -32,7 +32,9 @@ def details(item: Judged) -> tuple[str, ...]:
     alert = item.alert
     # A recompile's sentence tells its values, and each fact would tell one of them again.
     facts = (
-        [] if Kind.RECOMPILE in alert.kinds else [one_line(fact) for fact in alert.facts if fact.partition("; ")[0] not in alert.sentence]
+        []
+        if AlertKind.RECOMPILE in alert.kinds
+        else [one_line(fact) for fact in alert.facts if fact.partition("; ")[0] not in alert.sentence]
     )
     lines = [f"- {cut(fact, 500)}" for fact in facts[:_FACTS]]
     if len(facts) > _FACTS:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from shapelog.check.alerts import Level
 from shapelog.check.check import Checked, Judged
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import advice, details, left_out, place, problems, sentence, shown, title
+from shapelog.rules import Level
 from shapelog.text import cut, one_line
 
 SUFFIX = ".txt"
@@ -35,7 +35,7 @@ def _of(checked: Checked, level: Level) -> list[Judged]:
 
 
 def _summary(checked: Checked) -> Iterator[str]:
-    yield cut(checked.headline, _MESSAGE)
+    yield cut(str(checked.headline), _MESSAGE)
     if checked.what_helps:
         yield f"What helps: {checked.what_helps}"
     for note in checked.notes:

@@ -2,17 +2,19 @@
 
 from typing import Any
 
-from shapelog.check.alerts import Alert, Level
+from shapelog.check.alerts import Alert
 from shapelog.check.check import Checked, Judged
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import NO_FILE, advice, fingerprints, place, sentence, shown
 from shapelog.reporters.json_bytes import pretty
 from shapelog.rule_docs import link
+from shapelog.rules import AlertKind, Level
 from shapelog.text import cut, one_line
 
 SUFFIX = ".json"
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
-_BROKEN = ("SL401", "SL403", "SL203")
+# What runs eagerly or not at all.
+_BROKEN = {AlertKind.LIMIT, AlertKind.FAILURE}
 
 
 def render_check(checked: Checked, options: Options) -> bytes:
@@ -22,8 +24,8 @@ def render_check(checked: Checked, options: Options) -> bytes:
 def _issue(item: Judged, name: str) -> dict[str, Any]:
     alert = item.alert
     spot = shown(alert)
-    # Between the two: what runs eagerly or not at all. Nothing here is a "blocker", which is the word for a security hole.
-    severity = "critical" if item.level is Level.ERROR and alert.rule.code in _BROKEN else _SEVERITIES[item.level]
+    # Nothing here is a "blocker", which is the word for a security hole.
+    severity = "critical" if item.level is Level.ERROR and alert.rule.alert_kind in _BROKEN else _SEVERITIES[item.level]
     where = f" (at {place(alert)})" if alert.spot and alert.spot != spot else ""
     return {
         "type": "issue",

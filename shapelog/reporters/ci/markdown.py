@@ -12,7 +12,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import place, problems
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.rule_docs import link
-from shapelog.rules import RULES, Rule
+from shapelog.rules import RULES, AlertKind, Rule
 from shapelog.text import cut, file_name, plural, seconds
 
 SUFFIX = ".md"
@@ -23,7 +23,7 @@ _VALUES = 12
 class Section:
     """A part of the text: ``items`` between ``head`` and ``tail``, most important first. The highest ``rank`` goes first.
 
-    ``noun`` names one item where they are counted.
+    ``noun`` names one item where they are plural.
     """
 
     rank: int
@@ -74,7 +74,7 @@ def _less(section: Section, over: int) -> tuple[Section, int]:
 def _sections(checked: Checked) -> Iterator[Section]:
     failing = [item for item in checked.judged if item.fails]
     # The table tells of budgets, so here is what they were spent on.
-    failing = [item for item in failing if item.alert.rule.code != "SL801"] or failing
+    failing = [item for item in failing if AlertKind.BUDGET not in item.alert.kinds] or failing
     others = [item for item in checked.judged if not item.fails]
     yield Section(0, "\n\n".join(_answer(checked)), noun="answer")
     yield from _what_helps(checked)
@@ -102,8 +102,8 @@ def _folded(rank: int, summary: str, items: Iterable[str], noun: str) -> Section
 def _answer(checked: Checked) -> Iterator[str]:
     report = checked.survey.report
     trace, summary = report.trace, report.summary
-    word, colon, reasons = checked.headline.partition(": ") if checked.is_check else ("torch.compile", ": ", checked.headline)
-    yield f"## {word}{colon}{escaped(cut(reasons, 1000))}"
+    subject, rest = checked.headline if checked.is_check else ("torch.compile", str(checked.headline))
+    yield f"## {subject}: {escaped(cut(rest, 1000))}"
     version = trace.torch_version or trace.version_guess
     known = [f"Trace {code(cut(file_name(trace.name), 200))}", *([escaped(f"torch {version}")] if version else [])]
     if checked.baseline:

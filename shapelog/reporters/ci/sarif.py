@@ -58,7 +58,7 @@ def _run(checked: Checked) -> dict[str, Any]:
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository that was checked."}}},
         "results": list(_results(judged, rules, checked.baseline is not None)),
         "properties": {
-            "headline": one_line(checked.headline),
+            "headline": one_line(str(checked.headline)),
             "compiles": summary.compiles,
             "recompiles": summary.recompiles,
             "seconds": summary.seconds,

@@ -11,7 +11,7 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import FrameReport, Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.environment import environment
-from shapelog.rules import Verdict
+from shapelog.rules import UNEXPLAINED, Verdict
 from shapelog.text import one_line, plural, seconds, shorten
 
 SUFFIX = ".html"
@@ -150,7 +150,7 @@ def _frame(item: FrameReport) -> _Frame:
 
 
 def _recompile(item: Recompile) -> _Recompile:
-    causes = tuple((" ".join(cause.codes), _text(cause.sentence)) for cause in item.causes) or (("SL399", _text(item.missing)),)
+    causes = tuple((" ".join(cause.codes), _text(cause.sentence)) for cause in item.causes) or ((UNEXPLAINED.code, _text(item.missing)),)
     return _Recompile(
         label=item.compile.label,
         against=item.nearest.label if item.nearest else "",

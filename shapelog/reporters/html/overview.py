@@ -10,7 +10,7 @@ from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.reporters.html.chart_text import WORDS
 from shapelog.reporters.html.frame_page import CompileView, FrameView
-from shapelog.rules import RULES, Rule, Verdict
+from shapelog.rules import RULES, Rule, Section, Verdict
 from shapelog.text import file_size, plural, seconds
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
@@ -72,7 +72,7 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
         recompiles=tuple(recompiles[:_RECOMPILES]),
         more_recompiles=max(0, len(recompiles) - _RECOMPILES),
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
-        failures=tuple(item for item in report.findings if item.rule.code in ("SL203", "SL403")),
+        failures=tuple(item for item in report.findings if item.rule.section is Section.FAILURES),
     )
 
 

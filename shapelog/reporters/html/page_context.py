@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from shapelog.report.merge_ranks import joint_findings
 from shapelog.report.report import Report
+from shapelog.report.results import Finding
 from shapelog.report.trace_health import health_of
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.call_tree import stack_trie
@@ -14,6 +15,7 @@ from shapelog.reporters.html.ranks import TABLES, ranks_view
 from shapelog.reporters.html.search_index import entries
 from shapelog.reporters.html.similar_graphs import groups_of
 from shapelog.reporters.html.timeline import timeline
+from shapelog.rules import Section
 
 
 def surroundings(
@@ -24,7 +26,10 @@ def surroundings(
     trie = stack_trie(report, anchors, with_code)
     return {
         "elsewhere": ("top_causes", "rank_agreement", *TABLES),
-        "findings": joint_findings((item for item in report.findings if not item.rule.code.startswith("SL7")), report.trace),
+        "findings": (
+            ("Limits and failures", _findings(report, Section.LIMITS, Section.FAILURES)),
+            (Section.OTHER.value, _findings(report, Section.OTHER)),
+        ),
         "groups": groups_of(report),
         "health": health_of(report),
         "icicle": icicle(trie),
@@ -36,6 +41,10 @@ def surroundings(
         "trie": trie,
         "views": views,
     }
+
+
+def _findings(report: Report, *sections: Section) -> list[tuple[Finding, str]]:
+    return joint_findings((item for item in report.findings if item.rule.section in sections), report.trace)
 
 
 def _index(anchors: Anchors, views: tuple[FrameView, ...], summary: Overview, redact: Callable[[str], str]) -> dict[str, object]:

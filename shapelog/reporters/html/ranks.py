@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shapelog.report.report import Report
 from shapelog.report.results import Finding, Table
+from shapelog.rules import Section
 from shapelog.text import plural, rank_list
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def ranks_view(report: Report) -> RanksView | None:
         missing=rank_list(ranks.missing) if ranks.missing else "",
         unread=rank_list(ranks.unread) if ranks.unread else "",
         full=_full(report),
-        findings=tuple(item for item in report.findings if item.rule.code.startswith("SL7")),
+        findings=tuple(item for item in report.findings if item.rule.section is Section.RANKS),
         same=tuple(
             (f"{item.title}{f' ({rank_list(item.groups[0].ranks)})' if item.unknown else ''}", item.groups[0].words) for item in same
         ),

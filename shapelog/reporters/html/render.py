@@ -128,7 +128,7 @@ def _records(report: Report, options: Options, views: tuple[FrameView, ...]) -> 
     book = listing(report.trace)
     told = [(view, item) for view in views for item in view.compiles if item.is_full]
     found = {item.anchor: items_of(book.of(item.compile), item.anchor) for _, item in told}
-    found[""] = items_of(book.outside, "outside")
+    found[""] = items_of(book.outside, "outside") if options.frame is None else ()  # else records of other frames are among them
     wanted = [item.anchor for view, item in told if len(view.compiles) > 1]
     if options.embed != "recompiled":
         wanted += [item.anchor for view, item in told if len(view.compiles) == 1]

@@ -1,8 +1,8 @@
-"""The report as JSON, for programs. Each form imports what it needs."""
+"""Results as JSON, for programs. Each imports its own encoder, so that a short command loads little."""
 
 from typing import TYPE_CHECKING
 
-from shapelog.report.report import Report, as_data
+from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.json_bytes import pretty
 
@@ -20,41 +20,43 @@ SUFFIX = ".json"
 
 
 def render(report: Report, options: Options) -> bytes:
-    return pretty(as_data(report))
+    from shapelog.reporters.json.report import report_data
+
+    return pretty(report_data(report))
 
 
 def render_story(story: "Story", options: Options) -> bytes:
-    from shapelog.report.explain_compile import story_data
+    from shapelog.reporters.json.explain import story_data
 
     return pretty(story_data(story))
 
 
 def render_check(checked: "Checked", options: Options) -> bytes:
-    from shapelog.check.check import check_data
+    from shapelog.reporters.json.check import check_data
 
     return pretty(check_data(checked))
 
 
 def render_comparison(comparison: "Comparison", options: Options) -> bytes:
-    from shapelog.report.compare import comparison_data
+    from shapelog.reporters.json.compare import comparison_data
 
     return pretty(comparison_data(comparison))
 
 
 def render_advice(advice: "Advice", options: Options) -> bytes:
-    from shapelog.advice.paste_formats import advice_data
+    from shapelog.reporters.json.advice import advice_data
 
     return pretty(advice_data(advice))
 
 
 def render_verification(verification: "Verification", options: Options) -> bytes:
-    from shapelog.report.verification import verification_data
+    from shapelog.reporters.json.verification import verification_data
 
     return pretty(verification_data(verification))
 
 
 def render_rules(entries: "Iterable[Entry]", options: Options) -> bytes:
-    from shapelog.rule_docs import rules_data
+    from shapelog.reporters.json.rules import rules_data
 
     return pretty(rules_data(entries))
 

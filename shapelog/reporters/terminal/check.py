@@ -2,15 +2,13 @@
 
 from rich.text import Text
 
-from shapelog.check.alerts import Level
 from shapelog.check.check import Checked, Judged, Measured
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
-from shapelog.reporters.terminal.text_page import Page
+from shapelog.reporters.terminal.text_page import LEVEL_COLORS, Page
 from shapelog.text import one_line, plural, plural_noun, rank_list, shorten
 
 SUFFIX = ".txt"
-_STYLES = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "blue"}
 
 
 def render_check(checked: Checked, options: Options) -> bytes:
@@ -19,8 +17,7 @@ def render_check(checked: Checked, options: Options) -> bytes:
     version = trace.torch_version or trace.version_guess
     page.text(Text.assemble((shorten(one_line(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {one_line(version)}", "dim")))
     page.blank()
-    word, colon, rest = checked.headline.partition(":")
-    page.line((word + colon, "bold red" if checked.has_failed else "bold green"), (rest, "bold"))
+    page.headline(checked.headline, "bold red" if checked.has_failed else "bold green")
     for note in checked.notes:
         page.line((note, "yellow"), indent=2)
     _budgets(page, checked, options)
@@ -67,7 +64,7 @@ def _alerts(page: Page, title: str, items: tuple[Judged, ...], options: Options,
 def _alert(page: Page, item: Judged, checked: Checked, options: Options) -> None:
     alert = item.alert
     where = str(alert.spot) if alert.spot else "no file known"
-    page.line((where, "bold"), "  ", (f"{alert.rule.code} {alert.rule.name}", _STYLES[item.level]), indent=2)
+    page.line((where, "bold"), "  ", (f"{alert.rule.code} {alert.rule.name}", LEVEL_COLORS[item.level]), indent=2)
     page.line(alert.sentence, indent=4)
     for fact in alert.facts[1:] if options.verbose else ():
         page.line((f"also: {fact}", "dim"), indent=4)

@@ -48,9 +48,8 @@ def _head(page: Page, comparison: Comparison) -> None:
     version = f"  torch {one_line(*versions)}" if len(versions) == 1 else ""
     page.text(Text.assemble((names[0], "bold"), " → ", (names[1], "bold"), (version, "dim")))
     page.blank()
-    word, colon, rest = comparison.headline.partition(":")
     style = f"bold {_STYLES[comparison.outcome]}" if comparison.outcome is not Effect.SAME else "bold"
-    page.line((word + colon, style), (rest, "bold"))
+    page.headline(comparison.headline, style)
     for note in comparison.notes:
         page.line((note, "dim"), indent=2)
 

@@ -11,7 +11,7 @@ from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import what_to_set
 from shapelog.reporters.terminal.text_page import Page
-from shapelog.rules import RULES
+from shapelog.rules import UNEXPLAINED
 from shapelog.text import file_name, one_line, plural, shorten
 
 SUFFIX = ".txt"
@@ -84,7 +84,7 @@ def _recompile(page: Page, item: Recompile, lists_sources: bool, root: str) -> N
     if len(item.causes) > LIMIT:
         page.line(f"and {plural(len(item.causes) - LIMIT, 'more cause')}", indent=2)
     if not item.causes:
-        page.line(f"SL399 {RULES['SL399'].name}: {item.missing}", indent=2)
+        page.line(f"{UNEXPLAINED.code} {UNEXPLAINED.name}: {item.missing}", indent=2)
     called = _called_at(frame, compile, root)
     if called:
         page.line(f"called at {called}", indent=2)

@@ -10,13 +10,13 @@ from shapelog.recompiles.explain import Group, Recompile, remedy
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
 from shapelog.report.merge_ranks import Joint, joint_findings, joint_frames, joint_groups, owner_of
 from shapelog.report.report import Axis, FrameReport, Report
-from shapelog.report.results import Cell, Finding, Table
+from shapelog.report.results import Cell, Table
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
-from shapelog.reporters.terminal.text_page import COLORS, Page
-from shapelog.rules import RULES, Verdict, problem_rule, remedy_for
+from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, Page
+from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule, remedy_for
 from shapelog.text import megabytes, one_line, plural, seconds, shorten
 
 SUFFIX = ".txt"
@@ -44,9 +44,10 @@ def render(report: Report, options: Options) -> bytes:
     _tables(page, report, options, ("top_causes",))
     _groups(page, report, options)
     _tables(page, report, options, ("specializations",))
-    _findings(page, report, "Limits", ("SL401", "SL402"), options)
+    _findings(page, report, Section.LIMITS, options)
     _tables(page, report, options, ("graph_breaks", "restarts"))
-    _findings(page, report, "Failures", ("SL403", "SL203"), options)
+    _findings(page, report, Section.FAILURES, options)
+    _findings(page, report, Section.OTHER, options)
     _tables(page, report, options, ("time", "kernels", "pgo"))
     _health(page, report, options)
     return page.bytes()
@@ -56,7 +57,7 @@ def _ranks(page: Page, report: Report, options: Options) -> None:
     if report.ranks is None:
         return
     ranks_heading(page, report.ranks)
-    _findings(page, report, "", ("SL703", "SL701", "SL702"), options)
+    _findings(page, report, Section.RANKS, options)
     what_ranks_share(page, report.ranks, options.limit, options.verbose)
     _tables(page, report, options, ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes"))
 
@@ -222,7 +223,7 @@ def _recompile(page: Page, item: Recompile, indent: int) -> None:
         if _where(cause):
             page.line((f"at {_where(cause)}", "dim"), indent=indent + 4)
     if not item.causes:
-        page.line(("SL399", "dim"), f" unexplained: {item.missing}", indent=indent + 2)
+        page.line((UNEXPLAINED.code, "dim"), f" {UNEXPLAINED.name}: {item.missing}", indent=indent + 2)
     if item.note:
         page.line(item.note, indent=indent + 2)
 
@@ -277,7 +278,7 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
         if any(cause.size_related for cause in sample.causes):
             page.line(("and about sizes as well, see above", "dim"), indent=4)
         if not sample.causes:
-            page.line((f"SL399 {RULES['SL399'].name}", "magenta"), f": {sample.missing}", indent=4)
+            page.line((f"{UNEXPLAINED.code} {UNEXPLAINED.name}", "magenta"), f": {sample.missing}", indent=4)
         help_text = remedy(sample, report.trace.lists_sources)
         if help_text not in said:
             page.line(f"→ {help_text}", indent=4)
@@ -343,24 +344,24 @@ def _group_cost(group: Group) -> tuple[float, int]:
     return -sum(member.seconds for member in group.members[1:]), group.members[0].order
 
 
-def _findings(page: Page, report: Report, title: str, codes: Iterable[str], options: Options) -> None:
-    wanted = set(codes)
-    found: list[Finding] = [item for item in report.findings if item.rule.code in wanted]
+def _findings(page: Page, report: Report, section: Section, options: Options) -> None:
+    """Those of a section below its heading; that of the ranks has more in it, so its heading is drawn already."""
+    found = [item for item in report.findings if item.rule.section is section]
     if not found:
         return
-    if title:
-        page.heading(title)
+    if section is not Section.RANKS:
+        page.heading(section.value)
     first, left = _first(joint_findings(found, report.trace), options.limit)
     for item, owner in first:
         page.text(
             Text.assemble(
-                (f"{item.rule.code} {item.rule.name}", "yellow" if item.rule.code in ("SL402", "SL701", "SL702") else "red"),
+                (f"{item.rule.code} {item.rule.name}", LEVEL_COLORS[item.rule.level]),
                 f": {one_line(item.sentence)}",
             ),
             2,
         )
         details = "; ".join(f"{name} {value}" for name, value in item.details if value)
-        place = item.place.rsplit("/", 1)[-1] if item.place else ""
+        place = item.place.short if item.place else ""
         page.line((" · ".join(part for part in (owner, item.compile, place, details) if part), "dim"), indent=4)
         page.line(f"→ {item.rule.remedy}", indent=4)
     _more(page, left, "finding")
@@ -374,7 +375,7 @@ def _health(page: Page, report: Report, options: Options) -> None:
     for note in report.trace.notes:
         page.line((note, "dim"), indent=2)
     if health.unknown:
-        rule = RULES["SL904"]
+        rule = problem_rule("unknown-kind")
         page.line((f"{rule.code} {rule.name}", "yellow"), f": {health.unknown}", indent=2)
         page.line((rule.remedy, "dim"), indent=4)
     said: set[str] = set()

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
+from shapelog.report.results import Headline
 from shapelog.reporters import Options
-from shapelog.rules import Verdict
+from shapelog.rules import Level, Verdict
 from shapelog.text import UNSAFE, one_line, shorten
 
 _READABLE = 44
@@ -25,10 +26,11 @@ COLORS = {
     Verdict.LIMIT: "red",
     Verdict.SKIPPED: "dim",
 }
+LEVEL_COLORS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "blue"}
 
 
 def _harmless(text: Text) -> Text:
-    """The last guard before the terminal: a text that somebody forgot to clean loses its styles, not its reader's terminal."""
+    """The last guard before the terminal: a text that somebody forgot to one_line loses its styles, not its reader's terminal."""
     return Text(one_line(text.plain), style=text.style) if UNSAFE.search(text.plain) or "\n" in text.plain else text
 
 
@@ -99,10 +101,15 @@ class Page:
             text.append(f"  {one_line(note)}", style=Style(dim=True, bold=False))
         self.text(text)
 
+    def headline(self, found: Headline, style: str) -> None:
+        """Its subject in this style, the rest in bold."""
+        rest = f" {found.rest}" if found.rest else ""
+        self.line((f"{found.subject}:" if rest else found.subject, style), (rest, "bold"))
+
     def table(
         self, header: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Sequence[bool], wide: Sequence[bool], indent: int = 2
     ) -> None:
-        """Aligned columns; where they do not fit, wide columns are shortened, the widest first."""
+        """Aligned columns; where they do not fit, wide columns are shorten, the widest first."""
         cells = [[_harmless(cell) if isinstance(cell, Text) else Text(one_line(cell)) for cell in row] for row in rows]
         widths = [max([cell_len(title), *(cell_len(row[index].plain) for row in cells)]) for index, title in enumerate(header)]
         whole = list(widths)

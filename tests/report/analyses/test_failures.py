@@ -4,7 +4,7 @@ import pytest
 from lab import Recording, analyzed, tensor
 
 from shapelog.report.analyses.failures import analyze
-from shapelog.report.results import Finding
+from shapelog.report.results import Finding, Location
 
 
 def found(recording: Recording) -> list[Finding]:
@@ -22,13 +22,13 @@ def failed(kind: str, reason: str, traceback: str = "", **more: object) -> Findi
 
 def test_a_failure_is_told_with_its_first_line_and_place() -> None:
     finding = failed("Unsupported", "no such builtin\n  more", fail_user_frame_filename="/srv/ml/app/model.py", fail_user_frame_lineno=7)
-    assert (finding.rule.code, finding.compile, finding.place) == ("SL403", "0/0", "/srv/ml/app/model.py:7")
+    assert (finding.rule.code, finding.compile, finding.place) == ("SL403", "0/0", Location("/srv/ml/app/model.py", 7))
     assert finding.sentence == "f failed in Dynamo (tracing the code): no such builtin"
     assert finding.details == (("type", "Unsupported"),)
 
 
 def test_without_a_place_of_its_own_it_is_that_of_the_frame() -> None:
-    assert failed("Unsupported", "no").place == "/srv/ml/app/model.py:5"
+    assert failed("Unsupported", "no").place == Location("/srv/ml/app/model.py", 5)
 
 
 def test_a_mark_that_the_code_contradicts_has_a_rule_of_its_own() -> None:

@@ -4,7 +4,7 @@ import pytest
 from lab import Recording, analyzed, tensor
 
 from shapelog.report.analyses.recompile_limit import analyze
-from shapelog.report.results import Finding
+from shapelog.report.results import Finding, Location
 
 
 def found(recording: Recording) -> list[Finding]:
@@ -23,7 +23,7 @@ def test_a_refused_call_is_a_hit_and_its_axis_is_named() -> None:
     (finding,) = found(sized(8).limit("0/8", reason))
     assert finding.rule.code == "SL401"
     assert finding.compile == "0/8"
-    assert finding.place == "/srv/ml/app/model.py:5"
+    assert finding.place == Location("/srv/ml/app/model.py", 5)
     assert "f hit the recompile limit at 0/8, with 8 entries" in finding.sentence
     assert finding.details == (("x.size[0]", "in 8 of 8 recompiles"),)
 

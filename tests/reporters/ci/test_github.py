@@ -6,11 +6,11 @@ from collections.abc import Callable
 import ci
 import pytest
 
-from shapelog.check.alerts import Level
 from shapelog.check.check import Checked, check
 from shapelog.check.policy import Policy
 from shapelog.reporters import Options
 from shapelog.reporters.ci import github
+from shapelog.rules import Level
 
 Golden = Callable[[str, bytes], None]
 _COMMAND = re.compile(r"::(error|warning|notice) ([^:]*)::(.*)")
@@ -51,7 +51,7 @@ def test_each_alert_is_one_command_up_to_ten_of_a_level(name: str) -> None:
     checked = check(ci.fixture(name), ci.BUDGETS)
     levels = [item.level for item in checked.judged]
     assert len(commands_of(checked)) == sum(min(levels.count(level), 10) for level in Level)
-    assert checked.headline in lines_of(checked)
+    assert str(checked.headline) in lines_of(checked)
 
 
 def test_an_annotation_says_where_what_and_what_helps() -> None:

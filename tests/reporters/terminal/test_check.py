@@ -6,13 +6,14 @@ import lab
 import make
 import pytest
 
-from shapelog.check.alerts import Kind, survey
+from shapelog.check.alerts import survey
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import Checked, check
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.check.repository_paths import Checkout
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.check import render_check
+from shapelog.rules import AlertKind
 
 Golden = Callable[[str, bytes], None]
 DEMO = survey(lab.analyzed("real/demo.log.gz"), Checkout("nowhere", ("/srv/ml",)))
@@ -104,7 +105,7 @@ def test_names_and_code_from_a_trace_are_harmless() -> None:
 @pytest.mark.parametrize("name", lab.PACKED)
 def test_every_fixture_can_be_shown(name: str) -> None:
     checked = check(
-        survey(lab.analyzed(name), Checkout("nowhere")), Policy(budgets=(Budget(Metric.COMPILES, 1, "*"),), fail_on=tuple(Kind))
+        survey(lab.analyzed(name), Checkout("nowhere")), Policy(budgets=(Budget(Metric.COMPILES, 1, "*"),), fail_on=tuple(AlertKind))
     )
     text = shown(checked, 60, limit=0, verbose=True)
     assert all(item.alert.rule.code in text for item in checked.judged)

@@ -1,76 +1,38 @@
-"""The JSON shapes: they hold what programs read, and are exactly what their schemas say."""
+"""The report as JSON: it holds what programs read, and is exactly what its schema says."""
 
 import json
-from importlib.resources import files
-from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from json_schemas import faults
 from lab import LAB, PACKED, Recording, analyzed, checked, state, tensor, tree
 
-from shapelog.report.explain_compile import story_data, tell
-from shapelog.report.report import as_data
 from shapelog.reporters import Options
 from shapelog.reporters.json import render
+from shapelog.reporters.json.report import report_data
 from shapelog.rules import RULES
-
-
-def schema(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files("shapelog").joinpath("schema", f"{name}.schema.json").read_text(encoding="utf-8"))
-    return found
-
-
-REPORT, STORY = (Draft202012Validator(schema(name)) for name in ("report", "story"))
-
-
-def faults(validator: Draft202012Validator, data: object) -> list[str]:
-    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in validator.iter_errors(data)]
 
 
 @pytest.mark.parametrize("name", PACKED)
 def test_the_report_of_a_fixture_is_as_the_schema_says(name: str) -> None:
-    assert faults(REPORT, as_data(analyzed(name))) == []
+    assert faults("report", report_data(analyzed(name))) == []
 
 
 @pytest.mark.parametrize("name", PACKED)
 def test_the_report_can_be_written_and_read_again(name: str) -> None:
     report = analyzed(name)
-    assert json.loads(render(report, Options())) == as_data(report)
-
-
-STORIES = [
-    (name, compile.label)
-    for name in (
-        "real/demo.log.gz",
-        "real/2.4/d_module.log.gz",
-        "real/2.6/i_marks.log.gz",
-        "real/2.13/compiled_autograd.log.gz",
-        "lab/kv_cache_decode.log.gz",
-        "lab/int_drives_python.log.gz",
-        "lab/graph_break_resume.log.gz",
-        "real/2.6/m_python_state.log.gz",
-    )
-    for compile in analyzed(name).trace.compiles
-]
-
-
-@pytest.mark.parametrize(("name", "label"), STORIES)
-def test_a_story_is_as_the_schema_says(name: str, label: str) -> None:
-    data = story_data(tell(analyzed(name).trace, label))
-    assert faults(STORY, data) == []
-    assert data["compile_id"] == label
+    assert json.loads(render(report, Options())) == report_data(report)
 
 
 def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
-    data = as_data(analyzed("lab/batch_varies.log.gz"))
-    assert faults(REPORT, {**data, "news": 1})
-    assert faults(REPORT, {name: part for name, part in data.items() if name != "recompiles"})
-    assert faults(REPORT, {**data, "recompiles": [{**data["recompiles"][0], "verdict": "who knows"}]})
+    data = report_data(analyzed("lab/batch_varies.log.gz"))
+    assert faults("report", {**data, "news": 1})
+    assert faults("report", {name: part for name, part in data.items() if name != "recompiles"})
+    assert faults("report", {**data, "recompiles": [{**data["recompiles"][0], "verdict": "who knows"}]})
 
 
 @pytest.mark.parametrize("name", LAB)
 def test_a_program_finds_the_causes_and_the_similar_graphs(name: str) -> None:
-    data = as_data(analyzed(name))
+    data = report_data(analyzed(name))
     ids = [compile["compile_id"] for frame in data["frames"] for compile in frame["compiles"]]
     for item in data["recompiles"]:
         assert item["compile_id"] in ids
@@ -81,13 +43,13 @@ def test_a_program_finds_the_causes_and_the_similar_graphs(name: str) -> None:
 
 def test_the_details_of_a_group_are_its_members() -> None:
     for name in PACKED:
-        data = as_data(analyzed(name))
+        data = report_data(analyzed(name))
         for group, detail in zip(data["similar_graphs"], data["similar_graph_details"], strict=True):
             assert sorted(group) == sorted(detail["static"] + detail["dynamic"])
 
 
 def test_the_report_of_a_batch_that_varies() -> None:
-    data = as_data(analyzed("lab/batch_varies.log.gz"))
+    data = report_data(analyzed("lab/batch_varies.log.gz"))
     assert (data["summary"]["compiles"], data["summary"]["recompiles"], data["summary"]["limit_hits"]) == (2, 1, 0)
     (recompile,) = data["recompiles"]
     assert (recompile["compile_id"], recompile["nearest"], recompile["served_by"]) == ("0/1", "0/0", "0/0")
@@ -102,13 +64,13 @@ def test_the_report_of_a_batch_that_varies() -> None:
 
 def test_a_row_of_the_shape_table_has_a_cell_for_each_compile() -> None:
     for name in PACKED:
-        for frame in as_data(analyzed(name))["frames"]:
+        for frame in report_data(analyzed(name))["frames"]:
             compiles = [compile for compile in frame["compiles"] if compile["outcome"] != "limit"]
             assert all(len(row["cells"]) == len(compiles) for row in frame["shapes"])
 
 
 def test_the_shape_table_tells_static_dynamic_and_violated() -> None:
-    (frame,) = as_data(analyzed("lab/two_dims.log.gz"))["frames"]
+    (frame,) = report_data(analyzed("lab/two_dims.log.gz"))["frames"]
     rows = {row["axis"]: row["cells"] for row in frame["shapes"]}
     assert [(cell["value"], cell["state"], cell["violated"]) for cell in rows["x.size[0]"]] == [
         ("4", "static", False),
@@ -120,7 +82,7 @@ def test_the_shape_table_tells_static_dynamic_and_violated() -> None:
 
 def test_a_table_has_a_cell_for_each_column() -> None:
     for name in PACKED:
-        for table in as_data(analyzed(name))["tables"]:
+        for table in report_data(analyzed(name))["tables"]:
             assert table["rows"] or table["note"]
             assert all(len(row) == len(table["columns"]) for row in table["rows"])
 
@@ -130,7 +92,7 @@ def test_frames_that_could_save_most_come_first() -> None:
     for frame, seconds in ((0, 1.0), (1, 5.0), (2, 0.5)):
         for number, size in enumerate((10, 12)):
             made.compile(f"{frame}/{number}", tensor(size=(size, 8)), seconds=seconds, name=f"f{frame}")
-    data = as_data(made.report())
+    data = report_data(made.report())
     assert [frame["frame"] for frame in data["frames"]] == ["1", "0", "2"]
     assert [frame["saved_by_marking"] for frame in data["frames"]] == [5.0, 1.0, 0.5]
 
@@ -139,7 +101,7 @@ def test_what_a_code_change_saves_is_told_apart_from_what_marking_saves() -> Non
     made = Recording().compile("0/0", tensor(), guards=tree(state(), checked()))
     made.compile("0/1", tensor(size=(12, 8)), guards=tree(state(), checked(size=(12, 8))), seconds=2.0)
     made.compile("0/2", tensor(), guards=tree(state(grad_mode=False), checked()), seconds=3.0)
-    (frame,) = as_data(made.report())["frames"]
+    (frame,) = report_data(made.report())["frames"]
     assert (frame["saved_by_marking"], frame["saved_by_code"], frame["seconds"]) == (2.0, 3.0, 6.0)
     assert [(axis["axis"], axis["values"], axis["codes"]) for axis in frame["axes"]] == [
         ("x.size[0]", ["10", "12"], ["SL101"]),

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from shapelog.check.check import Checked, alert_data, check_data
-from shapelog.report.report import Report, problem_data, recompile_data
+from shapelog.check.check import Checked
+from shapelog.report.report import Report
 from shapelog.reporters import Options
+from shapelog.reporters.json.check import alert_data, check_data
+from shapelog.reporters.json.parts import problem_data, recompile_data
 from shapelog.reporters.json_bytes import line
 
 SUFFIX = ".jsonl"

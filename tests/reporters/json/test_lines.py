@@ -7,29 +7,21 @@ from typing import Any
 import ci
 import make
 import pytest
-from jsonschema import Draft202012Validator
+from json_schemas import faults
 
-from shapelog.check.alerts import Kind
 from shapelog.check.check import Checked, check, overview
 from shapelog.check.policy import Policy
 from shapelog.reporters import Options
 from shapelog.reporters import json as json_reporter
-from shapelog.reporters.ci import jsonl
+from shapelog.reporters.json import lines as jsonl
+from shapelog.rules import AlertKind
 
 Golden = Callable[[str, bytes], None]
 
 
-def schema(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ci.SCHEMA / f"{name}.schema.json").read_text(encoding="utf-8"))
-    return found
-
-
-LINES, CHECK = (Draft202012Validator(schema(name)) for name in ("lines", "check"))
-
-
 def lines_of(checked: Checked) -> list[dict[str, Any]]:
     found = [json.loads(line) for line in jsonl.render_check(checked, Options()).splitlines()]
-    assert [error.message for line in found for error in LINES.iter_errors(line)] == []
+    assert [fault for line in found for fault in faults("lines", line)] == []
     return found
 
 
@@ -46,7 +38,7 @@ def test_any_trace_gives_what_the_schemas_say(name: str) -> None:
         assert kinds.count("recompile") == len(checked.survey.report.recompiles)
         assert kinds.count("budget") == len(checked.measured)
         assert kinds.count("problem") == len(checked.survey.report.problems)
-        assert list(CHECK.iter_errors(json.loads(json_reporter.render_check(checked, Options())))) == []
+        assert faults("check", json.loads(json_reporter.render_check(checked, Options()))) == []
 
 
 def test_a_report_neither_passed_nor_failed() -> None:
@@ -57,10 +49,10 @@ def test_a_report_neither_passed_nor_failed() -> None:
 def test_a_job_whose_ranks_part_gives_what_the_schemas_say() -> None:
     again = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
     traces = [make.run(make.compile("0/0"), *more) for more in ((again,), (again,), ())]
-    checked = check(ci.surveyed(make.distributed(*traces)), Policy(fail_on=(Kind.RANK,)))
+    checked = check(ci.surveyed(make.distributed(*traces)), Policy(fail_on=(AlertKind.RANK,)))
     (alert,) = [line for line in lines_of(checked) if line["type"] == "alert" and line["fails"]]
     assert (alert["code"], alert["kinds"]) == ("SL701", ["rank"])
-    assert list(CHECK.iter_errors(json.loads(json_reporter.render_check(checked, Options())))) == []
+    assert faults("check", json.loads(json_reporter.render_check(checked, Options()))) == []
 
 
 def test_names_are_kept_to_the_character() -> None:
@@ -71,4 +63,4 @@ def test_names_are_kept_to_the_character() -> None:
 
 def test_a_field_that_a_schema_does_not_know_is_a_fault() -> None:
     line = lines_of(ci.checked(ci.varying(1), Policy()))[1]
-    assert not LINES.is_valid({**line, "more": 1})
+    assert faults("lines", {**line, "more": 1})

@@ -1,0 +1,83 @@
+"""``shapelog compare``, and which two traces it compares."""
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from shapelog.cli.load import load, select
+from shapelog.cli.options import CommonOptions, InputOptions, list_options, output_options, reporter_options, unpacking_options
+from shapelog.cli.output import Output, Target, errors_end_the_program, write_outputs
+from shapelog.reporters import COMPARE_FORMATS
+
+if TYPE_CHECKING:
+    from shapelog.reading.inputs import Selection
+    from shapelog.reading.trace_files import TraceFile
+
+
+@click.command()
+@click.argument("before", metavar="BEFORE")
+@click.argument("after", metavar="[AFTER]", required=False)
+@click.option(
+    "--before-run", metavar="RUN", help="Which run of BEFORE, as --run of shapelog report.  [default: the newest; of BEFORE alone 2]"
+)
+@click.option("--after-run", metavar="RUN", help="Which run of AFTER, or of BEFORE alone, likewise.  [default: the newest]")
+@list_options("Show everything: all entries, also the frames and causes that did not change.")
+@unpacking_options
+@output_options(COMPARE_FORMATS)
+def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> None:
+    """Tell what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
+
+    For two runs of one program: with and without a change, cold and warm, under two versions of torch. Frames are matched by their
+    code, so lines may have shifted and directories may be others. Each is a file, a directory (its newest
+    run), an archive, a URL, or - for standard input. A directory or an archive alone holds both: shapelog compare DIR compares its
+    newest run with the one before, --before-run 3 with the one before that.
+    """
+    with errors_end_the_program(options.output.debug):
+        first = replace(options.input, run=before_run, run_option="--before-run")
+        second = replace(options.input, run=after_run, run_option="--after-run")
+        pair = _two_runs(before, first, second) if after is None else _two_traces(before, after, first, second)
+        loaded = [load(selection, options) for selection in pair]
+        from shapelog.report.compare import compare
+        from shapelog.report.report import analyze
+
+        old, new = (analyze(trace, options.output.debug) for trace in loaded)
+        comparison = compare(old, new)
+
+    def render(target: Target) -> bytes:
+        from shapelog.reporters import comparison_reporter
+
+        return comparison_reporter(target.format).render_comparison(comparison, reporter_options(options, target))
+
+    sys.exit(write_outputs(Output(render, lambda: old.has_problems or new.has_problems), options.output))
+
+
+def _two_traces(before: str, after: str, first: InputOptions, second: InputOptions) -> "tuple[Selection, Selection]":
+    from shapelog.errors import ShapelogError
+
+    if before == after == "-":
+        raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
+    return select(before, first), select(after, second)
+
+
+def _two_runs(path: str, first: InputOptions, second: InputOptions) -> "tuple[Selection, Selection]":
+    """Two runs of one directory or archive: the newest and the one before, unless others are named.
+
+    Raises ShapelogError where there are no two.
+    """
+    from shapelog.errors import ShapelogError
+
+    if path == "-":
+        raise ShapelogError("compare -: with what? shapelog compare BEFORE AFTER")
+    newer = select(path, second)
+    older = select(path, replace(first, run=first.run or "2"))
+    if list(map(_location, newer.files)) == list(map(_location, older.files)):
+        why = "names one and the same run twice" if newer.notes else "is one trace alone"
+        raise ShapelogError(f"compare {path}: that {why}; shapelog compare BEFORE AFTER, or with --before-run and --after-run")
+    # The notes after the first name what is not read, which is not true of the other run.
+    return older._replace(notes=older.notes[:1]), newer._replace(notes=newer.notes[:1])
+
+
+def _location(file: "TraceFile") -> tuple[object, str]:
+    return file.path, file.entry.name if file.entry else ""

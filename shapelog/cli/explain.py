@@ -1,0 +1,39 @@
+"""``shapelog explain``."""
+
+import sys
+
+import click
+
+from shapelog.cli.load import load_all
+from shapelog.cli.options import CommonOptions, input_options, output_options, reporter_options
+from shapelog.cli.output import Output, Target, errors_end_the_program, write_outputs
+from shapelog.reporters import STORY_FORMATS
+
+
+@click.command()
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
+@click.argument("compile_id", metavar="COMPILE_ID")
+@click.option("--rank", type=int, help="Which rank, where several have that compile.")
+@click.option("--process", type=int, help="Which process, where forked ones wrote one file.")
+@click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
+@input_options
+@output_options(STORY_FORMATS)
+def explain(traces: tuple[str, ...], compile_id: str, rank: int | None, process: int | None, options: CommonOptions) -> None:
+    """Tell the whole story of one compile.
+
+    COMPILE_ID is an id such as 2/3, as the report shows it: what it was held against, what differed, what PyTorch said.
+    """
+    with errors_end_the_program(options.output.debug):
+        trace, is_partial = load_all(traces, options, rank)
+        from shapelog.report.explain_compile import tell
+
+        explanation = tell(trace, compile_id, rank, process)
+
+    def render(target: Target) -> bytes:
+        from shapelog.reporters import story_reporter
+
+        wanted = reporter_options(options, target)._replace(limit=0 if options.output.verbose else 20)
+        return story_reporter(target.format).render_story(explanation, wanted)
+
+    output = Output(render, lambda: any(problem.severity != "info" for problem in trace.problems), is_partial)
+    sys.exit(write_outputs(output, options.output))

@@ -1,0 +1,311 @@
+"""The options that commands share: the decorators that offer them, and the dataclasses that commands get their values in."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TextIO, TypeVar
+
+import click
+
+from shapelog.cli.output import OutputOptions, Target, errors_end_the_program, message, reject_duplicate_files, targets_of
+from shapelog.reporters import Options
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Group = TypeVar("_Group")
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """What the HTML page holds; ``html`` is the file of ``--html``. ``embed`` and ``no_source`` as in ``reporters.Options``."""
+
+    html: str | None = None
+    embed: str = "fit"
+    no_source: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryOptions:
+    """Where the repository is: here, and its directories on the machine of the trace."""
+
+    source_root: str = "."
+    strip_prefix: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InputOptions:
+    """Which run of a directory is read, and how. ``max_unpacked`` is in bytes; ``run_option`` is the option that names ``run``."""
+
+    run: str | None = None
+    all_runs: bool = False
+    executor: str | None = None
+    max_unpacked: int | None = None
+    run_option: str = "--run"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOptions:
+    """What a check fails on, as it is written on the command line; each text of a list may hold several entries with commas."""
+
+    max_compiles: int | None = None
+    max_recompiles: int | None = None
+    max_avoidable_seconds: float | None = None
+    max_compiles_per_frame: tuple[str, ...] = ()
+    max_recompiles_per_frame: tuple[str, ...] = ()
+    max_avoidable_seconds_per_frame: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommonOptions:
+    """The values of all shared options; those that a command does not offer have their defaults."""
+
+    output: OutputOptions
+    page: PageOptions
+    repository: RepositoryOptions
+    input: InputOptions
+
+
+_SHARED = {field.name for group in (OutputOptions, PageOptions, RepositoryOptions, InputOptions) for field in fields(group)}
+
+
+def _fill(group: type[_Group], given: Mapping[str, Any]) -> _Group:
+    """A dataclass with those of click's values that are named like its fields."""
+    return group(**{field.name: given[field.name] for field in fields(group) if field.name in given})  # type: ignore[arg-type]
+
+
+def _offer(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """A decorator that adds options, which help shows in this order."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def output_options(formats: Iterable[str], several: bool = False, with_trace: bool = True) -> Callable[[_Command], Callable[..., Any]]:
+    """The options of every command. It has to be the last decorator; the command gets a CommonOptions as ``options``.
+
+    With ``several``, -o and --format may be given more than once. A command that reads no trace offers neither --strict nor --debug.
+    """
+    known = list(formats)
+    pairing = " May be given several times: as many --format as -o belong together in order, else each file is written by its suffix."
+    offered = [
+        click.option(
+            "-f",
+            "--format",
+            "format_name",
+            type=click.Choice(known),
+            multiple=several,
+            help="Form of the output.  [default: by the suffix of -o, else terminal]",
+        ),
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(dir_okay=False, allow_dash=True),
+            multiple=several,
+            help="Write to this file." + (pairing if several else ""),
+        ),
+        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Color the output.  [default: auto]"),
+        click.option("--width", type=click.IntRange(40), help="Columns to draw in.  [default: the terminal's]"),
+    ]
+    strict = click.option("--strict/--no-strict", help="Check every record and checksum; exit 2 when something is wrong.")
+    config = click.option(
+        "--config",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        is_eager=True,
+        callback=_read_settings,
+        help="Read the settings from this file.  [default: the nearest shapelog.toml, or pyproject.toml with [tool.shapelog]]",
+    )
+    debug = click.option("--debug", is_flag=True, help="Raise errors with their traceback, also those that the report only mentions.")
+    offered += [strict, config, debug] if with_trace else [config]
+    return lambda command: _offer(*offered)(_with_common_options(command, known))
+
+
+def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) -> Callable[..., Any]:
+    """The command as click calls it, with the value of each option by its name."""
+
+    @functools.wraps(command)
+    def called(*, format_name: str | Sequence[str] | None, output: str | Sequence[str] | None, config: str | None, **given: Any) -> Any:
+        page = _fill(PageOptions, given)
+        announced = (Target("html", page.html, is_announced=True),) if page.html else ()
+        targets = (*targets_of(_as_list(format_name), _as_list(output), formats), *announced)
+        with errors_end_the_program():
+            reject_duplicate_files(targets)
+        options = CommonOptions(
+            output=_fill(OutputOptions, {**given, "targets": targets}),
+            page=page,
+            repository=_fill(RepositoryOptions, given),
+            input=_fill(InputOptions, given),
+        )
+        return command(options=options, **{name: value for name, value in given.items() if name not in _SHARED})
+
+    return called
+
+
+def _as_list(value: str | Sequence[str] | None) -> list[str]:
+    return [] if value is None else [value] if isinstance(value, str) else list(value)
+
+
+def _read_settings(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Make the settings of files and the environment the defaults of the options that are read after this one."""
+    from shapelog.cli.settings import settings
+    from shapelog.errors import ShapelogError
+
+    if not ctx.resilient_parsing:
+        try:
+            ctx.default_map = {**(ctx.default_map or {}), **settings(value)}
+        except ShapelogError as error:
+            message(str(error))
+            ctx.exit(2)
+    return value
+
+
+def list_options(
+    verbose: str, limit: str = "How many entries each list shows, 0 for all.", default: int = 6
+) -> Callable[[_Command], _Command]:
+    """How much is listed; the texts are those that help shows."""
+    return _offer(
+        click.option("-n", "--limit", type=click.IntRange(0), default=default, help=f"{limit}  [default: {default}]"),
+        click.option("-v", "--verbose", is_flag=True, help=verbose),
+    )
+
+
+page_options = _offer(
+    click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report as one HTML page, too."),
+    click.option(
+        "--embed",
+        type=click.Choice(["none", "fit", "recompiled", "all"]),
+        default="fit",
+        help="Which payloads (graphs, guards, generated code) the HTML page carries: none; what fits into 1.3 MB when packed, those of "
+        "frames that recompiled first; all of those frames; or all.  [default: fit]",
+    ),
+    click.option("--no-source", is_flag=True, help="Leave code, payloads and absolute paths out of the HTML page, for sharing."),
+)
+
+repository_options = _offer(
+    click.option(
+        "--source-root",
+        type=click.Path(exists=True, file_okay=False),
+        default=".",
+        help="The repository here: the CI formats name its files relative to it.  [default: the current directory]",
+    ),
+    click.option(
+        "--strip-prefix",
+        multiple=True,
+        metavar="PREFIX",
+        help="The directory of the repository in the trace, where that was recorded elsewhere; may be given several times.",
+    ),
+)
+
+
+class _Size(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from shapelog.reading.compression import parse_size
+
+        try:
+            return value if isinstance(value, int) else parse_size(value)
+        except ValueError:
+            self.fail(f"{value!r} is no size such as 500M or 100G", param, ctx)
+
+
+unpacking_options = _offer(
+    click.option(
+        "--max-unpacked",
+        type=_Size(),
+        metavar="SIZE",
+        help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
+    )
+)
+
+input_options = _offer(
+    click.option(
+        "--run",
+        metavar="RUN",
+        help="Which run of a directory or an archive: 2 for the one before the newest, 3 for the one before that, or a part of the "
+        "name of one of its files.  [default: the newest]",
+    ),
+    click.option("--all-runs", is_flag=True, help="Read every run of a directory or an archive, as one."),
+    click.option(
+        "--executor",
+        metavar="WHERE",
+        help="Who reads the ranks of a job: processes:N of this machine, or dask://HOST:PORT, the workers of a Dask cluster, "
+        "which have to see the files.  [default: from 17 ranks on, one process for each core]",
+    ),
+    unpacking_options,
+)
+
+
+def policy_options(command: _Command) -> Callable[..., Any]:
+    """What a check fails on. The command gets a PolicyOptions as ``policy``."""
+
+    @functools.wraps(command)
+    def with_policy(**given: Any) -> Any:
+        policy = _fill(PolicyOptions, given)
+        own = {field.name for field in fields(PolicyOptions)}
+        return command(policy=policy, **{name: value for name, value in given.items() if name not in own})
+
+    return _offer(
+        click.option("--max-compiles", type=click.IntRange(0), metavar="N", help="Fail when the run compiles more often."),
+        click.option("--max-recompiles", type=click.IntRange(0), metavar="N", help="Fail when the run recompiles more often."),
+        click.option("--max-avoidable-seconds", type=click.FloatRange(0), metavar="S", help="Fail when avoidable recompiles take longer."),
+        click.option(
+            "--max-compiles-per-frame",
+            multiple=True,
+            metavar="[FRAME=]N",
+            help="The same for each frame, or for those that FRAME fits: a glob for a title, function or file. "
+            "The longest that fits decides.",
+        ),
+        click.option("--max-recompiles-per-frame", multiple=True, metavar="[FRAME=]N", help="Likewise for recompiles."),
+        click.option(
+            "--max-avoidable-seconds-per-frame",
+            multiple=True,
+            metavar="[FRAME=]S",
+            help="Likewise for seconds of avoidable recompiles.",
+        ),
+        click.option(
+            "--select", multiple=True, metavar="CODES", help="Only these rules count: codes or their beginnings, such as SL3,SL401."
+        ),
+        click.option("--ignore", multiple=True, metavar="CODES", help="These rules do not count. The longer of two beginnings decides."),
+        click.option(
+            "--fail-on",
+            multiple=True,
+            metavar="KINDS",
+            help="What to fail on: avoidable, marking, size, non-size, recompile, unexplained, limit, limit-near, failure, break, restart, "
+            "rank, none. [default: avoidable,limit,failure; with a budget limit,failure; with --select all that is selected]",
+        ),
+    )(with_policy)
+
+
+def reporter_options(options: CommonOptions, target: Target, stream: TextIO | None = None) -> Options:
+    """What a reporter is asked for; ``stream`` is the standard stream of targets without a file, standard output by default."""
+    output, page = options.output, options.page
+    is_terminal = target.file is None and (stream or sys.stdout).isatty()
+    width = output.width
+    if stream is not None and is_terminal and "COLUMNS" not in os.environ:
+        width = width or os.get_terminal_size(stream.fileno()).columns
+    return Options(
+        verbose=output.verbose,
+        limit=0 if output.verbose else output.limit,
+        color={"always": True, "never": False}.get(output.color),
+        width=width,
+        is_terminal=is_terminal,
+        embed=page.embed,
+        with_source=not page.no_source,
+        may_fork=True,
+        room=target.room,
+    )
+
+
+def needs_record_index(options: CommonOptions) -> bool:
+    """Whether a page is asked for that holds the records of the trace."""
+    is_page = any(target.format == "html" for target in options.output.targets)
+    return is_page and options.page.embed != "none" and not options.page.no_source

@@ -1,0 +1,82 @@
+"""``shapelog report``, and the formats that a report is shown in, which other commands share."""
+
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from shapelog.cli.load import load_all
+from shapelog.cli.options import (
+    CommonOptions,
+    input_options,
+    list_options,
+    output_options,
+    page_options,
+    reporter_options,
+    repository_options,
+)
+from shapelog.cli.output import Output, Target, errors_end_the_program, reject_page_on_terminal, reject_unwritable, write_outputs
+from shapelog.reporters import CI_FORMATS, FORMATS
+
+if TYPE_CHECKING:
+    from shapelog.check.check import Checked
+    from shapelog.report.report import Report
+
+
+@click.command()
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
+@click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
+@list_options("Show everything: all entries, each recompile, records by kind.")
+@repository_options
+@page_options
+@input_options
+@output_options((*FORMATS, *CI_FORMATS), several=True)
+def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -> None:
+    """Explain every recompile of TRACE.
+
+    TRACE is a file that TORCH_TRACE wrote, a directory (its newest run), an archive or the output of tlparse, a URL, or - for standard
+    input; several count as one job. With --html FILE (or -o FILE.html alone) the report is one self-contained HTML page: for CI
+    artifacts, issues, and to look deeper. The formats that CI systems read show the same findings as shapelog check does, without a
+    verdict.
+    """
+    from shapelog.errors import ShapelogError
+
+    with errors_end_the_program(options.output.debug):
+        reject_page_on_terminal(options.output.targets)
+        reject_unwritable(options.output.targets)
+        trace, is_partial = load_all(traces, options)
+        from shapelog.report.report import analyze
+
+        shown = whole = analyze(trace, options.output.debug)
+        if frame is not None:
+            from shapelog.report.frame_selection import select_frames
+
+            shown = select_frames(whole, frame, options.output.debug)
+            if not shown.frames:
+                names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in whole.frames[:8])
+                raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
+    output = report_output(shown, options, frame=frame)
+    sys.exit(write_outputs(output._replace(is_partial=is_partial), options.output))
+
+
+def report_output(report: "Report", options: CommonOptions, stream: TextIO | None = None, frame: str | None = None) -> Output:
+    """A report in each of its formats; those for CI systems show what a check of it would show, without a verdict."""
+    from functools import cache
+
+    @cache
+    def overview() -> "Checked":
+        from shapelog.check import check
+        from shapelog.check.alerts import survey
+        from shapelog.check.repository_paths import Checkout
+
+        return check.overview(survey(report, Checkout(options.repository.source_root, options.repository.strip_prefix)))
+
+    def render(target: Target) -> bytes:
+        from shapelog.reporters import check_reporter, reporter
+
+        wanted = reporter_options(options, target, stream)._replace(frame=frame)
+        if target.format in FORMATS:
+            return reporter(target.format).render(report, wanted)
+        return check_reporter(target.format).render_check(overview(), wanted)
+
+    return Output(render, lambda: report.has_problems)

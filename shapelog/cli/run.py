@@ -1,0 +1,128 @@
+"""``shapelog run`` and ``shapelog verify``, which run a command and report on what it compiled."""
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from shapelog.cli.load import load
+from shapelog.cli.options import CommonOptions, list_options, output_options, page_options, reporter_options, repository_options
+from shapelog.cli.output import Output, Target, errors_end_the_program, message, reject_unwritable, write_outputs
+from shapelog.cli.report import report_output
+from shapelog.reporters import CI_FORMATS, FORMATS, VERIFY_FORMATS
+
+if TYPE_CHECKING:
+    from shapelog.advice.advise import Advice
+    from shapelog.capture.run_command import Run
+    from shapelog.reading.inputs import Selection
+    from shapelog.report.report import Report
+    from shapelog.report.verification import Verification
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--trace-dir", metavar="DIR", help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]")
+@list_options("Show everything: all entries, each recompile, records by kind.")
+@repository_options
+@page_options
+@output_options((*FORMATS, *CI_FORMATS), several=True)
+def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
+    """Run COMMAND, record what it compiles, and explain every recompile.
+
+    For example: shapelog run -- python train.py --epochs 1, or shapelog run -- torchrun --nproc-per-node 2 train.py. What follows the
+    first word of COMMAND is its own, so the -- may be left out.
+
+    Standard input, output and error belong to COMMAND, so a pipe gets what it prints and nothing else. The report goes to standard
+    error when COMMAND has ended, or to the file that -o names. The trace is kept, and all of COMMAND's processes are reported on as
+    one run; what was in DIR before is left out.
+
+    Ends with the exit code of COMMAND: 127 where it was not found, 126 where it could not be run, 128+N where signal N ended it. Where
+    COMMAND ended with 0, 2 says that the report could not be made, or that the trace has problems under --strict.
+    """
+    from shlex import quote
+
+    from shapelog.capture import run_command
+
+    with errors_end_the_program():
+        reject_unwritable(options.output.targets)
+        where, is_temporary = run_command.trace_dir_for(trace_dir)
+        try:
+            done = run_command.run(command, where)
+        finally:
+            if is_temporary:
+                with suppress(OSError):  # it is not empty where something was recorded
+                    where.rmdir()
+    if done.killed_by is not None:
+        message(f"{command[0]} was ended by signal {done.killed_by}")
+    status = 0
+    if done.has_trace:
+        message(f"the trace is kept in {where}; to see the report again: shapelog report {quote(str(where))}")
+        status = _report(done, options)
+    else:
+        message(run_command.why_no_trace())
+    run_command.end_like(done, status)
+
+
+def _report(done: "Run", options: CommonOptions) -> int:
+    """Write the report on a run to standard error or files, and return the exit code."""
+    from shapelog.errors import ShapelogError
+
+    try:
+        report = _analyze(done.selection(), options)
+    except ShapelogError as error:
+        if options.output.debug:
+            raise
+        message(str(error))
+        return 2
+    return write_outputs(report_output(report, options, sys.stderr), options.output, sys.stderr)
+
+
+def _analyze(selection: "Selection", options: CommonOptions) -> "Report":
+    trace = load(selection, options)
+    from shapelog.report.report import analyze
+
+    return analyze(trace, options.output.debug)
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--trace-dir", metavar="DIR", help="Record into DIR/before and DIR/after.  [default: a new temporary directory]")
+@list_options("Show all frames, also those that did as before.")
+@output_options(VERIFY_FORMATS)
+def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
+    """Run COMMAND twice, the second time with what suggest-dynamic says, and show whether it helped.
+
+    For example: shapelog verify -- python train.py --steps 20. Both runs get an empty compile cache of their own, so that their times can
+    be compared; a list of dynamic sources that is set already stays, and the suggestion is added to it. Standard input, output and error
+    belong to COMMAND; the result goes to standard error, or to the file that -o names. Both traces are kept.
+
+    Ends with 0 when it helped or when there is nothing to mark, 1 when it did not help (no fewer compiles, a lost graph, another exit
+    code), 2 when it could not be tried. When the first run fails, its exit code is passed on.
+    """
+    from shapelog.capture.verify_command import prove
+
+    reports: list[Report] = []
+
+    def analyzed(selection: "Selection") -> "Report":
+        reports.append(_analyze(selection, options))
+        return reports[-1]
+
+    def show(result: "Verification | Advice") -> int:
+        output = Output(lambda target: _render_result(result, options, target), lambda: any(report.has_problems for report in reports))
+        return write_outputs(output, options.output, sys.stderr)
+
+    with errors_end_the_program():
+        reject_unwritable(options.output.targets)
+        sys.exit(prove(command, trace_dir, analyzed, show, message))
+
+
+def _render_result(result: "Verification | Advice", options: CommonOptions, target: Target) -> bytes:
+    """The result of ``verify``: a verification, or the advice where it had nothing to verify."""
+    from shapelog.advice.advise import Advice
+    from shapelog.reporters import advice_reporter, verification_reporter
+
+    wanted = reporter_options(options, target, sys.stderr)
+    if isinstance(result, Advice):
+        return advice_reporter(target.format).render_advice(result, wanted)
+    return verification_reporter(target.format).render_verification(result, wanted)

@@ -1,0 +1,86 @@
+"""``shapelog suggest-dynamic``."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from shapelog.cli.load import load_all
+from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, reporter_options
+from shapelog.cli.output import Output, Target, errors_end_the_program, message, write_outputs
+from shapelog.reporters import ADVICE_FORMATS
+
+if TYPE_CHECKING:
+    from shapelog.advice.advise import Advice
+    from shapelog.model.ids import TorchVersion
+    from shapelog.recompiles.explain import Study
+
+
+@click.command("suggest-dynamic")
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
+@click.option("--torch-version", metavar="X.Y", help="Advise for this version of torch.  [default: the trace's]")
+@list_options("Show everything: all entries, which compiles go, mark_dynamic lines.")
+@input_options
+@output_options(ADVICE_FORMATS)
+def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> None:
+    """Say exactly what to mark dynamic, what it saves, and what it will not fix.
+
+    Several traces of one program (other inputs, other ranks) give one list. The formats: env is the bare value of
+    TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python lines to paste, json everything. When nothing helps, they
+    are empty, standard error says why, and the exit code is 0.
+    """
+    with errors_end_the_program(options.output.debug):
+        version = _version(torch_version)
+        trace, is_partial = load_all(traces, options)
+        from shapelog.recompiles.explain import study
+
+        studied = study(trace, options.output.debug)
+        advice = _advise(studied, version, options.output.debug)
+    has_problems = _report_problems(studied, options.output.strict)
+
+    def render(target: Target) -> bytes:
+        from shapelog.advice.paste_formats import why_nothing
+        from shapelog.reporters import advice_reporter
+
+        rendered = advice_reporter(target.format).render_advice(advice, reporter_options(options, target))
+        if not rendered:
+            message(f"nothing to set: {why_nothing(advice)}")
+        return rendered
+
+    sys.exit(write_outputs(Output(render, lambda: has_problems, is_partial), options.output))
+
+
+def _version(text: str | None) -> "TorchVersion | None":
+    """Raises ShapelogError where a text is not a version."""
+    from shapelog.errors import ShapelogError
+    from shapelog.model.ids import parse_version
+
+    version = parse_version(text) if text else None
+    if text and version is None:
+        raise ShapelogError(f"--torch-version {text}: not a version such as 2.13")
+    return version
+
+
+def _advise(study: "Study", version: "TorchVersion | None", debug: bool) -> "Advice":
+    from shapelog.advice.advise import advise
+    from shapelog.errors import ShapelogError
+
+    try:
+        return advise(study, version)
+    except Exception as error:
+        if debug:
+            raise
+        text = f"{study.trace.name}: the advice failed ({type(error).__name__}: {error}); --debug shows where"
+        raise ShapelogError(text) from error
+
+
+def _report_problems(study: "Study", strict: bool) -> bool:
+    """Whether the trace has problems. Those that lost data are printed, under ``strict`` all of them, in one line for each file."""
+    problems = [problem for problem in (*study.trace.problems, *study.problems) if problem.severity != "info"]
+    by_file: dict[str, list[str]] = {}
+    for problem in problems:
+        if strict or problem.severity == "data loss":
+            by_file.setdefault(problem.file, []).append(problem.message)
+    for file, messages in by_file.items():
+        message(f"{file}: {messages[0]}" + (f"; and {len(messages) - 1} more (shapelog report lists them)" if messages[1:] else ""))
+    return bool(problems)

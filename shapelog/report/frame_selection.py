@@ -1,0 +1,60 @@
+"""A report on some of the frames, as if the others had not been compiled."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from shapelog.model.code_matching import file_of
+from shapelog.model.rank_summary import RankSummary
+from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.recompiles.explain import Group, Study
+from shapelog.report.report import Report, report_on
+
+
+def select_frames(report: Report, wanted: str, debug: bool = False) -> Report:
+    """The report on the frames that ``wanted`` matches, without any frame where it matches none.
+
+    It is the label of a frame, or a part of its title or name; a number is always a label. The health remains that of the whole trace.
+    """
+    chosen = frozenset(frame for frame in report.trace.frames if _matches(frame, wanted))
+    report.late.settled()  # so that the accounts include everything that the whole report reads
+    selected = report_on(_study_of(report.study, chosen), debug)
+    return selected._replace(frames=tuple(item for item in report.frames if item.frame in chosen))
+
+
+def _matches(frame: Frame, wanted: str) -> bool:
+    return wanted == frame.label or (not wanted.isdigit() and (wanted in frame.title or wanted in frame.name))
+
+
+def _study_of(study: Study, chosen: Collection[Frame]) -> Study:
+    compiles = frozenset(compile for frame in chosen for compile in frame.compiles)
+    return study._replace(
+        trace=_trace_of(study.trace, chosen),
+        recompiles=tuple(item for item in study.recompiles if item.frame in chosen),
+        groups=tuple(found for group in study.groups for found in [_group_of(group, compiles)] if found.members),
+    )
+
+
+def _group_of(group: Group, compiles: Collection[Compile]) -> Group:
+    members = tuple(member for member in group.members if member in compiles)
+    return Group(members, group.converged if group.converged in members else None)
+
+
+def _trace_of(trace: Trace, chosen: Collection[Frame]) -> Trace:
+    codes = {(file_of(frame.file), frame.line, frame.name) for frame in chosen}
+    return replace(
+        trace,
+        ranks=tuple(replace(rank, frames=tuple(item for item in rank.frames if item in chosen), executed=()) for rank in trace.ranks),
+        summarized=tuple(item._replace(ranks=tuple(_rank_of(rank, codes) for rank in item.ranks)) for item in trace.summarized),
+    )
+
+
+def _rank_of(rank: RankSummary, codes: Collection[tuple[str, int, str]]) -> RankSummary:
+    kept = [(step, spent) for step, spent in zip(rank.steps, rank.spent, strict=True) if step.code[:3] in codes]
+    labels = {step.label for step, _ in kept}
+    return rank._replace(
+        steps=tuple(step for step, _ in kept),
+        spent=tuple(spent for _, spent in kept),
+        executed=None,
+        parity=tuple((label, parity) for label, parity in rank.parity if label in labels),
+        frames=len({step.code for step, _ in kept}),
+    )

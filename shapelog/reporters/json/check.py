@@ -1,0 +1,76 @@
+"""The outcome of a check as JSON; ``shapelog/schema/check.schema.json`` describes it. Times are in seconds."""
+
+from typing import Any
+
+from shapelog.check.check import Checked, Judged, Measured
+from shapelog.reporters.json.parts import summary_data, trace_data
+
+# 1: first shape. 2: the kind ``rank``.
+FORMAT_VERSION = 2
+
+
+def check_data(checked: Checked) -> dict[str, Any]:
+    report = checked.survey.report
+    advice = report.advice
+    return {
+        "format": "shapelog check",
+        "format_version": FORMAT_VERSION,
+        "passed": not checked.has_failed,
+        "headline": str(checked.headline),
+        "reasons": list(checked.reasons),
+        "trace": trace_data(report.trace),
+        "summary": summary_data(report.summary),
+        "policy": {
+            "fail_on": sorted(kind.value for kind in checked.policy.kinds),
+            "select": list(checked.policy.select),
+            "ignore": list(checked.policy.ignore),
+            "baseline": checked.baseline.name if checked.baseline else None,
+        },
+        "budgets": [_budget_data(item) for item in checked.measured],
+        "alerts": [alert_data(item) for item in checked.judged],
+        "ignored": checked.ignored,
+        "fixed": list(checked.fixed),
+        "notes": list(checked.notes),
+        "env": advice.env if advice else None,
+        "what_helps": checked.what_helps or None,
+    }
+
+
+def _budget_data(item: Measured) -> dict[str, Any]:
+    return {
+        "metric": item.budget.metric.value,
+        "frame": item.code.title if item.code else None,
+        "pattern": item.budget.pattern or None,
+        "allowed": item.budget.most,
+        "spent": item.spent,
+        "exceeded": item.is_exceeded,
+    }
+
+
+def alert_data(item: Judged) -> dict[str, Any]:
+    """One alert, in the same shape in every format."""
+    alert = item.alert
+    return {
+        "code": alert.rule.code,
+        "rule": alert.rule.name,
+        "codes": list(alert.codes),
+        "kinds": sorted(kind.value for kind in alert.kinds),
+        "level": item.level.value,
+        "fails": item.fails,
+        "frame": alert.title,
+        "axis": alert.axis or None,
+        "axes": list(alert.axes),
+        "sentence": alert.sentence,
+        "facts": list(alert.facts),
+        "remedy": alert.remedy,
+        "file": alert.spot.file if alert.spot else None,
+        "line": alert.spot.line if alert.spot else None,
+        "code_line": alert.snippet or None,
+        "related": [{"file": spot.file, "line": spot.line, "text": text} for spot, text in alert.related],
+        "compile_ids": list(alert.labels),
+        "ranks": list(alert.ranks),
+        "count": alert.count,
+        "new": len(item.new),
+        "seconds": alert.seconds,
+        "fingerprint": alert.fingerprint,
+    }

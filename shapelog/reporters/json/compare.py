@@ -1,0 +1,78 @@
+"""A comparison as JSON; ``shapelog/schema/comparison.schema.json`` describes it. Times are in seconds."""
+
+from dataclasses import asdict
+from typing import Any
+
+from shapelog.model.code_matching import Code
+from shapelog.report.compare import Comparison, FrameChange
+from shapelog.report.frame_changes import CauseChange, Counts
+from shapelog.report.report import Report
+from shapelog.reporters.json.parts import trace_data
+from shapelog.rules import RULES, remedy_for
+
+# 1: first shape.
+FORMAT_VERSION = 1
+
+
+def comparison_data(comparison: Comparison) -> dict[str, Any]:
+    lists_sources = comparison.after.trace.lists_sources
+    return {
+        "format": "shapelog comparison",
+        "format_version": FORMAT_VERSION,
+        "outcome": comparison.outcome.value,
+        "headline": str(comparison.headline),
+        "notes": list(comparison.notes),
+        "before": _trace_data(comparison.before, comparison.was),
+        "after": _trace_data(comparison.after, comparison.now),
+        "causes": [_cause_data(item, lists_sources) for item in comparison.causes],
+        "frames": [_frame_data(item, lists_sources) for item in comparison.frames],
+    }
+
+
+def _trace_data(report: Report, counts: Counts) -> dict[str, Any]:
+    return {**trace_data(report.trace), "totals": asdict(counts)}
+
+
+def _cause_data(item: CauseChange, lists_sources: bool) -> dict[str, Any]:
+    return {
+        "code": item.code,
+        "rule": item.rule.name,
+        "axis": item.axis or None,
+        "before": item.before,
+        "after": item.after,
+        "helping": item.helping,
+        "remedy": remedy_for(RULES[item.helping], lists_sources),
+    }
+
+
+def _frame_data(item: FrameChange, lists_sources: bool) -> dict[str, Any]:
+    return {
+        "title": item.title,
+        "kind": item.kind,
+        "rank": item.code.first.rank,
+        "process": item.code.first.process or None,
+        "effect": item.effect.value,
+        "lost_graph": item.lost_graph,
+        "changed": item.is_changed,
+        "verdict": item.verdict,
+        "facts": list(item.facts),
+        "gains": [gain.value for gain in item.gains],
+        "losses": [loss.value for loss in item.losses],
+        "part_of": item.part_of or None,
+        "before": _code_data(item.before, item.was),
+        "after": _code_data(item.after, item.now),
+        "causes": [_cause_data(cause, lists_sources) for cause in item.causes],
+        "dims": [{"axis": dim.axis, "source": dim.source, "before": dim.before.value, "after": dim.after.value} for dim in item.dims],
+    }
+
+
+def _code_data(code: Code | None, counts: Counts) -> dict[str, Any] | None:
+    if code is None:
+        return None
+    return {
+        "name": code.first.name or None,
+        "file": code.first.file or None,
+        "line": code.first.line or None,
+        "frames": [frame.label for frame in code.frames],
+        "counts": asdict(counts),
+    }

@@ -1,0 +1,49 @@
+"""Everything about one compile as JSON; ``shapelog/schema/story.schema.json`` describes it."""
+
+from typing import Any
+
+from shapelog.report.explain_compile import Story
+from shapelog.reporters.json.parts import caller_data, cause_data, reasons_data, recompile_data
+
+# 1: first shape.
+FORMAT_VERSION = 1
+
+
+def story_data(story: Story) -> dict[str, Any]:
+    compile, frame = story.compile, story.frame
+    return {
+        "format": "shapelog story",
+        "format_version": FORMAT_VERSION,
+        "compile_id": compile.label,
+        "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
+        "called_at": caller_data(frame, compile),
+        "nearest_called_at": caller_data(frame, story.recompile.nearest) if story.recompile and story.recompile.nearest else None,
+        "outcome": compile.outcome.value,
+        "seconds": compile.seconds,
+        "attempts": compile.attempts,
+        "recompile": recompile_data(story.recompile, story.trace.lists_sources) if story.recompile else None,
+        "other_entries": [
+            {"entry": item.entry.label, "cause_details": [cause_data(cause, story.trace.lists_sources) for cause in item.causes]}
+            for item in story.others
+        ],
+        "similar_to_nearest": story.is_similar,
+        "similar_graphs": [member.label for member in story.group.members] if story.group else [],
+        "guard_changes": [
+            {"source": item.source, "property": item.prop, "before": item.before or None, "after": item.after or None}
+            for item in story.guard_changes
+        ],
+        "sources_guarded_only_before": story.guards_only_before,
+        "sources_guarded_only_after": story.guards_only_after,
+        "graph_diff": list(story.graph_diff),
+        "symbols": [{"symbol": item.name, "source": item.source, "hint": item.hint, "range": item.range} for item in compile.symbols],
+        "specializations": [
+            {"symbol": item.symbol, "sources": list(item.sources), "value": item.value, "reason": item.reason}
+            for item in compile.specializations
+        ],
+        "automatic_dynamic": [
+            {"source": item.source, "dim": item.dim, "reason": item.reason, "before": item.cached, "after": item.new}
+            for item in compile.automatic_dynamic
+        ],
+        "graph_breaks": [item.reason for item in compile.breaks],
+        "reasons": reasons_data(compile),
+    }

@@ -1,0 +1,99 @@
+"""The JSON of what several results hold: a trace, a cause, a recompile, a problem. Times are in seconds, ids are labels such as ``2/3``."""
+
+from typing import Any
+
+from shapelog.errors import Problem
+from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.reading.records import StackFrame
+from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.explain import Recompile, remedy
+from shapelog.report.report import Summary
+from shapelog.rules import problem_rule, remedy_for
+
+
+def trace_data(trace: Trace) -> dict[str, Any]:
+    return {
+        "name": trace.name,
+        "torch_version": trace.torch_version or None,
+        "torch_version_guess": trace.version_guess or None,
+    }
+
+
+def summary_data(summary: Summary) -> dict[str, Any]:
+    """The numbers of a run without its verdicts."""
+    return {
+        "compiles": summary.compiles,
+        "recompiles": summary.recompiles,
+        "seconds": summary.seconds,
+        "recompile_seconds": summary.recompile_seconds,
+        "limit_hits": summary.limit_hits,
+        "failures": summary.failures,
+    }
+
+
+def line_data(place: StackFrame | None) -> str | None:
+    """``app/model.py:12``."""
+    return f"{place.file}:{place.line}" if place else None
+
+
+def caller_data(frame: Frame, compile: Compile) -> str | None:
+    """The user's line that called a frame when it was compiled."""
+    return line_data(frame.caller(compile))
+
+
+def recompile_data(item: Recompile, lists_sources: bool) -> dict[str, Any]:
+    """``lists_sources`` is whether this torch reads a list of dynamic sources, which decides about remedies."""
+    return {
+        "compile_id": item.compile.label,
+        "rank": item.frame.rank,
+        "process": item.frame.process or None,
+        "frame": item.frame.label,
+        "called_at": caller_data(item.frame, item.compile),
+        "outcome": item.compile.outcome.value,
+        "nearest": item.nearest.label if item.nearest else None,
+        "entries_checked": item.entries_checked,
+        "causes": list(item.codes),
+        "size_related": item.size_related,
+        "verdict": item.verdict.value,
+        "served_by": item.served_by.label if item.served_by else None,
+        "seconds": item.compile.seconds,
+        "cause_details": [cause_data(cause, lists_sources) for cause in item.causes],
+        "consequences": list(item.consequences),
+        "remedy": remedy(item, lists_sources),
+        "missing": item.missing or None,
+        "note": item.note or None,
+        "reasons": reasons_data(item.compile),
+    }
+
+
+def reasons_data(compile: Compile) -> list[dict[str, str]]:
+    return [{"entry": reason.entry, "text": reason.text} for reason in compile.reasons]
+
+
+def cause_data(cause: Cause, lists_sources: bool) -> dict[str, Any]:
+    return {
+        "codes": list(cause.codes),
+        "rule": cause.rule.name,
+        "axis": cause.axis,
+        "source": cause.source,
+        "before": cause.before or None,
+        "after": cause.after or None,
+        "size_related": cause.size_related,
+        "sentence": cause.sentence,
+        "remedy": remedy_for(cause.helping, lists_sources),
+        "place": str(cause.place) if cause.place else None,
+        "code_line": (cause.place.code or None) if cause.place else None,
+        "named_by_pytorch": cause.named_by_pytorch,
+    }
+
+
+def problem_data(item: Problem) -> dict[str, Any]:
+    return {
+        "code": item.code,
+        "rule": problem_rule(item.code).code,
+        "severity": item.severity,
+        "file": item.file,
+        "line": item.line or None,
+        "count": item.count,
+        "message": item.message,
+    }

@@ -1,0 +1,158 @@
+"""The report as JSON; ``shapelog/schema/report.schema.json`` describes it. Times are in seconds, ids are labels such as ``2/3``."""
+
+from typing import TYPE_CHECKING, Any
+
+from shapelog.model.trace import Compile, Rank, Trace
+from shapelog.recompiles.explain import Group
+from shapelog.report.report import FrameReport, Report
+from shapelog.report.results import Finding, Table
+from shapelog.reporters.json.advice import advice_data
+from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, summary_data, trace_data
+
+if TYPE_CHECKING:
+    from shapelog.distributed.compare_ranks import RankReport
+
+# 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
+FORMAT_VERSION = 4
+
+
+def report_data(report: Report) -> dict[str, Any]:
+    trace, summary = report.trace, report.summary
+    return {
+        "format": "shapelog report",
+        "format_version": FORMAT_VERSION,
+        "trace": {**trace_data(trace), "notes": list(trace.notes), "ranks": [_rank_data(rank, trace) for rank in trace.ranks]},
+        "summary": {
+            **summary_data(summary),
+            "verdicts": [{"verdict": part.verdict.value, "count": part.count, "seconds": part.seconds} for part in summary.parts],
+        },
+        "advice": advice_data(report.advice) if report.advice else None,
+        "frames": [_frame_data(item) for item in report.frames],
+        "recompiles": [recompile_data(item, trace.lists_sources) for item in report.recompiles],
+        "similar_graphs": [[member.label for member in group.members] for group in report.groups],
+        "similar_graph_details": [_group_data(group) for group in report.groups],
+        "findings": [_finding_data(item) for item in report.findings],
+        "ranks": _ranks_data(report.ranks) if report.ranks else None,
+        "tables": [_table_data(table) for table in report.tables],
+        "health": _health_data(report),
+    }
+
+
+def _rank_data(rank: Rank, trace: Trace) -> dict[str, Any]:
+    """A rank that is read in full, and those of a large job that did the same."""
+    alike = trace.alike.get(rank.number, ()) if rank.number is not None else ()
+    return {"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames), "stands_for": list(alike)}
+
+
+def _frame_data(item: FrameReport) -> dict[str, Any]:
+    frame = item.frame
+    return {
+        "frame": frame.label,
+        "rank": frame.rank,
+        "process": frame.process or None,
+        "title": frame.title,
+        "name": frame.name or None,
+        "file": frame.file or None,
+        "line": frame.line or None,
+        "called_at": line_data(frame.called_at),
+        "seconds": frame.seconds,
+        "saved_by_marking": item.saved_by_marking,
+        "saved_by_code": item.saved_by_code,
+        "limit_hit": item.limit.label if item.limit else None,
+        "compiles": [_compile_data(compile) for compile in frame.compiles],
+        "axes": [
+            {"axis": axis.name, "source": axis.source, "values": list(axis.values), "codes": [rule.code for rule in axis.rules]}
+            for axis in item.axes
+        ],
+        "shapes": [
+            {
+                "axis": row.name,
+                "source": row.source,
+                "cells": [
+                    {"value": cell.value, "state": cell.state.value, "symbol": cell.symbol or None, "violated": cell.is_violated}
+                    for cell in row.cells
+                ],
+            }
+            for row in item.shapes.rows
+        ],
+    }
+
+
+def _compile_data(compile: Compile) -> dict[str, Any]:
+    metrics = compile.metrics
+    return {
+        "compile_id": compile.label,
+        "outcome": compile.outcome.value,
+        "dynamic": compile.is_dynamic,
+        "attempts": compile.attempts,
+        "seconds": compile.seconds,
+        "backend_seconds": metrics.backend,
+        "aot_seconds": metrics.aot,
+        "inductor_seconds": metrics.inductor,
+        "codegen_seconds": metrics.codegen,
+        "guard_count": metrics.guard_count,
+        "op_count": metrics.op_count,
+        "symbols": [
+            {"symbol": item.name, "source": item.source or None, "hint": item.hint or None, "range": item.range} for item in compile.symbols
+        ],
+        "inputs": len(compile.inputs),
+    }
+
+
+def _group_data(group: Group) -> dict[str, Any]:
+    return {
+        "rank": group.members[0].rank,
+        "process": group.members[0].process or None,
+        "static": [member.label for member in group.static],
+        "dynamic": [member.label for member in group.dynamic],
+        "converged": group.converged.label if group.converged else None,
+    }
+
+
+def _finding_data(item: Finding) -> dict[str, Any]:
+    return {
+        "code": item.rule.code,
+        "rule": item.rule.name,
+        "sentence": item.sentence,
+        "remedy": item.rule.remedy,
+        "compile_id": item.compile or None,
+        "place": str(item.place) if item.place else None,
+        "details": [{"name": name, "value": value} for name, value in item.details],
+    }
+
+
+def _ranks_data(ranks: "RankReport") -> dict[str, Any]:
+    from shapelog.reporters.json.ranks import ranks_data  # most traces are of one rank, and do without
+
+    return ranks_data(ranks)
+
+
+def _table_data(table: Table) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "title": table.title,
+        "columns": [column.name for column in table.columns],
+        "rows": [list(row) for row in table.rows],
+        "note": table.note or None,
+    }
+
+
+def _health_data(report: Report) -> dict[str, Any]:
+    return {
+        "problems": [problem_data(item) for item in report.problems],
+        "files": [
+            {
+                "name": book.name,
+                "bytes": book.size,
+                "records": dict(book.records),
+                "bytes_by_kind": dict(book.sizes),
+                "unused": dict(book.unused),
+                "unknown": dict(book.unknown),
+                "unreadable_bytes": book.unreadable_bytes,
+                "unreadable_records": book.unreadable_records,
+                "payloads_verified": book.payloads_verified,
+                "balances": book.balances,
+            }
+            for book in report.accounts
+        ],
+    }

@@ -1,0 +1,34 @@
+"""A verification as JSON; ``shapelog/schema/verification.schema.json`` describes it. Counts hold compiles and limit hits."""
+
+from typing import Any
+
+from shapelog.report.verification import Verification
+from shapelog.reporters.json.advice import advice_data
+from shapelog.reporters.json.compare import comparison_data
+
+# 1: first shape.
+FORMAT_VERSION = 1
+
+
+def verification_data(verification: Verification) -> dict[str, Any]:
+    advice, comparison = verification.advice, verification.comparison
+    return {
+        "format": "shapelog verification",
+        "format_version": FORMAT_VERSION,
+        "helped": verification.helped,
+        "exact": verification.is_exact,
+        "faults": list(verification.faults),
+        "notes": list(verification.notes),
+        "env": advice.env,
+        "compiles": {"before": advice.before.total, "predicted": advice.after.total, "measured": verification.measured},
+        "limit_hits": {"before": advice.before.limit_hits, "predicted": advice.after.limit_hits, "measured": comparison.now.limit_hits},
+        "seconds": {"before": advice.before.seconds, "predicted": advice.after.seconds, "measured": comparison.now.seconds},
+        "exit_codes": {"before": verification.first.returncode, "after": verification.second.returncode},
+        "wall_seconds": {"before": verification.first.seconds, "after": verification.second.seconds},
+        "frames": [
+            {"title": item.change.title, "before": item.before, "predicted": item.predicted, "measured": item.measured}
+            for item in verification.frames
+        ],
+        "advice": advice_data(advice),
+        "comparison": comparison_data(comparison),
+    }

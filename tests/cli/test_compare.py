@@ -1,0 +1,113 @@
+"""``shapelog compare``, also on the runs of one directory or archive."""
+
+import json
+import os
+import re
+import shutil
+import time
+from pathlib import Path
+
+import make
+import pytest
+from command_line import DEMO, MARKED, SMALL, call, refusal
+
+NOON = time.mktime((2025, 11, 20, 12, 0, 0, 0, 0, -1))
+
+
+def counts(*arguments: str) -> tuple[int, int]:
+    """Compiles before and after."""
+    data = json.loads(call("compare", *arguments, "--format", "json").stdout)
+    return data["before"]["totals"]["compiles"], data["after"]["totals"]["compiles"]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> str:
+    """A directory with a run of one compile at nine, then one of two at ten, then one of three at eleven."""
+    where = tmp_path / "traces"
+    where.mkdir()
+    for number, hour in enumerate((b"09", b"10", b"11")):
+        again = [make.compile(f"0/{entry}", (entry + 2, 16), [make.mismatch("0/0", 8, entry + 2)]) for entry in range(1, number + 1)]
+        path = where / f"dedicated_log_torch_trace_run{number}.log"
+        path.write_bytes(make.run(make.compile("0/0"), *again).replace(b"V1120 08:", b"V1120 " + hour + b":"))
+        os.utime(path, (NOON, NOON))
+    return str(where)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize(
+    ("options", "compiles"),
+    [
+        ([], (2, 3)),
+        (["--before-run", "3"], (1, 3)),
+        (["--before-run", "run0", "--after-run", "2"], (1, 2)),
+        (["--after-run", "3"], (2, 1)),
+    ],
+)
+def test_two_runs_of_one_directory_are_compared(options: list[str], compiles: tuple[int, int], is_packed: bool, runs: str) -> None:
+    where = shutil.make_archive(f"{runs}-packed", "gztar", runs) if is_packed else runs
+    assert counts(where, *options) == compiles
+    said = call("compare", where, *options).stderr.splitlines()
+    assert [line[:14] for line in said] == ["shapelog: read", "shapelog: read"]
+
+
+def test_a_run_of_each_of_two_directories_can_be_named(runs: str, tmp_path: Path) -> None:
+    other = tmp_path / "made.log"
+    other.write_bytes(make.small_run())
+    assert counts(runs, runs, "--before-run", "3", "--after-run", "2") == (1, 2)
+    assert counts(str(other), runs, "--after-run", "run0") == (2, 1)
+    assert "--after-run 9: no such run in" in refusal("compare", str(other), runs, "--after-run", "9")
+    assert "--before-run 2 reads the run that began 11-20 10:27:33\n" in call("compare", runs, str(other)).stderr
+    assert "--after-run 2 reads the run that began 11-20 10:27:33\n" in call("compare", str(other), runs).stderr
+
+
+def test_one_run_alone_has_nothing_to_be_compared_with(runs: str, tmp_path: Path) -> None:
+    alone = tmp_path / "one" / "dedicated_log_torch_trace_a.log"
+    alone.parent.mkdir()
+    alone.write_bytes(make.small_run())
+    assert "that is one trace alone; shapelog compare BEFORE AFTER" in refusal("compare", str(alone))
+    assert "--before-run 2: no such run in" in refusal("compare", str(alone.parent))
+    assert "compare -: with what?" in refusal("compare", "-")
+    for options in (["--before-run", "1"], ["--after-run", "2"], ["--before-run", "3", "--after-run", "run0"]):
+        assert "names one and the same run twice" in refusal("compare", runs, *options)
+
+
+def test_two_runs_are_compared_and_a_worse_one_is_not_an_error() -> None:
+    better, worse = call("compare", DEMO, MARKED), call("compare", MARKED, DEMO)
+    assert (better.exit_code, better.stderr, worse.exit_code, worse.stderr) == (0, "", 0, "")
+    assert "\nBetter: 8 compiles instead of 19" in better.stdout
+    assert "\nWorse: " in worse.stdout
+
+
+def test_a_run_does_not_differ_from_itself(made: Path) -> None:
+    assert "No difference: 2 compiles in both runs" in call("compare", str(made), str(made.parent)).stdout
+
+
+def test_a_comparison_is_written_as_json_to_a_file(tmp_path: Path) -> None:
+    out = tmp_path / "compared.json"
+    assert call("compare", SMALL, DEMO, "--format", "json", "-o", str(out)).stdout == ""
+    data = json.loads(out.read_text(encoding="utf-8"))
+    assert (data["format"], data["before"]["totals"]["compiles"], data["after"]["totals"]["compiles"]) == ("shapelog comparison", 2, 19)
+
+
+def test_the_limit_of_a_comparison_cuts_lists_and_verbose_shows_all() -> None:
+    assert "… 3 more frames, shown with --limit 0" in call("compare", DEMO, MARKED, "-n", "1").stdout
+    verbose = call("compare", DEMO, MARKED, "-v", "-n", "1").stdout
+    assert "more frame" not in verbose
+    assert re.search(r"SL305 grad-mode-varies  1 → 1 recompile +grad_mode", verbose)
+
+
+def test_one_of_two_traces_may_come_from_standard_input(made: Path) -> None:
+    done = call("compare", "-", str(made), stdin=make.small_run())
+    assert done.exit_code == 0
+    assert done.stdout.startswith("standard input → made.log")
+    assert "one of the two traces can come from standard input" in refusal("compare", "-", "-")
+
+
+def test_a_missing_trace_to_compare_is_refused(tmp_path: Path) -> None:
+    for arguments in ((SMALL, str(tmp_path / "none")), (str(tmp_path / "none"), SMALL)):
+        assert "none: no such file or directory" in refusal("compare", *arguments)
+
+
+def test_a_damaged_trace_on_either_side_ends_with_2_under_strict(damaged: Path) -> None:
+    for pair in ((SMALL, str(damaged)), (str(damaged), SMALL)):
+        assert [call("compare", *pair, *more).exit_code for more in ((), ("--strict",))] == [0, 2]

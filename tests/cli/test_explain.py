@@ -1,0 +1,47 @@
+"""``shapelog explain``."""
+
+from pathlib import Path
+
+import make
+import pytest
+from command_line import DEMO, SMALL, call, refusal
+
+
+def test_explain_shows_which_entry_a_compile_was_compared_with() -> None:
+    done = call("explain", DEMO, "0/2")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "Why: against 0/1" in done.stdout
+    assert "16 → 7" in done.stdout
+
+
+def test_explain_of_a_first_compile_has_nothing_to_compare_with() -> None:
+    assert "First compile of this code" in call("explain", DEMO, "0/0").stdout
+
+
+def test_explain_of_an_unknown_compile_lists_the_known_ones() -> None:
+    message = refusal("explain", SMALL, "7/7")
+    assert "a_auto.log.gz: no compile 7/7; there are: 0/0 0/1\n" in message
+
+
+@pytest.mark.parametrize("label", ["", "x", "1", "1/", "0/1/2/3", "0-1", "0/1#", "#2", "!"])
+def test_explain_of_something_that_is_not_an_id_shows_what_ids_look_like(label: str) -> None:
+    message = refusal("explain", SMALL, label)
+    assert f"{label!r} is no compile id; they look like 2/3" in message
+
+
+def test_an_id_of_thousands_of_digits_is_refused() -> None:
+    refusal("explain", SMALL, "1" * 5000 + "/1")
+
+
+def test_explain_requires_a_rank_when_several_have_that_compile(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log").write_bytes(make.small_run())
+    several = call("explain", str(tmp_path), "0/1")
+    assert several.exit_code == 2
+    assert "several processes have a compile 0/1 (0, 1); choose one with --rank or --process" in several.stderr
+    assert call("explain", str(tmp_path), "0/1", "--rank", "1").exit_code == 0
+    assert "no compile 0/1" in call("explain", str(tmp_path), "0/1", "--rank", "2").stderr
+
+
+def test_explain_of_a_damaged_trace_ends_with_2_under_strict(damaged: Path) -> None:
+    assert [call("explain", str(damaged), "0/1", *more).exit_code for more in ((), ("--strict",))] == [0, 2]

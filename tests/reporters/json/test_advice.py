@@ -1,0 +1,72 @@
+"""The advice as JSON: exactly what its schema says."""
+
+import json
+
+import pytest
+from json_schemas import faults
+from lab import PACKED, analyzed, sized
+
+from shapelog.advice.advise import Advice, advise
+from shapelog.advice.paste_formats import as_shell
+from shapelog.model.ids import TorchVersion
+from shapelog.reporters import Options
+from shapelog.reporters.json import render_advice
+from shapelog.reporters.json.advice import advice_data
+
+
+def advice_on(*lengths: int, version: TorchVersion | None = None) -> Advice:
+    return advise(sized(*lengths).study(), version)
+
+
+PLAIN = advice_on(10, 12)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_the_advice_on_a_fixture_is_as_the_schema_says(name: str) -> None:
+    advice = analyzed(name).advice
+    assert advice is not None
+    data = json.loads(render_advice(advice, Options()))
+    assert faults("advice", data) == []
+    assert data == advice_data(advice)
+
+
+def test_the_sums_of_the_advice_are_those_of_its_frames() -> None:
+    for name in PACKED:
+        advice = analyzed(name).advice
+        assert advice is not None, name
+        data = advice_data(advice)
+        for field in ("compiles", "predicted_compiles", "seconds", "predicted_seconds"):
+            assert data[field] == pytest.approx(sum(frame[field] for frame in data["frames"])), name
+
+
+def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
+    data = advice_data(PLAIN)
+    assert faults("advice", data) == []
+    assert faults("advice", {**data, "news": 1})
+    assert faults("advice", {name: part for name, part in data.items() if name != "env"})
+    assert faults("advice", {**data, "suggestions": [{**data["suggestions"][0], "confidence": "sure"}]})
+
+
+def test_the_json_of_a_list_with_one_entry() -> None:
+    data = advice_data(PLAIN)
+    assert (data["env"], data["sources"], data["shell"], data["why_empty"]) == ("L['x']:0", ["L['x']:0"], as_shell(PLAIN), None)
+    assert (data["torch_version"], data["torch_version_given"]) == ("2.13", False)
+    assert (data["compiles"], data["predicted_compiles"], data["seconds"], data["predicted_seconds"]) == (2, 1, 2.0, 1.0)
+    (suggestion,) = data["suggestions"]
+    assert suggestion["seen"] == [
+        {
+            "axis": "x.size[0]",
+            "dim": 0,
+            "values": [{"compile_id": "0/0", "value": "10"}, {"compile_id": "0/1", "value": "12"}],
+            "bounds": [],
+        }
+    ]
+    assert (suggestion["dims"], suggestion["codes"], suggestion["compiles_gone"]) == ([0], ["SL101"], ["0/1"])
+    assert suggestion["python"] == ["torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come"]
+
+
+def test_the_json_says_why_there_is_no_list() -> None:
+    data = advice_data(advice_on(10, 12, version=TorchVersion(2, 6)))
+    assert (data["env"], data["shell"], data["torch_version"], data["torch_version_given"]) == ("", "", "2.6", True)
+    assert data["why_empty"].startswith("torch 2.6 reads no list")
+    assert data["predicted_compiles"] == 1

@@ -1,0 +1,30 @@
+"""Everything about one compile as JSON: exactly what its schema says."""
+
+import pytest
+from json_schemas import faults
+from lab import analyzed
+
+from shapelog.report.explain_compile import tell
+from shapelog.reporters.json.explain import story_data
+
+STORIES = [
+    (name, compile.label)
+    for name in (
+        "real/demo.log.gz",
+        "real/2.4/d_module.log.gz",
+        "real/2.6/i_marks.log.gz",
+        "real/2.13/compiled_autograd.log.gz",
+        "lab/kv_cache_decode.log.gz",
+        "lab/int_drives_python.log.gz",
+        "lab/graph_break_resume.log.gz",
+        "real/2.6/m_python_state.log.gz",
+    )
+    for compile in analyzed(name).trace.compiles
+]
+
+
+@pytest.mark.parametrize(("name", "label"), STORIES)
+def test_a_story_is_as_the_schema_says(name: str, label: str) -> None:
+    data = story_data(tell(analyzed(name).trace, label))
+    assert faults("story", data) == []
+    assert data["compile_id"] == label

@@ -1,0 +1,49 @@
+"""A verification as JSON: exactly what its schema says."""
+
+import json
+
+import pytest
+from json_schemas import faults
+from lab import PACKED, Recording, analyzed, freed, sized
+
+from shapelog.report.report import Report
+from shapelog.report.verification import Ended, Verification, verify
+from shapelog.reporters import Options
+from shapelog.reporters.json import render_verification
+from shapelog.reporters.json.advice import advice_data
+from shapelog.reporters.json.compare import comparison_data
+from shapelog.reporters.json.verification import verification_data
+
+THREE = sized(10, 12, 14)
+
+
+def proved(before: Recording | Report, after: Recording | Report) -> Verification:
+    first, second = (item if isinstance(item, Report) else item.report() for item in (before, after))
+    assert first.advice is not None
+    return verify(first, second, first.advice, Ended(0, 2.0), Ended(0, 1.5))
+
+
+@pytest.mark.parametrize(("before", "after"), list(zip(PACKED[::2], [*PACKED[1::2], PACKED[0]], strict=False)))
+def test_any_two_runs_give_what_the_schema_says(before: str, after: str) -> None:
+    data = json.loads(render_verification(proved(analyzed(before), analyzed(after)), Options()))
+    assert faults("verification", data) == []
+
+
+def test_the_json_holds_both_runs_and_the_prediction() -> None:
+    found = proved(THREE, sized(10, 12))
+    data = verification_data(found)
+    assert (data["format"], data["helped"], data["exact"], data["env"]) == ("shapelog verification", True, False, "L['x']:0")
+    assert data["compiles"] == {"before": 3, "predicted": 1, "measured": 2}
+    assert data["limit_hits"] == {"before": 0, "predicted": 0, "measured": 0}
+    assert data["seconds"] == {"before": 3.0, "predicted": 1.0, "measured": 2.0}
+    assert (data["exit_codes"], data["wall_seconds"]) == ({"before": 0, "after": 0}, {"before": 2.0, "after": 1.5})
+    assert data["frames"] == [{"title": "f", "before": 3, "predicted": 1, "measured": 2}]
+    assert (data["advice"], data["comparison"]) == (advice_data(found.advice), comparison_data(found.comparison))
+
+
+def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
+    data = verification_data(proved(THREE, freed("0/0")))
+    assert faults("verification", data) == []
+    assert faults("verification", {**data, "news": 1})
+    assert faults("verification", {name: part for name, part in data.items() if name != "helped"})
+    assert faults("verification", {**data, "advice": {**data["advice"], "news": 1}})
