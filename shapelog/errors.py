@@ -1,26 +1,26 @@
-"""What shapelog tells people when something is wrong."""
+"""The error and the problems that shapelog reports to its user."""
 
 from dataclasses import dataclass
 
 
 class ShapelogError(Exception):
-    """An input or a request that cannot be served; its text is one line for the person at the terminal.
+    """An input or a request that shapelog cannot handle; its text is one line for the person at the terminal.
 
-    ``exit_code`` is what the command line ends with.
+    ``exit_code`` is the exit code of the command line.
     """
 
     exit_code = 2
 
 
-# How much a problem takes away from the report, least first.
+# How much the report suffers from a problem, least first.
 INFO, DEGRADED, DATA_LOSS = "info", "degraded", "data loss"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a trace that could not be used as it stands.
+    """Something in a trace that could not be used as it is.
 
-    ``line`` is 1-based, 0 when the problem belongs to the file as a whole; ``count`` is how many lines or records it covers.
+    ``line`` is 1-based, 0 for a problem of the file as a whole; ``count`` is how many lines or records it covers.
     """
 
     code: str

@@ -33,7 +33,7 @@ from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select
 from shapelog.reading.open_trace import open_trace
 from shapelog.reading.payloads import graphs, guards, recompile_reasons, source_names
-from shapelog.reading.payloads.guard_expressions import canonical, parse, syntax
+from shapelog.reading.payloads.guard_expressions import canonical, parse, syntax_tree
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -230,7 +230,7 @@ def test_a_hundred_thousand_levels_of_an_expression_are_nothing(step: str) -> No
         assert expression.value({}) is None or depth < 1000
         expression.with_constants({1: 2})
         assert canonical(text)
-        assert syntax(text) is None or depth < 1000
+        assert syntax_tree(text) is None or depth < 1000
         assert mark_line(Mark(text, 0), [], ()).startswith(("# ", "torch."))
 
 
@@ -271,7 +271,7 @@ def test_no_text_takes_the_square_of_its_length(text: str) -> None:
     signature = f'    def forward(self, {text}: "f32[8]"):\n'
     graph = graphs.parse(f"class GraphModule(torch.nn.Module):\n{signature}        {text}\n        b = f({text})\n")
     assert graph.is_dynamic in (True, False)
-    for found in (source_names.display_name(text), source_names.strip(text), canonical(text)):
+    for found in (source_names.display_name(text), source_names.without_locals(text), canonical(text)):
         assert found
     source_names.tensor_part(text)
     source_names.dict_of_key(text)

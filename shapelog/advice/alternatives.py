@@ -11,7 +11,7 @@ from shapelog.advice.replay import Marks
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.source_names import display_name, tensor_part, unwrapped
+from shapelog.reading.payloads.source_names import display_name, tensor_part, unwrap
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile, Study
 from shapelog.rules import Verdict, any_blocks_marking
@@ -208,8 +208,8 @@ def _profile(case: _Case) -> Iterator[Alternative]:
         return
     floats: dict[str, None] = {}
     for item, cause in case.with_code("SL312"):
-        pinned = any(unwrapped(source) == cause.source for special in item.compile.specializations for source in special.sources)
-        if not pinned and any(unwrapped(symbol.source) == cause.source for symbol in item.compile.symbols):
+        pinned = any(unwrap(source) == cause.source for special in item.compile.specializations for source in special.sources)
+        if not pinned and any(unwrap(symbol.source) == cause.source for symbol in item.compile.symbols):
             floats[display_name(cause.source)] = None
     kept = {"SL106", "SL315"}  # what is static by default is not profiled
     sources = case.sources
@@ -241,7 +241,7 @@ def _needless(case: _Case) -> Iterator[Alternative]:
                 found[source] = None
     if not found:
         return
-    bases = list(dict.fromkeys(part[0] if (part := tensor_part(source)) else unwrapped(source) for source in found))
+    bases = list(dict.fromkeys(part[0] if (part := tensor_part(source)) else unwrap(source) for source in found))
     yield Alternative(
         "static source",
         ("SL108",),

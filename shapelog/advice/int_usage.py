@@ -12,7 +12,7 @@ from enum import IntEnum
 from functools import lru_cache
 
 from shapelog.model.trace import Frame
-from shapelog.reading.payloads.guard_expressions import canonical, syntax
+from shapelog.reading.payloads.guard_expressions import canonical, syntax_tree
 from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.source_names import display_name
 from shapelog.recompiles.constant_arguments import pinned_arguments
@@ -154,7 +154,7 @@ def _parsed(code: str) -> ast.AST | None:
     for start in ("elif ", "except ", "case "):
         text = text.replace(start, "if ", 1) if text.startswith(start) else text
     for whole in (text, f"{text} pass", f"{text.removeprefix('return ')}", f"{text})", f"({text}", f"f({text}", f"with a: pass\n{text}"):
-        tree = syntax(whole, "exec")
+        tree = syntax_tree(whole, "exec")
         if tree is not None:
             return tree
     return None

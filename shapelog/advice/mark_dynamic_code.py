@@ -4,7 +4,7 @@ import ast
 import re
 
 from shapelog.advice.marks import Mark
-from shapelog.reading.payloads.guard_expressions import integer, syntax
+from shapelog.reading.payloads.guard_expressions import integer, syntax_tree
 from shapelog.reading.payloads.source_names import display_name
 
 _LOCAL = re.compile(r"\b[LG]\['(\w+)'\]")
@@ -28,7 +28,7 @@ def is_plain(text: str) -> bool:
     """Whether a text is nothing but a name with attributes, items and constants, so that it may stand in code that is pasted."""
     if not text.isprintable() or "#" in text:  # what follows on the line would be a comment
         return False
-    tree = syntax(text)
+    tree = syntax_tree(text)
     return tree is not None and all(isinstance(node, _PLAIN) for node in ast.walk(tree))
 
 

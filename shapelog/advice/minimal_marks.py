@@ -12,7 +12,7 @@ from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import GuardTree, place_of
-from shapelog.reading.payloads.source_names import display_name, unwrapped
+from shapelog.reading.payloads.source_names import display_name, unwrap
 from shapelog.recompiles.explain import Study
 
 
@@ -147,11 +147,11 @@ def _is_int_of(frame: Frame, source: str) -> bool:
 def _guarded_ints(compile: Compile, source: str) -> bool:
     tree = compile.guards
     fact = tree.facts.get((source, "value")) if tree else None
-    return (isinstance(fact, str) and integer(fact) is not None) or any(unwrapped(symbol.source) == source for symbol in compile.symbols)
+    return (isinstance(fact, str) and integer(fact) is not None) or any(unwrap(symbol.source) == source for symbol in compile.symbols)
 
 
 def _symbolic(frame: Frame, source: str) -> Iterator[Compile]:
-    return (compile for compile in frame.compiles if any(unwrapped(symbol.source) == source for symbol in compile.symbols))
+    return (compile for compile in frame.compiles if any(unwrap(symbol.source) == source for symbol in compile.symbols))
 
 
 def _was_symbolic(frame: Frame, source: str) -> bool:

@@ -12,6 +12,7 @@ from shapelog.reading.payloads.source_names import display_name, tensor_part
 from shapelog.reading.records import Input
 from shapelog.recompiles.explain import Study
 from shapelog.rules import any_blocks_marking
+from shapelog.text import plural_noun
 
 
 class Difference(NamedTuple):
@@ -86,7 +87,7 @@ def _differences(studied: Study, played: Replay, choice: Choice, version: TorchV
             constant = _constant_dims(source, mine, studied)
             if constant:
                 dims = ", ".join(map(str, constant))
-                why = f"PGO lists the whole tensor; dim{'s' if len(constant) > 1 else ''} {dims} need not be dynamic"
+                why = f"PGO lists the whole tensor; {plural_noun(len(constant), 'dim')} {dims} need not be dynamic"
                 yield Difference(source, source, ",".join(entries(mine, version)), why)
     for source, mine in by_source.items():
         if source not in theirs:

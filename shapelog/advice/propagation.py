@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from shapelog.advice.marks import Mark
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
-from shapelog.reading.payloads.graphs import Graph, returned
-from shapelog.reading.payloads.source_names import tensor_part, unwrapped
+from shapelog.reading.payloads.graphs import Graph, outputs
+from shapelog.reading.payloads.source_names import tensor_part, unwrap
 from shapelog.recompiles.violations import Comparer
 
 _RESUMES = "torch_dynamo_resume_in_"
@@ -106,7 +106,7 @@ def _original(name: str) -> str:
 def _outputs(graph: Graph, name: str) -> list[tuple[str, ...]]:
     """The dims, as text, of the outputs that may be this local. A value left on Python's stack has no name: any output may be it."""
     found = []
-    for output, annotation in returned(graph):
+    for output, annotation in outputs(graph):
         if name.startswith("___stack") or re.fullmatch(rf"{re.escape(name)}(?:_\d+)?", output):
             shape = _SHAPE.match(annotation)
             if shape:
@@ -121,7 +121,7 @@ def _marks(dim: str, compile: Compile) -> tuple[Mark, ...]:
         if symbol.name in names and symbol.source:
             part = tensor_part(symbol.source)
             if part is None:
-                found.append(Mark(unwrapped(symbol.source)))
+                found.append(Mark(unwrap(symbol.source)))
             elif part[1] == "size":
                 found.append(Mark(part[0], part[2]))
     return tuple(found)

@@ -7,7 +7,7 @@ from shapelog.advice.propagation import Flows
 from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.guard_expressions import canonical
 from shapelog.reading.payloads.guards import DYNAMIC
-from shapelog.reading.payloads.source_names import tensor_part, unwrapped
+from shapelog.reading.payloads.source_names import tensor_part, unwrap
 from shapelog.recompiles.causes import Cause, Explanation
 from shapelog.recompiles.graph_reuse import is_proven
 from shapelog.recompiles.violations import Comparer
@@ -49,11 +49,11 @@ def _lost(frame: Frame, entry: Compile, compile: Compile, comparer: Comparer, fl
     if not compile.symbols:
         return ()
     tree = entry.guards
-    own = {unwrapped(symbol.source) for symbol in entry.symbols}
+    own = {unwrap(symbol.source) for symbol in entry.symbols}
     pinned = {source for special in compile.specializations for source in special.sources}
     found: dict[str, Need] = {}
     for symbol in compile.symbols:
-        source = unwrapped(symbol.source)
+        source = unwrap(symbol.source)
         part = tensor_part(source)
         if not source or source in own or symbol.source in pinned or (part is not None and part[1] != "size"):
             continue

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from shapelog.reading.payloads.source_names import is_cell, is_library
+from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 
 _DRIVE = re.compile(r"^[A-Za-z]:/")
 _INSTALLED = re.compile(r"(?:^|/)(?:(?:site|dist)-packages|lib/python3\.\d+)/")
@@ -39,7 +39,7 @@ class Checkout:
 
     def spot(self, file: str, line: int) -> Spot | None:
         """None for code that lies in no file, such as generated code and notebook cells."""
-        if not file or file.startswith("<") or is_cell(file):
+        if not file or file.startswith("<") or is_notebook_cell(file):
             return None
         found = self.known.get(file)
         if found is None:

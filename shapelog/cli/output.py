@@ -147,7 +147,9 @@ def write_outputs(output: Output, options: OutputOptions, stream: TextIO | None 
             content = output.render(target)
             write(content, target, stream)
             if target.is_announced:
-                message(f"wrote {target.file}, {len(content) / 1e6:.1f} MB")
+                from shapelog.text import megabytes
+
+                message(f"wrote {target.file}, {megabytes(len(content))}")
         except ShapelogError as error:
             if options.debug:
                 raise

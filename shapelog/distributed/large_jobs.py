@@ -21,7 +21,7 @@ from shapelog.reading.open_trace import open_all, open_trace
 from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import ProgressCallback, TraceFile
 from shapelog.recompiles.explain import study
-from shapelog.text import rank_list
+from shapelog.text import plural_noun, rank_list
 
 # So many kinds of ranks are read in full even where the first of them have every cause that the others have.
 _KINDS = 8
@@ -339,7 +339,7 @@ def _notes(ranks: Sequence[RankSummary], alike: dict[int, tuple[int, ...]], stan
         shown = {fact for place in standing for step in ranks[place].steps for fact in _facts(step)}
         more = {fact for rank in others for step in rank.steps for fact in _facts(step)} - shown
         what = f"{len(more)} of their causes and outcomes are on none of those" if more else "every cause of theirs is on one of those, too"
-        yield f"{len(others):,} more rank{'' if len(others) == 1 else 's'} compiled in yet another order or number; {what}"
+        yield f"{len(others):,} {plural_noun(len(others), 'more rank')} compiled in yet another order or number; {what}"
 
 
 def _lost_notes(files: Sequence[TraceFile], refusals: dict[int, str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from shapelog.model.trace import Frame, Rank, Trace, resumed_by
-from shapelog.reading.payloads.source_names import is_cell
+from shapelog.reading.payloads.source_names import is_notebook_cell
 
 # Generated code is counted through.
 _GENERATED = re.compile(r"^<eval_with_key>")
@@ -106,7 +106,7 @@ def codes_of(ranks: Iterable[Rank]) -> list[Code]:
 
 def file_of(path: str) -> str:
     """A path without what differs in each process. A notebook gives each cell a file of its own."""
-    if is_cell(path):
+    if is_notebook_cell(path):
         return "<notebook>"
     return "<eval_with_key>" if _GENERATED.match(path) else path
 

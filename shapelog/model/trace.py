@@ -66,7 +66,7 @@ class Payloads:
     trees: dict[str, GuardTree] = field(default_factory=dict)
     parsed_graphs: dict[str, Graph] = field(default_factory=dict)
     code_states: dict[str, CodeState] = field(default_factory=dict)
-    known_guards: guards.Known = field(default_factory=dict)
+    known_guards: guards.NodeCache = field(default_factory=dict)
 
     def text(self, span: Span) -> str:
         return self.reader.payload_text(span)

@@ -1,4 +1,4 @@
-"""The names of trace files, and a file wherever it lies: in a directory, an archive or behind a URL."""
+"""The names of trace files, and a file wherever it is: in a directory, an archive or behind a URL."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

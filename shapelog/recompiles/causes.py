@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from shapelog.model.trace import Compile
-from shapelog.reading.payloads.guards import Place, place_of
+from shapelog.reading.payloads.guards import UserLine, place_of
 from shapelog.reading.payloads.source_names import dict_of_key, display_name, is_below, is_library, tensor_part
 from shapelog.recompiles.classify import judge
 from shapelog.recompiles.global_state import autocast_pair, state_value
@@ -31,7 +31,7 @@ class Cause(NamedTuple):
     after: str
     size_related: bool
     sentence: str
-    place: Place | None
+    place: UserLine | None
     named_by_pytorch: bool
 
     @property
@@ -241,7 +241,7 @@ def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer
     )
 
 
-def _place(item: Violation, compile: Compile) -> Place | None:
+def _place(item: Violation, compile: Compile) -> UserLine | None:
     """The user's line: from the reason's stack, else from that of the symbol that the size became, else as the guard's comment has it,
     which may be a line of a library.
     """
@@ -252,7 +252,7 @@ def _place(item: Violation, compile: Compile) -> Place | None:
     symbol = next((symbol for symbol in compile.symbols if symbol.source == part), None)
     for frame in reversed(symbol.user_stack.frames if symbol else ()):
         if not is_library(frame.file):
-            return Place(frame.file, frame.line, frame.name, frame.code)
+            return UserLine(frame.file, frame.line, frame.name, frame.code)
     return found
 
 

@@ -8,7 +8,7 @@ SymInt or Scalar (sizes, offsets, counts of top elements, what convolutions take
 import ast
 from collections.abc import Iterable, Iterator
 
-from shapelog.reading.payloads.guard_expressions import syntax
+from shapelog.reading.payloads.guard_expressions import syntax_tree
 
 # Parameters in the order of a method, whose tensor comes first; those that are pinned end in "!".
 _SIGNATURES = """
@@ -118,7 +118,7 @@ def pinned_numbers(statements: Iterable[str]) -> Pinned:
 
 def _pinned_numbers(statements: Iterable[str]) -> Iterator[tuple[str, int]]:
     for statement in statements:
-        tree = syntax(statement.strip(), "exec")
+        tree = syntax_tree(statement.strip(), "exec")
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree is not None else ():
             for argument in pinned_arguments(call):
                 numbers = argument.elts if isinstance(argument, (ast.Tuple, ast.List)) else [argument]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
-from shapelog.reading.payloads.source_names import display_name, tensor_part, unwrapped
+from shapelog.reading.payloads.source_names import display_name, tensor_part, unwrap
 from shapelog.reading.records import Input
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
@@ -90,7 +90,7 @@ def _unchanging(compiles: tuple[Compile, ...], named: set[str], comparer: Compar
 
 def _touched(compile: Compile) -> set[str]:
     """The tensors of which a size or stride was symbolic at some time."""
-    sources = [unwrapped(symbol.source) for symbol in compile.symbols if symbol.source]
+    sources = [unwrap(symbol.source) for symbol in compile.symbols if symbol.source]
     sources += [source for item in compile.specializations for source in item.sources]
     return {part[0] for source in sources if (part := tensor_part(source))}
 
@@ -101,7 +101,7 @@ def _cells(
     """(name, source, cell) of each dim and int; ``names`` holds those of the dims of each tensor that was met before."""
     tree = compile.guards
     guarded = tree.facts if tree else {}
-    symbols = {unwrapped(symbol.source): symbol.name for symbol in compile.symbols if symbol.source}
+    symbols = {unwrap(symbol.source): symbol.name for symbol in compile.symbols if symbol.source}
     pinned = {source for item in compile.specializations for source in item.sources}
     touched = _touched(compile)
     for tensor in compile.inputs:

@@ -14,7 +14,7 @@ from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads import guard_expressions
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, ShapeGuard, type_name
 from shapelog.reading.payloads.recompile_reasons import Reason
-from shapelog.reading.payloads.source_names import dict_of_key, is_below, strip, tensor_part, unwrapped
+from shapelog.reading.payloads.source_names import dict_of_key, is_below, tensor_part, unwrap, without_locals
 from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
 
 _LOOKS = attrgetter("source", "size", "stride", "dtype", "requires_grad")
@@ -257,7 +257,7 @@ class Comparer:
                     facts[item.source, f"{name}[{dim}]"] = value
                     numbers[f"{spelled}.{name}()[{dim}]"] = value
         for symbol in compile.symbols:
-            source = unwrapped(symbol.source)
+            source = unwrap(symbol.source)
             if source and symbol.hint and tensor_part(source) is None:
                 facts.setdefault((source, "value"), symbol.hint)
                 if symbol.value is not None:
@@ -310,7 +310,7 @@ class Comparer:
         tree, seen = entry.guards, self.observe(compile)
         if reason.family == "shape":
             for shape in tree.shapes if tree else ():
-                if shape.expression == reason.code or strip(shape.expression) == reason.code:
+                if shape.expression == reason.code or without_locals(shape.expression) == reason.code:
                     return self._shape_violation(shape, seen, reason)
             return self._shape_violation(ShapeGuard(reason.code, reason.comment), seen, reason)
         owner = entry if tree else compile  # an entry without guards: this compile looked at the same sources
@@ -353,8 +353,8 @@ class Comparer:
             table = self.stripped[key] = {}
             sources = (*(guard.source for guard in tree.guards), *tree.types, *(item.source for item in entry.inputs))
             for source in dict.fromkeys(sources):
-                table.setdefault(strip(source), source)
-        return table.get(name) or table.get(strip(name)) or name
+                table.setdefault(without_locals(source), source)
+        return table.get(name) or table.get(without_locals(name)) or name
 
 
 def is_state(violation: Violation) -> bool:

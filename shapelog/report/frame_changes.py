@@ -1,7 +1,6 @@
 """What became of one piece of code from one run to another: compiles, causes, dynamic dims, and whether that is better or worse."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,8 +11,8 @@ from shapelog.model.trace import Compile, GraphBreak, Outcome, failure_message
 from shapelog.recompiles.shape_table import State
 from shapelog.report.report import FrameReport
 from shapelog.rules import RULES, UNEXPLAINED, Rule
+from shapelog.text import plural, without_addresses
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 _WITHOUT_CODE = (Outcome.FAILED, Outcome.LIMIT, Outcome.SKIPPED, Outcome.UNFINISHED)
 
 
@@ -157,7 +156,7 @@ def _breaks(compiles: Iterable[Compile]) -> dict[tuple[str, str], GraphBreak]:
     for compile in compiles:
         for item in compile.breaks if compile.outcome is not Outcome.FAILED else ():
             where = f"{item.place.file}:{item.place.line}" if item.place else ""
-            found.setdefault((where, _ADDRESS.sub("", item.reason)), item)
+            found.setdefault((where, without_addresses(item.reason)), item)
     return found
 
 
@@ -334,7 +333,7 @@ def _ended(side: Side, outcomes: tuple[Outcome, ...] = _WITHOUT_CODE) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number or 'no'} {noun}s"
+    return plural(number, noun) if number else f"no {noun}s"
 
 
 def instead(before: int, after: int, noun: str) -> str:

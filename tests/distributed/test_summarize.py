@@ -16,7 +16,6 @@ from shapelog.model.rank_summary import RankSummary, Tensor
 from shapelog.model.trace import merged
 from shapelog.reading.payloads.collectives import Parity
 from shapelog.recompiles.explain import study
-from shapelog.text import rank_list
 
 FIRST = make.compile()
 AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
@@ -39,21 +38,6 @@ def groups(item: Respect) -> list[tuple[int, ...]]:
 
 def differing(report: RankReport) -> set[str]:
     return {item.name for item in report.respects if item.differs}
-
-
-@pytest.mark.parametrize(
-    ("numbers", "told"),
-    [
-        ([3], "rank 3"),
-        ([1, 0], "ranks 0 and 1"),
-        ([0, 1, 2, 5], "ranks 0-2 and 5"),
-        ([0, 1, 2, 5, 7, 8], "ranks 0-2, 5, 7 and 8"),
-        (range(0, 64, 2), "ranks 0, 2, 4, 6, 8, 10, 12 and 25 more"),
-        ([], "ranks none"),
-    ],
-)
-def test_ranks_are_named_in_short(numbers: Sequence[int], told: str) -> None:
-    assert rank_list(numbers) == told
 
 
 # What is kept.

@@ -1,1 +1,1 @@
-"""The small languages inside payloads: guards, graphs, reasons, sources, expressions."""
+"""Parsers of the small languages inside payloads: guards, graphs, recompile reasons, sources, size expressions."""

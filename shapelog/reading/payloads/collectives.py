@@ -1,6 +1,6 @@
-"""What Inductor says about distributed graphs: collective schedules, estimated runtimes with tensor metadata, the order of execution.
+"""What Inductor records about distributed graphs: collective schedules, estimated runtimes with tensor metadata, the order of execution.
 
-PyTorch writes them as JSON (``torch/_inductor/debug.py``). A text of another shape raises ValueError, TypeError, KeyError or
+PyTorch writes them as JSON (``torch/_inductor/debug.py``). Text of any other form raises ValueError, TypeError, KeyError or
 AttributeError.
 """
 
@@ -13,13 +13,13 @@ from typing import NamedTuple
 import orjson
 
 SCHEDULE, TENSORS, EXECUTION = "inductor_collective_schedule", "inductor_runtime_and_tensor_meta", "graph_execution"
-# A comment, or a call of a collective in generated code; comments name collectives too.
+# A comment, or a call of a collective in generated code; comments mention collectives, too.
 _CALL = re.compile(r"#.*|//.*|torch\s*\.\s*ops\s*\.\s*_?c10d_functional\s*\.\s*(\w+)\s*\.\s*\w+\s*\(")
 _OPERATOR = re.compile(r"_?c10d_functional\.(\w+)")
 WAIT = "wait_tensor"
 
 
-class Tensors(NamedTuple):
+class TensorMetadata(NamedTuple):
     """A digest of the operations of a graph with shape, stride and dtype of what each returns; estimated runtime in seconds."""
 
     digest: str
@@ -27,20 +27,20 @@ class Tensors(NamedTuple):
 
 
 class Parity(NamedTuple):
-    """Collectives of the generated code against the schedule: how many more or less of all kinds, and how many that nothing waits for."""
+    """Collectives in generated code compared with the schedule: how many are extra or missing, and how many have no wait."""
 
     difference: int
     missing_waits: int
 
 
 def operator(name: str) -> str:
-    """``torch.ops._c10d_functional.all_reduce_.default`` → ``all_reduce``; in place or not is the same to the other ranks."""
+    """``torch.ops._c10d_functional.all_reduce_.default`` → ``all_reduce``; whether it works in place does not matter to the other ranks."""
     found = _OPERATOR.search(name)
     return (found[1] if found else name).rstrip("_")
 
 
 def schedule(text: str) -> tuple[str, ...]:
-    """The collectives of one graph, in their order, without the waits: what has to be the same on every rank."""
+    """The collectives of one graph in order, without the waits, which has to be the same on every rank."""
     names = orjson.loads(text)
     if not isinstance(names, list):
         raise ValueError("a list of collectives was expected")
@@ -48,18 +48,18 @@ def schedule(text: str) -> tuple[str, ...]:
     return tuple(name for name in found if name != WAIT)
 
 
-def tensors(text: str) -> Tensors:
+def tensors(text: str) -> TensorMetadata:
     operations = orjson.loads(text)["ops"]
-    told = [
+    described = [
         [item["name"], [[output.get(key) for key in ("shape", "stride", "dtype")] for output in item["outputs"]]] for item in operations
     ]
     times = (item.get("estimated_runtime_ns") for item in operations)
     runtime = sum(value for value in times if isinstance(value, (int, float)) and 0 <= value < 1e18)
-    return Tensors(hashlib.md5(orjson.dumps(told), usedforsecurity=False).hexdigest(), runtime / 1e9)
+    return TensorMetadata(hashlib.md5(orjson.dumps(described), usedforsecurity=False).hexdigest(), runtime / 1e9)
 
 
 def execution(text: str) -> tuple[str, ...]:
-    """Labels of the compiles whose graphs ran, in that order; ``?`` for a graph that came out of a cache, whose compile is not told."""
+    """The labels of the compiles whose graphs ran, in order; ``?`` for a graph from a cache, for which no compile is recorded."""
     return tuple(str(item.get("compile_id") or "?") for item in orjson.loads(text)["graph_execution_order"])
 
 
@@ -67,6 +67,6 @@ def parity(collectives: Iterable[str], code: str) -> Parity:
     """How the collectives of a schedule compare with those that the generated code calls."""
     called = Counter(found[1].rstrip("_") for found in _CALL.finditer(code) if found[1])
     waits = called.pop(WAIT, 0)
-    wanted = Counter(collectives)
-    difference = sum(abs(wanted[name] - called[name]) for name in wanted | called)
+    scheduled = Counter(collectives)
+    difference = sum(abs(scheduled[name] - called[name]) for name in scheduled | called)
     return Parity(difference, max(0, sum(called.values()) - waits))

@@ -1,13 +1,15 @@
 """The captured graph (``dynamo_output_graph``), as fx prints it → its inputs, operations, and a key that similar graphs share.
 
 Similar: the same sequence of torch operations with the same data flow on tensor inputs of the same dtype and rank. Numbers, symbolic
-numbers, ``torch.Size`` and size arithmetic do not count; bools, strings and dtypes do.
+numbers, ``torch.Size`` and size arithmetic do not matter; bools, strings and dtypes do.
 """
 
 import hashlib
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from shapelog.reading.payloads.guards import UserLine
 
 _FORWARD = re.compile(r"^(\s*)def (\w+)\(self(?:, )?(.*?)\)(?: -> [^)]*)?:\s*$", re.S)
 _PARAMETER = re.compile(r'\b(\w+)\b(?:: "([^"]*)")?(?: = [^,=]*)?(?:, |$)')
@@ -27,8 +29,8 @@ _PUNCTUATION = frozenset("()[]{},:.=+*/&|<>%~^@!?;'\"")
 _KERNEL_INDEX = re.compile(r"\b(kernel_idx) = (\d{1,18})")
 _KERNEL_NUMBER = re.compile(r",?'\w+':#")
 _KERNEL = re.compile(r"triton_kernel_wrapper_(?:mutation|functional)\(kernel_idx = (\d{1,18})")
-# A comment that names a line of code is no longer; and so deep are numbers nested in a size.
-_LONGEST_COMMENT, _DEEPEST = 4000, 100
+# Comments that name a line of code are shorter, and sizes are nested less deeply.
+_MAX_COMMENT, _MAX_NESTING = 4000, 100
 
 
 class Placeholder(NamedTuple):
@@ -40,15 +42,6 @@ class Placeholder(NamedTuple):
     @property
     def is_number(self) -> bool:
         return self.annotation.startswith("Sym(")
-
-
-class UserLine(NamedTuple):
-    """A line of user code that a part of the graph was made from."""
-
-    file: str
-    line: int
-    name: str
-    code: str
 
 
 class Graph(NamedTuple):
@@ -65,8 +58,8 @@ class Graph(NamedTuple):
 
     @property
     def user_lines(self) -> tuple[UserLine, ...]:
-        """What the comments name, in their order."""
-        found = (_FILE.match(comment) for comment in self.comments if len(comment) <= _LONGEST_COMMENT)
+        """The lines of user code that the comments name, in order."""
+        found = (_FILE.match(comment) for comment in self.comments if len(comment) <= _MAX_COMMENT)
         return tuple(dict.fromkeys(UserLine(match[1], int(match[2]), match[3], match[4]) for match in found if match))
 
     @property
@@ -82,8 +75,8 @@ class _Normalizer:
         self.lines: list[str] = []
         self.names: dict[str, str] = {}
         self.inputs: dict[str, str] = {}
-        self.alike: dict[tuple[str, int], list[str]] = {}
-        self.made = 0
+        self.aliases: dict[tuple[str, int], list[str]] = {}
+        self.count = 0
 
     def add_inputs(self, placeholders: tuple[Placeholder, ...]) -> None:
         for item in placeholders:
@@ -91,10 +84,10 @@ class _Normalizer:
 
     def _add_input(self, name: str, kind: str) -> None:
         self.inputs[name] = kind
-        self.alike.setdefault((name.lower(), id(kind)), []).append(name)
+        self.aliases.setdefault((name.lower(), id(kind)), []).append(name)
 
     def statement(self, target: str, annotation: str, expression: str) -> bool:
-        """Take one assignment in; False if it is no torch operation."""
+        """Add one assignment; False if it is not a torch operation."""
         if expression in self.inputs:
             self._add_input(target, self.inputs[expression])
             return False
@@ -105,8 +98,8 @@ class _Normalizer:
             self.names[target] = "#"
             return False
         text = self._normal(expression)
-        self.names[target] = f"v{self.made}"
-        self.made += 1
+        self.names[target] = f"v{self.count}"
+        self.count += 1
         self.lines.append(text)
         return True
 
@@ -120,7 +113,7 @@ class _Normalizer:
     def _is_arithmetic(self, annotation: str, expression: str) -> bool:
         if annotation:
             return False
-        if _SIZE_CALL.match(expression) or expression.startswith("torch.Size(") or _asserts(expression):
+        if _SIZE_CALL.match(expression) or expression.startswith("torch.Size(") or _is_assert(expression):
             return True
         names = [token.partition(".")[0] for token in _TOKEN.findall(expression) if token[0].isalpha() or token[0] == "_"]
         values = [name for name in names if name not in _NEUTRAL]
@@ -135,10 +128,10 @@ class _Normalizer:
             return token
         if kind == "#":
             return "#"
-        name = f"v{self.made}<{kind}>"
+        name = f"v{self.count}<{kind}>"
         self.names[token] = name
-        self.made += 1
-        for other in self.alike[token.lower(), id(kind)]:  # the alias that fx makes of each placeholder
+        self.count += 1
+        for other in self.aliases[token.lower(), id(kind)]:  # the alias that fx makes of each placeholder
             if self.inputs[other] is kind:
                 self.names[other] = name
         return name
@@ -146,7 +139,7 @@ class _Normalizer:
     def _normal(self, expression: str) -> str:
         parts: list[str] = []
         if "kernel_idx" in expression:
-            expression = _KERNEL_INDEX.sub(r"\1 = kernel_\2", expression)  # which kernel it is does count
+            expression = _KERNEL_INDEX.sub(r"\1 = kernel_\2", expression)  # the number of the kernel matters
         for token in _TOKEN.findall(expression):
             if token in _PUNCTUATION:
                 parts.append(token)
@@ -161,7 +154,7 @@ class _Normalizer:
             else:
                 parts.append(token)
         text = "".join(parts).replace(" ", "").replace("torch.Size", "").replace(".size()", "#").replace(".shape", "#")
-        for _ in range(_DEEPEST):
+        for _ in range(_MAX_NESTING):
             text, changes = _NUMBERS.subn("#", text)
             if not changes:
                 break
@@ -172,7 +165,7 @@ class _Normalizer:
         return text
 
 
-def _asserts(text: str) -> bool:
+def _is_assert(text: str) -> bool:
     return any(map(text.__contains__, _ASSERTS))
 
 
@@ -212,12 +205,12 @@ def parse(text: str) -> Graph:
             normalizer.returned(main[7:])
         elif not main.startswith("class "):
             normalizer.other(main)
-            operations += not _asserts(main)
+            operations += not _is_assert(main)
     key = hashlib.md5("\n".join(normalizer.lines).encode(), usedforsecurity=False).hexdigest() if operations else ""
     return Graph(tuple(inputs), tuple(statements), key, operations, tuple(comments), tuple(kernels))
 
 
-def returned(graph: Graph) -> tuple[tuple[str, str], ...]:
+def outputs(graph: Graph) -> tuple[tuple[str, str], ...]:
     """(name, annotation) of each output, the annotation as in ``Placeholder`` ("" where fx wrote none)."""
     annotations = {item.name: item.annotation for item in graph.placeholders}
     for statement in graph.statements:
@@ -230,7 +223,7 @@ def returned(graph: Graph) -> tuple[tuple[str, str], ...]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Stripped lines without blank ones; the ``def`` line goes on until its colon."""
+    """Stripped lines without blank ones; a ``def`` line continues until its colon."""
     pending = ""
     for raw in text.split("\n"):
         line = raw.strip()

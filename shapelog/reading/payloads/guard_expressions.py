@@ -55,11 +55,11 @@ _CALL: dict[str, Callable[..., Value]] = {
     "floor": math.floor,
     "ceil": math.ceil,
 }
-_LARGEST_POWER = 64
-# Sources that are spelled as ``ast.unparse`` spells them: most are.
+_MAX_EXPONENT = 64
+# Sources that ``ast.unparse`` would not change, as most are.
 _CANONICAL = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*(?:\(\))?|\['[A-Za-z0-9_.]*'\]|\[(?:0|[1-9]\d{0,8})\])*", re.A)
-# Real guards and lines have some hundred characters and some ten levels. In the depth that a megabyte can have, Python 3.10 crashes.
-_LONGEST, _DEEPEST = 10_000, 100
+# Real guards and lines have a few hundred characters and about ten levels. Python 3.10 crashes on the nesting that a megabyte can hold.
+_MAX_LENGTH, _MAX_DEPTH = 10_000, 100
 
 
 class Expression(NamedTuple):
@@ -70,12 +70,12 @@ class Expression(NamedTuple):
     names: tuple[str, ...]
 
     def holds(self, values: Mapping[str, Value]) -> bool | None:
-        """Whether the guard holds for these values; None if a source is missing or the form is not known."""
+        """Whether the guard holds for these values; None if a source is missing or the form is unknown."""
         result = self.value(values)
         return None if result is None else bool(result)
 
     def value(self, values: Mapping[str, Value]) -> Value | None:
-        """What a size such as ``2*s77 + 1`` comes to; None if a symbol is missing or the form is not known."""
+        """The value of a size such as ``2*s77 + 1``; None if a symbol is missing or the form is unknown."""
         if self.tree is None:
             return None
         try:
@@ -84,13 +84,13 @@ class Expression(NamedTuple):
             return None
 
     def with_constants(self, changes: Mapping[int, int]) -> "Expression":
-        """The same guard with other numbers where it has these."""
+        """The same guard with other numbers in place of these."""
         if self.tree is None:
             return self
-        return Expression(self.text, _Constants(changes).visit(copy.deepcopy(self.tree)), self.names)
+        return Expression(self.text, _ReplaceConstants(changes).visit(copy.deepcopy(self.tree)), self.names)
 
 
-class _Constants(ast.NodeTransformer):
+class _ReplaceConstants(ast.NodeTransformer):
     def __init__(self, changes: Mapping[int, int]) -> None:
         self.changes = changes
 
@@ -101,42 +101,44 @@ class _Constants(ast.NodeTransformer):
 
 
 def parse(text: str) -> Expression:
-    """Never raises: what cannot be parsed has no tree, and holds for nobody knows what."""
+    """Never raises: text that cannot be parsed has no tree, and its value is unknown."""
     names: list[str] = []
     code = text.strip()
-    tree = syntax(code)
+    tree = syntax_tree(code)
     if not isinstance(tree, ast.Expression):
         return Expression(text, None, ())
-    return Expression(text, _named(tree.body, names, code if code.isascii() and "\n" not in code else ""), tuple(dict.fromkeys(names)))
+    return Expression(
+        text, _name_sources(tree.body, names, code if code.isascii() and "\n" not in code else ""), tuple(dict.fromkeys(names))
+    )
 
 
-def syntax(text: str, mode: str = "eval") -> ast.AST | None:
-    """The tree of code that a trace quotes, flat enough for recursion; None for what is no Python, or is too long or too deep."""
-    if len(text) > _LONGEST:
+def syntax_tree(text: str, mode: str = "eval") -> ast.AST | None:
+    """The tree of code quoted in a trace, flat enough for recursion; None for anything but Python, and for code too long or too deep."""
+    if len(text) > _MAX_LENGTH:
         return None
     try:
         tree = ast.parse(text, mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return tree if len(text) <= _DEEPEST or not _is_deep(tree) else None
+    return tree if len(text) <= _MAX_DEPTH or not _is_deep(tree) else None
 
 
 def _is_deep(tree: ast.AST) -> bool:
     level: list[ast.AST] = [tree]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     return bool(level)
 
 
 def integer(text: str) -> int | None:
-    """The int that ``text`` spells in decimal digits, None for anything else (and for one of thousands of digits)."""
+    """The int that ``text`` is in decimal digits, None for anything else (and for one with thousands of digits)."""
     digits = text[1:] if text[:1] == "-" else text
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 1000 else None
 
 
 def canonical(source: str) -> str:
     """A source spelled as in ``Expression.names``."""
-    tree = None if _CANONICAL.fullmatch(source) else syntax(source)
+    tree = None if _CANONICAL.fullmatch(source) else syntax_tree(source)
     return ast.unparse(tree) if tree is not None else source
 
 
@@ -146,31 +148,31 @@ def _is_function(node: ast.expr) -> bool:
     )
 
 
-def _named(node: ast.expr, names: list[str], code: str) -> ast.expr:
+def _name_sources(node: ast.expr, names: list[str], code: str) -> ast.expr:
     """The tree with each source in it replaced by one name, its spelling, which is added to ``names``.
 
-    ``code`` is the line that the tree was made of, "" where columns do not count its characters.
+    ``code`` is the line that was parsed, "" if column offsets are not character offsets in it.
     """
     if isinstance(node, ast.Call) and _is_function(node.func):
-        node.args = [_named(argument, names, code) for argument in node.args]
+        node.args = [_name_sources(argument, names, code) for argument in node.args]
     elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
         written = code[node.col_offset : node.end_col_offset]
         names.append(written if _CANONICAL.fullmatch(written) else ast.unparse(node))
         return ast.Name(names[-1])
     elif isinstance(node, ast.Compare):
-        node.left = _named(node.left, names, code)
-        node.comparators = [_named(part, names, code) for part in node.comparators]
+        node.left = _name_sources(node.left, names, code)
+        node.comparators = [_name_sources(part, names, code) for part in node.comparators]
     elif isinstance(node, ast.BoolOp):
-        node.values = [_named(part, names, code) for part in node.values]
+        node.values = [_name_sources(part, names, code) for part in node.values]
     elif isinstance(node, ast.BinOp):
-        node.left, node.right = _named(node.left, names, code), _named(node.right, names, code)
+        node.left, node.right = _name_sources(node.left, names, code), _name_sources(node.right, names, code)
     elif isinstance(node, ast.UnaryOp):
-        node.operand = _named(node.operand, names, code)
+        node.operand = _name_sources(node.operand, names, code)
     return node
 
 
 def _evaluate(node: ast.expr, values: Mapping[str, Value]) -> Value | None:
-    """None is "not known", and spreads."""
+    """None means unknown, and makes the whole value unknown."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, (int, float)) else None
     if isinstance(node, ast.Call) and _is_function(node.func):
@@ -180,7 +182,7 @@ def _evaluate(node: ast.expr, values: Mapping[str, Value]) -> Value | None:
     if isinstance(node, ast.Name):
         return values.get(node.id)
     if isinstance(node, ast.Compare):
-        return _compared(node, values)
+        return _evaluate_comparison(node, values)
     if isinstance(node, ast.BoolOp):
         parts = [_evaluate(value, values) for value in node.values]
         decisive = isinstance(node.op, ast.Or)
@@ -193,11 +195,11 @@ def _evaluate(node: ast.expr, values: Mapping[str, Value]) -> Value | None:
             return None
         return not inner if isinstance(node.op, ast.Not) else -inner if isinstance(node.op, ast.USub) else inner
     if isinstance(node, ast.BinOp):
-        return _binary(node, values)
+        return _evaluate_binary(node, values)
     return None
 
 
-def _compared(node: ast.Compare, values: Mapping[str, Value]) -> bool | None:
+def _evaluate_comparison(node: ast.Compare, values: Mapping[str, Value]) -> bool | None:
     left = _evaluate(node.left, values)
     unknown = False
     for operation, right_node in zip(node.ops, node.comparators, strict=True):
@@ -211,11 +213,11 @@ def _compared(node: ast.Compare, values: Mapping[str, Value]) -> bool | None:
     return None if unknown else True
 
 
-def _binary(node: ast.BinOp, values: Mapping[str, Value]) -> Value | None:
+def _evaluate_binary(node: ast.BinOp, values: Mapping[str, Value]) -> Value | None:
     left, right = _evaluate(node.left, values), _evaluate(node.right, values)
     if left is None or right is None:
         return None
     if isinstance(node.op, ast.Pow):
-        return left**right if abs(right) <= _LARGEST_POWER and abs(left) < 1 << 40 else None
+        return left**right if abs(right) <= _MAX_EXPONENT and abs(left) < 1 << 40 else None
     operation = _BINARY.get(type(node.op))
     return operation(left, right) if operation else None

@@ -1,6 +1,6 @@
 """The guard tree (``dynamo_cpp_guards_str``) and the guard list of old versions (``dynamo_guards``) → facts and shape guards.
 
-One line of the tree is ``| | +- KIND: text  # user line  # file:line in function``; the manager above it bears the source.
+One line of the tree is ``| | +- KIND: text  # user line  # file:line in function``; the manager above it has the source.
 """
 
 import re
@@ -23,11 +23,11 @@ _LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)
 _CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), .*\)|(?:set|frozenset)\.__contains__\(.*?, (?P<item>.*)\))$", re.S)
 _HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$", re.S)
 _MARKED = re.compile(r"\b(_dynamo_\w+)(?:', set\(\)\))?\.issubset\((\{.*?\}|set\(\))\)")
-# What these patterns are tried on: with several places to cut a text at, some take the square of its length.
-LONGEST = 4000
+# Longer texts are not matched, because some of these patterns take quadratic time.
+MAX_LENGTH = 4000
 _AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", "CURRENT_DEVICE")
 _MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks")
-_NEVER_THE_USER = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
+_NOT_USER_CODE = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
 _ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
@@ -37,8 +37,8 @@ Facts = tuple[tuple[str, Fact], ...]
 """Properties of one source, each with its value."""
 
 
-class Place(NamedTuple):
-    """A line of user code as a guard's comment names it; the file is shortened by PyTorch, so it is not absolute."""
+class UserLine(NamedTuple):
+    """A line of user code. In the comment of a guard, PyTorch shortens the file, so it is not absolute."""
 
     file: str
     line: int
@@ -50,9 +50,9 @@ class Place(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """One leaf: ``text`` is the guard as PyTorch wrote it, ``facts`` the properties of its source that it fixes, with their values.
+    """One leaf: ``text`` is the guard as PyTorch wrote it, ``facts`` the properties of its source that it requires, with their values.
 
-    A value is ``DYNAMIC`` for a dim that is free. Properties: ``size[0]``, ``stride[0]``, ``dtype``, ``value``, ``type``, ``id``, ...
+    The value of a dynamic dim is ``DYNAMIC``. Properties: ``size[0]``, ``stride[0]``, ``dtype``, ``value``, ``type``, ``id``, ...
     """
 
     kind: str
@@ -62,26 +62,26 @@ class Guard(NamedTuple):
     comment: str = ""
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> UserLine | None:
         return place_of(self.comment)
 
 
 class ShapeGuard(NamedTuple):
-    """A guard over sizes: its expression over sources, and the comment that tells where it comes from."""
+    """A guard over sizes: an expression over sources, and the comment that names the code that it comes from."""
 
     expression: str
     comment: str
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> UserLine | None:
         return place_of(self.comment)
 
 
 class GuardTree(NamedTuple):
-    """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source where it is written.
+    """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source for which it is written.
 
-    ``sources`` are all that is looked at, ``same`` pairs of them that are one object, ``distinct`` tensors that are all different
-    ones, ``modules`` those that look like an nn.Module.
+    ``sources`` are all sources with a guard, ``same`` pairs of sources that are one object, ``distinct`` sources of tensors that are all
+    different objects, ``modules`` sources with the attributes of an nn.Module.
     """
 
     guards: tuple[Guard, ...]
@@ -96,20 +96,18 @@ class GuardTree(NamedTuple):
     by_key: dict[tuple[str, str], Guard]
 
 
-def place_of(comment: str) -> Place | None:
-    """The user's line in a guard comment ``code  # file:line in function``, the last one when it names several."""
-    found = None
+def place_of(comment: str) -> UserLine | None:
+    """The user's line in a guard comment ``code  # file:line in function``, the first outside the compiler if it names several."""
     for part in re.split(r"(?:^|\s)# | and ", comment):
         match = _WHERE.match(part.strip())
-        if match and not match["file"].startswith(_NEVER_THE_USER):
+        if match and not match["file"].startswith(_NOT_USER_CODE):
             code = comment.split("  # ")[0].strip() if "  # " in comment else ""
-            found = Place(match["file"], int(match["line"]), match["name"], code.removeprefix("# "))
-            break
-    return found
+            return UserLine(match["file"], int(match["line"]), match["name"], code.removeprefix("# "))
+    return None
 
 
 def split_comment(text: str) -> tuple[str, str]:
-    """(guard, comment) of a leaf. A ``#`` inside a string constant of the guard is no comment."""
+    """(guard, comment) of a leaf. A ``#`` inside a string constant of the guard does not start a comment."""
     first = text.find(" # ")
     if first < 0:
         return text.rstrip(), ""
@@ -126,60 +124,60 @@ def split_comment(text: str) -> tuple[str, str]:
 
 
 def without_hint(code: str) -> str:
-    """A guard without its ``(HINT: ...)``, which some versions put behind the comment, some behind the guard itself."""
+    """A guard without its ``(HINT: ...)``, which some versions write after the comment, some after the guard itself."""
     at = code.find("(HINT: ")
     return code[:at].rstrip() if at >= 0 and code.rstrip().endswith(")") else code
 
 
-# Nodes that were parsed before, by the source above them and their text: trees of one frame share nearly all of them.
-Known = dict[tuple[str, str], "Guard | ShapeGuard | tuple[str, str]"]
+# Parsed nodes by the source of their parent and their text: the trees of one frame have nearly all nodes in common.
+NodeCache = dict[tuple[str, str], "Guard | ShapeGuard | tuple[str, str]"]
 
 
-def parse_tree(text: str, known: Known | None = None) -> GuardTree:
-    """The C++ guard tree. Lines of a form that is not known are kept in ``unread``; ``known`` is shared between trees of one file."""
-    known = {} if known is None else known
+def parse_tree(text: str, cache: NodeCache | None = None) -> GuardTree:
+    """The C++ guard tree. Lines of an unknown form are kept in ``unread``; ``cache`` is shared between the trees of one file."""
+    cache = {} if cache is None else cache
     guards: list[Guard] = []
     shapes: list[ShapeGuard] = []
     types: dict[str, str] = {}
     unread: list[str] = []
     sources: list[str] = [""]
-    looked_at: set[str] = set()
+    managed: set[str] = set()
     parts = _NODE.split("\n" + text)
     for indent, whole in zip(parts[1::2], parts[2::2], strict=True):
-        depth, body = len(indent) // 2, _joined(whole) if "\n" in whole else whole
+        depth, body = len(indent) // 2, _join_lines(whole) if "\n" in whole else whole
         if len(sources) != depth + 1:
             del sources[depth + 1 :]
             while len(sources) <= depth:
                 sources.append(sources[-1])
         key = (sources[-1], body)
-        node = known.get(key)
+        node = cache.get(key)
         if node is None and (node := _node(*key)) is not None:
-            known[key] = node
+            cache[key] = node
         if isinstance(node, Guard):
             guards.append(node)
         elif isinstance(node, ShapeGuard):
             shapes.append(node)
         elif node is not None:
-            looked_at.add(node[0])
+            managed.add(node[0])
             sources.append(node[0])
             if node[1]:
-                types.setdefault(node[0], node[1])  # the defaults of a function bear its own source, further below
+                types.setdefault(node[0], node[1])  # the defaults of a function have its own source, further down
         elif body == "RootGuardManager" or body.startswith("KeyValueManager"):
             sources.append(sources[-1] if depth else "")
         else:
             unread.append(body)
-    return _finished(guards, shapes, types, unread, looked_at)
+    return _tree(guards, shapes, types, unread, managed)
 
 
-def _node(above: str, body: str) -> "Guard | ShapeGuard | tuple[str, str] | None":
-    """A leaf, or (source, type or "") of a manager; None for the root and for what is not known. ``above`` is the source it hangs from."""
+def _node(parent: str, body: str) -> "Guard | ShapeGuard | tuple[str, str] | None":
+    """A leaf, or (source, type or "") of a manager; None for the root and for an unknown form. ``parent`` is the source of its parent."""
     kind, colon, leaf = body.partition(": ")
     if colon and kind.isupper():
         code, comment = split_comment(leaf)
         code = without_hint(code)
-        if kind in SHAPE_KINDS and not above and " is " not in code and not any(word in code for word in _AMBIENT):
+        if kind in SHAPE_KINDS and not parent and " is " not in code and not any(word in code for word in _AMBIENT):
             return ShapeGuard(code, comment)
-        return _guard(kind, above, code, comment)
+        return _guard(kind, parent, code, comment)
     if " source=" in body:
         source, of_type = _manager(body)
         return source, type_name(of_type)
@@ -201,8 +199,8 @@ def _manager(body: str) -> tuple[str, str]:
     return body[start:stop], body[typed + 7 : end] if typed >= 0 else ""
 
 
-def _joined(body: str) -> str:
-    """A leaf whose constant holds a newline, which goes on without a ``+-`` of its own; without blank lines and PyTorch's measurement."""
+def _join_lines(body: str) -> str:
+    """A leaf whose constant contains newlines, so that it continues without a ``+-``; without blank lines and the guard latency."""
     first, *more = body.split("\n")
     return "\n".join((first, *(line for line in more if line and not line.startswith("Guard latency"))))
 
@@ -219,7 +217,7 @@ def parse_list(text: str) -> GuardTree:
                 shapes.append(ShapeGuard(guard, comment))
             elif guard:
                 guards.append(_guard(kind, source, guard, comment))
-    return _finished(guards, shapes, {}, [], set())
+    return _tree(guards, shapes, {}, [], set())
 
 
 _LIST_KINDS = (
@@ -234,32 +232,40 @@ _LIST_KINDS = (
 
 
 def _kind_and_source(guard: str) -> tuple[str, str]:
-    for pattern, kind in _LIST_KINDS if len(guard) <= LONGEST else ():
+    for pattern, kind in _LIST_KINDS if len(guard) <= MAX_LENGTH else ():
         match = pattern.match(guard)
         if match and not (kind == "EQUALS_MATCH" and "size()" in guard):
             return kind, match[1] if match.groups() else ""
     return "LAMBDA_GUARD", ""
 
 
-def _finished(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, str], unread: list[str], sources: set[str]) -> GuardTree:
+def _tree(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, str], unread: list[str], managed: set[str]) -> GuardTree:
     facts: dict[tuple[str, str], Fact] = {}
     by_key: dict[tuple[str, str], Guard] = {}
     same: set[tuple[str, str]] = set()
     distinct: set[str] = set()
     for guard in guards:
         if guard.kind in _ALIASING:
-            one, _, other = guard.text.partition(" is ")
-            same.add((one, other))
+            first, _, second = guard.text.partition(" is ")
+            same.add((first, second))
         elif guard.kind == "NO_TENSOR_ALIASING" and not distinct and guard.text.startswith("check_no_aliasing("):
             distinct.update(guard.text[len("check_no_aliasing(") : -1].split(", "))
         for key, value in guard.facts:
             if key not in facts:
                 facts[key] = value
                 by_key[key] = guard
-    looked_at = frozenset(sources).union([guard.source for guard in guards])
-    modules = frozenset([source.rpartition(".")[0] for source in looked_at if source.endswith(_MODULE_PARTS)])
+    sources = frozenset(managed).union([guard.source for guard in guards])
     return GuardTree(
-        tuple(guards), tuple(shapes), types, tuple(unread), looked_at, frozenset(same), frozenset(distinct), modules, facts, by_key
+        guards=tuple(guards),
+        shapes=tuple(shapes),
+        types=types,
+        unread=tuple(unread),
+        sources=sources,
+        same=frozenset(same),
+        distinct=frozenset(distinct),
+        modules=frozenset([source.rpartition(".")[0] for source in sources if source.endswith(_MODULE_PARTS)]),
+        facts=facts,
+        by_key=by_key,
     )
 
 
@@ -269,12 +275,12 @@ def type_name(text: str) -> str:
 
 
 def facts_of(kind: str, code: str, source: str) -> Facts:
-    """The properties of ``source`` that one leaf fixes; none for a form that says nothing comparable."""
-    if len(code) > LONGEST:
+    """The properties of ``source`` that one leaf requires; none for a leaf without a comparable value."""
+    if len(code) > MAX_LENGTH:
         return _equality(code, source)
-    read = _BY_KIND.get(kind)
+    read = _READERS.get(kind)
     if read is None:
-        read = _attribute if "hasattr(" in code[:12] else _BY_LATER_KIND.get(kind, _equality)
+        read = _attribute if "hasattr(" in code[:12] else _LATER_READERS.get(kind, _equality)
     return read(code, source)
 
 
@@ -344,15 +350,15 @@ def _tensor(code: str, source: str) -> Facts:
     )
 
 
-def _nothing(code: str, source: str) -> Facts:
+def _no_facts(code: str, source: str) -> Facts:
     return ()
 
 
 def _global_state(code: str, source: str) -> Facts:
-    return tuple(_state_fields(code))
+    return tuple(_global_state_fields(code))
 
 
-def _state_fields(code: str) -> Iterator[tuple[str, Fact]]:
+def _global_state_fields(code: str) -> Iterator[tuple[str, Fact]]:
     """``___check_global_state() against {json}``, torch 2.13 and later: each field of the state at compile time."""
     _, _, state = code.partition(" against ")
     if not state:
@@ -369,8 +375,8 @@ def _state_fields(code: str) -> Iterator[tuple[str, Fact]]:
             yield str(name), value if isinstance(value, (bool, int)) else str(value)
 
 
-# What reads a leaf, by its kind; a leaf of another kind that asks for an attribute is read as such, whatever its kind.
-_BY_KIND: dict[str, Callable[[str, str], Facts]] = {
+# How a leaf is read, by its kind. A leaf of any other kind that checks for an attribute is read as an attribute check.
+_READERS: dict[str, Callable[[str, str], Facts]] = {
     "TENSOR_MATCH": _tensor,
     "GLOBAL_STATE": _global_state,
     "TYPE_MATCH": _identity,
@@ -381,10 +387,10 @@ _BY_KIND: dict[str, Callable[[str, str], Facts]] = {
     "DICT_CONTAINS": _contains,
     "SET_CONTAINS": _contains,
 }
-_BY_LATER_KIND: dict[str, Callable[[str, str], Facts]] = {
+_LATER_READERS: dict[str, Callable[[str, str], Facts]] = {
     "DYNAMIC_INDICES": _marking,
     "DIMENSION_DYNAMIC_MARKING_GUARD": _marking,
     "RANGE_ITERATOR_MATCH": _range,
     "DEFAULT_DEVICE": _default_device,
-    **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), _nothing),
+    **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), _no_facts),
 }

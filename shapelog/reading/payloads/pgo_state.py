@@ -1,6 +1,6 @@
-"""Code states: what profile-guided dynamism (PGO) knows of each piece of code, as ``torch/_dynamo/pgo.py`` renders it, 2.6 to 2.15.
+"""Code states: what profile-guided optimization (PGO) knows about each function, as ``torch/_dynamo/pgo.py`` writes it, 2.6 to 2.15.
 
-One line for the code, one for each of its sources, and from torch 2.8 on a closing sentence once anything is dynamic::
+One line for the function, one for each of its sources, and from torch 2.8 on a closing sentence if anything is dynamic::
 
     hash(b795754d)/srv/app/model.py:8:forward:
       L['x']: tensor size=[?, 8] stride=[S(1), 1]
@@ -14,19 +14,19 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
 
-# Keys in a source can hold ": " and look like a state, so the state is the last thing in the line that reads as one.
+# Keys in a source can contain ": " and look like a state, so the state is the last match in the line.
 _SOURCE = re.compile(
     r"^  (.*): (?:tensor size=\[([^\[\]]*)\] stride=\[([^\[\]]*)\]|scalar (\S+)|(fully dynamic scalar or tensor)|auto unset|unusual .*)$"
 )
-# A file that PyTorch could not read stands in place of its checksum too.
+# For a file that it could not read, PyTorch writes the name in place of the checksum, too.
 _UNREADABLE_FILE = re.compile(r"^hash\((?P<file>.+)\)(?P=file):(?P<line>\d{1,9}):(?P<name>[^:]*):$")
 _CODE = re.compile(r"^(?:hash\((?P<digest>[0-9a-f]{8})\))?(?P<file>.*):(?P<line>\d{1,9}):(?P<name>[^:]*):$")
 _SENTENCE = "PGO detected a recompilation"
 _SUGGESTION = re.compile(r'TORCH_COMPILE_DYNAMIC_SOURCES="(.*)"$')
-_BETWEEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[(\[{]|[)\]}]|,""")
+_QUOTED_OR_BRACKET_OR_COMMA = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[(\[{]|[)\]}]|,""")
 
 Extent = int | str | None
-"""A size or stride: None for ``?``, which is dynamic; text for what is no number, such as ``S(1)``, size times stride of dim 1."""
+"""A size or stride: None for ``?``, which is dynamic; text for anything but a number, such as ``S(1)``, size times stride of dim 1."""
 
 
 class Kind(Enum):
@@ -39,7 +39,7 @@ class Kind(Enum):
 
 
 class SourceState(NamedTuple):
-    """What is known of one source. ``scalar`` is the number as written, "" unless it is one; ``text`` the state as PyTorch has it."""
+    """What is known about one source. ``scalar`` is its number as written, "" otherwise; ``text`` the state as PyTorch writes it."""
 
     source: str
     kind: Kind
@@ -55,14 +55,14 @@ class SourceState(NamedTuple):
 
     @property
     def is_varied(self) -> bool:
-        """Whether anything of it took more than one value, or was marked dynamic by the program."""
+        """Whether a size, a stride or the number took more than one value, or was marked dynamic by the program."""
         return self.is_dynamic or None in self.strides
 
 
 class CodeEntry(NamedTuple):
-    """A piece of code with the state of its sources. ``digest`` is the checksum of its file ("" in torch 2.6).
+    """A function with the state of its sources. ``digest`` is the checksum of its file ("" in torch 2.6).
 
-    Closures of one function have entries of their own that look alike (torch 2.13 and later).
+    Each closure of one function has an entry of its own, with the same line (torch 2.13 and later).
     """
 
     digest: str
@@ -73,8 +73,8 @@ class CodeEntry(NamedTuple):
 
 
 class CodeState(NamedTuple):
-    """All that was known at one moment. ``suggestion`` are the sources that the closing sentence lists, ``suggestion_text`` its value
-    as written, commas and all; ``unread`` counts the lines that could not be read.
+    """Everything that was known at one time. ``suggestion`` are the sources that the closing sentence lists, ``suggestion_text`` the same
+    as written, joined by commas; ``unread`` counts the lines that could not be read.
     """
 
     entries: tuple[CodeEntry, ...]
@@ -84,7 +84,7 @@ class CodeState(NamedTuple):
 
     @property
     def dynamic_sources(self) -> tuple[str, ...]:
-        """What PyTorch makes its suggestion of, in its order."""
+        """The sources that PyTorch's suggestion consists of, in its order."""
         return tuple(dict.fromkeys(state.source for entry in self.entries for state in entry.states if state.is_dynamic))
 
 
@@ -106,7 +106,7 @@ def parse(text: str) -> CodeState:
             unread += 1
     entries = tuple(_entry(code, states) for code, states in codes)
     known = CodeState(entries).dynamic_sources
-    listed = known if ",".join(known) == suggestion else _listed(suggestion)
+    listed = known if ",".join(known) == suggestion else _split_list(suggestion)
     return CodeState(entries, listed, suggestion, unread)
 
 
@@ -137,10 +137,10 @@ def _extent(text: str) -> Extent:
     return None if text == "?" else text if number is None else number
 
 
-def _listed(value: str) -> tuple[str, ...]:
-    """The sources in a list, split at the commas that are in none of them."""
+def _split_list(value: str) -> tuple[str, ...]:
+    """The sources in a list, split at the commas outside quotes and brackets."""
     found, start, depth = [], 0, 0
-    for token in _BETWEEN.finditer(value):
+    for token in _QUOTED_OR_BRACKET_OR_COMMA.finditer(value):
         if token[0] == "," and depth <= 0:
             found.append(value[start : token.start()])
             start = token.end()

@@ -1,13 +1,13 @@
-"""Recompile reasons: the first failed guard of each earlier cache entry, as PyTorch words it, taken apart.
+"""Recompile reasons: the first failed guard of each earlier cache entry, parsed from PyTorch's wording.
 
-Templates are those of ``torch._C._dynamo.guards`` and ``torch/_dynamo/guards.py``, 2.6 to 2.15.
+The templates are those of ``torch._C._dynamo.guards`` and ``torch/_dynamo/guards.py``, 2.6 to 2.15.
 """
 
 import json
 import re
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guards import LONGEST, Place, place_of, split_comment, without_hint
+from shapelog.reading.payloads.guards import MAX_LENGTH, UserLine, place_of, split_comment, without_hint
 from shapelog.reading.payloads.source_names import is_library
 
 _ENTRY = re.compile(r"^((?:!\d+/)?\d+/\d+): ?", re.S)
@@ -17,10 +17,10 @@ _FRAME = re.compile(r'File "([^"]*)", line (\d{1,18}), in (\S+)(?:\n\s*(.*))?')
 
 
 class Reason(NamedTuple):
-    """Why one earlier entry did not fit. ``entry`` is the compile id as written.
+    """Why one earlier entry did not match. ``entry`` is its compile id as written.
 
     ``family`` names the template, ``source`` and ``prop`` what failed (the source stripped of ``L[...]`` by torch 2.8 and later),
-    ``expected`` what the entry wanted and ``actual`` what came, "" where the text does not tell.
+    ``expected`` the value that the entry requires and ``actual`` that of the call, "" where the text does not contain it.
     """
 
     entry: str
@@ -32,24 +32,12 @@ class Reason(NamedTuple):
     expected: str = ""
     actual: str = ""
     is_parameter: bool = False
-    place: Place | None = None
+    place: UserLine | None = None
     comment: str = ""
 
-    def about(self, entry: str) -> "Reason":
-        """The same, given for another entry."""
-        return Reason(
-            entry,
-            self.text,
-            self.code,
-            self.family,
-            self.source,
-            self.prop,
-            self.expected,
-            self.actual,
-            self.is_parameter,
-            self.place,
-            self.comment,
-        )
+    def for_entry(self, entry: str) -> "Reason":
+        """The same reason, given for another entry."""
+        return self._replace(entry=entry)
 
 
 def split(payload: str) -> list[str]:
@@ -65,9 +53,9 @@ def split(payload: str) -> list[str]:
 
 
 _T = r"tensor '(?P<source>.*?)' "
-# Compiled when they are tried: most reasons need the first ones alone.
+# Compiled on first use: most reasons match one of the first.
 _TEMPLATES: tuple[tuple[str, str, str], ...] = tuple(
-    (family, prop, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses what has thousands of digits
+    (family, prop, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses thousands of digits
     for family, prop, pattern in (
         (
             "size",
@@ -142,13 +130,25 @@ def parse(text: str) -> Reason:
     code = code.split(_PARAMETER, 1)[0]
     family, source, prop, expected, actual = _classify(code)
     place = _stack_place(trace) or place_of(comment)
-    return Reason(entry, body.strip(), code, family, source, prop, expected, actual, is_parameter, place, comment)
+    return Reason(
+        entry=entry,
+        text=body.strip(),
+        code=code,
+        family=family,
+        source=source,
+        prop=prop,
+        expected=expected,
+        actual=actual,
+        is_parameter=is_parameter,
+        place=place,
+        comment=comment,
+    )
 
 
 def _classify(code: str) -> tuple[str, str, str, str, str]:
     if not code:
         return "backend", "", "backend", "", ""  # torch 2.6 and 2.8 have no text for a changed backend
-    for family, prop, pattern in _TEMPLATES if len(code) <= LONGEST else ():
+    for family, prop, pattern in _TEMPLATES if len(code) <= MAX_LENGTH else ():
         match = re.fullmatch(pattern, code, re.S)
         if match:
             part = match.groupdict()
@@ -160,9 +160,9 @@ def _classify(code: str) -> tuple[str, str, str, str, str]:
             return family, source, prop, (part.get("expected") or "").strip(), (part.get("actual") or "").strip()
     if _SHAPE_WORDS.search(code) and not re.match(r"^[^<>]+ == '[^']*'$", code):
         return "shape", "", "shape", code, ""
-    empty = _EMPTY.match(code)
-    if empty:
-        return "length", empty["source"], "len", "0", ""
+    is_empty = _EMPTY.match(code)
+    if is_empty:
+        return "length", is_empty["source"], "len", "0", ""
     value = _VALUE.match(code)
     if value and value["operator"] == "is" and value["expected"] not in ("None", "not None", "True", "False", "Ellipsis"):
         return "aliasing", value["source"], "aliasing", value["expected"], ""
@@ -171,10 +171,10 @@ def _classify(code: str) -> tuple[str, str, str, str, str]:
     return "other", "", "", code, ""
 
 
-def _stack_place(trace: str) -> Place | None:
-    """The innermost line of the user in the ``User stack trace:`` that torch 2.13 and later add; of a library where there is no other."""
+def _stack_place(trace: str) -> UserLine | None:
+    """The innermost line outside libraries in the ``User stack trace:`` that torch 2.13 and later add, else the innermost line."""
     frames = _FRAME.findall(trace)
     if not frames:
         return None
     file, line, name, code = next((frame for frame in reversed(frames) if not is_library(frame[0])), frames[-1])
-    return Place(file, int(line), name, code.strip())
+    return UserLine(file, int(line), name, code.strip())

@@ -10,6 +10,7 @@ from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, Ki
 from shapelog.reading.payloads.source_names import display_name
 from shapelog.recompiles.explain import Study
 from shapelog.report.results import Column, Finding, Table
+from shapelog.text import plural_noun
 
 _READ, _WRITTEN, _AGAIN = "read at start", "written", "read, learned again"
 
@@ -155,7 +156,7 @@ def _anything(source: str, seen: _Seen) -> str:
 def _dims(noun: str, extents: tuple[Extent, ...]) -> str:
     """``dims 0, 2``, "" where none is dynamic."""
     found = [str(dim) for dim, extent in enumerate(extents) if extent is None]
-    return f"{noun}{'s' * (len(found) > 1)} {', '.join(found)}" if found else ""
+    return f"{plural_noun(len(found), noun)} {', '.join(found)}" if found else ""
 
 
 def _listed(extents: tuple[Extent, ...]) -> str:

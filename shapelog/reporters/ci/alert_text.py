@@ -6,7 +6,7 @@ from shapelog.check.alerts import Alert, digest
 from shapelog.check.check import Checked, Judged
 from shapelog.check.repository_paths import Spot
 from shapelog.rules import AlertKind, problem_rule
-from shapelog.text import one_line, plural, rank_list
+from shapelog.text import cut, one_line, plural, rank_list
 
 # What stands for code that lies in no file, where a format asks for one: its name tells where it is known from.
 NO_FILE = "TORCH_TRACE"
@@ -84,14 +84,6 @@ def left_out(items: Iterable[Judged]) -> str:
     """``2 errors, 1 note``; "" for none."""
     levels = [item.level for item in items]
     return ", ".join(plural(levels.count(level), level.value) for level in dict.fromkeys(levels))
-
-
-def cut(text: str, most: int) -> str:
-    """At most so many characters: where there are more, the middle is left out."""
-    if len(text) <= most:
-        return text
-    head = (most - 1) * 2 // 3
-    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
 
 
 def _listed(labels: Iterable[str]) -> str:

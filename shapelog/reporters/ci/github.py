@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from shapelog.check.check import Checked, Judged
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import advice, cut, details, left_out, place, problems, sentence, shown, title
+from shapelog.reporters.ci.alert_text import advice, details, left_out, place, problems, sentence, shown, title
 from shapelog.rules import Level
-from shapelog.text import one_line
+from shapelog.text import cut, one_line
 
 SUFFIX = ".txt"
 # GitHub shows ten of each level for a step, and 4,096 characters of each.

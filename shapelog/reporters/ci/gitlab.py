@@ -5,11 +5,11 @@ from typing import Any
 from shapelog.check.alerts import Alert
 from shapelog.check.check import Checked, Judged
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import NO_FILE, advice, cut, fingerprints, place, sentence, shown
+from shapelog.reporters.ci.alert_text import NO_FILE, advice, fingerprints, place, sentence, shown
 from shapelog.reporters.json_bytes import pretty
 from shapelog.rule_docs import link
 from shapelog.rules import AlertKind, Level
-from shapelog.text import one_line
+from shapelog.text import cut, one_line
 
 SUFFIX = ".json"
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}

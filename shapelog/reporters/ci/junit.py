@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 from shapelog.check.check import Checked, Judged
 from shapelog.model.code_matching import Code
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import cut, message, place, problems, sentence, title
+from shapelog.reporters.ci.alert_text import message, place, problems, sentence, title
 from shapelog.rules import AlertKind
-from shapelog.text import file_name, one_line
+from shapelog.text import cut, file_name, one_line
 
 SUFFIX = ".xml"
 _SUITE = "shapelog"

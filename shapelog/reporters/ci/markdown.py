@@ -9,11 +9,11 @@ from shapelog.check.policy import Metric
 from shapelog.model.code_matching import Code
 from shapelog.report.report import FrameReport
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import cut, place, problems
+from shapelog.reporters.ci.alert_text import place, problems
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.rule_docs import link
 from shapelog.rules import RULES, AlertKind, Rule
-from shapelog.text import file_name, plural, seconds
+from shapelog.text import cut, file_name, plural, seconds
 
 SUFFIX = ".md"
 _VALUES = 12

@@ -10,12 +10,12 @@ from shapelog.check.check import Checked, Judged
 from shapelog.check.repository_paths import Spot
 from shapelog.errors import DATA_LOSS, DEGRADED, INFO
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import NO_FILE, advice, cut, details, fingerprints, left_out, message, sentence, shown
+from shapelog.reporters.ci.alert_text import NO_FILE, advice, details, fingerprints, left_out, message, sentence, shown
 from shapelog.reporters.ci.markdown_escape import escaped, listed
 from shapelog.reporters.json_bytes import pretty
 from shapelog.rule_docs import HOME, entry, link
 from shapelog.rules import RULES, Rule, Verdict, problem_rule
-from shapelog.text import escape_controls, one_line
+from shapelog.text import cut, escape_controls, one_line
 
 SUFFIX = ".sarif"
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

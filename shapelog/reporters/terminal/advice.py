@@ -9,7 +9,7 @@ from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.text_page import COLORS, Page
-from shapelog.text import one_line, plural, seconds
+from shapelog.text import one_line, plural, plural_noun, seconds
 
 SUFFIX = ".txt"
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
@@ -89,7 +89,7 @@ def _suggestion(page: Page, group: list[Suggestion], options: Options) -> None:
 def _dims(item: Suggestion) -> str:
     if not item.dims:
         return "int"
-    return f"dim{'s' if len(item.dims) > 1 else ''} {', '.join(map(str, item.dims))}"
+    return f"{plural_noun(len(item.dims), 'dim')} {', '.join(map(str, item.dims))}"
 
 
 def _left_out(page: Page, advice: Advice) -> None:

@@ -6,7 +6,7 @@ from shapelog.check.check import Checked, Judged, Measured
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, Page
-from shapelog.text import one_line, plural, rank_list, shorten
+from shapelog.text import one_line, plural, plural_noun, rank_list, shorten
 
 SUFFIX = ".txt"
 
@@ -75,7 +75,7 @@ def _alert(page: Page, item: Judged, checked: Checked, options: Options) -> None
     ranks = f"  {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
     ids = ", ".join(alert.labels[:8]) + (", …" if len(alert.labels) > 8 else "")
     page.line(("→ ", "bold"), alert.remedy, indent=4)
-    page.line((f"{'compile' if len(alert.labels) == 1 else 'compiles'} {ids}{ranks}", "dim"), indent=4)
+    page.line((f"{plural_noun(len(alert.labels), 'compile')} {ids}{ranks}", "dim"), indent=4)
 
 
 def _tail(page: Page, checked: Checked, rest: tuple[Judged, ...], options: Options) -> None:

@@ -11,7 +11,7 @@ from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import Page
 from shapelog.rules import RULES, remedy_for
-from shapelog.text import one_line, plural, seconds, shorten
+from shapelog.text import one_line, plural, plural_noun, seconds, shorten
 
 SUFFIX = ".txt"
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
@@ -111,7 +111,7 @@ def _ranks(members: Sequence[FrameChange]) -> str:
     ranks = [item.code.first.rank for item in members]
     if ranks[0] is None:
         return plural(len(members), "process") if len(members) > 1 else ""
-    return f"rank{'s' if len(ranks) > 1 else ''} {' '.join(map(str, ranks))}"
+    return f"{plural_noun(len(ranks), 'rank')} {' '.join(map(str, ranks))}"
 
 
 def _frame_line(page: Page, members: Sequence[FrameChange], tail: str, mark: tuple[str, str] = ("", "")) -> None:

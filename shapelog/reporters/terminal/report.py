@@ -17,7 +17,7 @@ from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, Page
 from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule, remedy_for
-from shapelog.text import one_line, plural, seconds, shorten
+from shapelog.text import megabytes, one_line, plural, seconds, shorten
 
 SUFFIX = ".txt"
 
@@ -78,7 +78,7 @@ def _verdict(page: Page, report: Report) -> None:
         f"torch {trace.torch_version}" if trace.torch_version else f"torch {trace.version_guess} (not recorded; guessed from the records)"
     )
     size = sum(book.size for book in report.accounts)
-    parts = [version, f"{size / 1e6:.1f} MB"]
+    parts = [version, megabytes(size)]
     if trace.rank_count > 1:
         parts.append(plural(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
     page.line((trace.name, "bold"), "  ", ("  ".join(parts), "dim"))

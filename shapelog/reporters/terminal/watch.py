@@ -20,7 +20,7 @@ from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, console
 from shapelog.rules import Verdict
-from shapelog.text import file_name, one_line, plural, seconds, shorten
+from shapelog.text import file_name, megabytes, one_line, plural, seconds, shorten
 
 # How many causes a line tells, and how many values of an axis.
 _CAUSES, _VALUES = 2, 12
@@ -87,7 +87,7 @@ def _head(snapshot: Snapshot, width: int) -> list[Text]:
     facts = []
     if report is not None:
         version = report.trace.torch_version or report.trace.version_guess
-        facts = [f"torch {version}", f"{snapshot.size / 1e6:.1f} MB"]
+        facts = [f"torch {version}", megabytes(snapshot.size)]
     beside = "  ".join(facts)
     name = shorten(one_line(snapshot.where), max(12, width - len(beside) - 2))
     first = Text.assemble((name, "bold"), (f"  {one_line(beside)}", "dim") if beside else "")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shapelog.reading.payloads import collectives
-from shapelog.reading.payloads.collectives import Parity, Tensors, execution, operator, parity, schedule
+from shapelog.reading.payloads.collectives import Parity, TensorMetadata, execution, operator, parity, schedule
 
 NAMES = ["all_reduce_", "wait_tensor", "all_gather_into_tensor", "wait_tensor"]
 
@@ -20,7 +20,7 @@ def operation(shape: list[int], runtime: Any = 1500, name: str = "extern_kernels
     return {"name": name, "type": "compute", "estimated_runtime_ns": runtime, "outputs": outputs}
 
 
-def metadata(*operations: dict[str, Any]) -> Tensors:
+def metadata(*operations: dict[str, Any]) -> TensorMetadata:
     return collectives.tensors(json.dumps({"ops": operations}))
 
 
@@ -30,33 +30,33 @@ def test_a_schedule_is_its_collectives_without_the_waits() -> None:
 
 
 @pytest.mark.parametrize("name", ["torch.ops._c10d_functional.all_reduce_.default", "_c10d_functional.all_reduce", "all_reduce_"])
-def test_an_operator_is_named_without_what_does_not_matter(name: str) -> None:
+def test_an_operator_is_named_without_its_namespace_and_overload(name: str) -> None:
     assert operator(name) == "all_reduce"
 
 
 @pytest.mark.parametrize("text", ["{}", "no JSON", "3", '"all_reduce"'])
-def test_a_schedule_that_is_no_list_is_refused(text: str) -> None:
+def test_a_schedule_that_is_not_a_list_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"expected|unexpected|EOF|JSON|invalid"):
         schedule(text)
 
 
-def test_metadata_is_what_operations_return_whatever_their_runtimes() -> None:
+def test_metadata_describes_what_operations_return_and_not_their_runtimes() -> None:
     assert metadata(operation([8, 16])).digest == metadata(operation([8, 16], 99)).digest
     assert metadata(operation([8, 16])).digest != metadata(operation([12, 16])).digest
     assert metadata(operation([8, 16])).digest != metadata(operation([8, 16], name="other")).digest
 
 
-def test_runtimes_add_up_and_what_is_none_does_not_count() -> None:
+def test_runtimes_are_summed_and_invalid_ones_ignored() -> None:
     assert metadata(operation([8], 1500), operation([8], 500), operation([8], None), operation([8], -1)).runtime == pytest.approx(2e-6)
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", '{"ops": [1]}', '{"ops": [{"name": "x"}]}', "null"])
-def test_metadata_of_another_shape_is_refused(text: str) -> None:
+def test_metadata_of_another_form_is_refused(text: str) -> None:
     with pytest.raises((ValueError, TypeError, KeyError, AttributeError)):
         collectives.tensors(text)
 
 
-def test_the_order_of_execution_is_that_of_labels() -> None:
+def test_the_order_of_execution_is_a_list_of_labels() -> None:
     order = [{"compile_id": "0/0"}, {"compile_id": None}, {"compile_id": "0/1"}]
     assert execution(json.dumps({"graph_execution_order": order})) == ("0/0", "?", "0/1")
 
@@ -69,7 +69,7 @@ buf2 = torch . ops . c10d_functional . all_gather_into_tensor . default(buf1, 2,
 """
 
 
-def test_the_code_is_held_against_the_schedule_and_comments_do_not_count() -> None:
+def test_code_is_compared_with_the_schedule_ignoring_comments() -> None:
     assert parity(("all_reduce", "all_gather_into_tensor"), CODE) == Parity(0, 1)
     assert parity(("all_reduce", "broadcast"), CODE) == Parity(2, 1)
     assert parity((), "") == Parity(0, 0)

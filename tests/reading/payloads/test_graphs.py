@@ -1,4 +1,4 @@
-"""Graphs: what of them counts when two are called similar, and what does not."""
+"""Graphs: which differences make two graphs dissimilar, and which do not."""
 
 import json
 
@@ -82,7 +82,7 @@ ALIKE = {
         STATIC,
         of(X, "l_x_ = L_x_", "", " # File: /srv/a.py:3 in f, code: return relu(x)", "relu = torch.relu(l_x_)", "return (relu,)"),
     ),
-    "inputs that nobody uses": (
+    "unused inputs": (
         STATIC,
         of(f'{X}, L_unused_: "i64[3][1]cpu"', "l_x_ = L_x_", 'relu: "f32[10, 8]" = torch.relu(l_x_)', "return (relu,)"),
     ),
@@ -162,21 +162,21 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("what", ALIKE)
-def test_these_do_not_count(what: str) -> None:
+def test_graphs_that_differ_only_in_this_are_similar(what: str) -> None:
     one, other = ALIKE[what]
     assert one.key
     assert one.key == other.key
 
 
 @pytest.mark.parametrize("what", DIFFERENT)
-def test_these_do_count(what: str) -> None:
+def test_graphs_that_differ_in_this_are_not_similar(what: str) -> None:
     one, other = DIFFERENT[what]
     assert one.key
     assert other.key
     assert one.key != other.key
 
 
-def test_writing_into_a_slice_is_an_operation_and_its_numbers_do_not_count() -> None:
+def test_writing_into_a_slice_is_an_operation_whose_numbers_do_not_matter() -> None:
     graphs = [
         of(XY, "l_x_ = L_x_", "l_y_ = L_y_", f"l_x_[slice(0, {end}, None)] = l_y_;  setitem = l_x_;  l_x_ = l_y_ = None", "return ()")
         for end in (3, 9)
@@ -203,12 +203,12 @@ def nested(inner: str) -> Graph:
     return parse(text)
 
 
-def test_the_graph_inside_of_a_graph_counts_and_its_numbers_do_not() -> None:
+def test_an_inner_graph_matters_but_its_numbers_do_not() -> None:
     assert nested("torch.relu(l_x_)").key != nested("torch.tanh(l_x_)").key
     assert nested("l_x_ * 2").key == nested("l_x_ * 3").key
 
 
-def test_a_symbol_that_is_handed_to_an_inner_graph_does_not_count() -> None:
+def test_a_symbol_passed_to_an_inner_graph_does_not_matter() -> None:
     static = of(X, "l_x_ = L_x_", "wrap = torch.ops.higher_order.wrap(wrap_body_0, l_x_)", "return (wrap,)")
     dynamic = of(
         's77: "Sym(s77)", L_x_: "f32[s77, 8][8, 1]cpu"',
@@ -233,17 +233,17 @@ def kernel(constants: int, kernel_index: int = 0) -> Graph:
     )
 
 
-def test_the_kernels_of_the_user_are_named_by_their_number() -> None:
+def test_triton_kernels_of_the_user_are_listed_by_number() -> None:
     assert kernel(0).triton_kernels == (0,)
     assert kernel(0, kernel_index=3).triton_kernels == (3,)
     assert STATIC.triton_kernels == ()
 
 
-def test_the_constants_of_a_kernel_do_not_count() -> None:
+def test_the_constants_of_a_kernel_do_not_matter() -> None:
     assert kernel(0).key == kernel(1).key
 
 
-def test_a_graph_of_size_arithmetic_alone_has_no_key() -> None:
+def test_a_graph_with_only_size_arithmetic_has_no_key() -> None:
     found = of(
         DYNAMIC_X,
         "l_x_ = L_x_",
@@ -256,31 +256,31 @@ def test_a_graph_of_size_arithmetic_alone_has_no_key() -> None:
     assert found.op_count == 0
 
 
-def test_an_empty_text_is_a_graph_of_nothing() -> None:
+def test_an_empty_text_is_an_empty_graph() -> None:
     found = parse("")
     assert (found.key, found.placeholders, found.statements, found.op_count) == ("", (), (), 0)
     assert not found.is_dynamic
 
 
-def test_a_graph_is_dynamic_when_an_input_is_symbolic() -> None:
+def test_a_graph_with_a_symbolic_input_is_dynamic() -> None:
     assert not STATIC.is_dynamic
     assert of(DYNAMIC_X, "return ()").is_dynamic
     assert of('L_x_: "f32[u0, 8][8, 1]cpu"', "return ()").is_dynamic
     assert of(f'{X}, L_s_: "Sym(zf13)"', "return ()").is_dynamic
 
 
-def test_the_numbers_among_the_inputs_are_told_apart() -> None:
+def test_number_inputs_are_distinguished_from_tensors() -> None:
     found = of('s77: "Sym(s77)", L_x_: "f32[s77, 8][8, 1]cpu", L_plain_', "return ()")
     assert [(item.name, item.is_number) for item in found.placeholders] == [("s77", True), ("L_x_", False), ("L_plain_", False)]
 
 
-def test_a_head_over_several_lines_is_one() -> None:
+def test_a_def_over_several_lines_is_one_line() -> None:
     head = '    def forward(self, L_x_: "f32[3][1]cpu",\n        L_y_: "f32[3][1]cpu"):'
     text = f"class GraphModule(torch.nn.Module):\n{head}\n        return (L_x_,)\n"
     assert [item.name for item in parse(text).placeholders] == ["L_x_", "L_y_"]
 
 
-def test_the_user_lines_are_those_of_the_comments_once_each() -> None:
+def test_user_lines_come_from_the_comments_without_duplicates() -> None:
     found = compile_of("lab/int_and_tensor.log.gz", "0/2").graph
     assert found is not None
     assert [(line.file.rsplit("/", 1)[-1], line.line, line.name, line.code) for line in found.user_lines] == [
@@ -292,8 +292,8 @@ def test_the_user_lines_are_those_of_the_comments_once_each() -> None:
 @pytest.mark.parametrize("name", LAB)
 def test_the_similar_graphs_of_the_lab_are_found(name: str) -> None:
     truth = json.loads((FIXTURES / "lab/truth.json").read_text(encoding="utf-8"))[name[4:].removesuffix(".log.gz")]
-    said = {frozenset(member.label for member in group.members) for group in analyzed(name).groups if len(group.members) > 1}
-    assert said == {frozenset(group) for group in truth["graphs_similar_groups"] if len(group) > 1}
+    found = {frozenset(member.label for member in group.members) for group in analyzed(name).groups if len(group.members) > 1}
+    assert found == {frozenset(group) for group in truth["graphs_similar_groups"] if len(group) > 1}
 
 
 LINES = st.sampled_from(
@@ -321,5 +321,5 @@ def test_any_text_can_be_read_as_a_graph(text: str) -> None:
 
 
 @given(st.text(max_size=100))
-def test_arbitrary_text_is_a_graph_too_and_always_the_same(text: str) -> None:
+def test_any_text_gives_the_same_graph_each_time(text: str) -> None:
     assert parse(text) == parse(text)

@@ -37,7 +37,7 @@ def only(found: GuardTree) -> Guard:
 
 
 @pytest.mark.parametrize("version", TREES)
-def test_every_version_tells_the_tensor_that_it_was_compiled_for(version: str) -> None:
+def test_every_version_writes_the_tensor_that_it_compiled_for(version: str) -> None:
     facts = parse_tree(TREES[version]).facts
     assert facts["L['x']", "dtype"] == "float32"
     assert facts["L['x']", "requires_grad"] is False
@@ -59,7 +59,7 @@ def test_no_leaf_of_a_fixture_is_left_unread(name: str) -> None:
     assert {text for tree in trees if tree for text in tree.unread} <= {"NO_TENSOR_ALIASING"}
 
 
-def test_a_static_size_is_a_number_and_a_free_one_is_dynamic() -> None:
+def test_a_static_size_is_a_number_and_a_symbolic_one_is_dynamic() -> None:
     static, dynamic = (compile_of("real/2.4/a_auto.log.gz", label).guards for label in ("0/0", "0/1"))
     assert static is not None
     assert dynamic is not None
@@ -70,7 +70,7 @@ def test_a_static_size_is_a_number_and_a_free_one_is_dynamic() -> None:
     assert [shape.expression for shape in dynamic.shapes] == ["2 <= L['x'].size()[0]"]
 
 
-def test_the_types_are_those_that_2_10_and_later_write() -> None:
+def test_types_are_known_from_2_10_on() -> None:
     assert parse_tree(TREES["2.4"]).types == {}
     assert parse_tree(TREES["2.6"]).types == {}
     assert parse_tree(TREES["2.13"]).types["L['x']"] == "torch.Tensor"
@@ -78,7 +78,7 @@ def test_the_types_are_those_that_2_10_and_later_write() -> None:
     assert parse_tree(TREES["2.15"]).types["L['x']"] == "torch.Tensor"
 
 
-def test_the_shape_guards_of_2_6_tell_the_line_that_made_them() -> None:
+def test_shape_guards_of_2_6_name_the_line_that_made_them() -> None:
     found = compile_of("real/2.6/b_branches.log.gz", "0/1").guards
     assert found is not None
     assert [shape.expression for shape in found.shapes] == [
@@ -95,7 +95,7 @@ def test_the_shape_guards_of_2_6_tell_the_line_that_made_them() -> None:
     assert "0/1 specialization" in found.shapes[1].comment
 
 
-def test_the_guards_that_always_stand_there_are_no_shape_guards() -> None:
+def test_guards_that_are_in_every_tree_are_not_shape_guards() -> None:
     found = parse_tree(TREES["2.13"])
     assert found.shapes == ()
     assert any("top_saved_tensors_hooks" in guard.text for guard in found.guards)
@@ -110,13 +110,13 @@ def test_2_13_writes_the_global_state_into_the_tree() -> None:
     assert ("", "grad_mode") not in parse_tree(TREES["2.6"]).facts
 
 
-def test_both_2_13_and_2_15_tell_the_marks_of_a_tensor() -> None:
+def test_the_marks_of_a_tensor_are_read_from_2_13_and_2_15() -> None:
     for version in ("2.13", "2.15"):
         marks = {prop for source, prop in parse_tree(TREES[version]).facts if source == "L['x']" and prop.startswith("marking")}
         assert marks == {f"marking _dynamo_{word}_indices" for word in ("dynamic", "weak_dynamic", "unbacked", "strict_unbacked", "static")}
 
 
-def test_the_keys_of_a_dict_stand_under_its_manager() -> None:
+def test_the_keys_of_a_dict_belong_to_its_manager() -> None:
     found = compile_of("lab/dict_keys.log.gz", "0/0").guards
     assert found is not None
     assert found.facts["list(dict.keys(L['targets']))[0]", "value"] == "'seg'"
@@ -146,7 +146,7 @@ def test_a_leaf_belongs_to_the_manager_above_it() -> None:
     assert found.by_key["L['b']", "value"].text == "L['b'] == 4"
 
 
-def test_a_hash_in_a_string_constant_is_no_comment() -> None:
+def test_a_hash_in_a_string_constant_is_not_a_comment() -> None:
     found = only(
         tree_of("| +- GuardManager: source=L['s'], accessed_by=A(s)", "| | +- EQUALS_MATCH: L['s'] == 'a # b'  # if s:  # app.py:3 in f")
     )
@@ -184,7 +184,7 @@ def test_a_constant_over_several_lines_stays_whole() -> None:
     assert found.facts["L['k']", "value"] == "3"
 
 
-def test_what_follows_the_tree_is_no_part_of_its_last_leaf() -> None:
+def test_text_after_the_tree_is_not_part_of_its_last_leaf() -> None:
     found = parse_tree(
         "+- RootGuardManager\n| +- GuardManager: source=L['k'], accessed_by=A\n| | +- EQUALS_MATCH: L['k'] == 3\n\nGuard latency = 67 us\n"
     )
@@ -226,7 +226,7 @@ def test_what_follows_the_tree_is_no_part_of_its_last_leaf() -> None:
         ("SOMETHING_NEW: ___who_knows(L['x'])", "L['x']", {}),
     ],
 )
-def test_a_leaf_fixes_these_properties(leaf: str, source: str, facts: dict[str, object]) -> None:
+def test_a_leaf_requires_these_properties(leaf: str, source: str, facts: dict[str, object]) -> None:
     lines = (f"| +- GuardManager: source={source}, accessed_by=A", f"| | +- {leaf}") if source else (f"| +- {leaf}",)
     found = only(tree_of(*lines))
     assert found.source == source
@@ -250,7 +250,7 @@ def test_the_device_of_a_tensor_is_its_index() -> None:
     }
 
 
-def test_the_first_guard_of_a_property_is_the_one_that_is_kept() -> None:
+def test_the_first_guard_of_a_property_is_kept() -> None:
     found = tree_of(
         "| +- GuardManager: source=L['k'], accessed_by=A", "| | +- EQUALS_MATCH: L['k'] == 3", "| | +- EQUALS_MATCH: L['k'] == 4"
     )
@@ -258,18 +258,18 @@ def test_the_first_guard_of_a_property_is_the_one_that_is_kept() -> None:
     assert len(found.guards) == 2
 
 
-def test_a_symbolic_guard_of_the_c_plus_plus_kind_is_a_shape_guard() -> None:
+def test_a_symbolic_shape_guard_written_in_c_plus_plus_is_a_shape_guard() -> None:
     found = parse_tree("+- RootGuardManager\n+- SYMBOLIC_SHAPE_GUARD: L['x'].size()[0] % 8 == 0  # assert x  # app.py:3 in f\n")
     assert found.shapes == (ShapeGuard("L['x'].size()[0] % 8 == 0", "assert x  # app.py:3 in f"),)
 
 
-def test_lines_of_no_known_form_are_kept_apart() -> None:
+def test_lines_of_an_unknown_form_are_kept_as_unread() -> None:
     found = tree_of("| +- Something else entirely")
     assert found.guards == ()
     assert found.unread == ("Something else entirely",)
 
 
-def test_the_list_of_old_versions_tells_the_same_facts() -> None:
+def test_the_list_of_old_versions_has_the_same_facts() -> None:
     items = [
         {
             "code": "check_tensor(L['x'], Tensor, DispatchKeySet(CPU), torch.float32, device=None, requires_grad=False, "
@@ -297,12 +297,12 @@ def test_the_list_of_old_versions_tells_the_same_facts() -> None:
     assert found.shapes == (ShapeGuard("2 <= L['x'].size()[0]", "if x.size()[0]:  # app.py:6 in f"),)
 
 
-def test_the_empty_list_that_the_c_plus_plus_tree_leaves_is_a_tree_without_guards() -> None:
+def test_an_empty_list_is_a_tree_without_guards() -> None:
     tree = parse_list("[\n\n]")
     assert (tree.guards, tree.shapes, tree.types, tree.unread) == ((), (), {}, ())
 
 
-def test_a_list_that_is_no_json_raises_value_error() -> None:
+def test_a_list_that_is_not_json_raises_value_error() -> None:
     with pytest.raises(ValueError, match="end of data"):
         parse_list('[{"code": "L[')
 
@@ -319,13 +319,13 @@ def test_a_list_that_is_no_json_raises_value_error() -> None:
         ("x + 1  # <string>:1 in <lambda>", ("<string>", 1, "<lambda>", "x + 1")),
     ],
 )
-def test_the_place_is_the_line_of_the_user(comment: str, place: tuple[str, int, str, str]) -> None:
+def test_the_place_is_the_line_of_user_code(comment: str, place: tuple[str, int, str, str]) -> None:
     found = place_of(comment)
     assert found is not None
     assert (found.file, found.line, found.name, found.code) == place
 
 
-def test_a_line_of_dynamo_itself_is_no_place_of_the_user() -> None:
+def test_a_line_of_dynamo_is_not_user_code() -> None:
     assert place_of("_dynamo/output_graph.py:460 in init_ambient_guards") is None
 
 
@@ -372,6 +372,6 @@ def test_any_text_can_be_read_as_a_tree(text: str) -> None:
 
 
 @given(st.text(max_size=80))
-def test_splitting_off_the_comment_loses_no_code(text: str) -> None:
+def test_splitting_off_the_comment_keeps_all_code(text: str) -> None:
     code, _ = split_comment(text)
     assert text.startswith(code)

@@ -1,4 +1,4 @@
-"""Code states: what PGO knows of each source, as every torch version renders it."""
+"""Code states: what PGO knows about each source, as each torch version writes it."""
 
 import pytest
 from hypothesis import given
@@ -35,7 +35,7 @@ def one(line: str) -> SourceState:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_recorded_state_is_read_whole(name: str) -> None:
+def test_a_recorded_state_is_read_completely(name: str) -> None:
     records = [record for compile in analyzed(name).trace.compiles for record in compile.code_states]
     assert records
     for record in records:
@@ -46,7 +46,7 @@ def test_a_recorded_state_is_read_whole(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_what_is_dynamic_is_what_pytorch_suggests_where_it_does(name: str) -> None:
+def test_dynamic_sources_are_those_that_pytorch_suggests(name: str) -> None:
     for compile in analyzed(name).trace.compiles:
         for record in compile.code_states:
             if "2.6" not in name:
@@ -67,13 +67,13 @@ def test_a_tensor_without_dims() -> None:
     assert (state.kind, state.sizes, state.strides, state.is_varied) == (Kind.TENSOR, (), (), False)
 
 
-def test_strides_that_varied_make_no_source_that_pytorch_lists() -> None:
+def test_a_source_with_only_dynamic_strides_is_not_suggested_by_pytorch() -> None:
     state = one("  L['x']: tensor size=[3, 4] stride=[?, ?]")
     assert state.is_varied
     assert not state.is_dynamic
 
 
-def test_a_part_that_is_no_number_stays_text() -> None:
+def test_a_size_that_is_not_a_number_stays_text() -> None:
     assert one("  L['x']: tensor size=[auto unset, s0] stride=[1, 1]").sizes == ("auto unset", "s0")
 
 
@@ -83,7 +83,7 @@ def test_a_number(number: str) -> None:
     assert (state.kind, state.scalar, state.text, state.is_varied) == (Kind.SCALAR, number, f"scalar {number}", False)
 
 
-def test_what_changed_beyond_sizes() -> None:
+def test_a_fully_dynamic_source() -> None:
     state = one("  L['m']: fully dynamic scalar or tensor")
     assert state.kind is Kind.ANYTHING
     assert state.is_dynamic
@@ -92,7 +92,7 @@ def test_what_changed_beyond_sizes() -> None:
 @pytest.mark.parametrize(
     "text", ["auto unset", "unusual {repr(self)}", "unusual FrameStateSizeEntry(scalar=<AutoUnset.token: 0>, size=(3, 4), stride=(4, 1))"]
 )
-def test_a_state_that_should_not_happen_is_kept_as_text(text: str) -> None:
+def test_an_unusual_state_is_kept_as_text(text: str) -> None:
     state = one(f"  L['x']: {text}")
     assert (state.source, state.kind, state.text) == ("L['x']", Kind.UNUSUAL, text)
 
@@ -117,34 +117,34 @@ def test_a_key_may_look_like_a_state(key: str, text: str) -> None:
         ("hash(00000000)/srv/app/a:3:b.py:8:f:", ("00000000", "/srv/app/a:3:b.py", 8, "f")),
     ],
 )
-def test_the_code_that_a_state_is_of(header: str, code: tuple[str, str, int, str]) -> None:
+def test_the_header_names_the_function(header: str, code: tuple[str, str, int, str]) -> None:
     (entry,) = parse(f"{header}\n  L['x']: scalar 1").entries
     assert (entry.digest, entry.file, entry.line, entry.name) == code
     assert len(entry.states) == 1
 
 
-def test_closures_that_look_alike_stay_apart() -> None:
+def test_closures_of_one_function_stay_separate_entries() -> None:
     head = "hash(00000000)/srv/app/model.py:8:inner:"
     state = parse(f"{head}\n  L['x']: scalar 1\n{head}\n\n{head}\n  L['x']: scalar 2")
     assert [[item.scalar for item in entry.states] for entry in state.entries] == [["1"], [], ["2"]]
     assert state.unread == 0
 
 
-def test_the_sources_of_the_suggestion_may_hold_commas_and_quotes() -> None:
+def test_sources_of_the_suggestion_may_contain_commas_and_quotes() -> None:
     raw = "L['feats'][(0, 'a')],,L['d']['it\\'s, \"x\"'],G['N']"
     state = parse(f"/a.py:8:f:\n  L['x']: scalar 1\n\n{SENTENCE.format(raw)}")
     assert state.suggestion == ("L['feats'][(0, 'a')]", "L['d']['it\\'s, \"x\"']", "G['N']")
     assert state.suggestion_text == raw
 
 
-def test_names_that_no_rule_can_split_are_known_from_the_entries() -> None:
+def test_a_suggestion_that_cannot_be_split_is_matched_with_the_entries() -> None:
     sources = ("L['(]", 'L["', "L['b']")
     lines = "\n".join(f"  {source}: fully dynamic scalar or tensor" for source in sources)
     state = parse(f"/a.py:8:f:\n{lines}\n\n{SENTENCE.format(','.join(sources))}")
     assert state.suggestion == sources
 
 
-def test_a_suggestion_that_is_cut_off_is_none() -> None:
+def test_a_truncated_suggestion_is_ignored() -> None:
     closing = SENTENCE.format("L['x'],L['y']")[:-4]
     state = parse(f"/a.py:8:f:\n  L['x']: tensor size=[?] stride=[1]\n\n{closing}")
     assert (state.suggestion, state.suggestion_text, state.unread) == ((), "", 1)
@@ -158,7 +158,7 @@ def test_lines_that_cannot_be_read_are_counted() -> None:
     assert [item.source for item in state.entries[0].states] == ["L['z']"]
 
 
-def test_nothing_is_nothing() -> None:
+def test_an_empty_text_is_an_empty_state() -> None:
     assert parse("") == CodeState(())
 
 
@@ -207,7 +207,7 @@ STATES = st.sampled_from(
 
 
 @given(st.lists(st.tuples(SOURCES, STATES), max_size=5, unique_by=lambda pair: pair[0]))
-def test_whatever_the_keys_are_the_sources_come_back(states: list[tuple[str, str]]) -> None:
+def test_sources_with_any_key_are_read_back(states: list[tuple[str, str]]) -> None:
     dynamic = tuple(source for source, text in states if "?" in text or text.startswith("fully"))
     closing = f"\n\n{SENTENCE.format(','.join(dynamic))}" if dynamic else ""
     state = parse("\n".join(["hash(00000000)/a.py:8:f:", *(f"  {source}: {text}" for source, text in states)]) + closing)

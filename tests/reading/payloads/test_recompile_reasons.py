@@ -1,4 +1,4 @@
-"""Recompile reasons: every family that PyTorch words, in the words of each version."""
+"""Recompile reasons: every family, in the wording of each version."""
 
 import json
 
@@ -399,12 +399,12 @@ RECORDED = [
         "",
         "",
     ),
-    ("nobody knows", "___check_opaque_guard_fn_3", "other", "", "", "___check_opaque_guard_fn_3", ""),
+    ("unknown version", "___check_opaque_guard_fn_3", "other", "", "", "___check_opaque_guard_fn_3", ""),
 ]
 
 
 @pytest.mark.parametrize(("version", "text", "family", "source", "prop", "expected", "actual"), RECORDED)
-def test_a_reason_is_taken_apart(version: str, text: str, family: str, source: str, prop: str, expected: str, actual: str) -> None:
+def test_a_reason_is_parsed(version: str, text: str, family: str, source: str, prop: str, expected: str, actual: str) -> None:
     found = parse(f"0/0: {text}")
     assert (found.family, found.source, found.prop, found.expected, found.actual) == (family, source, prop, expected, actual)
     assert found.entry == "0/0"
@@ -412,7 +412,7 @@ def test_a_reason_is_taken_apart(version: str, text: str, family: str, source: s
 
 
 @pytest.mark.parametrize("source", ["L['self']._modules['lin']._parameters['weight']", "self.lin.weight"])
-def test_a_parameter_is_recognized_by_the_advice_behind_it(source: str) -> None:
+def test_a_parameter_is_recognized_by_the_advice_after_it(source: str) -> None:
     found = parse(f"0/1: tensor '{source}' size mismatch at index 1. expected 8, actual 9{FORCED}")
     assert (found.family, found.source, found.prop, found.expected, found.actual) == ("size", source, "size[1]", "8", "9")
     assert found.is_parameter
@@ -429,7 +429,7 @@ def test_a_parameter_is_recognized_by_the_advice_behind_it(source: str) -> None:
         ("", "", ""),
     ],
 )
-def test_the_entry_stands_in_front(text: str, entry: str, rest: str) -> None:
+def test_a_reason_starts_with_its_entry(text: str, entry: str, rest: str) -> None:
     assert split_entry(text) == (entry, rest)
 
 
@@ -453,7 +453,7 @@ def test_an_empty_payload_holds_no_reason(payload: str) -> None:
     assert split(payload) == []
 
 
-def test_the_stack_of_the_user_tells_the_place_and_its_code() -> None:
+def test_the_place_and_its_code_come_from_the_user_stack() -> None:
     found = parse(
         "0/0: self.step == 2   # return x * self.step  # app/model.py:14 in forward\nUser stack trace:\n"
         '  File "/app/train.py", line 30, in step\n    model(x)\n  File "/app/model.py", line 14, in forward\n    return x * self.step\n'
@@ -469,14 +469,14 @@ def test_the_stack_of_the_user_tells_the_place_and_its_code() -> None:
     assert "User stack" not in found.text
 
 
-def test_without_a_stack_the_comment_tells_the_place() -> None:
+def test_without_a_stack_the_place_comes_from_the_comment() -> None:
     found = parse("0/0: m == 3      # return x * m  # scripts/c_int_arg.py:5 in f")
     assert found.place is not None
     assert (str(found.place), found.place.code) == ("scripts/c_int_arg.py:5", "return x * m")
     assert parse("0/0: GLOBAL_STATE changed: grad_mode ").place is None
 
 
-def test_a_string_with_what_looks_like_another_reason_stays_a_string() -> None:
+def test_a_string_that_looks_like_another_reason_stays_a_string() -> None:
     found = parse("0/3: s == 'it\\'s L[\\'x\\'] \"q\" ; 0/1: '")
     assert found.entry == "0/3"
     assert (found.family, found.source) == ("value", "s")

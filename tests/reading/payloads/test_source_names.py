@@ -1,8 +1,8 @@
-"""Sources: what they are called, what lies below them, which part of a tensor they name."""
+"""Sources: how they are displayed, which are below others, and which part of a tensor they name."""
 
 import pytest
 
-from shapelog.reading.payloads.source_names import display_name, is_below, strip, tensor_part, unwrapped
+from shapelog.reading.payloads.source_names import display_name, is_below, tensor_part, unwrap, without_locals
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,8 @@ from shapelog.reading.payloads.source_names import display_name, is_below, strip
         ("L[ 'x' ]", "x"),
     ],
 )
-def test_stripping_does_what_torch_does_to_a_reason(text: str, stripped: str) -> None:
-    assert strip(text) == stripped
+def test_locals_are_shortened_as_torch_does_in_reasons(text: str, stripped: str) -> None:
+    assert without_locals(text) == stripped
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ def test_stripping_does_what_torch_does_to_a_reason(text: str, stripped: str) ->
         ("", ""),
     ],
 )
-def test_a_source_is_named_as_its_user_writes_it(source: str, name: str) -> None:
+def test_a_source_is_displayed_as_its_user_writes_it(source: str, name: str) -> None:
     assert display_name(source) == name
 
 
-def test_a_float_that_dynamo_wrapped_is_the_float_itself() -> None:
-    assert unwrapped("___as_tensor(L['lr']).item()") == "L['lr']"
-    assert unwrapped("L['lr']") == "L['lr']"
+def test_a_float_that_dynamo_wrapped_is_unwrapped() -> None:
+    assert unwrap("___as_tensor(L['lr']).item()") == "L['lr']"
+    assert unwrap("L['lr']") == "L['lr']"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_float_that_dynamo_wrapped_is_the_float_itself() -> None:
         ("L['fn'].__code__", "L['fn']", True),
     ],
 )
-def test_below_is_what_is_reached_through_the_parent(source: str, parent: str, below: bool) -> None:
+def test_a_source_reached_through_another_is_below_it(source: str, parent: str, below: bool) -> None:
     assert is_below(source, parent) is below
 
 

@@ -6,66 +6,10 @@ from rich.text import Text
 
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import Page
-from shapelog.text import one_line, plural, seconds, shorten
 
 
 def drawn(page: Page) -> list[str]:
     return page.bytes().decode().splitlines()
-
-
-@pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0), 0x200B, 0x200E, 0x2028, 0x202E, 0x2066, 0x2069, 0xFEFF, 0xD800])
-def test_what_could_harm_a_terminal_is_shown_as_an_escape(code: int) -> None:
-    shown = one_line(f"a{chr(code)}b")
-    assert shown.isprintable()
-    assert (shown[0], shown[-1]) == ("a", "b")
-    assert len(shown) > 2
-
-
-def test_lines_and_tabs_become_one_space() -> None:
-    assert one_line("def f():\n\t    return x") == "def f(): return x"
-
-
-def test_plain_text_in_any_writing_stays_as_it_is() -> None:
-    for text in ("L['x'].size()[0]", "naïve ☃ 模型 עברית", "[bold]x[/bold] :smile: {0} %s"):
-        assert one_line(text) == text
-
-
-@pytest.mark.parametrize("text", ["a" * 50, "模型" * 25, "模a型b" * 12])
-@pytest.mark.parametrize("width", [5, 6, 7, 12, 13, 49])
-def test_long_text_is_cut_in_the_middle_to_the_width_that_it_takes(text: str, width: int) -> None:
-    cut = shorten(text, width)
-    assert width - 2 <= cell_len(cut) <= width
-    head, mark, tail = cut.partition("…")
-    assert mark
-    assert text.startswith(head)
-    assert text.endswith(tail)
-
-
-def test_text_that_fits_is_not_cut() -> None:
-    assert shorten("模型", 4) == "模型"
-    assert shorten("abcdef", 6) == "abcdef"
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"), [(0.0, "0.00 s"), (0.024, "0.02 s"), (1.4, "1.40 s"), (9.876, "9.88 s"), (12.34, "12.3 s"), (125.4, "125 s")]
-)
-def test_seconds_have_two_or_three_figures(value: float, shown: str) -> None:
-    assert seconds(value) == shown
-
-
-@pytest.mark.parametrize(
-    ("number", "noun", "words"),
-    [
-        (1, "entry", "1 entry"),
-        (2, "entry", "2 entries"),
-        (0, "rank", "0 ranks"),
-        (3, "process", "3 processes"),
-        (1, "process", "1 process"),
-        (2, "more axis", "2 more axes"),
-    ],
-)
-def test_things_are_counted_in_english(number: int, noun: str, words: str) -> None:
-    assert plural(number, noun) == words
 
 
 def test_a_line_that_is_too_long_goes_on_behind_its_indent() -> None:

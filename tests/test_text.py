@@ -1,0 +1,122 @@
+"""Text for people: without control characters, in limited width, with counted nouns, readable times and ranges of ranks."""
+
+from collections.abc import Sequence
+
+import pytest
+from rich.cells import cell_len
+
+from shapelog.text import (
+    cut,
+    file_name,
+    file_size,
+    megabytes,
+    one_line,
+    plural,
+    plural_noun,
+    rank_list,
+    seconds,
+    shorten,
+    without_addresses,
+)
+
+
+@pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0), 0x200B, 0x200E, 0x2028, 0x202E, 0x2066, 0x2069, 0xFEFF, 0xD800])
+def test_control_characters_are_shown_as_escapes(code: int) -> None:
+    shown = one_line(f"a{chr(code)}b")
+    assert shown.isprintable()
+    assert (shown[0], shown[-1]) == ("a", "b")
+    assert len(shown) > 2
+
+
+def test_line_breaks_and_tabs_become_one_space() -> None:
+    assert one_line("def f():\n\t    return x") == "def f(): return x"
+
+
+def test_plain_text_in_any_script_is_unchanged() -> None:
+    for text in ("L['x'].size()[0]", "naïve ☃ 模型 עברית", "[bold]x[/bold] :smile: {0} %s"):
+        assert one_line(text) == text
+
+
+@pytest.mark.parametrize("text", ["a" * 50, "模型" * 25, "模a型b" * 12])
+@pytest.mark.parametrize("width", [5, 6, 7, 12, 13, 49])
+def test_long_text_loses_its_middle(text: str, width: int) -> None:
+    short = shorten(text, width)
+    assert width - 2 <= cell_len(short) <= width
+    head, mark, tail = short.partition("…")
+    assert mark
+    assert text.startswith(head)
+    assert text.endswith(tail)
+
+
+def test_text_that_fits_is_unchanged() -> None:
+    assert shorten("模型", 4) == "模型"
+    assert shorten("abcdef", 6) == "abcdef"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.0, "0.00 s"), (0.024, "0.02 s"), (1.4, "1.40 s"), (9.876, "9.88 s"), (12.34, "12.3 s"), (125.4, "125 s")]
+)
+def test_seconds_have_two_or_three_digits(value: float, shown: str) -> None:
+    assert seconds(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (1, "entry", "1 entry"),
+        (2, "entry", "2 entries"),
+        (0, "rank", "0 ranks"),
+        (3, "process", "3 processes"),
+        (1, "process", "1 process"),
+        (2, "more axis", "2 more axes"),
+    ],
+)
+def test_nouns_have_an_english_plural(number: int, noun: str, text: str) -> None:
+    assert plural(number, noun) == text
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ([3], "rank 3"),
+        ([1, 0], "ranks 0 and 1"),
+        ([0, 1, 2, 5], "ranks 0-2 and 5"),
+        ([0, 1, 2, 5, 7, 8], "ranks 0-2, 5, 7 and 8"),
+        (range(0, 64, 2), "ranks 0, 2, 4, 6, 8, 10, 12 and 25 more"),
+        ([], "ranks none"),
+    ],
+)
+def test_ranks_are_listed_as_ranges(numbers: Sequence[int], text: str) -> None:
+    assert rank_list(numbers) == text
+
+
+@pytest.mark.parametrize("text", ["a" * 50, "模型" * 25])
+@pytest.mark.parametrize("most", [5, 12, 49])
+def test_long_text_is_cut_to_a_number_of_characters(text: str, most: int) -> None:
+    short = cut(text, most)
+    assert len(short) == most
+    head, _, tail = short.partition("…")
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert cut(text[:most], most) == text[:most]
+
+
+def test_a_noun_can_be_used_without_its_number() -> None:
+    assert [plural_noun(number, "dim") for number in (0, 1, 2)] == ["dims", "dim", "dims"]
+
+
+def test_the_file_name_of_a_path_of_either_kind() -> None:
+    assert [file_name(path) for path in ("/srv/demo.py", "C:\\srv\\demo.py", "demo.py")] == ["demo.py"] * 3
+
+
+def test_addresses_and_long_ids_are_removed() -> None:
+    assert without_addresses("<f at 0x7f00aB>, id 140234567890, size 1024") == "<f at $>, id $, size 1024"
+
+
+@pytest.mark.parametrize(("size", "text"), [(1, "1 byte"), (812, "812 bytes"), (4200, "4.2 kB"), (257_000_000, "257.0 MB")])
+def test_file_sizes_have_a_unit(size: int, text: str) -> None:
+    assert file_size(size) == text
+
+
+def test_megabytes_have_one_decimal() -> None:
+    assert megabytes(123_456) == "0.1 MB"
