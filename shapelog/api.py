@@ -11,7 +11,7 @@ from shapelog.model import load as loading
 from shapelog.model.ids import parse_version
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import InputOptions, is_large, select
-from shapelog.recompiles.explain import study
+from shapelog.recompiles.explain import explain_trace
 from shapelog.recording import record
 from shapelog.report.report import Report
 from shapelog.report.report import analyze as analyze_trace
@@ -51,4 +51,4 @@ def advise(trace: Trace, torch_version: str | None = None) -> Advice:
     version = parse_version(torch_version) if torch_version is not None else None
     if torch_version is not None and version is None:
         raise ShapelogError(f"torch_version {torch_version!r}: not a version such as 2.13")
-    return advise_study(study(trace), version)
+    return advise_study(explain_trace(trace), version)

@@ -10,7 +10,7 @@ from typing import Any
 
 import shapelog
 from shapelog.model.trace import Compile, Trace
-from shapelog.recompiles.explain import Recompile, Study, study
+from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.report.report import Report
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -181,8 +181,8 @@ class Recording:
             path.write_text("\n".join(self.lines) + "\n", encoding="utf-8")
             return shapelog.load(path)
 
-    def study(self) -> Study:
-        return study(self.load())
+    def explain_trace(self) -> Explanations:
+        return explain_trace(self.load())
 
     def report(self) -> Report:
         return shapelog.analyze(self.load())

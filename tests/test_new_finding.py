@@ -12,7 +12,7 @@ from shapelog.check.alerts import survey
 from shapelog.check.check import Checked, check, overview
 from shapelog.check.policy import Policy, codes_of
 from shapelog.check.repository_paths import Checkout
-from shapelog.recompiles.explain import Study
+from shapelog.recompiles.explain import Explanations
 from shapelog.report import report as report_module
 from shapelog.report.report import Report, analyze
 from shapelog.report.results import Finding, location_of
@@ -25,7 +25,7 @@ TEXT = "## What it means\n\nA.\n\n## Example\n\n```python\nB\n```\n\n## Why it c
 SENTENCE = "forward does what was made up"
 
 
-def found_by(study: Study) -> Iterator[Finding]:
+def found_by(study: Explanations) -> Iterator[Finding]:
     """A finding about a compile, and one about the frame as a whole."""
     (frame,) = study.trace.frames
     yield Finding(RULE, SENTENCE, frame.compiles[-1].label, location_of(frame), (("value", "7"),), frame)

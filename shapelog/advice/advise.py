@@ -1,23 +1,23 @@
-"""What to mark dynamic, what it will save, and what it will not fix: ``advise(study)`` → Advice."""
+"""What to mark dynamic, what it will save, and what it will not fix: ``advise(explained)`` → Advice."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shapelog.advice.alternatives import Alternative, alternatives
-from shapelog.advice.caveats import Seen, of_list, of_source, rationale, scope, seen_values
+from shapelog.advice.caveats import ObservedValues, caveats_of_list, caveats_of_source, observed_values, rationale, scope
 from shapelog.advice.mark_dynamic_code import mark_line
 from shapelog.advice.marks import Mark, entries, printable, split_list
-from shapelog.advice.minimal_marks import Choice, LeftOut, choose
-from shapelog.advice.pgo_comparison import Opinion, opinion
+from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
+from shapelog.advice.pgo_comparison import PgoSuggestion, opinion
 from shapelog.advice.remaining_recompiles import Remaining, remaining
 from shapelog.advice.replay import Cost, FramePlan, Marks, Replay, replay
 from shapelog.advice.routes import Route
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
-from shapelog.reading.payloads.source_names import display_name, tensor_part
+from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
-from shapelog.recompiles.explain import Study
+from shapelog.recompiles.explain import Explanations
 from shapelog.rules import Verdict
 
 # Rules about values that the code itself pins or branches on: another line of code removes them.
@@ -41,7 +41,7 @@ class Suggestion(NamedTuple):
     name: str
     codes: tuple[str, ...]
     dims: tuple[int, ...]
-    seen: tuple[Seen, ...]
+    seen: tuple[ObservedValues, ...]
     frames: tuple[Frame, ...]
     tool: str
     entries: tuple[str, ...]
@@ -74,11 +74,11 @@ class Advice(NamedTuple):
     version: TorchVersion
     is_version_given: bool
     suggestions: tuple[Suggestion, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[HarmfulMark, ...]
     remaining: tuple[Remaining, ...]
     alternatives: tuple[Alternative, ...]
     caveats: tuple[str, ...]
-    pgo: Opinion | None
+    pgo: PgoSuggestion | None
     before: Cost
     after: Cost
     forecasts: tuple[Forecast, ...]
@@ -119,69 +119,75 @@ class Advice(NamedTuple):
         return "no recompile of this run is about sizes, so no mark would remove one"
 
 
-def advise(studied: Study, version: TorchVersion | None = None) -> Advice:
+def advise(explained: Explanations, version: TorchVersion | None = None) -> Advice:
     """The minimal list of marks for this trace, its predicted effect, and what it leaves.
 
     ``version`` overrides the torch version of the trace: the list is written, and the other tools are chosen, for that one.
     """
-    used = version or studied.trace.version
-    played = replay(studied)
-    choice = choose(studied, played, used)
-    suggestions = tuple(_suggestions(studied, played, choice, used))
-    before, after = played.cost(()), played.cost(choice.marks)
-    left = remaining(studied, played, choice.marks, choice.left_out, used)
+    used = version or explained.trace.version
+    replayed = replay(explained)
+    choice = select_marks(explained, replayed, used)
+    suggestions = tuple(_suggestions(explained, replayed, choice, used))
+    before, after = replayed.cost(()), replayed.cost(choice.marks)
+    left = remaining(explained, replayed, choice.marks, choice.left_out, used)
     return Advice(
         version=used,
         is_version_given=version is not None,
         suggestions=suggestions,
         left_out=choice.left_out,
         remaining=left,
-        alternatives=alternatives(studied, choice.marks, left, used),
-        caveats=tuple(of_list(studied, played, choice.marks, used)),
-        pgo=opinion(studied, played, choice, used),
+        alternatives=alternatives(explained, choice.marks, left, used),
+        caveats=tuple(caveats_of_list(explained, replayed, choice.marks, used)),
+        pgo=opinion(explained, replayed, choice, used),
         before=before,
         after=after,
-        set_already=tuple(map(printable, split_list(studied.trace.config.dynamic_sources))) if used.reads_sources else (),
-        scope=scope(studied.trace),
-        failures=sum(compile.outcome is Outcome.FAILED for compile in studied.trace.compiles),
-        forecasts=tuple(
-            Forecast(plan.frame, played.cost_of(plan, frozenset()), played.cost_of(plan, choice.marks)) for plan in played.plans
-        ),
+        set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),
+        scope=scope(explained.trace),
+        failures=sum(compile.outcome is Outcome.FAILED for compile in explained.trace.compiles),
+        forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), plan.cost(choice.marks)) for plan in replayed.plans),
     )
 
 
-class _Case(NamedTuple):
-    """A choice of marks in its trace, and every source that PyTorch will hold the list against."""
+class _Selected(NamedTuple):
+    """The selected marks in their trace, and every source that PyTorch will match the list with."""
 
-    studied: Study
-    played: Replay
-    chosen: Marks
+    explained: Explanations
+    replayed: Replay
+    marks: Marks
     version: TorchVersion
     sources: frozenset[str]
 
 
-def _suggestions(studied: Study, played: Replay, choice: Choice, version: TorchVersion) -> Iterator[Suggestion]:
-    by_source: dict[str, list[Mark]] = {}
+def _suggestions(explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> Iterator[Suggestion]:
+    by_source: dict[Source, list[Mark]] = {}
     for mark in sorted(choice.marks):
         by_source.setdefault(mark.source, []).append(mark)
-    case = _Case(studied, played, choice.marks, version, _all_sources(studied) if by_source else frozenset())
-    made = [_suggestion(case, marks) for marks in by_source.values()]
+    selected = _Selected(
+        explained=explained,
+        replayed=replayed,
+        marks=choice.marks,
+        version=version,
+        sources=_all_sources(explained) if by_source else frozenset(),
+    )
+    made = [_suggestion(selected, marks) for marks in by_source.values()]
     for number, item in enumerate(sorted(made, key=lambda item: (-item.seconds, item.source)), 1):
         yield item._replace(id=f"A{number}")
 
 
-def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
-    plans = tuple({id(plan): plan for mark in marks for plan in case.played.by_mark[mark]}.values())
-    gone = tuple(_gone(plans, case.chosen, case.chosen - set(marks)))
-    went = set(map(id, gone))
-    helped = [plan for plan in plans if not went.isdisjoint(map(id, plan.frame.compiles))] or list(plans)
+def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
+    plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark[mark]))
+    gone = tuple(_gone(plans, selected.marks, selected.marks - set(marks)))
+    helped = [plan for plan in plans if not set(gone).isdisjoint(plan.frame.compiles)] or plans
     frames = tuple(plan.frame for plan in helped)
-    seen = tuple(seen_values(mark, frames, case.studied) for mark in marks)
+    seen = tuple(observed_values(mark, frames, selected.explained) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)
-    name = display_name(marks[0].source)
-    codes = tuple(dict.fromkeys(_codes(case.studied, frames, marks)))
-    confidence = _confidence(helped, set(marks), case.chosen)
-    caveats = (*of_source(marks, seen, codes, case.studied, frames, case.version), *_narrowed(helped, set(marks), case.chosen))
+    name = marks[0].source.display_name
+    codes = tuple(dict.fromkeys(_codes(selected.explained, frames, marks)))
+    confidence = _confidence(helped, set(marks), selected.marks)
+    caveats = (
+        *caveats_of_source(marks, seen, codes, selected.explained, frames, selected.version),
+        *_narrowed(helped, set(marks), selected.marks),
+    )
     return Suggestion(
         id="",
         source=marks[0].source,
@@ -190,12 +196,12 @@ def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
         dims=dims,
         seen=seen,
         frames=frames,
-        tool="dynamic source" if case.version.reads_sources else "mark_dynamic",
-        entries=entries(marks, case.version, case.sources),
-        recommendation=_recommendation(name, dims, case.version),
+        tool="dynamic source" if selected.version.reads_sources else "mark_dynamic",
+        entries=entries(marks, selected.version, selected.sources),
+        recommendation=_recommendation(name, dims, selected.version),
         rationale=rationale(seen, codes),
         gone=tuple(compile.label for compile in gone),
-        seconds=math.fsum(case.studied.trace.seconds(compile) for compile in gone),
+        seconds=math.fsum(selected.explained.trace.seconds(compile) for compile in gone),
         confidence=confidence,
         confidence_reason=_REASONS[confidence],
         caveats=caveats,
@@ -204,36 +210,36 @@ def _suggestion(case: _Case, marks: list[Mark]) -> Suggestion:
     )
 
 
-def _mark_lines(seen: tuple[Seen, ...], codes: tuple[str, ...], frames: tuple[Frame, ...]) -> Iterator[str]:
+def _mark_lines(seen: tuple[ObservedValues, ...], codes: tuple[str, ...], frames: tuple[Frame, ...]) -> Iterator[str]:
     is_resumed = all(resumed_by(frame.name) for frame in frames)
     for item in seen:
         if not item.mark.is_int:
             yield mark_line(item.mark, [value for _, value in item.values], codes, is_resumed)
 
 
-def _all_sources(studied: Study) -> frozenset[str]:
-    """Every source that PyTorch will hold the list against."""
-    compiles = studied.trace.compiles
+def _all_sources(explained: Explanations) -> frozenset[str]:
+    """Every source that PyTorch will match the list with."""
+    compiles = explained.trace.compiles
     names = {item.source for compile in compiles for item in compile.inputs}
-    trees = {id(tree): tree for tree in [compile.guards for compile in compiles] if tree}
-    return frozenset(names).union(*[tree.sources for tree in trees.values()])
+    trees = dict.fromkeys(tree for tree in (compile.guards for compile in compiles) if tree)
+    return frozenset(names).union(*[tree.sources for tree in trees])
 
 
-def _gone(plans: tuple[FramePlan, ...], chosen: Marks, rest: Marks) -> Iterator[Compile]:
+def _gone(plans: Iterable[FramePlan], chosen: Marks, rest: Marks) -> Iterator[Compile]:
     """The compiles that only go with these marks."""
     for plan in plans:
-        without = plan.served(rest & plan.marks)
-        for index in plan.served(chosen & plan.marks):
+        without = plan.served(rest)
+        for index in plan.served(chosen):
             if index not in without:
                 yield plan.calls[index].compile
 
 
-def _codes(studied: Study, frames: tuple[Frame, ...], marks: list[Mark]) -> Iterator[str]:
+def _codes(explained: Explanations, frames: tuple[Frame, ...], marks: list[Mark]) -> Iterator[str]:
     for frame in frames:
-        for item in studied.of_frame(frame):
+        for item in explained.of_frame(frame):
             for cause in item.causes:
-                part = tensor_part(cause.source)
-                if cause.source == marks[0].source or (part is not None and part[0] == marks[0].source):
+                part = cause.source.tensor_part
+                if cause.source == marks[0].source or (part is not None and part.tensor == marks[0].source):
                     yield from cause.codes
 
 
@@ -248,26 +254,26 @@ def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> 
 def _narrowed(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> Iterator[str]:
     """Where a compile goes that could do more than what takes its place."""
     for plan in plans:
-        for index, way in plan.served(chosen & plan.marks).items():
-            lost = way.narrows(chosen)
-            if lost and _uses(way, marks):
-                names = ", ".join(display_name(source).replace(".size()[", ".size[") for source in lost)
+        for index, route in plan.served(chosen).items():
+            lost = route.narrows(chosen)
+            if lost and _uses(route, marks):
+                names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in lost)
                 gone = plan.calls[index].compile.label
                 yield f"{gone}, which goes, was symbolic in {names} too: later calls with other values of it would compile again"
 
 
-def _uses(way: Route, marks: set[Mark]) -> bool:
-    return not all(map(marks.isdisjoint, way.needs))
+def _uses(route: Route, marks: set[Mark]) -> bool:
+    return not all(map(marks.isdisjoint, route.required_marks))
 
 
 def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
     """High where a dynamic graph of this trace serves every call that goes, medium where there is none, low where only a limit hit goes."""
     levels = []
     for plan in plans:
-        for index, way in plan.served(chosen & plan.marks).items():
-            if _uses(way, marks):
+        for index, route in plan.served(chosen).items():
+            if _uses(route, marks):
                 is_hit = plan.calls[index].compile.outcome is Outcome.LIMIT
-                is_sure = way.is_proven and not way.narrows(chosen)
+                is_sure = route.is_proven and not route.narrows(chosen)
                 levels.append("low" if is_hit else "high" if is_sure else "medium")
     kept = [level for level in levels if level != "low"]
     return "low" if not kept else "medium" if "medium" in kept else "high"

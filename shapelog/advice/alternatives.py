@@ -1,7 +1,7 @@
 """The other tools that PyTorch has for what varies, where its version has them, and what each costs; the list of sources comes first."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from shapelog.advice.mark_dynamic_code import expression, is_registered
@@ -11,9 +11,10 @@ from shapelog.advice.replay import Marks
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.source_names import display_name, tensor_part, unwrap
+from shapelog.reading.payloads.properties import VALUE, Kind, size
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Recompile, Study
+from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.rules import Verdict, any_blocks_marking
 
 # How many names a subject lists.
@@ -39,8 +40,8 @@ class Alternative(NamedTuple):
     warning: str = ""
 
 
-class _Case(NamedTuple):
-    studied: Study
+class AdviceContext(NamedTuple):
+    explained: Explanations
     marks: Marks
     remaining: tuple[Remaining, ...]
     version: TorchVersion
@@ -51,58 +52,58 @@ class _Case(NamedTuple):
 
     @property
     def causes(self) -> Iterator[tuple[Recompile, Cause]]:
-        return ((item, cause) for item in self.studied.recompiles for cause in item.causes)
+        return ((item, cause) for item in self.explained.recompiles for cause in item.causes)
 
     def with_code(self, code: str) -> list[tuple[Recompile, Cause]]:
         return [(item, cause) for item, cause in self.causes if code in cause.codes]
 
 
-def alternatives(studied: Study, marks: Marks, remaining: tuple[Remaining, ...], version: TorchVersion) -> tuple[Alternative, ...]:
+def alternatives(explained: Explanations, marks: Marks, remaining: tuple[Remaining, ...], version: TorchVersion) -> tuple[Alternative, ...]:
     """What else this torch version offers for this trace, one of a kind."""
-    case = _Case(studied, marks, remaining, version)
-    return tuple(found for knob in _KNOBS for found in knob(case))
+    context = AdviceContext(explained, marks, remaining, version)
+    return tuple(found for find in _ALTERNATIVES for found in find(context))
 
 
-def _unbacked(case: _Case) -> Iterator[Alternative]:
+def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
     """Sizes 0 and 1 share a graph with the others only where the size is unbacked."""
     found: dict[Mark, Frame] = {}
-    for item, cause in case.with_code("SL104"):
-        part = tensor_part(cause.source)
-        if cause.prop.startswith("size["):
-            found.setdefault(Mark(cause.source, int(cause.prop[5:-1])), item.frame)
-        elif part is not None and part[1] == "size":
-            found.setdefault(Mark(part[0], part[2]), item.frame)
+    for item, cause in context.with_code("SL104"):
+        part = cause.source.tensor_part
+        if cause.prop.kind is Kind.SIZE:
+            found.setdefault(Mark(cause.source, cause.prop.dim), item.frame)
+        elif part is not None and part.is_size:
+            found.setdefault(Mark(part.tensor, part.dim), item.frame)
     found = {mark: frame for mark, frame in found.items() if not is_registered(mark.source)}
-    if not found or not case.version.has(6):
+    if not found or not context.version.has(6):
         return
     lines = [f"torch._dynamo.decorators.mark_unbacked({expression(mark.source)}, {mark.dim})" for mark in sorted(found)]
-    if case.version.reads_sources:
-        spelled = ",".join(entries(found, case.version))
+    if context.version.reads_sources:
+        spelled = ",".join(entries(found, context.version))
         lines = [f"torch.compiler.config.unbacked_sources = {spelled!r}  # or TORCH_COMPILE_UNBACKED_SOURCES", *lines]
         lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # or: for every size that is dynamic from the start")
     yield Alternative(
         "unbacked source",
         ("SL104",),
-        ", ".join(f"{display_name(mark.source)}.size[{mark.dim}]" for mark in sorted(found)),
+        ", ".join(f"{mark.source.display_name}.size[{mark.dim}]" for mark in sorted(found)),
         "an unbacked size is never specialized for 0 or 1: one graph serves these calls too",
         tuple(lines),
         "a branch on the size, or a size that code ties to another, breaks the graph or raises; under inductor squeeze() keeps a 1",
     )
 
 
-def _conflicts(case: _Case) -> Iterator[Alternative]:
+def _conflicts(context: AdviceContext) -> Iterator[Alternative]:
     """A mark that the code contradicts (SL203): the compile failed, because the marked size was pinned, often by a static one beside it."""
-    for frame in case.studied.trace.frames:
+    for frame in context.explained.trace.frames:
         for compile in frame.compiles:
             if compile.outcome is not Outcome.FAILED or "Constraint" not in compile.metrics.fail_type:
                 continue
-            pinned = [(item, part) for item in compile.specializations for source in item.sources if (part := tensor_part(source))]
-            for item, (source, _, dim) in pinned:
-                yield _conflict(case, frame, compile, Mark(source, dim), item.value)
+            pinned = [(item, part) for item in compile.specializations for source in item.sources if (part := source.tensor_part)]
+            for item, part in pinned:
+                yield _conflict(context, frame, compile, Mark(part.tensor, part.dim), item.value)
             break
 
 
-def _conflict(case: _Case, frame: Frame, compile: Compile, mark: Mark, value: str) -> Alternative:
+def _conflict(context: AdviceContext, frame: Frame, compile: Compile, mark: Mark, value: str) -> Alternative:
     marked = {(item.source, dim) for item in compile.inputs for dim in item.marked_dynamic}
     partners = [
         Mark(item.source, dim)
@@ -118,7 +119,7 @@ def _conflict(case: _Case, frame: Frame, compile: Compile, mark: Mark, value: st
     return Alternative(
         "maybe_mark_dynamic",
         ("SL203",),
-        f"{display_name(mark.source)}.size[{mark.dim}] in {frame.title}",
+        f"{mark.source.display_name}.size[{mark.dim}] in {frame.title}",
         f"SL203 marked-dynamic-conflict: {compile.label} failed, since the code pins the marked size to {value}"
         + (f"; static sizes of {value} beside it may be why: mark them as well" if partners else ""),
         tuple(lines),
@@ -126,11 +127,11 @@ def _conflict(case: _Case, frame: Frame, compile: Compile, mark: Mark, value: st
     )
 
 
-def _stance(case: _Case) -> Iterator[Alternative]:
+def _stance(context: AdviceContext) -> Iterator[Alternative]:
     """The first call of a frame compiles statically, and the second one dynamically."""
     firsts = [
         item.frame.title
-        for item in case.studied.recompiles
+        for item in context.explained.recompiles
         if item.compile.outcome is Outcome.COMPILED
         and item.compile.is_dynamic
         and item.nearest is not None
@@ -139,7 +140,7 @@ def _stance(case: _Case) -> Iterator[Alternative]:
         and item.size_related
         and all(_IN_ARGUMENTS.match(mark_at(cause.source).source) for cause in item.causes if cause.size_related)
     ]
-    if firsts and case.version.has(8):
+    if firsts and context.version.has(8):
         yield Alternative(
             "set_stance",
             ("SL101", "SL102"),
@@ -150,9 +151,9 @@ def _stance(case: _Case) -> Iterator[Alternative]:
         )
 
 
-def _duck(case: _Case) -> Iterator[Alternative]:
-    pairs = [cause.axis for _, cause in case.with_code("SL103")]
-    if pairs and case.version.has(6):
+def _duck(context: AdviceContext) -> Iterator[Alternative]:
+    pairs = [cause.axis for _, cause in context.with_code("SL103")]
+    if pairs and context.version.has(6):
         yield Alternative(
             "use_duck_shape",
             ("SL103",),
@@ -163,8 +164,8 @@ def _duck(case: _Case) -> Iterator[Alternative]:
         )
 
 
-def _parameters(case: _Case) -> Iterator[Alternative]:
-    found = list(dict.fromkeys(f"{display_name(cause.source)} in {item.frame.title}" for item, cause in case.with_code("SL106")))
+def _parameters(context: AdviceContext) -> Iterator[Alternative]:
+    found = list(dict.fromkeys(f"{cause.source.display_name} in {item.frame.title}" for item, cause in context.with_code("SL106")))
     if not found:
         return
     yield Alternative(
@@ -178,7 +179,7 @@ def _parameters(case: _Case) -> Iterator[Alternative]:
         ),
         "for all parameters of the program; kernels for dynamic weights may be slower",
     )
-    if case.version.has(13):
+    if context.version.has(13):
         yield Alternative(
             "isolate_recompiles",
             ("SL106",),
@@ -189,9 +190,9 @@ def _parameters(case: _Case) -> Iterator[Alternative]:
         )
 
 
-def _module_ints(case: _Case) -> Iterator[Alternative]:
-    found = [display_name(cause.source) for _, cause in case.with_code("SL315")]
-    if found and case.version.has(8):
+def _module_ints(context: AdviceContext) -> Iterator[Alternative]:
+    found = [cause.source.display_name for _, cause in context.with_code("SL315")]
+    if found and context.version.has(8):
         yield Alternative(
             "allow_unspec_int_on_nn_module",
             ("SL315",),
@@ -202,19 +203,19 @@ def _module_ints(case: _Case) -> Iterator[Alternative]:
         )
 
 
-def _profile(case: _Case) -> Iterator[Alternative]:
+def _profile(context: AdviceContext) -> Iterator[Alternative]:
     """What PyTorch's own profile would remember for the next run of the same job; also of floats, which no list makes dynamic."""
-    if not case.version.has(8) or case.studied.trace.code_states:
+    if not context.version.has(8) or context.explained.trace.code_states:
         return
     floats: dict[str, None] = {}
-    for item, cause in case.with_code("SL312"):
-        pinned = any(unwrap(source) == cause.source for special in item.compile.specializations for source in special.sources)
-        if not pinned and any(unwrap(symbol.source) == cause.source for symbol in item.compile.symbols):
-            floats[display_name(cause.source)] = None
+    for item, cause in context.with_code("SL312"):
+        pinned = any(source.unwrapped == cause.source for special in item.compile.specializations for source in special.sources)
+        if not pinned and any(symbol.source.unwrapped == cause.source for symbol in item.compile.symbols):
+            floats[cause.source.display_name] = None
     kept = {"SL106", "SL315"}  # what is static by default is not profiled
-    sources = case.sources
-    found = [mark_at(cause.source).source for _, cause in case.causes if kept.isdisjoint(cause.codes)] if sources else []
-    marked = [display_name(source) for source in dict.fromkeys(found) if source in sources]
+    sources = context.sources
+    found = [mark_at(cause.source).source for _, cause in context.causes if kept.isdisjoint(cause.codes)] if sources else []
+    marked = [source.display_name for source in dict.fromkeys(found) if source in sources]
     subject = [*floats, *dict.fromkeys(marked)]
     if subject:
         yield Alternative(
@@ -224,16 +225,16 @@ def _profile(case: _Case) -> Iterator[Alternative]:
             "remembers for the next run of the same job what became dynamic in this one" + (", floats too" if floats else ""),
             ("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 take these for booleans, and fail",),
             "the first run stays as it is"
-            + ("; frames with closures are not recognised again in another process" if case.version.has(13) else ""),
+            + ("; frames with closures are not recognised again in another process" if context.version.has(13) else ""),
         )
 
 
-def _needless(case: _Case) -> Iterator[Alternative]:
+def _needless(context: AdviceContext) -> Iterator[Alternative]:
     """What was made dynamic and pinned again in every dynamic graph (SL108): static from the start saves that work."""
-    if not case.version.has(15):
+    if not context.version.has(15):
         return
-    found: dict[str, None] = {}
-    for frame in case.studied.trace.frames:
+    found: dict[Source, None] = {}
+    for frame in context.explained.trace.frames:
         symbolic = [compile for compile in frame.entries if compile.symbols]
         for source in dict.fromkeys(symbol.source for compile in symbolic for symbol in compile.symbols if symbol.source):
             holders = [compile for compile in symbolic if any(symbol.source == source for symbol in compile.symbols)]
@@ -241,26 +242,28 @@ def _needless(case: _Case) -> Iterator[Alternative]:
                 found[source] = None
     if not found:
         return
-    bases = list(dict.fromkeys(part[0] if (part := tensor_part(source)) else unwrap(source) for source in found))
+    bases = list(dict.fromkeys(part.tensor if (part := source.tensor_part) else source.unwrapped for source in found))
     yield Alternative(
         "static source",
         ("SL108",),
-        ", ".join(display_name(source) for source in found),
+        ", ".join(source.display_name for source in found),
         "was made dynamic, and pinned to one value again by every graph; static from the start saves that work",
         (f"torch.compiler.config.static_sources = {','.join(map(pattern, bases))!r}  # or TORCH_COMPILE_STATIC_SOURCES",),
         "the other dims of a listed tensor become static too",
     )
 
 
-def _collectives(case: _Case) -> Iterator[Alternative]:
-    ranks = case.studied.trace.ranks
-    if len({rank.number for rank in ranks}) < 2 or not case.version.has(6):
+def _collectives(context: AdviceContext) -> Iterator[Alternative]:
+    ranks = context.explained.trace.ranks
+    if len({rank.number for rank in ranks}) < 2 or not context.version.has(6):
         return
     differing: dict[str, None] = {}
-    for mark in sorted(case.marks):
-        seen = {rank.number: frozenset(_values(rank.frames, mark, case.studied)) for rank in ranks}
-        if len({values for values in seen.values() if values}) > 1:
-            differing[display_name(mark.source)] = None
+    for mark in sorted(context.marks):
+        key = mark.source, VALUE if mark.is_int else size(mark.dim)
+        compiles = {rank.number: [compile for frame in rank.frames for compile in frame.compiles] for rank in ranks}
+        seen = {number: context.explained.facts.values(own, key) for number, own in compiles.items()}
+        if len({frozenset(map(str, values)) for values in seen.values() if values}) > 1:
+            differing[mark.source.display_name] = None
     if differing:
         yield Alternative(
             "compiler collectives",
@@ -272,41 +275,32 @@ def _collectives(case: _Case) -> Iterator[Alternative]:
         )
 
 
-def _values(frames: Iterable[Frame], mark: Mark, studied: Study) -> Iterator[str]:
-    prop = "value" if mark.is_int else f"size[{mark.dim}]"
-    for frame in frames:
-        for compile in frame.compiles:
-            fact = studied.comparer.observe(compile).facts.get((mark.source, prop))
-            if fact is not None:
-                yield str(fact)
-
-
-def _values_list(case: _Case) -> Iterator[Alternative]:
+def _values_list(context: AdviceContext) -> Iterator[Alternative]:
     """Many sources that all held one distinctive number at first."""
-    dims = [mark for mark in case.marks if not mark.is_int]
-    if len(dims) < _LONG_LIST or not case.version.has(13):
+    dims = [mark for mark in context.marks if not mark.is_int]
+    if len(dims) < _LONG_LIST or not context.version.has(13):
         return
     yield Alternative(
         "dynamic_values",
         ("SL101",),
-        f"{len(case.marks)} marks",
+        f"{len(context.marks)} marks",
         "instead of a long list: warm up with a size that occurs nowhere else, and name that number; whatever equals it is dynamic",
         ('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with 1111',),
         "goes by value alone, so the number must be unlikely; parameters stay static",
     )
 
 
-def _shapes_spec(case: _Case) -> Iterator[Alternative]:
+def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
     """The argument of torch.compile, for one frame whose marks are all tensors among its own arguments."""
-    if not case.version.has(13):
+    if not context.version.has(13):
         return
-    name = "dynamic_shapes" if case.version.has(15) else "shapes_spec"
-    for frame in case.studied.trace.frames:
+    name = "dynamic_shapes" if context.version.has(15) else "shapes_spec"
+    for frame in context.explained.trace.frames:
         first = next(iter(frame.entries), None)
-        mine = [mark for mark in case.marks if first and any(item.source == mark.source for item in first.inputs)]
+        mine = [mark for mark in context.marks if first and any(item.source == mark.source for item in first.inputs)]
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
             continue
-        codes = {code for item in case.studied.of_frame(frame) for code in item.codes}
+        codes = {code for item in context.explained.of_frame(frame) for code in item.codes}
         if not frame.called_at or frame.is_library or any_blocks_marking(codes) or codes & {"SL102", "SL103", "SL105", "SL107", "SL315"}:
             continue
         specs = ", ".join(
@@ -340,25 +334,25 @@ def _dims(source: str, marks: list[Mark], compile: Compile) -> str:
     return ", ".join(f'ShapeVar("{expression(source)}_{dim}")' if dim in marked else "None" for dim in range(len(size)))
 
 
-def _limit(case: _Case) -> Iterator[Alternative]:
+def _limit(context: AdviceContext) -> Iterator[Alternative]:
     """Frames that need more graphs than the limit allows, marks or not."""
-    config = integer(str(case.studied.trace.config.recompile_limit or "")) or _DEFAULT_LIMIT
-    left = {id(compile) for item in case.remaining for compile in item.compiles}
-    for frame in case.studied.trace.frames:
-        own = set(map(id, frame.compiles))
+    config = integer(str(context.explained.trace.config.recompile_limit or "")) or _DEFAULT_LIMIT
+    left = {compile for item in context.remaining for compile in item.compiles}
+    for frame in context.explained.trace.frames:
+        own = set(frame.compiles)
         if own.isdisjoint(left):
             continue
-        stay = [item for item in case.remaining if any(id(compile) in own for compile in item.compiles)]
+        stay = [item for item in context.remaining if any(compile in own for compile in item.compiles)]
         if any(item.verdict in (Verdict.CODE, Verdict.UNEXPLAINED) or item.rule.verdict is Verdict.CODE for item in stay):
             continue  # what is made anew for each call fills any limit
-        kept = 1 + sum(id(compile) in own for item in stay for compile in item.compiles)
+        kept = 1 + sum(compile in own for item in stay for compile in item.compiles)
         if not stay or kept <= config:
             continue
         needed = 2 * kept
         spelled = (
             f"torch.compile({_callee(frame)}, recompile_limit={needed})"
-            if case.version.has(13)
-            else f"torch._dynamo.config.{'recompile_limit' if case.version.has(8) else 'cache_size_limit'} = {needed}"
+            if context.version.has(13)
+            else f"torch._dynamo.config.{'recompile_limit' if context.version.has(8) else 'cache_size_limit'} = {needed}"
         )
         yield Alternative(
             "recompile_limit",
@@ -370,10 +364,10 @@ def _limit(case: _Case) -> Iterator[Alternative]:
         )
 
 
-def _dynamic_true(case: _Case) -> Iterator[Alternative]:
+def _dynamic_true(context: AdviceContext) -> Iterator[Alternative]:
     """Before torch 2.8 nothing else makes ints dynamic at the first compile."""
-    ints = [display_name(cause.source) for _, cause in case.with_code("SL102")]
-    if ints and not case.version.reads_sources:
+    ints = [cause.source.display_name for _, cause in context.with_code("SL102")]
+    if ints and not context.version.reads_sources:
         yield Alternative(
             "dynamic=True",
             ("SL102",),
@@ -384,7 +378,7 @@ def _dynamic_true(case: _Case) -> Iterator[Alternative]:
         )
 
 
-_KNOBS: tuple[Callable[[_Case], Iterator[Alternative]], ...] = (
+_ALTERNATIVES: tuple[Callable[[AdviceContext], Iterator[Alternative]], ...] = (
     _conflicts,
     _unbacked,
     _duck,

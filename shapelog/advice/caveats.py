@@ -9,8 +9,9 @@ from shapelog.advice.replay import Marks, Replay
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Frame, Outcome, Trace
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.source_names import display_name
-from shapelog.recompiles.explain import Study
+from shapelog.reading.payloads.properties import RANK, VALUE, size
+from shapelog.reading.payloads.source_names import Source, display_text
+from shapelog.recompiles.explain import Explanations
 from shapelog.text import rank_list
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
@@ -18,7 +19,7 @@ _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
 _SHOWN = 6
 
 
-class Seen(NamedTuple):
+class ObservedValues(NamedTuple):
     """One dim or int with the values it had: (compile id, value) in order, and the guards that bound it in dynamic graphs."""
 
     mark: Mark
@@ -27,25 +28,25 @@ class Seen(NamedTuple):
     bounds: tuple[str, ...]
 
 
-def seen_values(mark: Mark, frames: tuple[Frame, ...], studied: Study) -> Seen:
-    prop = "value" if mark.is_int else f"size[{mark.dim}]"
-    spelled = studied.comparer.spell(mark.source) + ("" if mark.is_int else f".size()[{mark.dim}]")
+def observed_values(mark: Mark, frames: tuple[Frame, ...], explained: Explanations) -> ObservedValues:
+    """The values of one dim or int in the compiles of these frames."""
+    key = mark.source, VALUE if mark.is_int else size(mark.dim)
+    spelled = mark.source.canonical + ("" if mark.is_int else f".size()[{mark.dim}]")
     values: list[tuple[str, str]] = []
     bounds: dict[str, None] = {}
-    key, comparer = (mark.source, prop), studied.comparer
     for compile in [compile for frame in frames for compile in frame.compiles]:
-        fact = comparer.observe(compile).facts.get(key)
+        fact = explained.facts.of(compile).facts.get(key)
         if fact is not None and (not mark.is_int or (isinstance(fact, str) and integer(fact) is not None)):
             values.append((compile.label, str(fact)))
         tree = compile.guards if compile.outcome is Outcome.COMPILED else None
-        for expression in comparer.bounds(tree).get(spelled, ()) if tree else ():
+        for expression in tree.bounds_by_size.get(spelled, ()) if tree else ():
             if not _ONLY_NOT_SMALL.match(expression):
                 bounds[expression] = None
-    name = display_name(mark.source) + ("" if mark.is_int else f".size[{mark.dim}]")
-    return Seen(mark, name, tuple(values), tuple(bounds))
+    name = mark.source.display_name + ("" if mark.is_int else f".size[{mark.dim}]")
+    return ObservedValues(mark, name, tuple(values), tuple(bounds))
 
 
-def rationale(seen: tuple[Seen, ...], codes: tuple[str, ...]) -> str:
+def rationale(seen: tuple[ObservedValues, ...], codes: tuple[str, ...]) -> str:
     """What varied, with its values, in one sentence."""
     parts = []
     for item in seen:
@@ -63,21 +64,25 @@ def rationale(seen: tuple[Seen, ...], codes: tuple[str, ...]) -> str:
     return "; ".join(parts)
 
 
-def of_source(
-    marks: list[Mark], seen: tuple[Seen, ...], codes: tuple[str, ...], studied: Study, frames: tuple[Frame, ...], version: TorchVersion
+def caveats_of_source(
+    marks: list[Mark],
+    seen: tuple[ObservedValues, ...],
+    codes: tuple[str, ...],
+    explained: Explanations,
+    frames: tuple[Frame, ...],
+    version: TorchVersion,
 ) -> Iterator[str]:
     """What to beware of with one source that is marked for the sake of ``frames``."""
-    source, name = marks[0].source, display_name(marks[0].source)
-    yield from _across_ranks(seen, frames, studied)
+    source, name = marks[0].source, marks[0].source.display_name
+    yield from _across_ranks(seen, frames, explained)
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
-    helped = {id(frame) for frame in frames}
     others = [
         frame.title
-        for frame in studied.trace.frames
-        if id(frame) not in helped
-        and source in studied.comparer.looked_at(frame)
+        for frame in explained.trace.frames
+        if frame not in frames
+        and _is_guarded(frame, source)
         and (frame.file, frame.line, frame.name) not in codes_helped
-        and not _varied(frame, source, studied)
+        and not _varied(frame, source, explained)
     ]
     if others and version.reads_sources:
         named = ", ".join(list(dict.fromkeys(others))[:4])
@@ -87,23 +92,23 @@ def of_source(
         yield "never symbolic though it varied, as under dynamic=False: the list overrides that, and a backend for constant shapes fails"
     if "SL106" in codes:
         yield "a parameter has one width for each instance: this saves a compile an instance, not a call; a graph each may be fine"
-    bounds = dict.fromkeys(display_name(text) for item in seen for text in item.bounds)
+    bounds = dict.fromkeys(display_text(text) for item in seen for text in item.bounds)
     if bounds:
         yield f"a dynamic graph serves a range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"
     small = [item.name for item in seen if not item.mark.is_int and any(value in ("0", "1") for _, value in item.values)]
     if small:
         yield f"calls with {' or '.join(small)} of 0 or 1 still get a graph of their own"
-    if any(_rank_varied(frame, source, studied) for frame in frames):
+    if any(_rank_varied(frame, source, explained) for frame in frames):
         yield f"the number of dims of {name} varied, so PyTorch made all its dims dynamic: others than these may vary too"
 
 
-def _across_ranks(seen: tuple[Seen, ...], frames: tuple[Frame, ...], studied: Study) -> Iterator[str]:
+def _across_ranks(seen: tuple[ObservedValues, ...], frames: tuple[Frame, ...], explained: Explanations) -> Iterator[str]:
     """Values that differ from rank to rank, each with its ranks."""
     ranks = sorted({frame.rank for frame in frames if frame.rank is not None})
     for item in seen if len(ranks) > 1 else ():
         told: dict[tuple[str, ...], list[int]] = {}
         for rank in ranks:
-            own = seen_values(item.mark, tuple(frame for frame in frames if frame.rank == rank), studied)
+            own = observed_values(item.mark, tuple(frame for frame in frames if frame.rank == rank), explained)
             told.setdefault(tuple(dict.fromkeys(value for _, value in own.values)), []).append(rank)
         if len(told) > 1:
             words = [f"{_listed(values)} on {rank_list(numbers)}" for values, numbers in list(told.items())[:_SHOWN] if values]
@@ -114,18 +119,26 @@ def _listed(values: tuple[str, ...]) -> str:
     return ", ".join(values[:_SHOWN]) + (", …" if len(values) > _SHOWN else "")
 
 
-def _stays_static(frame: Frame, source: str) -> bool:
+def _is_guarded(frame: Frame, source: Source) -> bool:
+    """Whether a frame has a tensor at this source, or its guards check a value there."""
+    return any(
+        any(item.source == source for item in compile.inputs) or (compile.guards is not None and source in compile.guards.guarded_values)
+        for compile in frame.compiles
+    )
+
+
+def _stays_static(frame: Frame, source: Source) -> bool:
     """Whether a tensor's sizes varied in several entries of a frame in which nothing ever became symbolic."""
     sizes = {item.size for compile in frame.entries for item in compile.inputs if item.source == source}
     return len(sizes) > 2 and not any(compile.is_dynamic for compile in frame.entries)
 
 
-def _varied(frame: Frame, source: str, studied: Study) -> bool:
-    return any(cause.source.startswith(source) for item in studied.of_frame(frame) for cause in item.causes)
+def _varied(frame: Frame, source: Source, explained: Explanations) -> bool:
+    return any(cause.source.startswith(source) for item in explained.of_frame(frame) for cause in item.causes)
 
 
-def _rank_varied(frame: Frame, source: str, studied: Study) -> bool:
-    return any(cause.source == source and cause.prop == "rank" for item in studied.of_frame(frame) for cause in item.causes)
+def _rank_varied(frame: Frame, source: Source, explained: Explanations) -> bool:
+    return any(cause.source == source and cause.prop == RANK for item in explained.of_frame(frame) for cause in item.causes)
 
 
 def scope(trace: Trace) -> str:
@@ -133,20 +146,20 @@ def scope(trace: Trace) -> str:
     return f"on {trace.told_count:,} of {trace.rank_count:,} ranks" if trace.told_count < trace.rank_count else ""
 
 
-def of_list(studied: Study, played: Replay, marks: Marks, version: TorchVersion) -> Iterator[str]:
+def caveats_of_list(explained: Explanations, replayed: Replay, marks: Marks, version: TorchVersion) -> Iterator[str]:
     """What to beware of with the list as a whole."""
     if not marks:
         return
     yield "predicted by replaying the calls that were compiled in this run; sizes that it did not see are no promise"
-    if scope(studied.trace):
-        yield f"compiles and seconds are those {scope(studied.trace)}; the others have the same causes in other numbers"
-    if studied.trace.config.dynamic_sources:
-        yield f"the run had a list already ({studied.trace.config.dynamic_sources}); the suggestion contains it"
-    hits = [plan.frame.title for plan in played.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]
+    if scope(explained.trace):
+        yield f"compiles and seconds are those {scope(explained.trace)}; the others have the same causes in other numbers"
+    if explained.trace.config.dynamic_sources:
+        yield f"the run had a list already ({explained.trace.config.dynamic_sources}); the suggestion contains it"
+    hits = [plan.frame.title for plan in replayed.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]
     if hits:
         named = ", ".join(dict.fromkeys(hits))
         yield f"after its limit hit {named} ran eagerly and left no records: calls with other values may compile again"
-    if any(compile.metrics.inductor for compile in studied.trace.compiles):
+    if any(compile.metrics.inductor for compile in explained.trace.compiles):
         yield "kernels for dynamic sizes may run slower than those for one size: measure a step"
     if version.reads_sources and not version.reads_dims and any(not mark.is_int for mark in marks):
         yield f"torch {version} lists whole tensors: their other dims become symbolic too, and are specialized again where code needs them"

@@ -14,7 +14,8 @@ from functools import lru_cache
 from shapelog.model.trace import Frame
 from shapelog.reading.payloads.guard_expressions import canonical, syntax_tree
 from shapelog.reading.payloads.guards import place_of
-from shapelog.reading.payloads.source_names import display_name
+from shapelog.reading.payloads.properties import LENGTH
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.constant_arguments import pinned_arguments
 
 
@@ -160,9 +161,9 @@ def _parsed(code: str) -> ast.AST | None:
     return None
 
 
-def spelled(source: str) -> str:
+def spelled(source: Source) -> str:
     """The int as the code at its source names it: ``L['k']`` is ``k``."""
-    return canonical(display_name(source))
+    return canonical(source.display_name)
 
 
 def lines_of(frame: Frame) -> dict[int, str]:
@@ -178,7 +179,7 @@ def lines_of(frame: Frame) -> dict[int, str]:
     return found
 
 
-def use_by(frame: Frame, source: str) -> Use:
+def use_by(frame: Frame, source: Source) -> Use:
     """The most harmful use of an int that the frame's trace quotes, wherever the int was looked at first."""
     name, containers = spelled(source), _containers(frame)
     is_eager = source.startswith(("L['self'].", "G["))
@@ -196,7 +197,7 @@ def _containers(frame: Frame) -> frozenset[str]:
     """The lists, tuples and dicts that a frame's guards know, as its code names them."""
     trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
     typed = {source for tree in trees for source, kind in tree.types.items() if kind.rsplit(".", 1)[-1] in _CONTAINERS}
-    measured = {source for tree in trees for source, prop in tree.facts if prop in ("len", "keys")}
+    measured = {source for tree in trees for source, prop in tree.facts if prop == LENGTH}
     return frozenset(spelled(source) for source in typed | measured if source)
 
 

@@ -5,7 +5,6 @@ import re
 
 from shapelog.advice.marks import Mark
 from shapelog.reading.payloads.guard_expressions import integer, syntax_tree
-from shapelog.reading.payloads.source_names import display_name
 
 _LOCAL = re.compile(r"\b[LG]\['(\w+)'\]")
 _MODULE = re.compile(r"\._modules\['(\d+)'\]")
@@ -45,9 +44,9 @@ def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], is_resumed:
     """
     name = expression(mark.source)
     if mark.source.startswith("___"):
-        return f"# {display_name(mark.source)} is no tensor before the call: convert it (torch.from_numpy) and mark dim {mark.dim} of that"
+        return f"# {mark.source.display_name} is no tensor before the call: convert it (torch.from_numpy) and mark dim {mark.dim} of that"
     if name.startswith("___stack") or not is_plain(name):
-        return f"# {display_name(mark.source)} has no name in the program: mark dim {mark.dim} where it is made, or use the list"
+        return f"# {mark.source.display_name} has no name in the program: mark dim {mark.dim} where it is made, or use the list"
     if "SL106" in codes or is_registered(mark.source):
         return f"# {name} is a parameter or buffer, which mark_dynamic does not act on: use the list"
     if is_resumed and "." not in name:

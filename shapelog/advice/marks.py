@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from shapelog.model.ids import TorchVersion
-from shapelog.reading.payloads.source_names import tensor_part
+from shapelog.reading.payloads.source_names import Source
 
 _WITH_DIM = re.compile(r"^(.+):(\d+)$")
 # Escapes, and what repeats: the list may come from a trace, and re knows no limit of time.
@@ -22,7 +22,7 @@ _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()\-&~#]")
 class Mark(NamedTuple):
     """Something to mark dynamic: one dim of the tensor at ``source``, or, where ``dim`` is -1, the int there."""
 
-    source: str
+    source: Source
     dim: int = -1
 
     @property
@@ -30,10 +30,10 @@ class Mark(NamedTuple):
         return self.dim < 0
 
 
-def mark_at(place: str) -> Mark:
+def mark_at(place: Source) -> Mark:
     """The mark for a size such as ``L['x'].size()[0]``, or for the int at a source."""
-    part = tensor_part(place)
-    return Mark(part[0], part[2]) if part else Mark(place)
+    part = place.tensor_part
+    return Mark(part.tensor, part.dim) if part else Mark(place)
 
 
 def pattern(source: str, others: Iterable[str] = ()) -> str:

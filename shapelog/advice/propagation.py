@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass, field
 
 from shapelog.advice.marks import Mark
-from shapelog.model.trace import Compile, Frame, Outcome, Trace
+from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace
 from shapelog.reading.payloads.graphs import Graph, outputs
-from shapelog.reading.payloads.source_names import tensor_part, unwrap
-from shapelog.recompiles.violations import Comparer
+from shapelog.reading.payloads.guard_expressions import parse
+from shapelog.reading.payloads.source_names import Source
 
 _RESUMES = "torch_dynamo_resume_in_"
 _RESUMED = re.compile(rf"^{_RESUMES}(.+)_at_\d+$")
@@ -21,30 +21,28 @@ _SHAPE = re.compile(r"^\w+\[([^\]]*)\]")
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Flows:
+class DynamismPropagation:
     """Where the tensors of resumed functions come from; asked one source and dim at a time."""
 
     trace: Trace
-    comparer: Comparer
-    known: dict[tuple[int, str, int], tuple[Mark, ...]] = field(default_factory=dict)
-    autograd: dict[int, bool] = field(default_factory=dict)
+    _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
+    _autograd: dict[Payloads, bool] = field(default_factory=dict)
 
     def may_lead_to(self, frame: Frame) -> bool:
         """Whether its tensors may come from another compiled function: it goes on after a graph break."""
         return frame.name.startswith(_RESUMES)
 
-    def origins(self, frame: Frame, source: str, dim: int) -> tuple[Mark, ...]:
+    def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim of a resumed function's tensor symbolic, () where the trace shows no such path."""
         if not self.may_lead_to(frame):
             return ()
-        key = (id(frame), source, dim)
-        found = self.known.get(key)
-        if found is None:
-            self.known[key] = ()  # a resumed function in a loop may lead back here
-            found = self.known[key] = self._origins(frame, source, dim)
-        return found
+        key = frame, source, dim
+        if key not in self._origins:
+            self._origins[key] = ()  # a resumed function in a loop may lead back here
+            self._origins[key] = self._find_origins(frame, source, dim)
+        return self._origins[key]
 
-    def _origins(self, frame: Frame, source: str, dim: int) -> tuple[Mark, ...]:
+    def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         resumed, local = _RESUMED.match(frame.name), _LOCAL.match(source)
         if not resumed or not local:
             return ()
@@ -52,30 +50,31 @@ class Flows:
             return ()
         found: dict[Mark, None] = {}
         for other in self.trace.frames:
-            if other is not frame and other.file == frame.file and other.process == frame.process and _original(other.name) == resumed[1]:
-                for compile in frame.compiles:
-                    for mark in self._through(other, compile, source, local[1], dim):
-                        found[mark] = None
-                        found.update(dict.fromkeys(self.origins(other, mark.source, mark.dim) if not mark.is_int else ()))
+            is_same_run = (other.rank, other.process, other.file) == (frame.rank, frame.process, frame.file)
+            if other is frame or not is_same_run or _original(other.name) != resumed[1]:
+                continue
+            for compile in frame.compiles:
+                for mark in self._through(other, compile, source, local[1], dim):
+                    found[mark] = None
+                    found.update(dict.fromkeys(self.origins(other, mark.source, mark.dim) if not mark.is_int else ()))
         return tuple(found)
 
     def _runs_autograd(self, frame: Frame) -> bool:
-        """Whether every graph in the frame's file went through AOTAutograd, told from the graphs that it wrote or had cached."""
+        """Whether every graph in the frame's file went through AOTAutograd, by the graphs that it wrote or had cached."""
         payloads = frame.compiles[0].payloads
         if payloads is None:
             return False
-        key = id(payloads)
-        if key not in self.autograd:
-            book = payloads.reader.ledger
-            made = book.unused.get("aot_inference_graph", 0) + book.unused.get("aot_forward_graph", 0)
+        if payloads not in self._autograd:
+            ledger = payloads.reader.ledger
+            made = ledger.unused.get("aot_inference_graph", 0) + ledger.unused.get("aot_forward_graph", 0)
             graphs = [
                 item for item in self.trace.compiles if item.payloads is payloads and item.graph_span and item.outcome is Outcome.COMPILED
             ]
             cached = sum(any(name.startswith("aotautograd") for name, _ in item.caches) for item in graphs)
-            self.autograd[key] = bool(graphs) and max(made, cached) >= len(graphs)
-        return self.autograd[key]
+            self._autograd[payloads] = bool(graphs) and max(made, cached) >= len(graphs)
+        return self._autograd[payloads]
 
-    def _through(self, origin: Frame, compile: Compile, source: str, name: str, dim: int) -> tuple[Mark, ...]:
+    def _through(self, origin: Frame, compile: Compile, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
         """The marks behind an output of the origin's latest compile that is this input: the same name and sizes, one dim symbolic."""
         tensor = next((item for item in compile.inputs if item.source == source), None)
         made = [item for item in origin.compiles if item.order < compile.order and item.outcome is Outcome.COMPILED]
@@ -83,19 +82,21 @@ class Flows:
             return ()
         graph = made[-1].graph
         for dims in _outputs(graph, name) if graph else ():
-            if len(dims) == len(tensor.size) and self._sizes(dims, made[-1]) == tensor.size:
+            if len(dims) == len(tensor.size) and _sizes(dims, made[-1]) == tensor.size:
                 return _marks(dims[dim], made[-1])
         return ()
 
-    def _sizes(self, dims: tuple[str, ...], compile: Compile) -> tuple[int, ...] | None:
-        values = {symbol.name: symbol.value for symbol in compile.symbols if isinstance(symbol.value, int)}
-        found = []
-        for dim in dims:
-            size = int(dim) if dim.isdecimal() else self.comparer.expression(dim).value(values)
-            if not isinstance(size, int):
-                return None
-            found.append(size)
-        return tuple(found)
+
+def _sizes(dims: tuple[str, ...], compile: Compile) -> tuple[int, ...] | None:
+    """The sizes of the dims of an output, None where a symbol in them is not known."""
+    values = {symbol.name: symbol.value for symbol in compile.symbols if isinstance(symbol.value, int)}
+    found = []
+    for dim in dims:
+        size = int(dim) if dim.isdecimal() else parse(dim).value(values)
+        if not isinstance(size, int):
+            return None
+        found.append(size)
+    return tuple(found)
 
 
 def _original(name: str) -> str:
@@ -119,9 +120,9 @@ def _marks(dim: str, compile: Compile) -> tuple[Mark, ...]:
     found = []
     for symbol in compile.symbols:
         if symbol.name in names and symbol.source:
-            part = tensor_part(symbol.source)
+            part = symbol.source.tensor_part
             if part is None:
-                found.append(Mark(unwrap(symbol.source)))
-            elif part[1] == "size":
-                found.append(Mark(part[0], part[2]))
+                found.append(Mark(symbol.source.unwrapped))
+            elif part.is_size:
+                found.append(Mark(part.tensor, part.dim))
     return tuple(found)

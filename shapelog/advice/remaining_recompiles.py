@@ -4,12 +4,14 @@ import math
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark, mark_at
-from shapelog.advice.minimal_marks import LeftOut
+from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Recompile, Study, remedy
+from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.rules import RULES, Rule, Verdict, any_blocks_marking, remedy_for
 
 # What another dim of the same tensor, or of another one, may be marked for.
@@ -34,30 +36,31 @@ class Remaining(NamedTuple):
         return math.fsum(compile.seconds for compile in self.compiles)
 
 
-def remaining(studied: Study, played: Replay, marks: Marks, left_out: tuple[LeftOut, ...], version: TorchVersion) -> tuple[Remaining, ...]:
+def remaining(
+    explained: Explanations, replayed: Replay, marks: Marks, left_out: tuple[HarmfulMark, ...], version: TorchVersion
+) -> tuple[Remaining, ...]:
     """The recompiles that these marks leave, most expensive first. Failed and skipped ones are not counted: they left no code."""
     instead = {item.mark.source: item for item in left_out}
     groups: dict[tuple[object, ...], list[tuple[Recompile, Cause | None, str]]] = {}
-    for plan in played.plans:
-        served = plan.served(marks & plan.marks)
-        gone = {id(plan.calls[index].compile) for index in served}
-        by_compile = {id(item.compile): item for item in studied.of_frame(plan.frame)}
+    for plan in replayed.plans:
+        gone = {plan.calls[index].compile for index in plan.served(marks)}
+        by_compile = {item.compile: item for item in explained.of_frame(plan.frame)}
         for call in plan.calls:
-            item = by_compile.get(id(call.compile))
-            if item is None or id(call.compile) in gone:
+            item = by_compile.get(call.compile)
+            if item is None or call.compile in gone:
                 continue
             if call.compile.outcome is Outcome.LIMIT and gone:
                 continue  # there is room for it now
             cause, note = _obstacle(item, marks, instead, version)
             # one code may have a frame for each rank, and one more after every torch._dynamo.reset()
             code = (plan.frame.file, plan.frame.line, plan.frame.name)
-            key = (*code, cause.helping.code if cause else "SL399", cause.axis if cause else note)
+            key = (*code, cause.remedy_rule.code if cause else "SL399", cause.axis if cause else note)
             groups.setdefault(key, []).append((item, cause, note))
     found = [_joined(members, instead, version.reads_sources) for members in groups.values()]
     return tuple(sorted(found, key=lambda item: (-item.seconds, item.compiles[0].order)))
 
 
-def _obstacle(item: Recompile, marks: Marks, instead: dict[str, LeftOut], version: TorchVersion) -> tuple[Cause | None, str]:
+def _obstacle(item: Recompile, marks: Marks, instead: dict[Source, HarmfulMark], version: TorchVersion) -> tuple[Cause | None, str]:
     """The cause that no mark removes, or that is not marked, or what else stands in the way."""
     for cause in item.causes:
         if not cause.size_related or not cause.rule.markable:
@@ -70,19 +73,19 @@ def _obstacle(item: Recompile, marks: Marks, instead: dict[str, LeftOut], versio
             return cause, ""
     for cause in item.causes:
         if cause.codes[0] not in _RELATIVE and _mark_for(cause) not in marks:
-            return cause, item.note
-    return (item.causes[0], item.note) if item.causes else (None, item.missing)
+            return cause, item.why_not_markable
+    return (item.causes[0], item.why_not_markable) if item.causes else (None, item.unexplained_because)
 
 
 def _mark_for(cause: Cause) -> Mark:
-    return Mark(cause.source, int(cause.prop[5:-1])) if cause.prop.startswith("size[") else mark_at(cause.source)
+    return Mark(cause.source, cause.prop.dim) if cause.prop.kind is Kind.SIZE else mark_at(cause.source)
 
 
-def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[str, LeftOut], lists: bool) -> Remaining:
+def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[Source, HarmfulMark], lists: bool) -> Remaining:
     item, cause, note = members[0]
     # where every cause can be marked and that is not enough, the code takes another path for this value
-    is_path = note and item.obstacle in ("SL202", "SL204")
-    rule = (RULES[item.obstacle] if is_path else cause.helping) if cause else RULES["SL399"]
+    is_path = note and item.blocking_rule in ("SL202", "SL204")
+    rule = (RULES[item.blocking_rule] if is_path else cause.remedy_rule) if cause else RULES["SL399"]
     sentence = cause.sentence if cause else (note or "the trace does not tell why")
     if cause and note:
         sentence = f"{sentence}; {note}"
@@ -97,6 +100,6 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[st
         verdict=item.verdict,
         compiles=tuple(member.compile for member, _, _ in members),
         sentence=sentence,
-        remedy=harm.remedy if harm else remedy(item, lists) if note else remedy_for(rule, lists),
+        remedy=harm.remedy if harm else item.remedy(lists) if note else remedy_for(rule, lists),
         place=str(cause.place) if cause and cause.place else "",
     )

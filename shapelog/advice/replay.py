@@ -1,21 +1,20 @@
-"""The calls of a trace, replayed under marks: which compiles would go, which stay, and what the rest costs.
+"""The calls of a trace, replayed under marks: which compiles would go, which remain, and what the rest costs.
 
 A call that was compiled is served by an earlier entry once all that separates the two is marked. What a run does beyond the calls that
 compiled is not in its trace: calls that hit the cache hit it again, and calls after a limit hit are not known.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
-from shapelog.advice.propagation import Flows
-from shapelog.advice.routes import Route, route
+from shapelog.advice.propagation import DynamismPropagation
+from shapelog.advice.routes import Route, Router
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
-from shapelog.recompiles.explain import Study
-from shapelog.recompiles.graph_reuse import at_the_limit
+from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.graph_reuse import complete_limit_hit
 
 Marks = frozenset[Mark]
 
@@ -32,14 +31,11 @@ class Cost:
     def total(self) -> int:
         return self.compiles + self.limit_hits
 
-    def __add__(self, other: "Cost") -> "Cost":
-        return Cost(self.compiles + other.compiles, self.limit_hits + other.limit_hits, self.seconds + other.seconds)
-
 
 class Call(NamedTuple):
     """A call that was compiled, or hit the limit, and the ways in which an earlier entry would serve it.
 
-    ``seconds`` are those of all ranks that the frame stands for.
+    ``seconds`` are those of all ranks that the frame represents.
     """
 
     compile: Compile
@@ -49,10 +45,10 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FramePlan:
-    """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which stay whatever is marked.
+    """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which remain whatever is marked.
 
-    ``weight`` is the number of ranks that the frame stands for, each of which compiles what it does. ``model`` is the plan of the frame
-    that recompiled first as this one did, if there is one before.
+    ``marks`` are those that its routes require, ``weight`` is the number of ranks that the frame represents, each of which compiles
+    what it does.
     """
 
     frame: Frame
@@ -60,139 +56,111 @@ class FramePlan:
     fixed_seconds: float
     marks: Marks
     weight: int = 1
-    model: "FramePlan | None" = None
-    known: dict[Marks, dict[int, Route]] = field(default_factory=dict)
+    _served: dict[Marks, dict[int, Route]] = field(default_factory=dict)
+    _costs: dict[Marks, Cost] = field(default_factory=dict)
 
     def served(self, marks: Marks) -> dict[int, Route]:
-        """The calls that need no compile of their own, by their place in ``calls``, and what serves each."""
-        found = self.known.get(marks)
-        if found is None:
-            found = self.known[marks] = self._served(marks)
-        return found
+        """The calls that need no compile of their own under these marks, by their place in ``calls``, and what serves each."""
+        own = marks & self.marks
+        if own not in self._served:
+            self._served[own] = self._serve(own)
+        return self._served[own]
 
-    def _served(self, marks: Marks) -> dict[int, Route]:
+    def _serve(self, marks: Marks) -> dict[int, Route]:
         found: dict[int, Route] = {}
-        kept: set[int] = set()
+        remaining: set[Compile] = set()
         for index, call in enumerate(self.calls):
-            way = _way(call.routes, kept, marks)
-            if way is not None:
-                found[index] = way
+            route = _first_usable(call.routes, remaining, marks)
+            if route is not None:
+                found[index] = route
             elif call.compile.outcome is Outcome.COMPILED:
-                kept.add(id(call.compile))
+                remaining.add(call.compile)
         return found
 
     def cost(self, marks: Marks) -> Cost:
-        """What this frame would cost. A limit hit that stays after entries have gone becomes a compile: there is room for it."""
-        served = self.served(marks)
+        """What this frame would cost under these marks."""
+        own = marks & self.marks
+        if own not in self._costs:
+            self._costs[own] = self._cost(self.served(own))
+        return self._costs[own]
+
+    def _cost(self, served: dict[int, Route]) -> Cost:
+        """A limit hit that remains after entries have gone becomes a compile: there is room for it."""
         left = [call for index, call in enumerate(self.calls) if index not in served]
-        room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
-        hits = sum([call.compile.outcome is Outcome.LIMIT for call in left])
-        seconds = self.fixed_seconds + math.fsum(self._seconds(left, served))
-        return Cost(self.weight * (len(left) - (0 if room else hits)), 0 if room else self.weight * hits, seconds)
-
-    def _seconds(self, left: list[Call], served: dict[int, Route]) -> list[float]:
-        """A static compile that serves others becomes a dynamic one, and takes as long as that took where the trace has one."""
-        dynamic = {id(way.entry): call.seconds for index, way in served.items() if (call := self.calls[index]).compile.is_dynamic}
-        return [call.seconds if call.compile.is_dynamic else dynamic.get(id(call.compile), call.seconds) for call in left]
+        has_room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
+        hits = 0 if has_room else sum([call.compile.outcome is Outcome.LIMIT for call in left])
+        # A static compile that serves others becomes a dynamic one, and takes as long as that took where the trace has one.
+        dynamic = {route.entry: call.seconds for index, route in served.items() if (call := self.calls[index]).compile.is_dynamic}
+        seconds = [call.seconds if call.compile.is_dynamic else dynamic.get(call.compile, call.seconds) for call in left]
+        return Cost(self.weight * (len(left) - hits), self.weight * hits, self.fixed_seconds + math.fsum(seconds))
 
 
-def _way(routes: Iterable[Route], kept: set[int], marks: Marks) -> Route | None:
-    """The first of these routes whose entry is still there and whose needs are met."""
-    for way in routes:
-        if id(way.entry) in kept and not any(map(marks.isdisjoint, way.needs)):
-            return way
+def _first_usable(routes: Iterable[Route], remaining: set[Compile], marks: Marks) -> Route | None:
+    """The first of these routes whose entry is still compiled and whose marks are set."""
+    for route in routes:
+        if route.entry in remaining and not any(map(marks.isdisjoint, route.required_marks)):
+            return route
     return None
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Replay:
-    """All frames of a trace, ready to be asked what any set of marks would do.
-
-    ``weights`` has, by identity of each plan without a model, the ranks that it and those like it stand for together.
-    """
+    """All frames of a trace, ready to be asked what any set of marks would do."""
 
     plans: tuple[FramePlan, ...]
     by_mark: dict[Mark, list[FramePlan]]
-    weights: Counter[int]
-    costs: dict[tuple[int, Marks], Cost] = field(default_factory=dict)
-
-    def cost_of(self, plan: FramePlan, marks: Marks) -> Cost:
-        """What one frame would cost under these marks."""
-        key = (id(plan), marks & plan.marks)
-        found = self.costs.get(key)
-        if found is None:
-            found = self.costs[key] = plan.cost(key[1])
-        return found
 
     def cost(self, marks: Iterable[Mark]) -> Cost:
         """What the whole run would cost under these marks; () gives what it did cost."""
         chosen = frozenset(marks)
         compiles, limit_hits, seconds = 0, 0, 0.0
         for plan in self.plans:
-            cost = self.cost_of(plan, chosen)
+            cost = plan.cost(chosen)
             compiles, limit_hits, seconds = compiles + cost.compiles, limit_hits + cost.limit_hits, seconds + cost.seconds
         return Cost(compiles, limit_hits, seconds)
 
-    def earns(self, unit: Iterable[Mark], chosen: Marks) -> int:
+    def compiles_lost_without(self, unit: Iterable[Mark], chosen: Marks) -> int:
         """How many compiles and limit hits would come back were these marks left out of the chosen ones."""
         members = frozenset(unit)
-        models = {id(plan): plan for mark in members for plan in self.by_mark.get(mark, ()) if plan.model is None}
-        rest = chosen - members
-        return sum(
-            self.weights[key] * (self.cost_of(plan, rest).total - self.cost_of(plan, chosen).total) // plan.weight
-            for key, plan in models.items()
-        )
+        plans = dict.fromkeys(plan for mark in members for plan in self.by_mark.get(mark, ()))
+        return sum(plan.cost(chosen - members).total - plan.cost(chosen).total for plan in plans)
 
 
-def replay(studied: Study) -> Replay:
+def replay(explained: Explanations) -> Replay:
     """Work out, for each call of each frame, which earlier entries would serve it under which marks."""
-    flows = Flows(studied.trace, studied.comparer)
-    made: dict[int, FramePlan] = {}
-    for frame in studied.trace.frames:
-        model = made.get(id(studied.models.get(id(frame))))
-        made[id(frame)] = _plan(frame, studied, flows) if model is None or flows.may_lead_to(frame) else _plan_like(model, frame, studied)
-    plans = tuple(made.values())
+    router = Router(explained, DynamismPropagation(explained.trace))
+    plans = tuple(_plan(frame, router) for frame in explained.trace.frames)
     by_mark: dict[Mark, list[FramePlan]] = {}
-    weights: Counter[int] = Counter()
     for plan in plans:
-        weights[id(plan.model or plan)] += plan.weight
         for mark in plan.marks:
             by_mark.setdefault(mark, []).append(plan)
-    return Replay(plans, by_mark, weights)
+    return Replay(plans, by_mark)
 
 
-def _plan(frame: Frame, studied: Study, flows: Flows) -> FramePlan:
-    calls = []
-    entries: list[Compile] = []
-    for compile in frame.compiles:
-        if compile.outcome in (Outcome.COMPILED, Outcome.LIMIT):
-            ways = _routes(frame, compile, studied, flows) if entries and id(frame) not in studied.failed else ()
-            calls.append(Call(compile, ways, studied.trace.seconds(compile)))
-        if compile.outcome is Outcome.COMPILED:
-            entries.append(compile)
-    marks = frozenset([mark for call in calls for way in call.routes for need in way.needs for mark in need])
-    return FramePlan(frame, tuple(calls), _fixed(frame, studied.trace), marks, studied.trace.weight(frame.rank))
+def _plan(frame: Frame, router: Router) -> FramePlan:
+    explained, trace = router.explained, router.explained.trace
+    can_route = frame not in explained.unexplained_frames
+    calls = tuple(
+        Call(compile, _routes(frame, compile, router) if can_route else (), trace.seconds(compile))
+        for compile in frame.compiles
+        if compile.outcome in (Outcome.COMPILED, Outcome.LIMIT)
+    )
+    return FramePlan(
+        frame=frame,
+        calls=calls,
+        fixed_seconds=_seconds_without_code(frame, trace),
+        marks=frozenset([mark for call in calls for route in call.routes for choice in route.required_marks for mark in choice]),
+        weight=trace.weight(frame.rank),
+    )
 
 
-def _plan_like(model: FramePlan, frame: Frame, studied: Study) -> FramePlan:
-    """The plan of a frame that recompiled as another one did."""
-    trace = studied.trace
-    own = {id(other): compile for other, compile in zip(model.frame.compiles, frame.compiles, strict=True)}
-    calls = []
-    for call in model.calls:
-        compile = own[id(call.compile)]
-        calls.append(Call(compile, tuple([way._replace(entry=own[id(way.entry)]) for way in call.routes]), trace.seconds(compile)))
-    return FramePlan(frame, tuple(calls), _fixed(frame, trace), model.marks, trace.weight(frame.rank), model)
-
-
-def _fixed(frame: Frame, trace: Trace) -> float:
+def _seconds_without_code(frame: Frame, trace: Trace) -> float:
     others = [compile for compile in frame.compiles if compile.outcome not in (Outcome.COMPILED, Outcome.LIMIT)]
     return math.fsum(map(trace.seconds, others))
 
 
-def _routes(frame: Frame, compile: Compile, studied: Study, flows: Flows) -> tuple[Route, ...]:
-    told = studied.told[id(compile)]
+def _routes(frame: Frame, compile: Compile, router: Router) -> tuple[Route, ...]:
+    differences = router.explained.compared.get(compile, ())
     if compile.outcome is Outcome.LIMIT:
-        told = [known for item in told if (known := at_the_limit(item, told))]
-    ways = [route(frame, item, compile, studied.comparer, flows) for item in told]
-    return tuple([way for way in ways if way is not None])
+        differences = tuple([known for item in differences if (known := complete_limit_hit(item, differences))])
+    return tuple([route for item in differences if (route := router.route(frame, item, compile)) is not None])

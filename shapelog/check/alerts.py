@@ -13,7 +13,7 @@ from shapelog.model.code_matching import Code, codes_of, file_of
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Recompile, remedy
+from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Rule, Verdict, remedy_for
@@ -251,7 +251,7 @@ class _Maker(NamedTuple):
                 if item.compile.outcome is not Outcome.COMPILED:
                     continue
                 for cause in item.causes or (None,):
-                    key = (cause.helping.code, fixed(cause.axis)) if cause else (UNEXPLAINED.code, "")
+                    key = (cause.remedy_rule.code, fixed(cause.axis)) if cause else (UNEXPLAINED.code, "")
                     found.setdefault(key, []).append((item, cause))
         together: dict[tuple[str, frozenset[int]], list[tuple[Recompile, Cause | None]]] = {}
         for (code, _), members in found.items():
@@ -267,7 +267,9 @@ class _Maker(NamedTuple):
         causes = [cause for _, cause in members if cause]
         cause = causes[0] if causes else None
         events = tuple(self._event(item.frame, item.compile, kinds[id(item)]) for item in recompiles)
-        facts = tuple(dict.fromkeys(cause.sentence for cause in causes)) or tuple(dict.fromkeys(item.missing for item in recompiles))
+        facts = tuple(dict.fromkeys(cause.sentence for cause in causes)) or tuple(
+            dict.fromkeys(item.unexplained_because for item in recompiles)
+        )
         cost = seconds(math.fsum(event.seconds for event in events))
         axes = tuple(dict.fromkeys(cause.axis for cause in causes if cause.axis))
         told = _told(facts[0], [cause for cause in causes if cause.axis == axes[0]], axes) if axes else facts[0]
@@ -275,7 +277,7 @@ class _Maker(NamedTuple):
         place = next((cause.place for cause in causes if cause.place and self._is_own(cause.place.file)), None)
         spot = self.checkout.spot(self.code.first.file, place.line) if place else None
         return self._alert(
-            rule=cause.helping if cause else UNEXPLAINED,
+            rule=cause.remedy_rule if cause else UNEXPLAINED,
             codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or (UNEXPLAINED.code,),
             axes=axes,
             sentence=sentence,
@@ -290,15 +292,15 @@ class _Maker(NamedTuple):
         """The very entries of the list where the advice has them, else what the rule or the recompile says."""
         lists_sources = self.report.trace.lists_sources
         goes = [item for item in items if item.verdict is Verdict.MARKING]
-        if not causes or (items[0].obstacle and not goes):
-            return remedy(items[0], lists_sources)
+        if not causes or (items[0].blocking_rule and not goes):
+            return items[0].remedy(lists_sources)
         if not goes:
-            return remedy_for(causes[0].helping, lists_sources)
+            return remedy_for(causes[0].remedy_rule, lists_sources)
         suggestions = {found.id: found for found in map(self._suggestion, causes) if found}
         if suggestions:
             return _to_set(list(suggestions.values()))
         other = self._suggestion_for(goes)
-        return f"it goes with another mark: {_to_set([other])}" if other else remedy_for(causes[0].helping, lists_sources)
+        return f"it goes with another mark: {_to_set([other])}" if other else remedy_for(causes[0].remedy_rule, lists_sources)
 
     def _suggestion(self, cause: Cause) -> Suggestion | None:
         """What the advice says about this very property."""

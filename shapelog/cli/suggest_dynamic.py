@@ -13,7 +13,7 @@ from shapelog.reporters import formats, renderer
 if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
     from shapelog.model.ids import TorchVersion
-    from shapelog.recompiles.explain import Study
+    from shapelog.recompiles.explain import Explanations
 
 
 @click.command("suggest-dynamic")
@@ -32,11 +32,11 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
     with exit_on_error(options.output.debug):
         version = _version(torch_version)
         trace, is_partial = load_all(traces, options)
-        from shapelog.recompiles.explain import study
+        from shapelog.recompiles.explain import explain_trace
 
-        studied = study(trace, options.output.debug)
-        advice = _advise(studied, version, options.output.debug)
-    has_problems = _report_problems(studied, options.output.strict)
+        explained = explain_trace(trace, options.output.debug)
+        advice = _advise(explained, version, options.output.debug)
+    has_problems = _report_problems(explained, options.output.strict)
 
     def render(target: Target) -> bytes:
         from shapelog.advice.paste_formats import why_nothing
@@ -60,7 +60,7 @@ def _version(text: str | None) -> "TorchVersion | None":
     return version
 
 
-def _advise(study: "Study", version: "TorchVersion | None", debug: bool) -> "Advice":
+def _advise(study: "Explanations", version: "TorchVersion | None", debug: bool) -> "Advice":
     from shapelog.advice.advise import advise
     from shapelog.errors import ShapelogError
 
@@ -73,7 +73,7 @@ def _advise(study: "Study", version: "TorchVersion | None", debug: bool) -> "Adv
         raise ShapelogError(text) from error
 
 
-def _report_problems(study: "Study", strict: bool) -> bool:
+def _report_problems(study: "Explanations", strict: bool) -> bool:
     """Whether the trace has problems. Those that lost data are printed, under ``strict`` all of them, in one line for each file."""
     problems = [problem for problem in (*study.trace.problems, *study.problems) if problem.severity != "info"]
     by_file: dict[str, list[str]] = {}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from shapelog.distributed.agreement import RankClass
 from shapelog.model.rank_summary import CodeName, Step
 from shapelog.model.trace import Outcome
-from shapelog.reading.payloads.source_names import display_name
+from shapelog.reading.payloads.source_names import Source
 from shapelog.text import rank_list
 
 # So many values and compiles a sentence tells.
@@ -148,7 +148,7 @@ def _instead(steps: _Steps, main: Step, position: int) -> str:
 def _size_of(step: Step, axis: str) -> str:
     for item in step.inputs:
         for dim, size in enumerate(item.size):
-            if f"{display_name(item.source)}.size[{dim}]" == axis:
+            if f"{item.source.display_name}.size[{dim}]" == axis:
                 return f", where {axis} is {'dynamic' if dim in item.dynamic else size}"
     return ""
 
@@ -194,4 +194,4 @@ def _dims(step: Step) -> Iterator[tuple[_Dim, str, bool]]:
 
 def _axis_of(dim: _Dim) -> str:
     source, number = dim
-    return f"{display_name(source)}.size[{number}]" if number >= 0 else source
+    return f"{Source(source).display_name}.size[{number}]" if number >= 0 else source

@@ -20,7 +20,7 @@ from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, Selection, 
 from shapelog.reading.open_trace import open_all, open_trace
 from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import ProgressCallback, TraceFile
-from shapelog.recompiles.explain import study
+from shapelog.recompiles.explain import explain_trace
 from shapelog.text import plural_noun, rank_list
 
 # So many kinds of ranks are read in full even where the first of them have every cause that the others have.
@@ -85,10 +85,10 @@ def sum_up(task: Task) -> Sum:
     except ShapelogError as error:  # not one record
         problem = Problem("foreign-file", str(error).removeprefix(f"{task.name}: "), task.name, severity=DATA_LOSS)
         return Sum(file=Summarized((), account_of(reader.ledger), (*reader.problems(), problem)))
-    studied = study(trace)
-    ranks = summaries(studied, 1)
+    explained = explain_trace(trace)
+    ranks = summaries(explained, 1)
     rest = tuple(rank._replace(steps=()) for rank in ranks)
-    file = Summarized(rest, trace.accounts[0], (*trace.problems, *studied.problems))
+    file = Summarized(rest, trace.accounts[0], (*trace.problems, *explained.problems))
     return Sum(tuple(Packed(one, tuple(map(_packed, rank.steps))) for one, rank in zip(rest, ranks, strict=True)), file)
 
 

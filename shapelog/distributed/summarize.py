@@ -9,8 +9,7 @@ from shapelog.model.trace import Compile, Rank, Trace
 from shapelog.reading.looking import code_before
 from shapelog.reading.payloads import collectives
 from shapelog.reading.payloads.collectives import SCHEDULE, TENSORS, Parity
-from shapelog.reading.payloads.source_names import tensor_part
-from shapelog.recompiles.explain import Recompile, Study
+from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.text import without_addresses
 
 # So many executions of graphs are kept one by one; all of them are in the digest.
@@ -19,7 +18,7 @@ _EXECUTIONS = 1000
 _CHECKED, _COLLECTIVES = 256, 10_000
 
 
-def summaries(study: Study, least: int = 2) -> tuple[RankSummary, ...]:
+def summaries(study: Explanations, least: int = 2) -> tuple[RankSummary, ...]:
     """One for each rank that is read in full, in order of their numbers; none for processes without a rank, or for fewer ranks than
     ``least``.
 
@@ -37,7 +36,7 @@ def summaries(study: Study, least: int = 2) -> tuple[RankSummary, ...]:
     return tuple(_summary(max(processes, key=_compiles), len(processes), study.trace, why, shared) for processes in ordered)
 
 
-def all_ranks(study: Study) -> tuple[RankSummary, ...]:
+def all_ranks(study: Explanations) -> tuple[RankSummary, ...]:
     """Every rank of a job, also those that are known by their summary alone; none where there are fewer than two."""
     others = [rank for item in study.trace.summarized for rank in item.ranks]
     found: dict[int, RankSummary] = {}
@@ -114,9 +113,9 @@ def _tensors(compile: Compile) -> Iterator[Tensor]:
     dynamic: dict[str, list[int]] = {}
     pinned = {source for item in compile.specializations for source in item.sources}
     for symbol in compile.symbols:
-        part = tensor_part(symbol.source)
-        if part and part[1] == "size" and symbol.source not in pinned:
-            dynamic.setdefault(part[0], []).append(int(part[2]))
+        part = symbol.source.tensor_part
+        if part and part.is_size and symbol.source not in pinned:
+            dynamic.setdefault(part.tensor, []).append(part.dim)
     for item in compile.inputs:
         if not item.is_parameter:  # they are sharded on purpose
             yield Tensor(item.source, item.size, tuple(sorted(dynamic.get(item.source, ()))))

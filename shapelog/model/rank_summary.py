@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.reading.payloads.collectives import Parity
+from shapelog.reading.payloads.source_names import Source
 
 
 class CodeName(NamedTuple):
@@ -32,7 +33,7 @@ class Change(NamedTuple):
 class Tensor(NamedTuple):
     """A tensor that a compile was called with, parameters apart, and which of its dims were symbolic."""
 
-    source: str
+    source: Source
     size: tuple[int, ...]
     dynamic: tuple[int, ...] = ()
 

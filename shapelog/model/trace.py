@@ -20,6 +20,7 @@ from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.pgo_state import CodeState
 from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import AutomaticDynamic, Config, GuardAdded, Input, Metrics, Specialization, Stack, StackFrame, Symbol
@@ -248,7 +249,7 @@ class Compile:
 
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
-_CALLEES = ("L['self']", "L['fn']", "L['func']", "L['args'][0]")
+_CALLEES = tuple(map(Source, ("L['self']", "L['fn']", "L['func']", "L['args'][0]")))
 
 
 def resumed_by(name: str) -> tuple[str, int] | None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.source_names import Source
 
 Body = Mapping[str, Any]
 
@@ -59,7 +60,7 @@ Stacks = Callable[[str], Stack]
 class Input(NamedTuple):
     """A tensor that a compile was called with. Sizes and strides are the real ones, in elements, also for dynamic dims."""
 
-    source: str
+    source: Source
     size: tuple[int, ...]
     stride: tuple[int, ...]
     dtype: str
@@ -77,7 +78,7 @@ def described_input(body: Body, source: str) -> Input:
     """``describe_tensor``, with the source that a ``describe_source`` gave it."""
     get = body.get
     return Input(
-        source,
+        Source(source),
         _ints(body["size"]),
         _ints(get("stride") or ()),
         str(body["dtype"]).removeprefix("torch."),
@@ -106,7 +107,7 @@ class Symbol(NamedTuple):
     name: str
     hint: str
     range: str
-    source: str
+    source: Source
     user_stack: Stack
     stack: Stack
     is_unbacked: bool = False
@@ -122,7 +123,7 @@ def created_symbol(body: Body, stacks: Stacks) -> Symbol:
         str(body["symbol"]),
         str(body["val"]),
         str(body.get("vr", "")),
-        str(body.get("source", "")),
+        Source(body.get("source", "")),
         stacks("user_stack"),
         stacks("stack"),
     )
@@ -130,14 +131,14 @@ def created_symbol(body: Body, stacks: Stacks) -> Symbol:
 
 def created_unbacked_symbol(body: Body, stacks: Stacks) -> Symbol:
     user, framework = stacks("user_stack"), stacks("stack")
-    return Symbol(str(body["symbol"]), "", str(body.get("vr", "")), "", user, framework, is_unbacked=True)
+    return Symbol(str(body["symbol"]), "", str(body.get("vr", "")), Source(), user, framework, is_unbacked=True)
 
 
 class Specialization(NamedTuple):
     """A symbol that was pinned to one value. ``reason`` is PyTorch's word for it (solve, range_refined_to_singleton, ...)."""
 
     symbol: str
-    sources: tuple[str, ...]
+    sources: tuple[Source, ...]
     value: str
     reason: str
     user_stack: Stack
@@ -147,7 +148,7 @@ class Specialization(NamedTuple):
 def specialized(body: Body, stacks: Stacks) -> Specialization:
     return Specialization(
         str(body["symbol"]),
-        tuple(str(source) for source in body.get("sources") or ()),
+        tuple(map(Source, body.get("sources") or ())),
         str(body["value"]),
         str(body.get("reason", "")),
         stacks("user_stack"),
@@ -180,7 +181,7 @@ PARSERS: dict[str, Callable[[Body, Stacks], object]] = {
 class AutomaticDynamic(NamedTuple):
     """The moment a source became dynamic by itself: ``dim`` is an index, ``scalar`` or ``all``; ``cached`` and ``new`` are values."""
 
-    source: str
+    source: Source
     dim: str
     reason: str
     cached: str
@@ -197,7 +198,7 @@ def automatic_dynamic(payload: str) -> AutomaticDynamic | None:
     name, dim, reason, cached, new, cid = (
         str(args.get(key, "")) for key in ("name", "dim_changed", "reason", "cached", "new", "compile_id")
     )
-    return AutomaticDynamic(name, dim, reason, cached, new, cid)
+    return AutomaticDynamic(Source(name), dim, reason, cached, new, cid)
 
 
 class Config(NamedTuple):

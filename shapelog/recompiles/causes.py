@@ -1,31 +1,42 @@
-"""Violations → causes: the rule code of each, and what merely follows from another."""
+"""Violations → causes: what really separates a call from an entry, with its rules, what merely follows from it, and the user's line."""
 
-import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guards import UserLine, place_of
-from shapelog.reading.payloads.source_names import dict_of_key, display_name, is_below, is_library, tensor_part
-from shapelog.recompiles.classify import judge
-from shapelog.recompiles.global_state import autocast_pair, state_value
-from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
-from shapelog.recompiles.violations import STATE_PROPS, Comparer, Violation, covers
+from shapelog.reading.payloads.properties import Kind, Property
+from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.source_names import Source, display_text, is_library
+from shapelog.recompiles.classify import classify, is_compared_with_tensor
+from shapelog.recompiles.consequences import separate
+from shapelog.recompiles.facts import CompileFacts, FactTable
+from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value
+from shapelog.recompiles.strides import layout
+from shapelog.recompiles.violations import Violation, violations
 from shapelog.rules import RULES, Rule
 
-# What another object brings along; sizes and values below it changed by themselves.
-_BELOW_REPLACED = frozenset(("id", "type", "tensor", "closure"))
+_KEYS, _LAYOUT, _DUCK_SHAPE = Property(Kind.KEYS), Property(Kind.STRIDE), Property(Kind.DUCK_SHAPE)
+_HAS = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE))
+_ANY_KEY = Kind.KEYS.value
+_SHAPE_GUARD = Property(Kind.SHAPE_GUARD)
+# How an axis names a property: as an attribute of the source, as a function of it, or after it.
+_ATTRIBUTES = frozenset((Kind.SIZE, Kind.STRIDE, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.RANK, Kind.DEVICE))
+_FUNCTIONS = frozenset((Kind.LENGTH, Kind.TYPE, Kind.ID))
+_INT_RULES = frozenset(("SL102", "SL315"))
 
 
 class Cause(NamedTuple):
-    """Why an entry did not fit: the property that changed, from what to what, and the rule that says so.
+    """Why an entry did not match: the property that changed, from what to what, and the rules that it falls under.
 
     ``codes`` begins with the main rule; more follow where they explain why marking will not remove it all. ``axis`` is the property as
-    its user would write it, ``x.size[0]``. ``before`` and ``after`` are "" where the trace does not tell.
+    its user would write it, ``x.size[0]``. ``before`` and ``after`` are "" where the trace does not hold them.
     """
 
     codes: tuple[str, ...]
-    source: str
-    prop: str
+    source: Source
+    prop: Property
     axis: str
     before: str
     after: str
@@ -39,217 +50,165 @@ class Cause(NamedTuple):
         return RULES[self.codes[0]]
 
     @property
-    def helping(self) -> Rule:
-        """The rule whose remedy holds. The last code of a size says why marking it alone is not enough."""
+    def remedy_rule(self) -> Rule:
+        """The rule whose remedy holds. The last code of a size states why marking it alone is not enough."""
         return RULES[self.codes[-1]] if self.size_related else self.rule
 
     @property
+    def is_int(self) -> bool:
+        """Whether what changed is an int that can be symbolic."""
+        return self.codes[0] in _INT_RULES
+
+    @property
     def is_size(self) -> bool:
-        """Whether what changed is a size, or a stride that marking a size makes symbolic; an int is none."""
-        if self.codes[0] in ("SL102", "SL315") or not self.size_related:
+        """Whether what changed is a size, or a stride that marking a size makes symbolic; an int is not one."""
+        if self.is_int or not self.size_related:
             return False
-        return self.prop.startswith(("size[", "stride[", "duck")) or (
-            self.prop.startswith("shape ") and tensor_part(self.source) is not None
-        )
+        if self.prop.kind is Kind.SHAPE_GUARD:
+            return self.source.tensor_part is not None
+        return self.prop.is_of_dim or self.prop.kind is Kind.DUCK_SHAPE
 
 
-class Explanation(NamedTuple):
-    """The causes that separate a compile from one earlier entry, and the differences that only follow from them."""
+class EntryDifference(NamedTuple):
+    """The causes that separate a call from one earlier entry, and the axes that changed only because of them."""
 
     entry: Compile
     causes: tuple[Cause, ...]
     consequences: tuple[str, ...]
 
     @property
-    def others(self) -> int:
-        """How many causes are no sizes; an int that could be symbolic is none either."""
+    def non_size_causes(self) -> int:
+        """How many causes are not sizes; an int that could be symbolic is not one either."""
         return sum([not cause.is_size for cause in self.causes])
 
 
-def explain(comparer: Comparer, entry: Compile, compile: Compile) -> Explanation:
-    """What keeps ``compile`` from using ``entry``. No cause at all means that the trace does not tell."""
-    pair = (id(entry), id(compile))
-    known = comparer.explanations.get(pair)
-    if isinstance(known, Explanation):
-        return known
-    words = tuple([reason.text for reason in comparer.reasons_about(entry, compile)])
-    key = (comparer.signature(entry), comparer.signature(compile), words)
-    found = comparer.explained.get(key)
-    if not isinstance(found, tuple):
-        found = comparer.explained[key] = _explained(comparer, entry, compile)
-    made = comparer.explanations[pair] = Explanation(entry, *found)
-    return made
+@dataclass(slots=True, eq=False, repr=False)
+class Differences:
+    """What separates the calls of a trace from its entries; worked out once for each pair, and for pairs of which the same is known."""
+
+    table: FactTable = field(default_factory=FactTable)
+    _by_pair: dict[tuple[Compile, Compile], EntryDifference] = field(default_factory=dict)
+    _by_facts: dict[tuple[object, ...], tuple[tuple[Cause, ...], tuple[str, ...]]] = field(default_factory=dict)
+
+    def between(self, entry: Compile, compile: Compile) -> EntryDifference:
+        """What keeps the call of ``compile`` from using ``entry``. No cause at all means that the trace does not hold it."""
+        found = self._by_pair.get((entry, compile))
+        if found is None:
+            reasons = reasons_about(entry, compile)
+            one, other = self.table.of(entry), self.table.of(compile)
+            key = (one, other, *[reason.text for reason in reasons])
+            parts = self._by_facts.get(key)
+            if parts is None:
+                parts = self._by_facts[key] = difference(one, other, reasons)
+            found = self._by_pair[entry, compile] = EntryDifference(entry, *parts)
+        return found
 
 
-def _explained(comparer: Comparer, entry: Compile, compile: Compile) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
-    kept, followed = _without_consequences(comparer.violations(entry, compile), entry, compile, comparer)
+def reasons_about(entry: Compile, compile: Compile) -> tuple[Reason, ...]:
+    """What PyTorch said about one entry. A reason names no generation; those of a compile are all of its own."""
+    label = entry.label if entry.id.generation == 1 else entry.label.partition("#")[0]
+    return tuple([reason for reason in compile.reasons if reason.entry == label])
+
+
+def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, ...] = ()) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
+    """(causes, axes that follow from them) of the violations of an entry by a call."""
+    own, following = separate(violations(entry, call, reasons), entry, call)
     causes: dict[tuple[str, str], Cause] = {}
-    for violation in kept:
-        cause = _cause(violation, entry, compile, comparer)
-        # Several guards on one size fail together, and so do several keys of one dict.
-        part = cause.codes[0] if violation.shape and cause.prop != "stride" else "keys" if cause.prop.startswith("has ") else cause.prop
-        if cause.codes[0] == "SL102":
-            part = "value"  # its constant, or a guard on its symbol
-        elif cause.prop == "value" and (cause.source, "keys") in causes:
-            continue  # a set that lost or gained a member is another set
-        causes.setdefault((cause.source, part), cause)
-    return tuple(_merged_keys(list(causes.values()))), tuple(_axis(item.source, item.prop) for item in followed)
+    for item in own:
+        cause = _cause(item, entry, call)
+        is_value = cause.prop.kind is Kind.VALUE and cause.codes[0] != "SL102"
+        if not (is_value and (cause.source, _ANY_KEY) in causes):  # a set that lost or gained a member is another set
+            causes.setdefault((cause.source, _part(item, cause)), cause)
+    return tuple(_one_for_each_dict(causes.values())), tuple(_axis(item.violation.source, item.violation.prop) for item in following)
 
 
-def _without_consequences(
-    violations: tuple[Violation, ...], entry: Compile, compile: Compile, comparer: Comparer
-) -> tuple[list[Violation], list[Violation]]:
-    """(causes, consequences): what lies below a replaced object, strides that follow from sizes, sizes of another rank, and the like."""
-    # Of several signs that one object was replaced, the first stands for all.
-    replaced = {_owner(item): item for item in reversed(violations) if _replaces(item)}
-    ranks = {item.source for item in violations if item.prop == "rank"}
-    resized = {comparer.spell(item.source) for item in violations if item.prop.startswith(("size[", "stride[", "rank"))}
-    for item in violations:
-        names = comparer.expression(str(item.expected)).names if item.shape else ()
-        if not any(".stride()[" in name for name in names):
-            resized.update(name.split(".size()[")[0] for name in names)
-    changed = {comparer.spell(item.source) for item in violations if item.prop == "len"}
-    died = any(item.prop == "lifetime" for item in violations)
-    no_grad = any(item.prop in ("grad_mode", "global state") and "grad_mode" in (item.prop + str(item.expected)) for item in violations)
-    autocast = any(item.prop.startswith("autocast") or "autocast" in str(item.expected) for item in violations if not item.source)
-    kept: list[Violation] = []
-    followed: list[Violation] = []
-    for item in violations:
-        follows = (
-            (item.prop in _BELOW_REPLACED and any(covers(parent, item) for parent, own in replaced.items() if own is not item))
-            or (item.source in ranks and item.prop.startswith(("size[", "stride[")))
-            or (item.prop.startswith("shape ") and _is_layout_of(item, resized, entry, compile, comparer))
-            or (item.prop.startswith("shape ") and _is_about(item, {comparer.spell(source) for source in ranks}, comparer))
-            or (item.prop.startswith("shape ") and _lies_below(item, changed, comparer))
-            or (died and item.prop in ("id", "type"))
-            or (item.prop == "" and len(violations) > 1)  # PyTorch could not say what failed, and the facts do
-            or (item.prop != "lifetime" and any(covers(other.source, item) for other in violations if other.prop == "lifetime"))
-            or (no_grad and item.prop == "requires_grad" and _is_computed(item.source, entry, compile))
-            or (autocast and item.prop == "dispatch keys" and "Autocast" in f"{item.expected}{item.actual}")
-            or (item.prop.startswith("stride[") and follows_from_sizes(item, entry, compile, comparer))
-            or (
-                item.prop == "dispatch keys"
-                and any(other.source == item.source and other.prop in ("device", "tensor") for other in violations)
-            )
-        )
-        (followed if follows else kept).append(item)
-    return (kept, followed) if kept else (followed, [])
+def _part(item: Violation, cause: Cause) -> str:
+    """The same for violations of one source that are one cause: several guards on a size fail together, and so do keys of a dict."""
+    if cause.codes[0] == "SL102":
+        return Kind.VALUE.value  # its constant, or a guard on its symbol
+    if item.shape and cause.prop != _LAYOUT:
+        return cause.codes[0]
+    return _ANY_KEY if cause.prop.kind in _HAS else str(cause.prop)
 
 
-def _is_layout_of(item: Violation, resized: set[str], entry: Compile, compile: Compile, comparer: Comparer) -> bool:
-    """Whether a failed guard relates the strides of a tensor to its sizes, and failed because a size or stride that is static changed."""
-    names = comparer.expression(str(item.expected)).names
-    tensors = {name.split(".stride()[")[0] for name in names if ".stride()[" in name} & resized
-    if not tensors or not any(".size()[" in name for name in names):
-        return False
-    sources = [tensor.source for tensor in compile.inputs if comparer.spell(tensor.source) in tensors]
-    return all(same_order(entry, compile, source, comparer) for source in sources)
-
-
-def _is_about(item: Violation, tensors: set[str], comparer: Comparer) -> bool:
-    """Whether a failed guard speaks of a size or stride of one of these tensors."""
-    names = comparer.expression(str(item.expected)).names
-    return any(re.split(r"\.(?:size|stride)\(\)\[", name)[0] in tensors for name in names)
-
-
-def _lies_below(item: Violation, containers: set[str], comparer: Comparer) -> bool:
-    """Whether a failed guard speaks of an item of a container whose length changed: it belongs to the path for that length."""
-    return any(is_below(name, container) for name in comparer.expression(str(item.expected)).names for container in containers)
-
-
-def _replaces(item: Violation) -> bool:
-    """Whether the whole object behind the source is another one."""
-    if item.prop in ("id", "type", "closure", "tensor"):
-        return True
-    return item.prop == "value" and ("None" in (str(item.expected), str(item.actual)) or str(item.actual) in ("a tensor", "another object"))
-
-
-def _owner(item: Violation) -> str:
-    return item.source.removesuffix(".__code__").removesuffix(".__closure__")
-
-
-def _is_computed(source: str, entry: Compile, compile: Compile) -> bool:
-    """Whether a tensor is the result of a computation, so that its requires_grad follows the grad mode."""
-    found = [item for item in (*entry.inputs, *compile.inputs) if item.source == source]
-    return any(item.requires_grad and not item.is_leaf for item in found)
-
-
-def _merged_keys(causes: list[Cause]) -> list[Cause]:
+def _one_for_each_dict(causes: Collection[Cause]) -> Iterator[Cause]:
     """One cause for a dict, however many of its keys differ and though its length does too."""
     dicts = {cause.source for cause in causes if cause.codes[0] == "SL314"}
-    seen: set[str] = set()
-    merged = []
+    shown: set[Source] = set()
     for cause in causes:
         if cause.source in dicts and cause.codes[0] in ("SL313", "SL314"):
-            if cause.source in seen:
+            if cause.source in shown:
                 continue
-            seen.add(cause.source)
-        merged.append(cause)
-    return merged
+            shown.add(cause.source)
+        yield cause
 
 
-def _axis(source: str, prop: str) -> str:
+def _axis(source: Source, prop: Property) -> str:
     """``x.size[0]``, ``mode``, ``type(self)``, ``grad_mode``."""
-    name = display_name(source)
-    if prop.startswith("shape "):
-        part = tensor_part(source)
-        return f"{display_name(part[0])}.{part[1]}[{part[2]}]" if part else name
-    if not name:
-        return prop
-    if prop == "value":
-        return name
-    if prop in ("len", "type", "id"):
+    name = source.display_name
+    if prop.kind is Kind.SHAPE_GUARD:
+        return str(source.tensor_part or name)
+    if not name or prop.kind is Kind.VALUE:
+        return name or str(prop)
+    if prop.kind in _FUNCTIONS:
         return f"{prop}({name})"
-    return f"{name}.{prop}" if prop.startswith(("size[", "stride[", "dtype", "requires_grad", "rank", "device")) else f"{name} {prop}"
+    return f"{name}.{prop}" if prop.kind in _ATTRIBUTES else f"{name} {prop}"
 
 
-def _cause(item: Violation, entry: Compile, compile: Compile, comparer: Comparer) -> Cause:
-    owner = dict_of_key(item.source)
+def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
+    owner = item.source.dict_of_key
     source = item.source if owner is None else owner
-    codes, sentence, size_related = judge(item, owner is not None, source, entry, compile, comparer)
-    place = _place(item, compile)
-    prop = "keys" if codes[0] == "SL314" and (owner or item.prop.startswith("has ")) else item.prop
+    codes, sentence, stated = classify(item, source, entry, call)
+    prop = _KEYS if codes[0] == "SL314" and (owner or item.prop.kind in _HAS) else item.prop
     before, after = _shown(item)
-    axis = _axis(source, prop)
-    if codes[0] == "SL105" and not size_related:  # another order of dims shows in several strides, and in guards that relate them
-        part = tensor_part(source) if item.shape else None
-        source = part[0] if part else source
-        layouts = layout(entry, source, comparer), layout(compile, source, comparer)
-        axis, prop = f"{display_name(source)}.stride", "stride"
-        before, after = (str(tuple(found[1])) if found else text for found, text in zip(layouts, (before, after), strict=True))
-        sentence = (
-            f"the memory layout of {display_name(source)} changed (transposed, channels last, or a view): strides {before}, now {after}"
-        )
-    if codes[0] == "SL103" and item.shape:
-        pair = [name for name in comparer.expression(item.shape.expression).names if tensor_part(name)]
-        numbers = comparer.observe(compile).numbers
-        axis, prop = " and ".join(_axis(name, "shape ") for name in pair), "duck shape"
-        before, after = "equal", " and ".join(str(numbers.get(name, "?")) for name in pair)
-    if item.prop == "global state":  # before torch 2.13 only the names of what changed are recorded
-        return Cause(codes, source, prop, ", ".join(before.split()), "", "", bool(size_related), sentence, place, True)
-    return Cause(
+    cause = Cause(
         codes=codes,
         source=source,
         prop=prop,
-        axis=axis,
+        axis=_axis(source, prop),
         before=before,
         after=after,
-        size_related=RULES[codes[0]].size_related if size_related is None else size_related,
+        size_related=RULES[codes[0]].size_related if stated is None else stated,
         sentence=sentence,
-        place=place,
+        place=_place(item, call),
         named_by_pytorch=item.reason is not None,
     )
+    if codes[0] == "SL105" and not stated:
+        return _layout_cause(cause, item, entry, call)
+    if codes[0] == "SL103" and item.shape:
+        return _duck_shape_cause(cause, item.shape.parsed.names, call)
+    if item.prop.kind is Kind.GLOBAL_STATE and not item.prop.name:  # before torch 2.13 only the names of what changed are recorded
+        return cause._replace(axis=", ".join(changed_fields(item)), before="", after="", size_related=bool(stated), named_by_pytorch=True)
+    return cause
 
 
-def _place(item: Violation, compile: Compile) -> UserLine | None:
+def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
+    """Another order of dims shows in several strides, and in guards that relate them: one cause for the tensor."""
+    part = cause.source.tensor_part if item.shape else None
+    source = part.tensor if part else cause.source
+    layouts = layout(entry, source), layout(call, source)
+    before, after = (str(found.strides) if found else text for found, text in zip(layouts, (cause.before, cause.after), strict=True))
+    name = source.display_name
+    sentence = f"the memory layout of {name} changed (transposed, channels last, or a view): strides {before}, now {after}"
+    return cause._replace(source=source, prop=_LAYOUT, axis=f"{name}.stride", before=before, after=after, sentence=sentence)
+
+
+def _duck_shape_cause(cause: Cause, names: tuple[str, ...], call: CompileFacts) -> Cause:
+    sizes = [source for source in map(Source, names) if source.tensor_part]
+    after = " and ".join(str(call.numbers.get(source, "?")) for source in sizes)
+    axis = " and ".join(_axis(source, _SHAPE_GUARD) for source in sizes)
+    return cause._replace(prop=_DUCK_SHAPE, axis=axis, before="equal", after=after)
+
+
+def _place(item: Violation, call: CompileFacts) -> UserLine | None:
     """The user's line: from the reason's stack, else from that of the symbol that the size became, else as the guard's comment has it,
     which may be a line of a library.
     """
     found = (item.reason.place if item.reason else None) or place_of(item.comment)
     if found is not None and not is_library(found.file):
         return found
-    part = f"{item.source}.size()[{item.prop[5:-1]}]" if item.prop.startswith("size[") else item.source
-    symbol = next((symbol for symbol in compile.symbols if symbol.source == part), None)
+    part = f"{item.source}.size()[{item.prop.dim}]" if item.prop.kind is Kind.SIZE else item.source
+    symbol = next((symbol for symbol in call.compile.symbols if symbol.source == part), None)
     for frame in reversed(symbol.user_stack.frames if symbol else ()):
         if not is_library(frame.file):
             return UserLine(frame.file, frame.line, frame.name, frame.code)
@@ -257,14 +216,14 @@ def _place(item: Violation, compile: Compile) -> UserLine | None:
 
 
 def _shown(item: Violation) -> tuple[str, str]:
-    """Before and after, as people would say them."""
+    """Before and after, as people would write them."""
     before, after = str(item.expected), str(item.actual)
     if item.shape:
-        return display_name(before), display_name(after)
-    if "___as_tensor(" in before:  # a float is compared with the tensor made of it when it was NaN
+        return display_text(before), display_text(after)
+    if is_compared_with_tensor(before):
         return "NaN or another value", after
-    if item.prop.startswith("autocast "):
+    if item.prop.kind is Kind.AUTOCAST:
         return autocast_pair(item) or (before, after)
-    if item.prop in STATE_PROPS:
+    if item.is_global_state:
         return state_value(item.prop, before), state_value(item.prop, after)
     return before, after

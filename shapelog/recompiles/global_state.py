@@ -2,11 +2,13 @@
 
 import re
 
-from shapelog.reading.payloads.guards import Fact
-from shapelog.recompiles.violations import Violation
+from shapelog.reading.payloads.properties import Kind, Property
+from shapelog.recompiles.violations import Described, Known, Violation
 
-_GENERIC_STATE = {"grad_mode": "SL305", "autocast": "SL306"}
-_STATE_WORDS = {
+_AUTOCAST = Kind.AUTOCAST.value
+_CODES = {"grad_mode": "SL305", _AUTOCAST: "SL306"}
+_OTHER_CODE = "SL307"
+_WORDS = {
     "grad_mode": "grad mode",
     "num_threads": "the number of threads",
     "default_dtype": "the default dtype",
@@ -18,46 +20,50 @@ _STATE_WORDS = {
     "allow_fp16_reduce": "reduced precision of fp16 sums",
     "allow_bf16_reduce": "reduced precision of bf16 sums",
 }
-
-
-def judged_state(item: Violation) -> tuple[tuple[str, ...], str, bool | None]:
-    """Global state. torch 2.13 and later write its fields into the guard tree; before, only PyTorch's reason names them."""
-    names = [item.prop] if item.prop != "global state" else str(item.expected).split()
-    codes: list[str] = []
-    words = []
-    for name in names:
-        root = "autocast" if name.startswith("autocast") else name
-        codes.append(_GENERIC_STATE.get(root, "SL307"))
-        label = "autocast" if root == "autocast" else _STATE_WORDS.get(root, root)
-        words.append(label)
-    known = item.prop != "global state" and not item.prop.startswith("autocast") and item.actual != ""
-    change = f" from {state_value(item.prop, item.expected)} to {state_value(item.prop, item.actual)}" if known else _autocast_change(item)
-    text = " and ".join(dict.fromkeys(words)) or "the global state"
-    return tuple(dict.fromkeys(codes)) or ("SL307",), f"{text} changed{change} since this was compiled", None
-
-
+_DTYPE_OF_AUTOCAST = Property(Kind.AUTOCAST, name="dtype")
+_DEFAULT_DTYPE = Property(Kind.GLOBAL_STATE, name="default_dtype")
 # at::ScalarType, as the global state in the guard tree writes it
 _SCALAR_TYPES = {"5": "float16", "6": "float32", "7": "float64", "9": "complex64", "10": "complex128", "15": "bfloat16"}
+_SWITCH = {"True": "on", "False": "off"}
 
 
-def state_value(prop: str, value: Fact) -> str:
-    text = str(value)
-    return _SCALAR_TYPES.get(text, text) if prop == "default_dtype" else {"True": "on", "False": "off"}.get(text, text)
+def changed_fields(item: Violation) -> tuple[str, ...]:
+    """The names of the fields that changed: torch 2.13 and later guard each, before that only PyTorch's reason names them."""
+    if item.prop.kind is Kind.GLOBAL_STATE and not item.prop.name:
+        return tuple(str(item.expected).split())
+    return (_AUTOCAST if item.prop.kind is Kind.AUTOCAST else str(item.prop),)
 
 
-def _autocast_change(item: Violation) -> str:
-    """What differs between two lists with one entry a device type; "" where the trace does not tell."""
-    pair = autocast_pair(item) if item.prop.startswith("autocast ") else None
-    if pair is None:
+def describe_change(item: Violation) -> tuple[tuple[str, ...], str]:
+    """(codes, sentence) of a violation of the global state."""
+    fields = [_AUTOCAST if name.startswith(_AUTOCAST) else name for name in changed_fields(item)]
+    codes = tuple(dict.fromkeys(_CODES.get(name, _OTHER_CODE) for name in fields)) or (_OTHER_CODE,)
+    text = " and ".join(dict.fromkeys(_WORDS.get(name, name) for name in fields)) or "the global state"
+    return codes, f"{text} changed{_from_to(item)} since this was compiled"
+
+
+def _from_to(item: Violation) -> str:
+    """The two values, "" where the trace does not hold them."""
+    if item.prop.kind is Kind.AUTOCAST:
+        pair = autocast_pair(item)
+        what = " its dtype" if item.prop == _DTYPE_OF_AUTOCAST else ""
+        return f"{what} from {pair[0]} to {pair[1]}" if pair else ""
+    if (item.prop.kind is Kind.GLOBAL_STATE and not item.prop.name) or item.actual in ("", Described.UNKNOWN):
         return ""
-    return f"{' its dtype' if item.prop == 'autocast dtype' else ''} from {pair[0]} to {pair[1]}"
+    return f" from {state_value(item.prop, item.expected)} to {state_value(item.prop, item.actual)}"
+
+
+def state_value(prop: Property, value: Known) -> str:
+    """A value as people write it: ``off``, ``float32``."""
+    text = str(value)
+    return _SCALAR_TYPES.get(text, text) if prop == _DEFAULT_DTYPE else _SWITCH.get(text, text)
 
 
 def autocast_pair(item: Violation) -> tuple[str, str] | None:
-    """(before, after) of the first device type whose autocast state differs; the lists have one entry a device type."""
+    """(before, after) of the first device type whose autocast state differs; the two lists have one value for each device type."""
+    names = _SCALAR_TYPES if item.prop == _DTYPE_OF_AUTOCAST else _SWITCH
     before, after = (re.findall(r"\w+", str(value)) for value in (item.expected, item.actual))
     for old, new in zip(before, after, strict=False):
         if old != new:
-            dtype = item.prop == "autocast dtype"
-            return (_SCALAR_TYPES.get(old, old), _SCALAR_TYPES.get(new, new)) if dtype else (state_value("", old), state_value("", new))
+            return names.get(old, old), names.get(new, new)
     return None

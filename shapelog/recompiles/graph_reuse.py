@@ -1,26 +1,30 @@
-"""Whether the graph of an earlier entry would serve a later call.
+"""Whether the graph of an earlier entry would serve a later call, once all that separates the two is marked dynamic.
 
 The graphs must be similar, every cause that separates the two must be one that marks act on, and where the trace has dynamic versions
 of that graph, the guards of one of them must hold for both calls.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
-from shapelog.recompiles.causes import Explanation, explain
+from shapelog.reading.payloads.properties import VALUE, Kind, Property
+from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.causes import Differences, EntryDifference
 from shapelog.recompiles.constant_arguments import pinned_by
-from shapelog.recompiles.violations import Comparer
+from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.rules import any_blocks_marking
 
-_INTS = frozenset(("SL102", "SL315"))
-# A size of 0 or 1 among those that a failed guard speaks of: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
+# A size of 0 or 1 in what a failed guard compares: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
 _SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
+_STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
 
 def similar(one: Compile, other: Compile) -> bool:
-    """Whether two compiles have similar graphs; a graph without operations is similar to none."""
+    """Whether two compiles have similar graphs; a graph without operations is similar to no other."""
     if one.graph_span is None or other.graph_span is None:
         return False
     if one.graph_span.digest and one.graph_span.digest == other.graph_span.digest:
@@ -33,104 +37,95 @@ def has_operations(compile: Compile) -> bool:
     return compile.graph is not None and bool(compile.graph.key)
 
 
-def can_serve(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool:
-    """Whether the graph of an entry would serve this call, were all its causes marked dynamic."""
-    return is_proven(frame, item, compile, comparer) is not None
-
-
-def at_the_limit(item: Explanation, others: list[Explanation]) -> Explanation | None:
-    """What separates a call that hit the limit from an entry: such a call has left reasons alone, one failed guard for each entry.
-
-    What failed in another entry fails in this one as well where it holds the same value. Where it holds another and the call's own is not
-    known, and no mark acts on it (a float that is another at each call, say), None: nothing tells that the entry would serve.
-    """
-    tree = item.entry.guards
-    causes = {(cause.source, cause.prop): cause for cause in item.causes}
-    for cause in (cause for other in others for cause in other.causes):
-        fact = tree.facts.get((cause.source, cause.prop)) if tree else None
-        if fact is None or fact == DYNAMIC or (cause.source, cause.prop) in causes or (cause.after and str(fact) == cause.after):
-            continue
-        is_same = str(fact) == cause.before
-        if is_same:
-            causes[cause.source, cause.prop] = cause
-        elif not cause.size_related or not cause.rule.markable:
-            return None
-    return Explanation(item.entry, tuple(causes.values()), item.consequences)
-
-
-def _marks_act(item: Explanation) -> bool:
-    for cause in item.causes:
+def marks_act(difference: EntryDifference) -> bool:
+    """Whether marking removes everything that separates a call from an entry."""
+    for cause in difference.causes:
         if not cause.size_related or not cause.rule.markable or any_blocks_marking(cause.codes):
             return False
         # a size of 0 or 1 has a graph of its own, marked or not
         if cause.is_size and (_SMALL.search(cause.after) or _SMALL.search(cause.before)):
             return False
-    return bool(item.causes) and not held_static(item)
+    return bool(difference.causes) and not statically_marked_dim(difference)
 
 
-def held_static(item: Explanation) -> str:
-    """A dim among the causes on which the program calls mark_static, "" if there is none. That beats the list; torch 2.13 guards on it."""
-    sizes = [cause for cause in item.causes if cause.prop.startswith("size[")]
-    tree = item.entry.guards if sizes else None
-    facts = tree.facts if tree else {}
-    for cause in sizes:
-        marked = facts.get((cause.source, "marking _dynamo_static_indices"))
-        if isinstance(marked, str) and cause.prop[5:-1] in re.findall(r"\d+", marked):
+def statically_marked_dim(difference: EntryDifference) -> str:
+    """A dim among the causes on which the program calls mark_static, "" without one. That beats the list; torch 2.13 guards on it."""
+    sizes = [cause for cause in difference.causes if cause.prop.kind is Kind.SIZE]
+    tree = difference.entry.guards if sizes else None
+    for cause in sizes if tree else ():
+        marked = tree.facts.get((cause.source, _STATIC_MARKS)) if tree else None
+        if isinstance(marked, str) and str(cause.prop.dim) in re.findall(r"\d+", marked):
             return cause.axis
     return ""
 
 
-def is_proven(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool | None:
-    """Whether a dynamic entry proves that one graph serves both calls: False if the trace has none that could, None if none of those does,
-    or marks do not act on what separates the two.
+def complete_limit_hit(difference: EntryDifference, others: Sequence[EntryDifference]) -> EntryDifference | None:
+    """What separates a call that hit the limit from an entry: such a call has left reasons alone, one failed guard for each entry.
+
+    What failed in another entry fails in this one as well where it holds the same value. Where it holds another and the call's own is not
+    known, and no mark acts on it (a float that is another at each call, say), None: nothing shows that the entry would serve.
     """
-    if compile.outcome is Outcome.LIMIT:  # which has left no graph
-        return False if _marks_act(item) else None
-    pair = (id(item.entry), id(compile))
-    if pair not in comparer.versions:
-        comparer.versions[pair] = _proof(frame, item, compile, comparer) if _marks_act(item) else None
-    return comparer.versions[pair]
+    tree = difference.entry.guards
+    causes = {(cause.source, cause.prop): cause for cause in difference.causes}
+    for cause in (cause for other in others for cause in other.causes):
+        key = cause.source, cause.prop
+        fact = tree.facts.get(key) if tree else None
+        if fact is None or fact == DYNAMIC or key in causes or (cause.after and str(fact) == cause.after):
+            continue
+        if str(fact) == cause.before:
+            causes[key] = cause
+        elif not cause.size_related or not cause.rule.markable:
+            return None
+    return EntryDifference(difference.entry, tuple(causes.values()), difference.consequences)
 
 
-def _proof(frame: Frame, item: Explanation, compile: Compile, comparer: Comparer) -> bool | None:
-    """The same for a compile that has a graph, and causes that marks act on; worked out once for frames that are alike."""
-    entries = comparer.dynamic_entries(frame)
-    key = (item.causes, *map(comparer.likeness, (item.entry, compile, *entries)))
-    if key not in comparer.served:
-        versions = _versions(item, compile, entries, comparer)
-        comparer.served[key] = None if versions is None else bool(versions)
-    return comparer.served[key]
+@dataclass(slots=True, eq=False, repr=False)
+class GraphReuse:
+    """Answers for one trace, worked out once for each pair of an entry and a call."""
+
+    differences: Differences
+    _proofs: dict[tuple[Compile, Compile], bool | None] = field(default_factory=dict)
+
+    def serves(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool:
+        """Whether the graph of an entry would serve this call, were all its causes marked dynamic."""
+        return self.proof(frame, difference, compile) is not None
+
+    def proof(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool | None:
+        """True where a dynamic entry of the frame shows that one graph serves both calls, False where the trace has none that could.
+
+        None where none of those does, or marks do not act on what separates the two.
+        """
+        if not marks_act(difference):
+            return None
+        if compile.outcome is Outcome.LIMIT:  # which has left no graph
+            return False
+        key = difference.entry, compile
+        if key not in self._proofs:
+            self._proofs[key] = self._proof(frame, difference, compile)
+        return self._proofs[key]
+
+    def _proof(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool | None:
+        entry, table = difference.entry, self.differences.table
+        known, call = table.of(entry), table.of(compile)
+        # A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards
+        # hold for the entry's call, that call makes the same graph once it is marked.
+        if compile.is_dynamic and call.tensors == known.tensors and not self.differences.between(compile, entry).causes:
+            return True
+        if not (similar(entry, compile) or not (has_operations(entry) or has_operations(compile))):
+            return None
+        dynamic = [item for item in frame.entries if item.is_dynamic and similar(item, compile)]
+        if not dynamic:
+            return None if pinning_operator(difference, compile, table) else False
+        wide = [item for item in dynamic if _is_dynamic_in(item, difference)]
+        ints = tuple(cause.source for cause in difference.causes if cause.is_int)
+        held = any(all(guards_hold(table.of(item), one, ints) for one in (call, known)) for item in wide or dynamic)
+        return bool(wide) if held else None
 
 
-def _versions(item: Explanation, compile: Compile, entries: tuple[Compile, ...], comparer: Comparer) -> list[Compile] | None:
-    """The dynamic entries that prove it.
-
-    A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards hold for
-    the entry's call, that call makes the same graph once it is marked.
-    """
-    if (
-        compile.is_dynamic
-        and _tensors(compile, comparer) == _tensors(item.entry, comparer)
-        and not explain(comparer, compile, item.entry).causes
-    ):
-        return [compile]
-    if not (similar(item.entry, compile) or not (has_operations(item.entry) or has_operations(compile))):
-        return None
-    dynamic = [entry for entry in entries if similar(entry, compile)]
-    if not dynamic and pinned(item, compile, comparer):
-        return None
-    wide = [entry for entry in dynamic if _is_wide(entry, item)]
-    ints = tuple(cause.source for cause in item.causes if cause.codes[0] in _INTS)
-    held = [entry for entry in wide or dynamic if all(guards_hold(entry, call, comparer, ints) for call in (compile, item.entry))]
-    if held or not dynamic:
-        return held if wide else []
-    return None
-
-
-def pinned(item: Explanation, compile: Compile, comparer: Comparer) -> str:
+def pinning_operator(difference: EntryDifference, compile: Compile, table: FactTable) -> str:
     """The operator of two static graphs that takes what varied as a number, which no mark makes symbolic; "" where none does."""
-    before, after = comparer.pinned_numbers(item.entry), comparer.pinned_numbers(compile)
-    for cause in item.causes if before and after else ():
+    before, after = table.of(difference.entry).pinned_numbers, table.of(compile).pinned_numbers
+    for cause in difference.causes if before and after else ():
         old, new = integer(cause.before), integer(cause.after)
         operator = pinned_by(before, after, old, new) if old is not None and new is not None else ""
         if operator:
@@ -138,47 +133,34 @@ def pinned(item: Explanation, compile: Compile, comparer: Comparer) -> str:
     return ""
 
 
-def _tensors(compile: Compile, comparer: Comparer) -> frozenset[str]:
-    """The tensors of a call; a float that became symbolic is written as one, and is none."""
-    found = comparer.tensors.get(id(compile))
-    if found is None:
-        names = [tensor.source for tensor in compile.inputs]
-        found = comparer.tensors[id(compile)] = frozenset([name for name in names if not name.startswith("___as_tensor(")])
-    return found
-
-
-def _is_wide(entry: Compile, item: Explanation) -> bool:
-    """Whether an entry is dynamic in all that separates two calls: guards of one that is not speak of constants that would not be there."""
+def _is_dynamic_in(entry: Compile, difference: EntryDifference) -> bool:
+    """Whether an entry is dynamic in all that separates two calls: guards of one that is not are over constants that would not be there."""
     tree = entry.guards
-    keys = ((cause.source, cause.prop) for cause in item.causes if cause.prop.startswith("size[") or cause.codes[0] in _INTS)
+    keys = [(cause.source, cause.prop) for cause in difference.causes if cause.prop.kind is Kind.SIZE or cause.is_int]
     return tree is not None and all(tree.facts.get(key, DYNAMIC) == DYNAMIC for key in keys)
 
 
-def guards_hold(entry: Compile, compile: Compile, comparer: Comparer, ints: tuple[str, ...] = ()) -> bool:
+def guards_hold(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...] = ()) -> bool:
     """Replay the shape guards of a dynamic entry on the sizes of another call; what cannot be evaluated counts as held.
 
-    ``ints`` are to be marked. One that was a constant in the entry stands as a number in guards that it took part in, such as
+    ``ints`` are to be marked. One that was a constant in the entry is a number in guards that it took part in, such as
     ``9 <= x.size()[0]`` for ``x[:k]``: there the call's own value takes its place.
     """
-    tree = entry.guards
-    seen = comparer.observe(compile).numbers
     changes: dict[int, int] | None = None
-    for shape in tree.shapes if tree else ():
-        if "duck sizing" in shape.comment:
+    for shape in entry.tree.shapes if entry.tree else ():
+        if shape.is_duck_shape or shape.parsed.holds(call.numbers) is not False:
             continue
-        guard = comparer.expression(shape.expression)
-        if guard.holds(seen) is False:
-            changes = _constants(entry, compile, comparer, ints) if changes is None else changes
-            if not changes or guard.with_constants(changes).holds(seen) is False:
-                return False
+        changes = _constants(entry, call, ints) if changes is None else changes
+        if not changes or shape.parsed.with_constants(changes).holds(call.numbers) is False:
+            return False
     return True
 
 
-def _constants(entry: Compile, compile: Compile, comparer: Comparer, ints: tuple[str, ...]) -> dict[int, int]:
-    """The numbers that stand for these ints in guards of the entry, and what they would be in the other call; off by one in divisions."""
+def _constants(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...]) -> dict[int, int]:
+    """The numbers that represent these ints in guards of the entry, and what they would be in the other call; off by one in divisions."""
     changes: dict[int, int] = {}
     for source in ints:
-        before, after = (integer(str(comparer.observe(item).facts.get((source, "value"), ""))) for item in (entry, compile))
+        before, after = (integer(str(known.facts.get((source, VALUE), ""))) for known in (entry, call))
         if before is not None and after is not None:
             changes |= {before + offset: after + offset for offset in (-1, 1, 0)}
     return changes

@@ -7,13 +7,14 @@ from typing import NamedTuple
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
-from shapelog.reading.payloads.source_names import display_name, tensor_part, unwrap
-from shapelog.reading.records import Input
+from shapelog.reading.payloads.properties import VALUE, Kind, Property, size
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
-from shapelog.recompiles.violations import STATE_PROPS, Comparer
+from shapelog.recompiles.facts import FactTable
 
-_SIZES = tuple(f"size[{dim}]" for dim in range(8))
+# Properties whose values are ids, or differ in another way than the causes show.
+_UNLISTED = frozenset((Kind.ID, Kind.TYPE, Kind.DISPATCH_KEYS, Kind.GLOBAL_STATE, Kind.AUTOCAST))
 
 
 class State(Enum):
@@ -56,76 +57,70 @@ class ShapeTable(NamedTuple):
     left_out: int = 0
 
 
-def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Comparer, is_whole: bool = True) -> ShapeTable:
-    """The table of a frame; where it need not be whole, tensors that are the same in all compiles are counted alone."""
+def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], facts: FactTable, is_whole: bool = True) -> ShapeTable:
+    """The table of a frame; where it need not be whole, tensors that are the same in all compiles are only counted."""
     compiles = tuple(compile for compile in frame.compiles if compile.outcome is not Outcome.LIMIT)
-    violated = {(id(item.compile), cause.axis) for item in recompiles for cause in item.causes}
-    rows: dict[tuple[str, str], list[ShapeCell]] = {}
-    names: dict[str, tuple[str, ...]] = {}
+    violated = {(item.compile, cause.axis) for item in recompiles for cause in item.causes}
+    rows: dict[tuple[str, Source], list[ShapeCell]] = {}
+    names: dict[Source, tuple[str, ...]] = {}
     blank = ShapeCell("", State.ABSENT)
-    same = {} if is_whole else _unchanging(compiles, {cause.source for item in recompiles for cause in item.causes}, comparer)
+    constant = {} if is_whole else _constant_tensors(compiles, {cause.source for item in recompiles for cause in item.causes})
     for index, compile in enumerate(compiles):
-        for name, source, cell in _cells(compile, comparer, names, same):
+        for name, source, cell in _cells(compile, facts, names, constant):
             row = rows.setdefault((name, source), [])
-            if len(row) < index:
-                row.extend([blank] * (index - len(row)))
-            row.append(ShapeCell(cell.value, cell.state, cell.symbol, True) if (id(compile), name) in violated else cell)
+            row.extend([blank] * (index - len(row)))
+            row.append(cell._replace(is_violated=True) if (compile, name) in violated else cell)
     return ShapeTable(
-        compiles,
-        tuple(ShapeRow(name, source, (*cells, *[blank] * (len(compiles) - len(cells)))) for (name, source), cells in rows.items()),
-        sum(same.values()),
+        compiles=compiles,
+        rows=tuple(ShapeRow(name, source, (*cells, *[blank] * (len(compiles) - len(cells)))) for (name, source), cells in rows.items()),
+        left_out=sum(constant.values()),
     )
 
 
-def _unchanging(compiles: tuple[Compile, ...], named: set[str], comparer: Comparer) -> dict[str, int]:
+def _constant_tensors(compiles: tuple[Compile, ...], named: set[Source]) -> dict[Source, int]:
     """Source → dims of each tensor that looks the same in every compile, was never symbolic, and that no cause is about."""
-    found: dict[str, Input] = {item.source: item for item in compiles[0].inputs} if compiles else {}
+    found = {item.source: item for item in compiles[0].inputs} if compiles else {}
     for compile in compiles:
         inputs = {item.source: item for item in compile.inputs}
-        tree = compile.guards
-        free = _touched(compile).union(comparer.free(tree) if tree else ())
-        found = {source: item for source, item in found.items() if inputs.get(source) is item and source not in free}
+        dynamic = _ever_symbolic(compile).union(compile.guards.dynamic_sources if compile.guards else ())
+        found = {source: item for source, item in found.items() if inputs.get(source) is item and source not in dynamic}
     return {source: len(item.size) for source, item in found.items() if source not in named}
 
 
-def _touched(compile: Compile) -> set[str]:
+def _ever_symbolic(compile: Compile) -> set[Source]:
     """The tensors of which a size or stride was symbolic at some time."""
-    sources = [unwrap(symbol.source) for symbol in compile.symbols if symbol.source]
+    sources = [symbol.source.unwrapped for symbol in compile.symbols if symbol.source]
     sources += [source for item in compile.specializations for source in item.sources]
-    return {part[0] for source in sources if (part := tensor_part(source))}
+    return {source.tensor_part.tensor for source in sources if source.tensor_part}
 
 
 def _cells(
-    compile: Compile, comparer: Comparer, names: dict[str, tuple[str, ...]], left_out: Container[str]
-) -> Iterator[tuple[str, str, ShapeCell]]:
+    compile: Compile, facts: FactTable, names: dict[Source, tuple[str, ...]], left_out: Container[Source]
+) -> Iterator[tuple[str, Source, ShapeCell]]:
     """(name, source, cell) of each dim and int; ``names`` holds those of the dims of each tensor that was met before."""
     tree = compile.guards
     guarded = tree.facts if tree else {}
-    symbols = {unwrap(symbol.source): symbol.name for symbol in compile.symbols if symbol.source}
+    symbols = {symbol.source.unwrapped: symbol.name for symbol in compile.symbols if symbol.source}
     pinned = {source for item in compile.specializations for source in item.sources}
-    touched = _touched(compile)
+    symbolic = _ever_symbolic(compile)
     for tensor in compile.inputs:
         source = tensor.source
         if source in left_out:
             continue
         titles = names.get(source, ())
         if len(titles) < len(tensor.size):
-            title = display_name(source)
-            titles = names[source] = tuple(f"{title}.size[{dim}]" for dim in range(len(tensor.size)))
-        is_touched = source in touched
-        for dim, size in enumerate(tensor.size):
-            fact = guarded.get((source, _SIZES[dim] if dim < len(_SIZES) else f"size[{dim}]"))
-            whole = f"{source}.size()[{dim}]" if is_touched else ""
-            state = _state(fact == DYNAMIC if fact is not None else whole in symbols, whole in symbols or whole in pinned)
-            yield titles[dim], source, ShapeCell(str(size), state, symbols.get(whole, ""))
-    named = {*symbols, *(comparer.guarded_values(tree) if tree else ())}
-    facts = comparer.observe(compile).facts
-    for source in sorted(named):
-        value = facts.get((source, "value"))
-        if isinstance(value, str) and integer(value) is not None and tensor_part(source) is None:
-            is_static = (source, "value") in guarded or source in pinned
+            titles = names[source] = tuple(f"{source.display_name}.size[{dim}]" for dim in range(len(tensor.size)))
+        for dim, number in enumerate(tensor.size):
+            fact = guarded.get((source, size(dim)))
+            own = Source(f"{source}.size()[{dim}]" if source in symbolic else "")
+            state = _state(fact == DYNAMIC if fact is not None else own in symbols, own in symbols or own in pinned)
+            yield titles[dim], source, ShapeCell(str(number), state, symbols.get(own, ""))
+    for source in sorted({*symbols, *(tree.guarded_values if tree else ())}):
+        value = facts.of(compile).facts.get((source, VALUE))
+        if isinstance(value, str) and integer(value) is not None and source.tensor_part is None:
+            is_static = (source, VALUE) in guarded or source in pinned
             state = _state(not is_static and source in symbols, source in symbols or source in pinned)
-            yield display_name(source), source, ShapeCell(value, state, symbols.get(source, ""))
+            yield source.display_name, source, ShapeCell(value, state, symbols.get(source, ""))
 
 
 def _state(is_dynamic: bool, was_symbolic: bool) -> State:
@@ -134,29 +129,26 @@ def _state(is_dynamic: bool, was_symbolic: bool) -> State:
     return State.SPECIALIZED if was_symbolic else State.STATIC
 
 
-def axes_of(frame: Frame, recompiles: tuple[Recompile, ...], comparer: Comparer) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def varying_axes(frame: Frame, recompiles: tuple[Recompile, ...], facts: FactTable) -> Iterator[tuple[Source, str, tuple[str, ...]]]:
     """(source, name, values in order of appearance) of each property that made a recompile, most frequent first."""
     causes: dict[str, list[Cause]] = {}
     for item in recompiles:
         for cause in item.causes:
             causes.setdefault(cause.axis, []).append(cause)
-    for name in sorted(causes, key=lambda name: -len(causes[name])):
-        members = causes[name]
-        seen = dict.fromkeys(_seen(frame, members[0].source, members[0].prop, comparer))
-        if len(seen) > 1:
-            values = seen
-        else:
-            told = [cause for cause in members if not cause.prop.startswith("shape ")]
-            values = dict.fromkeys([value for cause in told for value in (cause.before, cause.after) if value])
-        is_nameless = members[0].prop == "id" and len(values) == 1  # one kind of object, of which the guards tell no more than ids
-        yield members[0].source, name, () if is_nameless else tuple(values)
+    for name, members in sorted(causes.items(), key=lambda item: -len(item[1])):
+        source, prop = members[0].source, members[0].prop
+        values = dict.fromkeys(_values(frame, source, prop, facts))
+        if len(values) < 2:
+            shown = [cause for cause in members if cause.prop.kind is not Kind.SHAPE_GUARD]
+            values = dict.fromkeys([value for cause in shown for value in (cause.before, cause.after) if value])
+        is_nameless = prop.kind is Kind.ID and len(values) == 1  # one kind of object, of which the guards hold no more than ids
+        yield source, name, () if is_nameless else tuple(values)
 
 
-def _seen(frame: Frame, source: str, prop: str, comparer: Comparer) -> list[str]:
-    """The values of a property over all compiles; a symbolic guard stands for the size that it limits."""
-    if prop in ("id", "type", "dispatch keys") or prop in STATE_PROPS or prop.startswith("autocast "):
+def _values(frame: Frame, source: Source, prop: Property, facts: FactTable) -> list[str]:
+    """The values of a property over all compiles; for a symbolic guard those of the size that it limits."""
+    if prop.kind in _UNLISTED:
         return []
-    part = tensor_part(source) if prop.startswith("shape ") else None
-    key = (part[0], f"{part[1]}[{part[2]}]") if part else (source, "value" if prop.startswith("shape ") else prop)
-    found = [comparer.observe(compile).facts.get(key) for compile in frame.compiles]
-    return [str(value) for value in found if value is not None]
+    part = source.tensor_part if prop.kind is Kind.SHAPE_GUARD else None
+    key = (part.tensor, part.prop) if part else (source, VALUE if prop.kind is Kind.SHAPE_GUARD else prop)
+    return [str(value) for value in facts.values(frame.compiles, key)]

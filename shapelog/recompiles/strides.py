@@ -1,69 +1,69 @@
 """Sizes and strides of one tensor in two calls: what follows from what."""
 
-from shapelog.model.trace import Compile
-from shapelog.reading.records import Input
-from shapelog.recompiles.violations import Comparer, Violation
+from typing import NamedTuple
+
+from shapelog.reading.payloads.properties import RANK, size, stride
+from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.facts import CompileFacts
 
 
-def described(compile: Compile, source: str) -> Input | None:
-    return next((item for item in compile.inputs if item.source == source), None)
+class Layout(NamedTuple):
+    """Sizes and strides of a tensor in elements, one each for every dim."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def order(self) -> list[int]:
+        """The dims in the order in which they lie in memory, without those of size 0 and 1."""
+        dims = [dim for dim, size in enumerate(self.sizes) if size > 1]
+        return sorted(dims, key=lambda dim: (-self.strides[dim], dim))
+
+    def is_product(self, dim: int, inner: int) -> bool:
+        """Whether the stride of a dim is the size times the stride of another one."""
+        return inner != dim and self.strides[dim] == self.sizes[inner] * self.strides[inner]
 
 
-def layout(compile: Compile, source: str, comparer: Comparer) -> tuple[list[int], list[int]] | None:
-    """(sizes, strides) of a tensor, one each for every dim, from its description or from what is static in the guards."""
-    tensor = described(compile, source)
+def layout(known: CompileFacts, source: Source) -> Layout | None:
+    """The layout of a tensor, from its description or from what is static in the guards."""
+    tensor = known.input(source)
     if tensor is not None:
-        return (list(tensor.size), list(tensor.stride)) if len(tensor.size) == len(tensor.stride) else None
-    seen = comparer.observe(compile).facts
-    rank = seen.get((source, "rank"))
+        return Layout(tensor.size, tensor.stride) if len(tensor.size) == len(tensor.stride) else None
+    rank = known.facts.get((source, RANK))
     if not isinstance(rank, int):
         return None
-    sizes, strides = ([seen.get((source, f"{name}[{dim}]")) for dim in range(rank)] for name in ("size", "stride"))
+    sizes, strides = ([known.facts.get((source, of_dim(dim))) for dim in range(rank)] for of_dim in (size, stride))
     if any(not isinstance(value, int) for value in (*sizes, *strides)):
         return None
-    return [int(value) for value in sizes if value is not None], [int(value) for value in strides if value is not None]
+    return Layout(tuple(int(value) for value in sizes if value is not None), tuple(int(value) for value in strides if value is not None))
 
 
-def follows_from_sizes(item: Violation, entry: Compile, compile: Compile, comparer: Comparer) -> bool:
-    """Whether the stride is the product of the same inner sizes in both calls, so that it changed only because a size did."""
-    before, after = layout(entry, item.source, comparer), layout(compile, item.source, comparer)
-    if before is None or after is None or len(before[0]) != len(after[0]):
+def follows_from_sizes(source: Source, dim: int, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether a stride is the product of the same inner size and stride in both calls, so that it changed only because they did."""
+    before, after = layout(entry, source), layout(call, source)
+    if before is None or after is None or len(before.sizes) != len(after.sizes) or dim >= len(before.strides):
         return False
-    dim = int(item.prop[7:-1])
-    if dim >= len(before[1]):
-        return False
-    sizes_differ = before[0] != after[0]
-    return sizes_differ and any(
-        inner != dim
-        and before[1][dim] == before[0][inner] * before[1][inner]
-        and after[1][dim] == after[0][inner] * after[1][inner]
-        and (before[0][inner] != after[0][inner] or before[1][inner] != after[1][inner])
-        for inner in range(len(before[0]))
+    return before.sizes != after.sizes and any(
+        before.is_product(dim, inner)
+        and after.is_product(dim, inner)
+        and (before.sizes[inner], before.strides[inner]) != (after.sizes[inner], after.strides[inner])
+        for inner in range(len(before.sizes))
     )
 
 
-def same_order(entry: Compile, compile: Compile, source: str, comparer: Comparer) -> bool:
+def same_order(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether the dims lie in the same order in memory: then a symbolic size makes the stride symbolic too."""
-    before, after = layout(entry, source, comparer), layout(compile, source, comparer)
-    if before is None or after is None or len(before[1]) != len(after[1]):
+    before, after = layout(entry, source), layout(call, source)
+    if before is None or after is None or len(before.strides) != len(after.strides):
         return False
-    return _order(before) == _order(after)
+    return before.order == after.order
 
 
-def is_free(entry: Compile, source: str, dim: int, comparer: Comparer) -> bool:
+def is_free(source: Source, dim: int, entry: CompileFacts) -> bool:
     """Whether a symbolic size would leave this stride free: one of 0 or 1 is a constant, and one that is the product of an inner
     size and stride is tied to them.
     """
-    found = layout(entry, source, comparer)
-    if found is None:
+    found = layout(entry, source)
+    if found is None or dim >= len(found.strides):
         return False
-    sizes, strides = found
-    if dim >= len(strides):
-        return False
-    tied = any(inner != dim and strides[dim] == sizes[inner] * strides[inner] for inner in range(len(sizes)))
-    return strides[dim] not in (0, 1) and not tied
-
-
-def _order(layout: tuple[list[int], list[int]]) -> list[int]:
-    sizes, strides = layout
-    return sorted((dim for dim in range(len(sizes)) if sizes[dim] > 1), key=lambda dim: (-strides[dim], dim))
+    return found.strides[dim] not in (0, 1) and not any(found.is_product(dim, inner) for inner in range(len(found.sizes)))

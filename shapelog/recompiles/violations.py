@@ -1,437 +1,117 @@
-"""Facts → violations: what one compile was called with, held against what an earlier cache entry checks.
+"""Facts of a call, compared with what an earlier entry checks → violations: every fact in which the call does not satisfy the entry.
 
-A fact is *property of a source = value*. Facts come from described tensors, guards, symbols and recompile reasons, in that order of
-trust. A violation is a fact in which a compile does not satisfy an earlier entry. A guard that stands in one tree alone says nothing:
-the value on the other side is not known, and often the guard is only there because another path was taken.
+A guard that only one of two trees has shows nothing: the value on the other side is not known, and often the guard is only there
+because the code took another path.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from operator import attrgetter
+from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame
-from shapelog.reading.payloads import guard_expressions
-from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, ShapeGuard, type_name
+from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, ShapeGuard, type_name
+from shapelog.reading.payloads.properties import DTYPE, ID, LENGTH, RANK, REQUIRES_GRAD, TENSOR, TYPE, VALUE, Kind, Property, size, stride
 from shapelog.reading.payloads.recompile_reasons import Reason
-from shapelog.reading.payloads.source_names import dict_of_key, is_below, tensor_part, unwrap, without_locals
-from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
+from shapelog.reading.payloads.source_names import Source, without_locals
+from shapelog.recompiles.facts import CompileFacts
 
-_LOOKS = attrgetter("source", "size", "stride", "dtype", "requires_grad")
-_HINTS = attrgetter("source", "hint")
-_SOURCES = attrgetter("sources")
-_AS_SAID = ("torch.Tensor", "a tensor")
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
-UNKNOWN = ""
-# Properties that tell what an object is; one that fails stands for all.
-_KIND_PROPS = frozenset(("value", "type", "id", "tensor"))
-# Fields of the global state that torch 2.13 and later write into the guard tree.
-STATE_PROPS = frozenset(
-    (
-        "allow_bf16_reduce",
-        "allow_fp16_reduce",
-        "allow_tf32",
-        "default_dtype",
-        "deterministic_algorithms",
-        "deterministic_algorithms_warn_only",
-        "grad_mode",
-        "num_threads",
-        "torch_function",
-        "torch_function_all_disabled",
-    )
-)
+_BRACKET_TYPES = {"(": "tuple", "[": "list", "{": "set", "b": "bytes"}
+_TENSOR_TYPE = "torch.Tensor"
+# Properties that identify an object; one that fails stands for all.
+_IDENTITY = frozenset((Kind.VALUE, Kind.TYPE, Kind.ID, Kind.TENSOR))
+_ALIASING = Property(Kind.ALIASING)
+
+
+class Described(Enum):
+    """What is known of a value that the trace does not write."""
+
+    UNKNOWN = ""
+    TENSOR = "a tensor"
+    OBJECT = "an object"
+    OTHER_OBJECT = "another object"
+    OTHER_TYPE = "another type"
+    DISTINCT = "distinct"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+Known = Fact | Described
 
 
 class Violation(NamedTuple):
-    """``source`` had ``prop`` = ``actual`` where the entry wanted ``expected``; ``actual`` is UNKNOWN where the trace does not tell.
+    """``source`` had ``prop`` = ``actual`` where the entry requires ``expected``.
 
     ``shape`` is set for a guard over sizes, ``reason`` where PyTorch itself named this failure.
     """
 
-    source: str
-    prop: str
-    expected: Fact
-    actual: Fact
+    source: Source
+    prop: Property
+    expected: Known
+    actual: Known
     comment: str = ""
     shape: ShapeGuard | None = None
     reason: Reason | None = None
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> Key:
         return self.source, self.prop
 
-
-class Observation(NamedTuple):
-    """What is known about the call that led to a compile. ``numbers`` holds sizes, strides and ints under their guard spelling.
-
-    ``has_symbols`` is False where the version records neither symbols nor reasons: then an int that is guarded by its type alone has
-    become symbolic, which happens only when it changed.
-    """
-
-    facts: dict[tuple[str, str], Fact]
-    numbers: dict[str, guard_expressions.Value]
-    types: dict[str, str]
-    tree: GuardTree | None = None
-    has_symbols: bool = True
+    @property
+    def is_global_state(self) -> bool:
+        """Whether it is a field of the global state that the guard tree holds, as in torch 2.13 and later."""
+        return self.prop.kind is Kind.AUTOCAST or (self.prop.kind is Kind.GLOBAL_STATE and bool(self.prop.name))
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Comparer:
-    """Compares the compiles of one trace; remembers what it parsed and compared, so that repeated payloads cost nothing."""
-
-    signatures: dict[int, tuple[object, ...]] = field(default_factory=dict)
-    expressions: dict[str, guard_expressions.Expression] = field(default_factory=dict)
-    spellings: dict[str, str] = field(default_factory=dict)
-    observations: dict[tuple[object, ...], Observation] = field(default_factory=dict)
-    differences: dict[tuple[object, ...], tuple[Violation, ...]] = field(default_factory=dict)
-    stripped: dict[str, dict[str, str]] = field(default_factory=dict)
-    explained: dict[tuple[object, ...], object] = field(default_factory=dict)
-    reasons: dict[int, dict[str, tuple[Reason, ...]]] = field(default_factory=dict)
-    focused: dict[int, tuple[tuple[tuple[str, str], Fact], ...]] = field(default_factory=dict)
-    dynamic: dict[int, tuple[Compile, ...]] = field(default_factory=dict)
-    pinned: dict[int, Pinned] = field(default_factory=dict)
-    strangers: dict[tuple[object, ...], Compile] = field(default_factory=dict)
-    explanations: dict[tuple[int, int], object] = field(default_factory=dict)
-    observed: dict[int, Observation] = field(default_factory=dict)
-    versions: dict[tuple[int, int], bool | None] = field(default_factory=dict)
-    served: dict[tuple[object, ...], bool | None] = field(default_factory=dict)
-    alike: dict[int, tuple[object, ...]] = field(default_factory=dict)
-    tensors: dict[int, frozenset[str]] = field(default_factory=dict)
-    bounding: dict[int, dict[str, list[str]]] = field(default_factory=dict)
-    sources: dict[int, frozenset[str]] = field(default_factory=dict)
-    values: dict[int, frozenset[str]] = field(default_factory=dict)
-    freed: dict[int, frozenset[str]] = field(default_factory=dict)
-
-    def dynamic_entries(self, frame: Frame) -> tuple[Compile, ...]:
-        """The entries of a frame in which anything is symbolic."""
-        found = self.dynamic.get(id(frame))
-        if found is None:
-            found = self.dynamic[id(frame)] = tuple(entry for entry in frame.entries if entry.is_dynamic)
-        return found
-
-    def looked_at(self, frame: Frame) -> frozenset[str]:
-        """The sources of a frame's tensors, and of the values that its guards check."""
-        found = self.sources.get(id(frame))
-        if found is None:
-            names = {item.source for compile in frame.compiles for item in compile.inputs}
-            trees = {id(tree): tree for tree in (compile.guards for compile in frame.compiles) if tree}
-            found = self.sources[id(frame)] = frozenset(names).union(*map(self.guarded_values, trees.values()))
-        return found
-
-    def guarded_values(self, tree: GuardTree) -> frozenset[str]:
-        """The sources whose value is checked."""
-        found = self.values.get(id(tree))
-        if found is None:
-            found = self.values[id(tree)] = frozenset(source for source, prop in tree.facts if prop == "value")
-        return found
-
-    def free(self, tree: GuardTree) -> frozenset[str]:
-        """The sources of which any property may be anything."""
-        found = self.freed.get(id(tree))
-        if found is None:
-            found = self.freed[id(tree)] = frozenset(source for (source, _), value in tree.facts.items() if value == DYNAMIC)
-        return found
-
-    def bounds(self, tree: GuardTree) -> dict[str, list[str]]:
-        """The guards that bound one size or int alone, by its guard spelling."""
-        found = self.bounding.get(id(tree))
-        if found is None:
-            found = self.bounding[id(tree)] = {}
-            for shape in tree.shapes:
-                names = self.expression(shape.expression).names
-                if len(names) == 1:
-                    found.setdefault(names[0], []).append(shape.expression)
-        return found
-
-    def pinned_numbers(self, compile: Compile) -> Pinned:
-        """The constants in a compile's graph that its operators need as such."""
-        graph = compile.graph
-        if graph is None:
-            return ()
-        found = self.pinned.get(id(graph))
-        if found is None:
-            found = self.pinned[id(graph)] = pinned_numbers(graph.statements)
-        return found
-
-    def observe(self, compile: Compile) -> Observation:
-        found = self.observed.get(id(compile))
-        if found is None:
-            key = self.signature(compile)
-            found = self.observations.get(key)
-            if found is None:
-                found = self.observations[key] = self._observe(compile)
-            self.observed[id(compile)] = found
-        return found
-
-    def violations(self, entry: Compile, compile: Compile) -> tuple[Violation, ...]:
-        """Every fact in which ``compile`` is known not to satisfy the guards of ``entry``, PyTorch's own reason first."""
-        named = [self._from_reason(entry, compile, reason) for reason in self.reasons_about(entry, compile)]
-        key = self.pair(entry, compile)
-        found = self.differences.get(key)
-        if found is None:
-            tree = entry.guards
-            differing = self._differences(tree, self.observe(compile)) if tree else _described_differences(entry, compile)
-            found = self.differences[key] = tuple(differing)
-        state = next((violation.reason for violation in named if violation.prop == "global state"), None)
-        if state is not None and any(is_state(violation) for violation in found):  # the tree tells it, with both values
-            named = [violation for violation in named if violation.prop != "global state"]
-            found = tuple(item._replace(reason=state) if is_state(item) and item.prop[:8] in state.expected else item for item in found)
-        said = {violation.key for violation in named}
-        kinds = {violation.source for violation in named if violation.prop in _KIND_PROPS}
-        new = [item for item in found if item.key not in said and not (item.prop in _KIND_PROPS and item.source in kinds)]
-        return (*named, *{item.key: item for item in new}.values())
-
-    def reasons_about(self, entry: Compile, compile: Compile) -> tuple[Reason, ...]:
-        """What PyTorch said about one entry; a reason knows no generation, and those of a compile are all of its own."""
-        found = self.reasons.get(id(compile))
-        if found is None:
-            found = self.reasons[id(compile)] = {}
-            for reason in compile.reasons:
-                found[reason.entry] = (*found.get(reason.entry, ()), reason)
-        return found.get(entry.label if entry.id.generation == 1 else entry.label.partition("#")[0], ())
-
-    def focus(self, compiles: Iterable[Compile]) -> None:
-        """Find out which facts differ at all among these, so that comparing each with each need not look at the others."""
-        tables = [tree.facts for tree in {id(compile.guards): compile.guards for compile in compiles}.values() if tree]
-        tables += [observation.facts for observation in {id(item): item for item in map(self.observe, compiles)}.values()]
-        first = tables[0] if tables else {}
-        same = {key for key, value in first.items() if all(table.get(key) == value for table in tables)}
-        for compile in compiles:
-            tree = compile.guards
-            if tree:
-                self.focused[id(tree)] = tuple((key, value) for key, value in tree.facts.items() if key not in same)
-
-    def pair(self, entry: Compile, compile: Compile) -> tuple[object, ...]:
-        """Pairs with the same key differ in the same facts."""
-        return ((entry.guards_span and entry.guards_span.digest) or id(entry), *self.signature(compile))
-
-    def signature(self, compile: Compile) -> tuple[object, ...]:
-        """Two compiles with the same signature saw the same facts."""
-        found = self.signatures.get(id(compile))
-        if found is None:
-            looks = hash(tuple(map(_LOOKS, compile.inputs))), hash(tuple(map(_HINTS, compile.symbols)))
-            if compile.guards_span:
-                found = compile.guards_span.digest or id(compile), *looks
-            else:  # which hold most of what is known
-                told = (compile.has_reasons_record, compile.inputs, compile.automatic_dynamic, *map(_SOURCES, compile.specializations))
-                found = hash(told), *looks
-            self.signatures[id(compile)] = found
-        return found
-
-    def likeness(self, compile: Compile) -> tuple[object, ...]:
-        """Two compiles that are alike saw the same facts, pinned the same, have the same graph and are both dynamic or both not."""
-        found = self.alike.get(id(compile))
-        if found is None:
-            graph = compile.graph_span and (compile.graph_span.digest or id(compile))
-            pinned = tuple(map(_SOURCES, compile.specializations))
-            found = self.alike[id(compile)] = (graph, compile.is_dynamic, pinned, *self.signature(compile))
-        return found
-
-    def number(self, compile: Compile, spelling: str) -> guard_expressions.Value | None:
-        return self.observe(compile).numbers.get(self.spell(spelling))
-
-    def spell(self, source: str) -> str:
-        found = self.spellings.get(source)
-        if found is None:
-            found = self.spellings[source] = guard_expressions.canonical(source)
-        return found
-
-    def expression(self, text: str) -> guard_expressions.Expression:
-        found = self.expressions.get(text)
-        if found is None:
-            found = self.expressions[text] = guard_expressions.parse(text)
-        return found
-
-    def _observe(self, compile: Compile) -> Observation:
-        tree = compile.guards
-        facts = {key: value for key, value in tree.facts.items() if value != DYNAMIC} if tree else {}
-        numbers: dict[str, guard_expressions.Value] = {}
-        for item in compile.inputs:
-            facts.setdefault((item.source, "tensor"), "Parameter" if item.is_parameter else "Tensor")
-            facts[item.source, "rank"] = len(item.size)
-            facts[item.source, "dtype"] = item.dtype
-            facts[item.source, "requires_grad"] = item.requires_grad
-            spelled = self.spell(item.source)
-            for name, values in (("size", item.size), ("stride", item.stride)):
-                for dim, value in enumerate(values):
-                    facts[item.source, f"{name}[{dim}]"] = value
-                    numbers[f"{spelled}.{name}()[{dim}]"] = value
-        for symbol in compile.symbols:
-            source = unwrap(symbol.source)
-            if source and symbol.hint and tensor_part(source) is None:
-                facts.setdefault((source, "value"), symbol.hint)
-                if symbol.value is not None:
-                    numbers.setdefault(self.spell(source), symbol.value)
-        for event in compile.automatic_dynamic:
-            if event.dim == "scalar" and guard_expressions.integer(event.new) is not None:
-                facts.setdefault((event.source, "value"), event.new)
-        for (source, prop), fact in facts.items():
-            number = guard_expressions.integer(fact) if prop == "value" and isinstance(fact, str) else None
-            if number is not None:
-                numbers.setdefault(self.spell(source), number)
-        if not compile.inputs and tree:  # torch 2.4 describes no parameters, but static guards hold their sizes
-            for (source, prop), size in facts.items():
-                if isinstance(size, int) and prop.startswith(("size[", "stride[")):
-                    part, _, index = prop[:-1].partition("[")
-                    numbers.setdefault(f"{self.spell(source)}.{part}()[{index}]", size)
-        has_symbols = bool(compile.symbols) or compile.has_reasons_record
-        return Observation(facts, numbers, tree.types if tree else {}, tree, has_symbols)
-
-    def _differences(self, tree: GuardTree, seen: Observation) -> Iterator[Violation]:
-        facts, own = seen.facts, self.focused.get(id(tree)) or tree.facts.items()
-        for key, expected in own:
-            actual = facts.get(key)
-            if actual == expected or expected == DYNAMIC:
-                continue
-            source, prop = key
-            if actual is None:
-                if prop in ("value", "type", "tensor", "id"):
-                    yield from _other_kind(tree, seen, source, prop, expected)
-            elif _really_differs(prop, expected, actual):
-                guard = tree.by_key[key]
-                if prop in ("type", "id"):
-                    expected, actual = tree.types.get(source, str(expected)), seen.types.get(source, str(actual))
-                yield Violation(source, prop, expected, actual, guard.comment)
-        yield from _presence(tree, seen, own)
-        yield from _aliasing(tree, seen.tree)
-        for shape in tree.shapes:
-            if self.expression(shape.expression).holds(seen.numbers) is False:
-                yield self._shape_violation(shape, seen, None)
-
-    def _shape_violation(self, shape: ShapeGuard, seen: Observation, reason: Reason | None) -> Violation:
-        names = self.expression(shape.expression).names
-        known = [f"{name} = {seen.numbers[name]}" for name in names if name in seen.numbers]
-        return Violation(
-            names[0] if names else "", f"shape {shape.expression}", shape.expression, ", ".join(known), shape.comment, shape, reason
-        )
-
-    def _from_reason(self, entry: Compile, compile: Compile, reason: Reason) -> Violation:
-        """The failure that PyTorch named, with its source spelled as in the guard tree and the new value where another record has it."""
-        tree, seen = entry.guards, self.observe(compile)
-        if reason.family == "shape":
-            for shape in tree.shapes if tree else ():
-                if shape.expression == reason.code or without_locals(shape.expression) == reason.code:
-                    return self._shape_violation(shape, seen, reason)
-            return self._shape_violation(ShapeGuard(reason.code, reason.comment), seen, reason)
-        owner = entry if tree else compile  # an entry without guards: this compile looked at the same sources
-        source = self._unstripped(owner, owner.guards, reason.source)
-        actual: Fact = seen.facts.get((source, reason.prop), UNKNOWN)
-        if reason.family in ("size", "stride", "rank"):
-            return Violation(source, reason.prop, int(reason.expected), int(reason.actual), reason.comment, reason=reason)
-        if reason.family in ("dtype", "dispatch_keys", "device"):
-            known = tree.facts.get((source, reason.prop), reason.expected) if tree else reason.expected
-            return Violation(source, reason.prop, known, reason.actual if actual == UNKNOWN else actual, reason.comment, reason=reason)
-        if reason.family == "requires_grad":
-            wanted = reason.expected == "1"
-            return Violation(source, reason.prop, wanted, not wanted, reason.comment, reason=reason)
-        if reason.family == "tensor_type":
-            return Violation(source, "type", "a tensor", type_name(reason.actual), reason.comment, reason=reason)
-        if reason.family in ("type", "id"):
-            was = tree.types.get(source, reason.actual) if tree else reason.actual
-            return Violation(source, reason.prop, was, seen.types.get(source, _kind_seen(seen, source)), reason.comment, reason=reason)
-        expected: Fact = reason.expected
-        if reason.prop == "len":
-            length = guard_expressions.integer(reason.expected)
-            counted = _key_counts(seen.tree).get(source) if seen.tree and actual == UNKNOWN else None
-            actual = counted if counted is not None and counted != length else actual
-            expected = reason.expected if length is None else length
-        elif reason.prop.startswith("has "):
-            expected = reason.expected == "True"
-        if reason.prop == "value" and actual == UNKNOWN:
-            actual = _kind_seen(seen, source)
-        if actual == expected:
-            actual = UNKNOWN
-        return Violation(source, reason.prop, expected, actual, reason.comment, reason=reason)
-
-    def _unstripped(self, entry: Compile, tree: GuardTree | None, name: str) -> str:
-        """``x`` of a reason back to ``L['x']``, with the help of the entry's own guards."""
-        if tree is None or not name:
-            return name
-        key = (entry.guards_span and entry.guards_span.digest) or str(id(entry))
-        table = self.stripped.get(key)
-        if table is None:
-            table = self.stripped[key] = {}
-            sources = (*(guard.source for guard in tree.guards), *tree.types, *(item.source for item in entry.inputs))
-            for source in dict.fromkeys(sources):
-                table.setdefault(without_locals(source), source)
-        return table.get(name) or table.get(without_locals(name)) or name
+def violations(entry: CompileFacts, call: CompileFacts, reasons: Sequence[Reason]) -> tuple[Violation, ...]:
+    """Every fact in which a call is known not to satisfy the guards of an entry, the failures that PyTorch named (``reasons``) first."""
+    named = [_from_reason(entry, call, reason) for reason in reasons]
+    found = list(_against_guards(entry.tree, call) if entry.tree else _against_inputs(entry, call))
+    state = next((item.reason for item in named if item.prop.kind is Kind.GLOBAL_STATE), None)
+    if state is not None and any(item.is_global_state for item in found):  # the tree has both values of each field
+        named = [item for item in named if item.prop.kind is not Kind.GLOBAL_STATE]
+        found = [item._replace(reason=state) if item.is_global_state and _is_named_in(state, item.prop) else item for item in found]
+    known = {item.key for item in named}
+    identified = {item.source for item in named if item.prop.kind in _IDENTITY}
+    new = [item for item in found if item.key not in known and not (item.prop.kind in _IDENTITY and item.source in identified)]
+    return (*named, *{item.key: item for item in new}.values())
 
 
-def is_state(violation: Violation) -> bool:
-    """Whether a violation is a field of the global state, as the guard tree holds it."""
-    return not violation.source and (violation.prop in STATE_PROPS or violation.prop.startswith("autocast "))
+def _is_named_in(reason: Reason, field: Property) -> bool:
+    """Whether PyTorch's list of what changed names a field of the global state: ``grad_mode autocast(cpu)_enabled``."""
+    name = Kind.AUTOCAST.value if field.kind is Kind.AUTOCAST else field.name
+    return any(word.startswith(name) or name.startswith(word) for word in reason.expected.split())
 
 
-def _constant_type(text: str) -> str:
-    """The Python type of a constant as written in a guard."""
-    if text in _CONSTANT_TYPES:
-        return _CONSTANT_TYPES[text]
-    if guard_expressions.integer(text) is not None:
-        return "int"
-    if text[:1] in "'\"":
-        return "str"
-    try:
-        float(text)
-    except ValueError:
-        return {"(": "tuple", "[": "list", "{": "set", "b": "bytes"}.get(text[:1], "")
-    return "float"
+def _against_guards(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
+    facts = call.facts
+    for key, expected in tree.facts.items():
+        actual = facts.get(key)
+        if actual == expected or expected == DYNAMIC:
+            continue
+        source, prop = key
+        if actual is None:
+            if prop.kind in _IDENTITY:
+                yield from _another_kind(tree, call, source, prop, expected)
+        elif _differs(prop, expected, actual):
+            if prop.kind in (Kind.TYPE, Kind.ID):
+                expected, actual = tree.types.get(source, str(expected)), call.types.get(source, str(actual))
+            yield Violation(source, prop, expected, actual, tree.by_key[key].comment)
+    yield from _presence(tree, call)
+    yield from _aliasing(tree, call.tree)
+    for shape in tree.shapes:
+        if shape.parsed.holds(call.numbers) is False:
+            yield _shape_violation(shape, call, None)
 
 
-def _kind_seen(seen: Observation, source: str) -> str:
-    """What ``source`` was on the other side, in words; UNKNOWN if nothing there speaks of it."""
-    facts = seen.facts
-    if (source, "tensor") in facts:
-        return "a tensor"
-    value = facts.get((source, "value"))
-    if isinstance(value, str):
-        return value
-    return seen.types.get(source, "another object" if (source, "type") in facts or (source, "id") in facts else UNKNOWN)
-
-
-def _other_kind(tree: GuardTree, seen: Observation, source: str, prop: str, expected: Fact) -> Iterator[Violation]:
-    """A source that is guarded as one kind of thing in the entry, and as another in the new compile."""
-    facts, comment = seen.facts, tree.by_key[source, prop].comment
-    was, now = tree.types.get(source, "").replace(*_AS_SAID), seen.types.get(source, "").replace(*_AS_SAID)
-    if was and now and was != now:  # the tree names the type of everything that it looks at
-        if was == "NoneType":
-            yield Violation(source, "value", "None", facts.get((source, "value"), now), comment)
-        elif now == "NoneType":
-            yield Violation(source, "value", was, "None", comment)
-        else:
-            yield Violation(source, "type", was, facts.get((source, "value"), now), comment)
-        return
-    value, is_tensor = facts.get((source, "value")), (source, "tensor") in facts
-    if prop == "value":
-        type_seen = seen.types.get(source, "")
-        if is_tensor:
-            yield Violation(source, "value", expected, "a tensor", comment)
-        elif value is None and ((source, "type") in facts or (source, "id") in facts):
-            own = _constant_type(str(expected))
-            if own == "NoneType" or (type_seen and own and type_seen != own):
-                yield Violation(source, "value", expected, type_seen or "another object", comment)
-            elif own in ("int", "float") and (source, "type") in facts and not seen.has_symbols:
-                yield Violation(source, "value", expected, UNKNOWN, comment)
-    elif prop == "tensor":
-        if value is not None:
-            yield Violation(source, "type", "a tensor", value, comment)
-        elif (source, "type") in facts:
-            yield Violation(source, "type", "a tensor", seen.types.get(source, "another object"), comment)
-    elif prop == "type" and (source, "tensor") not in tree.facts:
-        own = tree.types.get(source, "")
-        if is_tensor:
-            yield Violation(source, "type", own or "another type", "a tensor", comment)
-        elif isinstance(value, str) and (value == "None" or (own and _constant_type(value) and own != _constant_type(value))):
-            yield Violation(source, "value" if value == "None" else "type", own or "an object", value, comment)
-    elif prop == "id" and (is_tensor or value is not None):
-        yield Violation(source, "value", tree.types.get(source, "an object"), "a tensor" if is_tensor else str(value), comment)
-
-
-def _really_differs(prop: str, expected: Fact, actual: Fact) -> bool:
-    if prop == "tensor":
-        return False  # Tensor against Parameter is no guard of its own
-    if not prop.startswith("marking "):
+def _differs(prop: Property, expected: Fact, actual: Fact) -> bool:
+    """Whether two unequal values violate a guard."""
+    if prop.kind is Kind.TENSOR:
+        return False  # Tensor or Parameter is not guarded by itself
+    if prop.kind is not Kind.MARKING:
         return True
-    if expected is False:  # no mark when it was compiled
+    if expected is False:  # not marked when it was compiled
         return actual is not False
     if actual is False or actual is True or expected is True:
         return False
@@ -442,49 +122,177 @@ def _indices(text: str) -> set[str]:
     return {part.strip() for part in text.strip("{}").split(",") if part.strip()}
 
 
-def _described_differences(entry: Compile, compile: Compile) -> Iterator[Violation]:
+def _shape_violation(shape: ShapeGuard, call: CompileFacts, reason: Reason | None) -> Violation:
+    names = shape.parsed.names
+    known = ", ".join(f"{name} = {call.numbers[name]}" for name in names if name in call.numbers)
+    source = Source(names[0] if names else "")
+    prop = Property(Kind.SHAPE_GUARD, name=shape.expression)
+    return Violation(source, prop, expected=shape.expression, actual=known, comment=shape.comment, shape=shape, reason=reason)
+
+
+def _from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Violation:
+    """The failure that PyTorch named, with its source as in the guard tree, and the new value where another record has it."""
+    if reason.family == "shape":
+        shapes = entry.tree.shapes if entry.tree else ()
+        written = (shape for shape in shapes if reason.code in (shape.expression, without_locals(shape.expression)))
+        return _shape_violation(next(written, ShapeGuard(reason.code, reason.comment)), call, reason)
+    owner = entry if entry.tree else call  # without guards of the entry: the same sources are guarded in this compile
+    source = _full_source(owner, reason.source)
+    expected, actual = _named_values(entry, call, source, reason)
+    return Violation(source, TYPE if reason.family == "tensor_type" else reason.prop, expected, actual, reason.comment, reason=reason)
+
+
+def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> tuple[Known, Known]:
+    """What the entry requires and what came, of a failure that PyTorch named."""
+    kind, actual = reason.prop.kind, call.facts.get((source, reason.prop))
+    if kind in (Kind.SIZE, Kind.STRIDE, Kind.RANK):
+        return int(reason.expected), int(reason.actual)
+    if kind in (Kind.DTYPE, Kind.DISPATCH_KEYS, Kind.DEVICE):
+        known = entry.guarded((source, reason.prop))
+        return reason.expected if known is None else known, reason.actual if actual is None else actual
+    if kind is Kind.REQUIRES_GRAD:
+        return reason.expected == "1", reason.expected != "1"
+    if reason.family == "tensor_type":
+        return Described.TENSOR, type_name(reason.actual)
+    if kind in (Kind.TYPE, Kind.ID):
+        return entry.types.get(source, reason.actual), call.types.get(source, _kind_seen(call, source))
+    expected: Known = reason.expected
+    if kind is Kind.LENGTH:
+        length = integer(reason.expected)
+        counted = call.tree.key_counts.get(source) if call.tree and actual is None else None
+        actual = counted if counted is not None and counted != length else actual
+        expected = reason.expected if length is None else length
+    elif kind in (Kind.HAS, Kind.HAS_ATTRIBUTE):
+        expected = reason.expected == "True"
+    if kind is Kind.VALUE and actual is None:
+        seen = _kind_seen(call, source)
+        return expected, Described.UNKNOWN if seen == expected else seen
+    return expected, Described.UNKNOWN if actual is None or actual == expected else actual
+
+
+def _full_source(owner: CompileFacts, name: Source) -> Source:
+    """``x`` of a reason back to ``L['x']``, with the help of the entry's own guards."""
+    if owner.tree is None or not name:
+        return name
+    known = owner.guarded_by_short_name
+    return known.get(name) or known.get(without_locals(name)) or name
+
+
+def _constant_type(text: str) -> str:
+    """The Python type of a constant as written in a guard."""
+    if text in _CONSTANT_TYPES:
+        return _CONSTANT_TYPES[text]
+    if integer(text) is not None:
+        return "int"
+    if text[:1] in "'\"":
+        return "str"
+    try:
+        float(text)
+    except ValueError:
+        return _BRACKET_TYPES.get(text[:1], "")
+    return "float"
+
+
+def _kind_seen(call: CompileFacts, source: Source) -> Known:
+    """What ``source`` was in a call."""
+    facts = call.facts
+    if (source, TENSOR) in facts:
+        return Described.TENSOR
+    value = facts.get((source, VALUE))
+    if isinstance(value, str):
+        return value
+    has_identity = (source, TYPE) in facts or (source, ID) in facts
+    return call.types.get(source, Described.OTHER_OBJECT if has_identity else Described.UNKNOWN)
+
+
+def _another_kind(tree: GuardTree, call: CompileFacts, source: Source, prop: Property, expected: Fact) -> Iterator[Violation]:
+    """A source that is guarded as one kind of thing in the entry, and as another in the new compile."""
+    comment = tree.by_key[source, prop].comment
+    was, now = tree.types.get(source, ""), call.types.get(source, "")
+    found = _another_type(was, now, call, source) if was and now and was != now else _another_guard(tree, call, source, prop, expected)
+    if found is not None:
+        other, before, after = found
+        yield Violation(source, other, before, after, comment)
+
+
+def _another_type(was: str, now: str, call: CompileFacts, source: Source) -> tuple[Property, Known, Known]:
+    """Where both trees name the type of what they look at."""
+    value = call.facts.get((source, VALUE))
+    if was == "NoneType":
+        return VALUE, "None", _type_known(now) if value is None else value
+    if now == "NoneType":
+        return VALUE, _type_known(was), "None"
+    return TYPE, _type_known(was), _type_known(now) if value is None else value
+
+
+def _type_known(name: str) -> Known:
+    return Described.TENSOR if name == _TENSOR_TYPE else name
+
+
+def _another_guard(
+    tree: GuardTree, call: CompileFacts, source: Source, prop: Property, expected: Fact
+) -> tuple[Property, Known, Known] | None:
+    """(property, before, after) where the call has other facts about the source; None where they show no change."""
+    facts = call.facts
+    value, is_tensor, has_type = facts.get((source, VALUE)), (source, TENSOR) in facts, (source, TYPE) in facts
+    own, type_seen = tree.types.get(source, ""), call.types.get(source, "")
+    if prop.kind is Kind.VALUE:
+        if is_tensor:
+            return VALUE, expected, Described.TENSOR
+        constant = _constant_type(str(expected))
+        if value is None and (has_type or (source, ID) in facts):
+            if constant == "NoneType" or (type_seen and constant and type_seen != constant):
+                return VALUE, expected, type_seen or Described.OTHER_OBJECT
+            if constant in ("int", "float") and has_type and not call.has_symbols:
+                return VALUE, expected, Described.UNKNOWN
+    elif prop.kind is Kind.TENSOR:
+        if value is not None:
+            return TYPE, Described.TENSOR, value
+        if has_type:
+            return TYPE, Described.TENSOR, type_seen or Described.OTHER_OBJECT
+    elif prop.kind is Kind.TYPE and (source, TENSOR) not in tree.facts:
+        if is_tensor:
+            return TYPE, own or Described.OTHER_TYPE, Described.TENSOR
+        if isinstance(value, str) and (value == "None" or (own and _constant_type(value) and own != _constant_type(value))):
+            return VALUE if value == "None" else TYPE, own or Described.OBJECT, value
+    elif prop.kind is Kind.ID and (is_tensor or value is not None):
+        return VALUE, own or Described.OBJECT, Described.TENSOR if is_tensor else str(value)
+    return None
+
+
+def _against_inputs(entry: CompileFacts, call: CompileFacts) -> Iterator[Violation]:
     """Without the guards of the entry: what differs between the described tensors, where the entry has no symbol for it."""
-    before = {item.source: item for item in entry.inputs}
-    symbolic = {symbol.source for symbol in entry.symbols}
-    for now in compile.inputs:
-        was = before.get(now.source)
+    symbolic = {symbol.source for symbol in entry.compile.symbols}
+    for now in call.compile.inputs:
+        was = entry.input(now.source)
         if was is None:
             continue
         if len(was.size) != len(now.size):
-            yield Violation(now.source, "rank", len(was.size), len(now.size))
+            yield Violation(now.source, RANK, len(was.size), len(now.size))
             continue
-        for prop, old, new in (("dtype", was.dtype, now.dtype), ("requires_grad", was.requires_grad, now.requires_grad)):
-            if old != new:
-                yield Violation(now.source, prop, old, new)
-        for name, old_values, new_values in (("size", was.size, now.size), ("stride", was.stride, now.stride)):
-            for dim, (one, other) in enumerate(zip(old_values, new_values, strict=False)):
-                if one != other and f"{now.source}.{name}()[{dim}]" not in symbolic:
-                    yield Violation(now.source, f"{name}[{dim}]", one, other)
+        if was.dtype != now.dtype:
+            yield Violation(now.source, DTYPE, was.dtype, now.dtype)
+        if was.requires_grad != now.requires_grad:
+            yield Violation(now.source, REQUIRES_GRAD, was.requires_grad, now.requires_grad)
+        for of_dim, before, after in ((size, was.size, now.size), (stride, was.stride, now.stride)):
+            for dim, (one, other) in enumerate(zip(before, after, strict=False)):
+                prop = of_dim(dim)
+                if one != other and f"{now.source}.{prop.kind.value}()[{dim}]" not in symbolic:
+                    yield Violation(now.source, prop, one, other)
 
 
-def _presence(tree: GuardTree, seen: Observation, facts: Iterable[tuple[tuple[str, str], Fact]]) -> Iterator[Violation]:
+def _presence(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
     """Attributes that were absent and are looked at now, and (where no length is recorded) dicts that have more or fewer keys."""
-    if seen.tree is None:
+    if call.tree is None:
         return
-    for (source, prop), expected in facts:
-        if expected is False and prop.startswith("has attribute ") and f"{source}.{prop[14:]}" in seen.tree.sources:
+    for (source, prop), expected in tree.facts.items():
+        if expected is False and prop.kind is Kind.HAS_ATTRIBUTE and f"{source}.{prop.name}" in call.tree.sources:
             yield Violation(source, prop, False, True, tree.by_key[source, prop].comment)
-    if not seen.has_symbols:
-        counts = _key_counts(seen.tree)
-        for source, count in _key_counts(tree).items():
-            now = counts.get(source, count)
-            if now != count and (source, "len") not in tree.facts:
-                yield Violation(source, "len", count, now)
-
-
-def _key_counts(tree: GuardTree) -> dict[str, int]:
-    """How many keys of each dict are guarded."""
-    counts: dict[str, int] = {}
-    for source in tree.sources:
-        owner = dict_of_key(source)
-        if owner is not None:
-            counts[owner] = counts.get(owner, 0) + 1
-    return counts
+    if not call.has_symbols:
+        for source, count in tree.key_counts.items():
+            now = call.tree.key_counts.get(source, count)
+            if now != count and (source, LENGTH) not in tree.facts:
+                yield Violation(source, LENGTH, count, now)
 
 
 def _aliasing(tree: GuardTree, other: GuardTree | None) -> Iterator[Violation]:
@@ -493,12 +301,7 @@ def _aliasing(tree: GuardTree, other: GuardTree | None) -> Iterator[Violation]:
         return
     for first, second in sorted(other.same):
         if first in tree.distinct and second in tree.distinct:
-            yield Violation("", "aliasing", "distinct", f"{first} is {second}")
+            yield Violation(Source(), _ALIASING, Described.DISTINCT, f"{first} is {second}")
     for first, second in sorted(tree.same):
         if first in other.distinct and second in other.distinct:
-            yield Violation("", "aliasing", f"{first} is {second}", "distinct")
-
-
-def covers(parent: str, violation: Violation) -> bool:
-    """Whether a violation lies below an object that itself changed, and so follows from that."""
-    return is_below(violation.source, parent)
+            yield Violation(Source(), _ALIASING, f"{first} is {second}", Described.DISTINCT)

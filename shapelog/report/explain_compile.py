@@ -9,10 +9,12 @@ from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import Fact
-from shapelog.recompiles.causes import Explanation, explain
-from shapelog.recompiles.explain import Group, Recompile, Study, candidates, study
+from shapelog.reading.payloads.properties import Kind, Property
+from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.causes import EntryDifference
+from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.recompiles.graph_reuse import similar
-from shapelog.recompiles.violations import Comparer
+from shapelog.recompiles.similar_graphs import Group
 from shapelog.text import rank_list
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
@@ -22,7 +24,7 @@ _DELETED = re.compile(r";  (?:\w+ = )+None$")
 class GuardChange(NamedTuple):
     """A fact that two entries check differently; "" on the side that does not check it. Static dims are numbers."""
 
-    source: str
+    source: Source
     prop: str
     before: str
     after: str
@@ -38,7 +40,7 @@ class Story(NamedTuple):
     frame: Frame
     compile: Compile
     recompile: Recompile | None
-    others: tuple[Explanation, ...]
+    others: tuple[EntryDifference, ...]
     guard_changes: tuple[GuardChange, ...]
     guards_only_before: int
     guards_only_after: int
@@ -55,27 +57,25 @@ class Story(NamedTuple):
 def tell(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> Story:
     """The story of the compile that ``label`` names, ``2/3`` or ``2/3#2``. Raises ShapelogError when there is none, or several."""
     frame, compile = _find(trace, label, rank, process)
-    return story_of(study(trace), frame, compile)
+    return story_of(explain_trace(trace), frame, compile)
 
 
-def story_of(studied: Study, frame: Frame, compile: Compile) -> Story:
-    """The story of a compile of a trace that was studied already."""
-    recompile = next((item for item in studied.of_frame(frame) if item.compile is compile), None)
+def story_of(explained: Explanations, frame: Frame, compile: Compile) -> Story:
+    """The story of a compile of a trace that was explained already."""
+    recompile = next((item for item in explained.of_frame(frame) if item.compile is compile), None)
     nearest = recompile.nearest if recompile else None
-    comparer = studied.comparer
-    others = _others(frame, compile, nearest, comparer)
     changes, before, after = _guard_changes(nearest, compile) if nearest else ((), 0, 0)
     return Story(
-        trace=studied.trace,
+        trace=explained.trace,
         frame=frame,
         compile=compile,
         recompile=recompile,
-        others=others,
+        others=tuple(item for item in explained.compared.get(compile, ()) if item.entry is not nearest),
         guard_changes=changes,
         guards_only_before=before,
         guards_only_after=after,
         is_similar=bool(nearest and similar(nearest, compile)),
-        group=_group_of(studied, compile),
+        group=_group_of(explained, compile),
     )
 
 
@@ -104,12 +104,6 @@ def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tu
     return found[0]
 
 
-def _others(frame: Frame, compile: Compile, nearest: Compile | None, comparer: Comparer) -> tuple[Explanation, ...]:
-    index = frame.compiles.index(compile)
-    earlier = [entry for entry in frame.entries if entry in frame.compiles[:index]]
-    return tuple(explain(comparer, entry, compile) for entry in candidates(earlier, compile) if entry is not nearest) if index else ()
-
-
 def _guard_changes(entry: Compile, compile: Compile) -> tuple[tuple[GuardChange, ...], int, int]:
     """Facts that both check with another value, by source; and how many sources only one of them looks at."""
     one, other = entry.guards, compile.guards
@@ -118,18 +112,20 @@ def _guard_changes(entry: Compile, compile: Compile) -> tuple[tuple[GuardChange,
     changed = []
     for source, prop in [key for key, value in one.facts.items() if other.facts.get(key, value) != value]:
         before, after = one.facts[source, prop], other.facts[source, prop]
-        changed.append(GuardChange(source, prop, _shown(prop, before, one.types, source), _shown(prop, after, other.types, source)))
+        changed.append(
+            GuardChange(source, str(prop), _shown(prop, before, one.types.get(source)), _shown(prop, after, other.types.get(source)))
+        )
     before_sources = {source for source, _ in one.facts}
     after_sources = {source for source, _ in other.facts}
     shapes_before = {item.expression for item in one.shapes}
     shapes_after = {item.expression for item in other.shapes}
-    changed.extend(GuardChange("", "shape guard", text, "") for text in sorted(shapes_before - shapes_after))
-    changed.extend(GuardChange("", "shape guard", "", text) for text in sorted(shapes_after - shapes_before))
+    changed.extend(GuardChange(Source(), "shape guard", text, "") for text in sorted(shapes_before - shapes_after))
+    changed.extend(GuardChange(Source(), "shape guard", "", text) for text in sorted(shapes_after - shapes_before))
     return tuple(changed), len(before_sources - after_sources), len(after_sources - before_sources)
 
 
-def _shown(prop: str, value: Fact, types: dict[str, str], source: str) -> str:
-    return f"{types.get(source, 'object')} at {value}" if prop in ("id", "type") else str(value)
+def _shown(prop: Property, value: Fact, of_type: str | None) -> str:
+    return f"{of_type or 'object'} at {value}" if prop.kind in (Kind.ID, Kind.TYPE) else str(value)
 
 
 def _graph_diff(entry: Compile, compile: Compile) -> tuple[str, ...]:
@@ -145,5 +141,5 @@ def graph_lines(graph: Graph) -> list[str]:
     return heads + [_ADDRESS.sub("0x…", _DELETED.sub("", text)) for text in graph.statements]
 
 
-def _group_of(studied: Study, compile: Compile) -> Group | None:
-    return next((group for group in studied.groups if any(member is compile for member in group.members)), None)
+def _group_of(explained: Explanations, compile: Compile) -> Group | None:
+    return next((group for group in explained.groups if any(member is compile for member in group.members)), None)

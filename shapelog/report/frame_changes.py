@@ -70,15 +70,15 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class CauseChange:
-    """How many recompiles a cause took part in: its rule, and the property that changed ("" where that is not known). ``helping`` is the
-    code of the rule whose remedy holds: to mark a size that the code pins helps nobody.
+    """How many recompiles a cause took part in: its rule, and the property that changed ("" where that is not known). ``remedy_code`` is the
+    code of the rule whose remedy holds: marking a size that the code pins does not help.
     """
 
     code: str
     axis: str
     before: int
     after: int
-    helping: str
+    remedy_code: str
 
     @property
     def rule(self) -> Rule:
@@ -163,8 +163,8 @@ def _breaks(compiles: Iterable[Compile]) -> dict[tuple[str, str], GraphBreak]:
 def cause_changes(before: Side, after: Side) -> tuple[CauseChange, ...]:
     """The causes of either run, those that changed most first."""
     was, now = causes_of(before), causes_of(after)
-    helping = _helping(before) | _helping(after)
-    return _in_order(CauseChange(*key, was[key], now[key], helping[key]) for key in was | now)
+    remedies = _remedy_codes(before) | _remedy_codes(after)
+    return _in_order(CauseChange(*key, was[key], now[key], remedies[key]) for key in was | now)
 
 
 def merged(causes: Iterable[CauseChange]) -> tuple[CauseChange, ...]:
@@ -173,8 +173,8 @@ def merged(causes: Iterable[CauseChange]) -> tuple[CauseChange, ...]:
     for item in causes:
         known = found.get((item.code, item.axis))
         sums = (item.before + known.before, item.after + known.after) if known else (item.before, item.after)
-        helping = known.helping if known and item.helping == item.code else item.helping
-        found[item.code, item.axis] = CauseChange(item.code, item.axis, *sums, helping)
+        remedy_code = known.remedy_code if known and item.remedy_code == item.code else item.remedy_code
+        found[item.code, item.axis] = CauseChange(item.code, item.axis, *sums, remedy_code)
     return _in_order(found.values())
 
 
@@ -192,13 +192,13 @@ def causes_of(side: Side) -> Counter[tuple[str, str]]:
     return found
 
 
-def _helping(side: Side) -> dict[tuple[str, str], str]:
+def _remedy_codes(side: Side) -> dict[tuple[str, str], str]:
     """(rule code, property) → the rule whose remedy holds; one that says why marking is not enough stands before one that marks."""
     found = {(UNEXPLAINED.code, ""): UNEXPLAINED.code}
     for cause in (cause for report in side.reports for item in report.recompiles for cause in item.causes):
         key = cause.codes[0], cause.axis
         if found.get(key, key[0]) == key[0]:
-            found[key] = cause.helping.code
+            found[key] = cause.remedy_rule.code
     return found
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from shapelog.model.code_matching import file_of
 from shapelog.model.rank_summary import RankSummary
 from shapelog.model.trace import Compile, Frame, Trace
-from shapelog.recompiles.explain import Group, Study
+from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.report import Report, report_on
 
 
@@ -25,7 +26,7 @@ def _matches(frame: Frame, wanted: str) -> bool:
     return wanted == frame.label or (not wanted.isdigit() and (wanted in frame.title or wanted in frame.name))
 
 
-def _study_of(study: Study, chosen: Collection[Frame]) -> Study:
+def _study_of(study: Explanations, chosen: Collection[Frame]) -> Explanations:
     compiles = frozenset(compile for frame in chosen for compile in frame.compiles)
     return study._replace(
         trace=_trace_of(study.trace, chosen),

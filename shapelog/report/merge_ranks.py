@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from shapelog.model.trace import Compile, Frame, Trace
-from shapelog.recompiles.explain import Group
+from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.results import Finding
 from shapelog.rules import Section
@@ -61,10 +61,13 @@ def _key(item: FrameReport, with_values: bool) -> Hashable:
         (file_of(frame.file), frame.line, frame.name, frame.title, frame.label),
         tuple((compile.label, compile.outcome, compile.is_dynamic) for compile in frame.compiles),
         tuple(
-            (without_addresses(axis.name), tuple(map(without_addresses, axis.values)) if with_values else (), axis.rules, axis.helping)
+            (without_addresses(axis.name), tuple(map(without_addresses, axis.values)) if with_values else (), axis.rules, axis.remedy_rules)
             for axis in item.axes
         ),
-        tuple((entry.compile.label, entry.verdict, entry.codes, without_addresses(entry.note), entry.missing) for entry in item.recompiles),
+        tuple(
+            (entry.compile.label, entry.verdict, entry.codes, without_addresses(entry.why_not_markable), entry.unexplained_because)
+            for entry in item.recompiles
+        ),
     )
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from shapelog.advice.advise import Advice, advise
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.model.trace import Account, Compile, Frame, Outcome, Trace
-from shapelog.recompiles.explain import Group, Recompile, Study, study
-from shapelog.recompiles.shape_table import ShapeTable, axes_of, shape_table
-from shapelog.recompiles.violations import Comparer
+from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
+from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.shape_table import ShapeTable, shape_table, varying_axes
+from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.analyses import ANALYSES
 from shapelog.report.results import Finding, Table
 from shapelog.rules import RULES, Rule, Verdict
@@ -49,14 +49,14 @@ class Summary(NamedTuple):
 class Axis(NamedTuple):
     """A property that took more than one value among the compiles of a frame, in order of appearance.
 
-    ``rules`` say what it caused, ``helping`` those of them whose remedy holds.
+    ``rules`` say what it caused, ``remedy_rules`` those of them whose remedy holds.
     """
 
     name: str
     source: str
     values: tuple[str, ...]
     rules: tuple[Rule, ...]
-    helping: tuple[Rule, ...]
+    remedy_rules: tuple[Rule, ...]
 
 
 class FrameReport(NamedTuple):
@@ -68,19 +68,19 @@ class FrameReport(NamedTuple):
     saved_by_marking: float
     saved_by_code: float
     limit: Compile | None
-    comparer: Comparer
+    facts: FactTable
     seconds: float
     ranks: int = 1
 
     @property
     def shapes(self) -> ShapeTable:
         """One row a source and dim, one column a compile; made when asked for."""
-        return shape_table(self.frame, self.recompiles, self.comparer)
+        return shape_table(self.frame, self.recompiles, self.facts)
 
     @property
     def varying_shapes(self) -> ShapeTable:
         """The same without most tensors that never vary, which takes less time."""
-        return shape_table(self.frame, self.recompiles, self.comparer, is_whole=False)
+        return shape_table(self.frame, self.recompiles, self.facts, is_whole=False)
 
 
 class Settled(NamedTuple):
@@ -95,7 +95,7 @@ class Settled(NamedTuple):
 class Late:
     """The advice, and with it the end of the accounts: the one part of a report that others can be shown without."""
 
-    study: Study
+    study: Explanations
     failed: tuple[Problem, ...]
     debug: bool
     known: Settled | None = None
@@ -112,7 +112,7 @@ class Report(NamedTuple):
     """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two."""
 
     trace: Trace
-    study: Study
+    study: Explanations
     summary: Summary
     frames: tuple[FrameReport, ...]
     groups: tuple[Group, ...]
@@ -149,19 +149,19 @@ class Report(NamedTuple):
 
 def analyze(trace: Trace, debug: bool = False) -> Report:
     """Explain every recompile of a trace, and sum up what it cost and what helps; with ``debug`` a failing analysis raises."""
-    return report_on(study(trace, debug), debug)
+    return report_on(explain_trace(trace, debug), debug)
 
 
-def report_on(studied: Study, debug: bool = False) -> Report:
+def report_on(explained: Explanations, debug: bool = False) -> Report:
     """The same for recompiles that are explained already."""
-    trace = studied.trace
+    trace = explained.trace
     findings: list[Finding] = []
     tables: list[Table] = []
     ranks: RankReport | None = None
-    failed: list[Problem] = list(studied.problems)
+    failed: list[Problem] = list(explained.problems)
     for analysis in ANALYSES:
         try:
-            for result in analysis.analyze(studied):
+            for result in analysis.analyze(explained):
                 if isinstance(result, Table):
                     tables.append(result)
                 elif isinstance(result, Finding):
@@ -174,28 +174,28 @@ def report_on(studied: Study, debug: bool = False) -> Report:
             name = analysis.__name__.rsplit(".", 1)[-1]
             text = f"the analysis {name} failed ({type(error).__name__}: {error}); its part of the report is missing"
             failed.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
-    frames = sorted(_frame_reports(studied), key=_importance)
+    frames = sorted([_frame_report(frame, explained) for frame in explained.trace.frames], key=_importance)
     return Report(
         trace=trace,
-        study=studied,
-        summary=_summary(trace, studied),
+        study=explained,
+        summary=_summary(trace, explained),
         frames=tuple(frames),
-        groups=studied.groups,
+        groups=explained.groups,
         findings=tuple(findings),
         tables=tuple(tables),
-        late=Late(studied, tuple(failed), debug),
+        late=Late(explained, tuple(failed), debug),
         ranks=ranks,
     )
 
 
-def _advice(studied: Study, failed: list[Problem], debug: bool) -> Advice | None:
+def _advice(explained: Explanations, failed: list[Problem], debug: bool) -> Advice | None:
     try:
-        return advise(studied)
+        return advise(explained)
     except Exception as error:
         if debug:
             raise
         text = f"the advice failed ({type(error).__name__}: {error}); the report stands without it"
-        failed.append(Problem("analysis-failed", text, studied.trace.name, severity=DATA_LOSS))
+        failed.append(Problem("analysis-failed", text, explained.trace.name, severity=DATA_LOSS))
         return None
 
 
@@ -214,46 +214,37 @@ def _seconds(recompiles: tuple[Recompile, ...], verdict: Verdict, trace: Trace) 
     return math.fsum([trace.seconds(item.compile) for item in recompiles if item.verdict is verdict])
 
 
-def _frame_reports(studied: Study) -> Iterator[FrameReport]:
-    """Of all frames. What varied in one that recompiled as another one did varied in that, too."""
-    axes: dict[int, tuple[Axis, ...]] = {}
-    for frame in studied.trace.frames:
-        known = axes.get(id(studied.models.get(id(frame))))
-        axes[id(frame)] = found = _axes(frame, studied) if known is None else known
-        yield _frame_report(frame, found, studied)
-
-
-def _axes(frame: Frame, studied: Study) -> tuple[Axis, ...]:
-    recompiles = studied.of_frame(frame)
+def _axes(frame: Frame, explained: Explanations) -> tuple[Axis, ...]:
+    recompiles = explained.of_frame(frame)
     rules: dict[str, dict[str, None]] = {}
-    helping: dict[str, dict[str, None]] = {}
+    remedy_rules: dict[str, dict[str, None]] = {}
     for item in recompiles:
         for cause in item.causes:
             rules.setdefault(cause.axis, {}).update(dict.fromkeys(cause.codes))
-            helping.setdefault(cause.axis, {})[cause.helping.code] = None
+            remedy_rules.setdefault(cause.axis, {})[cause.remedy_rule.code] = None
     return tuple(
-        Axis(name, source, values, tuple(map(RULES.__getitem__, rules[name])), tuple(map(RULES.__getitem__, helping[name])))
-        for source, name, values in (axes_of(frame, recompiles, studied.comparer) if recompiles else ())
+        Axis(name, source, values, tuple(map(RULES.__getitem__, rules[name])), tuple(map(RULES.__getitem__, remedy_rules[name])))
+        for source, name, values in (varying_axes(frame, recompiles, explained.facts))
     )
 
 
-def _frame_report(frame: Frame, axes: tuple[Axis, ...], studied: Study) -> FrameReport:
-    recompiles = studied.of_frame(frame)
+def _frame_report(frame: Frame, explained: Explanations) -> FrameReport:
+    recompiles = explained.of_frame(frame)
     return FrameReport(
         frame=frame,
-        axes=axes,
+        axes=_axes(frame, explained),
         recompiles=recompiles,
-        saved_by_marking=_seconds(recompiles, Verdict.MARKING, studied.trace),
-        saved_by_code=_seconds(recompiles, Verdict.CODE, studied.trace),
+        saved_by_marking=_seconds(recompiles, Verdict.MARKING, explained.trace),
+        saved_by_code=_seconds(recompiles, Verdict.CODE, explained.trace),
         limit=next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None),
-        comparer=studied.comparer,
-        seconds=math.fsum(map(studied.trace.seconds, frame.compiles)),
-        ranks=studied.trace.weight(frame.rank),
+        facts=explained.facts,
+        seconds=math.fsum(map(explained.trace.seconds, frame.compiles)),
+        ranks=explained.trace.weight(frame.rank),
     )
 
 
-def _summary(trace: Trace, studied: Study) -> Summary:
-    verdicts = {id(item.compile): item.verdict.value for item in studied.recompiles}
+def _summary(trace: Trace, explained: Explanations) -> Summary:
+    verdicts = {id(item.compile): item.verdict.value for item in explained.recompiles}
     others = [rank for item in trace.summarized for rank in item.ranks]
     told = chain(
         ((compile.outcome.value, verdicts.get(id(compile), ""), compile.seconds) for compile in trace.compiles),

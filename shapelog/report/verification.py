@@ -100,7 +100,7 @@ def _notes(comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...
 
 
 def _why(item: FrameProof) -> str:
-    stay = dict.fromkeys(f"{cause.axis or 'something'} ({RULES[cause.helping].name})" for cause in item.change.causes if cause.after)
+    stay = dict.fromkeys(f"{cause.axis or 'something'} ({RULES[cause.remedy_code].name})" for cause in item.change.causes if cause.after)
     return f"; still recompiling because of {', '.join(stay)}" if stay else ""
 
 

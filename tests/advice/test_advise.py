@@ -14,7 +14,7 @@ from shapelog.advice.marks import Mark, matches
 from shapelog.advice.replay import Cost, Replay, replay
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace, merged
-from shapelog.recompiles.explain import study
+from shapelog.recompiles.explain import explain_trace
 
 TRUTH = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
 V26, V28, V210, V213, V215 = (TorchVersion(2, minor) for minor in (6, 8, 10, 13, 15))
@@ -32,11 +32,11 @@ def advice_on(name: str) -> Advice:
 
 @cache
 def replayed(name: str) -> Replay:
-    return replay(study(analyzed(name).trace))
+    return replay(explain_trace(analyzed(name).trace))
 
 
 def advised(made: Recording | Trace, version: TorchVersion | None = None) -> Advice:
-    return advise(study(made if isinstance(made, Trace) else made.load()), version)
+    return advise(explain_trace(made if isinstance(made, Trace) else made.load()), version)
 
 
 def only(advice: Advice) -> Suggestion:
@@ -77,13 +77,13 @@ def test_the_list_is_the_one_that_was_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", PACKED)
 def test_each_mark_earns_a_compile(name: str) -> None:
-    advice, played = advice_on(name), replayed(name)
+    advice, calls = advice_on(name), replayed(name)
     marks = marks_of(advice)
-    assert played.cost(marks) == advice.after
-    assert played.cost(()) == advice.before
+    assert replayed.cost(marks) == advice.after
+    assert replayed.cost(()) == advice.before
     for mark in marks:
-        assert played.cost(marks - {mark}).total > advice.after.total
-        assert played.earns([mark], marks) == played.cost(marks - {mark}).total - advice.after.total
+        assert replayed.cost(marks - {mark}).total > advice.after.total
+        assert replayed.compiles_lost_without([mark], marks) == replayed.cost(marks - {mark}).total - advice.after.total
 
 
 def test_no_recompile_both_goes_and_stays() -> None:

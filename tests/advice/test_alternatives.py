@@ -13,7 +13,7 @@ from shapelog.advice.advise import advise
 from shapelog.advice.alternatives import Alternative
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
-from shapelog.recompiles.explain import study
+from shapelog.recompiles.explain import explain_trace
 from shapelog.rules import RULES
 
 V24, V26, V28, V210, V213, V215 = (TorchVersion(2, minor) for minor in (4, 6, 8, 10, 13, 15))
@@ -22,7 +22,7 @@ V24, V26, V28, V210, V213, V215 = (TorchVersion(2, minor) for minor in (4, 6, 8,
 def tools(made: Recording | Trace | str, version: TorchVersion | None = None) -> dict[str, Alternative]:
     if isinstance(made, str):
         made = analyzed(made).trace
-    found = advise(study(made if isinstance(made, Trace) else made.load()), version).alternatives
+    found = advise(explain_trace(made if isinstance(made, Trace) else made.load()), version).alternatives
     return {item.tool: item for item in found}
 
 

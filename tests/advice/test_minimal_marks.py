@@ -4,21 +4,21 @@ import pytest
 from lab import LINE, Recording, analyzed, at, checked, graph, manager, numbered, sized, tensor, tree
 
 from shapelog.advice.marks import Mark
-from shapelog.advice.minimal_marks import Choice, LeftOut, choose
+from shapelog.advice.minimal_marks import Choice, HarmfulMark, choose
 from shapelog.advice.replay import replay
 from shapelog.model.ids import TorchVersion
-from shapelog.recompiles.explain import study
+from shapelog.recompiles.explain import explain_trace
 
 V26, V210, V213 = (TorchVersion(2, minor) for minor in (6, 10, 13))
 K = Mark("L['k']")
 
 
 def chosen(made: Recording, version: TorchVersion = V213) -> Choice:
-    studied = made.study()
-    return choose(studied, replay(studied), version)
+    explained = made.study()
+    return choose(explained, replay(explained), version)
 
 
-def left_out(made: Recording) -> LeftOut:
+def left_out(made: Recording) -> HarmfulMark:
     """The one mark that is left out, where that leaves nothing to list."""
     found = chosen(made)
     assert found.marks == frozenset()
@@ -169,11 +169,11 @@ def test_what_varies_only_where_something_else_changed_too_is_not_listed() -> No
 
 def test_of_two_ways_one_is_enough() -> None:
     """Equal sizes shared a symbol; a mark on either tensor ends that."""
-    studied = study(analyzed("lab/duck_dynamic_true.log.gz").trace)
-    played = replay(studied)
-    wanted = {mark for plan in played.plans for mark in plan.marks}
+    explained = explain_trace(analyzed("lab/duck_dynamic_true.log.gz").trace)
+    replayed = replay(explained)
+    wanted = {mark for plan in replayed.plans for mark in plan.marks}
     assert {mark.source for mark in wanted} == {"L['q']", "L['k']"}
-    assert len(choose(studied, played, V213).marks) == 1
+    assert len(choose(explained, replayed, V213).marks) == 1
 
 
 def test_where_the_list_knows_no_dims_a_source_is_kept_or_dropped_as_a_whole() -> None:
@@ -183,9 +183,9 @@ def test_where_the_list_knows_no_dims_a_source_is_kept_or_dropped_as_a_whole() -
 
 def test_without_a_list_each_dim_is_marked_by_itself() -> None:
     """The stride of a window follows from its length: one symbolic dim is enough."""
-    studied = study(analyzed("lab/stride_from_slices.log.gz").trace)
-    played = replay(studied)
-    assert choose(studied, played, V26).marks == choose(studied, played, V213).marks == {Mark("L['w']", 0)}
+    explained = explain_trace(analyzed("lab/stride_from_slices.log.gz").trace)
+    replayed = replay(explained)
+    assert choose(explained, replayed, V26).marks == choose(explained, replayed, V213).marks == {Mark("L['w']", 0)}
 
 
 def test_without_a_list_neither_ints_nor_parameters_are_chosen() -> None:

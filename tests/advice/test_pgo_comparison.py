@@ -4,7 +4,7 @@ import pytest
 from lab import PACKED, Recording, analyzed, at, checked, freed, manager, numbered, sized, tensor, tree
 
 from shapelog.advice.advise import Advice, advise
-from shapelog.advice.pgo_comparison import Difference, Opinion
+from shapelog.advice.pgo_comparison import Difference, PgoSuggestion
 from shapelog.advice.replay import Cost
 from shapelog.model.ids import TorchVersion
 from shapelog.model.profiles import would_suggest
@@ -26,7 +26,7 @@ def profiled(made: Recording, *sources: str) -> Recording:
     return made
 
 
-def opinion(made: Recording, version: TorchVersion | None = None) -> Opinion:
+def opinion(made: Recording, version: TorchVersion | None = None) -> PgoSuggestion:
     found = advise(made.study(), version).pgo
     assert found is not None
     return found

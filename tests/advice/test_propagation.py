@@ -8,8 +8,8 @@ from lab import FIXTURES, Recording, checked, graph, tensor, tree
 
 from shapelog.advice.advise import advise
 from shapelog.advice.marks import Mark
-from shapelog.advice.propagation import Flows
-from shapelog.recompiles.explain import study
+from shapelog.advice.propagation import DynamismPropagation
+from shapelog.recompiles.explain import explain_trace
 
 RESUMED = "torch_dynamo_resume_in_f_at_7"
 X = Mark("L['x']", 0)
@@ -37,9 +37,9 @@ def broken(*outputs: str, local: str = "h", sizes: tuple[tuple[int, ...], ...] =
 
 
 def origins(made: Recording, source: str = "L['h']", dim: int = 0) -> tuple[Mark, ...]:
-    studied = made.study()
-    resumed = next(frame for frame in studied.trace.frames if frame.number == 1)
-    return Flows(studied.trace, studied.comparer).origins(resumed, source, dim)
+    explained = made.study()
+    resumed = next(frame for frame in explained.trace.frames if frame.number == 1)
+    return DynamismPropagation(explained.trace, explained.comparer).origins(resumed, source, dim)
 
 
 def test_an_output_of_the_same_name_and_sizes_is_where_the_tensor_comes_from() -> None:
@@ -100,9 +100,9 @@ def test_graphs_taken_from_the_cache_of_aotautograd_count() -> None:
 
 def test_a_function_by_itself_gets_its_tensors_from_its_caller() -> None:
     made = broken('h: "f32[s77, 8][8, 1]cpu"')
-    studied = made.study()
-    first = next(frame for frame in studied.trace.frames if frame.number == 0)
-    assert Flows(studied.trace, studied.comparer).origins(first, "L['x']", 0) == ()
+    explained = made.study()
+    first = next(frame for frame in explained.trace.frames if frame.number == 0)
+    assert DynamismPropagation(explained.trace, explained.comparer).origins(first, "L['x']", 0) == ()
 
 
 @pytest.mark.parametrize("source", ["L['self'].cache", "L['d']['h']", "G['h']"])
@@ -116,6 +116,6 @@ def test_without_aotautograd_a_resumed_function_needs_an_entry_of_its_own(name: 
     records = make.records(gzip.decompress((FIXTURES / "lab" / f"{name}.log.gz").read_bytes()))
     eager = [item for item in records if b'{"aot_' not in item[:150]]
     assert len(eager) < len(records)
-    with_aot, without = (advise(study(make.built(b"".join(kept)))) for kept in (records, eager))
+    with_aot, without = (advise(explain_trace(make.built(b"".join(kept)))) for kept in (records, eager))
     assert set(without.entries) - set(with_aot.entries) == {own}
     assert without.after.total == with_aot.after.total

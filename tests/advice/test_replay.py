@@ -5,19 +5,19 @@ from lab import LAB, LINE, Recording, analyzed, checked, freed, graph, manager, 
 
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Call, Cost, Replay, replay
-from shapelog.recompiles.explain import study
+from shapelog.recompiles.explain import explain_trace
 
 X0, X1, K = Mark("L['x']", 0), Mark("L['x']", 1), Mark("L['k']")
 TANH = graph('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
 DUCK = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
 
 
-def played(made: Recording) -> Replay:
+def replayed(made: Recording) -> Replay:
     return replay(made.study())
 
 
 def calls(made: Recording) -> tuple[Call, ...]:
-    (plan,) = played(made).plans
+    (plan,) = replayed(made).plans
     return plan.calls
 
 
@@ -111,12 +111,12 @@ def test_a_route_is_proven_by_a_dynamic_graph_for_both_calls() -> None:
 
 def test_without_marks_it_costs_what_it_did() -> None:
     made = sized(10, 12, 1, seconds=2.0)
-    assert played(made).cost(()) == Cost(3, 0, 6.0)
-    assert played(made).cost([X0]) == Cost(2, 0, 4.0)
+    assert replayed(made).cost(()) == Cost(3, 0, 6.0)
+    assert replayed(made).cost([X0]) == Cost(2, 0, 4.0)
 
 
 def test_marks_that_nothing_needs_change_nothing() -> None:
-    assert played(sized(10, 12)).cost([X1, K, Mark("L['other']", 0)]) == Cost(2, 0, 2.0)
+    assert replayed(sized(10, 12)).cost([X1, K, Mark("L['other']", 0)]) == Cost(2, 0, 2.0)
 
 
 def test_a_call_is_served_only_by_an_entry_that_is_still_made() -> None:
@@ -125,33 +125,33 @@ def test_a_call_is_served_only_by_an_entry_that_is_still_made() -> None:
     for number, (size, constant) in enumerate(((10, 3), (10, 4), (12, 4))):
         leaf = manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")
         made.compile(f"0/{number}", tensor(size=(size, 8)), guards=tree(checked(size=(size, 8)), leaf))
-    found = played(made)
+    found = replayed(made)
     assert [found.cost(marks).total for marks in ((), (K,), (X0,), (K, X0))] == [3, 2, 2, 1]
-    assert [found.earns(unit, frozenset((K, X0))) for unit in ([K], [X0], [K, X0], [])] == [1, 1, 2, 0]
+    assert [found.compiles_lost_without(unit, frozenset((K, X0))) for unit in ([K], [X0], [K, X0], [])] == [1, 1, 2, 0]
 
 
 def test_the_entries_that_pytorch_did_not_look_at_serve_nothing() -> None:
     reason = "0/1: tensor 'x' size mismatch at index 0. expected 12, actual 14"
     made = sized(10, 12).compile("0/2", tensor(size=(14, 8)), reasons=(reason,))
     assert [way.entry.label for way in calls(made)[-1].routes] == ["0/1"]
-    assert played(made).cost([X0]).total == 2  # 0/1 is gone then
+    assert replayed(made).cost([X0]).total == 2  # 0/1 is gone then
 
 
 def test_a_dynamic_compile_takes_as_long_as_the_one_that_it_stands_for() -> None:
-    found = played(freed("0/1", 12, made=sized(10, seconds=1.0), seconds=7.0))
+    found = replayed(freed("0/1", 12, made=sized(10, seconds=1.0), seconds=7.0))
     assert found.cost([X0]) == Cost(1, 0, 7.0)
 
 
 def test_failed_compiles_are_no_calls_but_their_time_counts() -> None:
     made = sized(10, 12).compile("0/2", tensor(), guards="", code="", seconds=5.0, fail_type="E", fail_reason="no")
-    (plan,) = played(made).plans
+    (plan,) = replayed(made).plans
     assert [call.compile.label for call in plan.calls] == ["0/0", "0/1"]
     assert plan.cost(frozenset([X0])) == Cost(1, 0, 6.0)
 
 
 def test_costs_add_up_over_frames() -> None:
     made = numbered(3, 4, made=sized(10, 12), frame=1, name="g")
-    found = played(made)
+    found = replayed(made)
     assert [found.cost(marks).total for marks in ((), (X0,), (K,), (X0, K))] == [4, 3, 3, 2]
     assert {mark: [plan.frame.title for plan in plans] for mark, plans in found.by_mark.items()} == {X0: ["f"], K: ["g"]}
 
@@ -159,7 +159,7 @@ def test_costs_add_up_over_frames() -> None:
 @pytest.mark.parametrize("name", LAB[::3])
 def test_more_marks_never_cost_more(name: str) -> None:
     """That a list can be made minimal by dropping marks one by one rests on this."""
-    found = replay(study(analyzed(name).trace))
+    found = replay(explain_trace(analyzed(name).trace))
     marks = sorted({mark for plan in found.plans for mark in plan.marks})
     totals = [found.cost(marks[:number]).total for number in range(len(marks) + 1)]
     assert totals == sorted(totals, reverse=True)

@@ -27,7 +27,7 @@ from shapelog.model.rank_summary import RankSummary
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, is_large, select, select_files
 from shapelog.reading.trace_files import TraceFile
-from shapelog.recompiles.explain import study
+from shapelog.recompiles.explain import explain_trace
 from shapelog.report.merge_ranks import joint_findings, joint_frames
 from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options
@@ -251,7 +251,7 @@ def test_kinds_take_no_more_ranks_than_are_read_in_full(here: None, tmp_path: Pa
 
 def _summaries(number: int, data: bytes) -> Iterator[RankSummary]:
     trace = make.distributed(data, make.run(FIRST), numbers=(number, 99))
-    yield all_ranks(study(trace))[0]
+    yield all_ranks(explain_trace(trace))[0]
 
 
 def test_alerts_name_all_ranks_that_they_are_about(here: None, tmp_path: Path) -> None:
@@ -401,7 +401,7 @@ def test_ranks_named_twice_are_one(here: None, tmp_path: Path) -> None:
     written(one, *alike(10))
     written(other, *[make.run(FIRST)] * 10)
     trace = fold(select_files([*one.iterdir(), *other.iterdir()]), HOW)
-    ranks = all_ranks(study(trace))
+    ranks = all_ranks(explain_trace(trace))
     assert [rank.number for rank in ranks] == list(range(10))
     assert {(len(rank.steps), rank.processes) for rank in ranks} == {(2, 2)}
 

@@ -15,7 +15,7 @@ from shapelog.distributed.summarize import summaries
 from shapelog.model.rank_summary import RankSummary, Tensor
 from shapelog.model.trace import merged
 from shapelog.reading.payloads.collectives import Parity
-from shapelog.recompiles.explain import study
+from shapelog.recompiles.explain import explain_trace
 
 FIRST = make.compile()
 AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
@@ -25,7 +25,7 @@ SCATTER = ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"]
 
 
 def kept(*traces: Sequence[bytes], numbers: Sequence[int] = ()) -> tuple[RankSummary, ...]:
-    return summaries(study(make.distributed(*(make.run(*parts) for parts in traces), numbers=numbers)))
+    return summaries(explain_trace(make.distributed(*(make.run(*parts) for parts in traces), numbers=numbers)))
 
 
 def job(*traces: Sequence[bytes], numbers: Sequence[int] = ()) -> RankReport:
@@ -65,15 +65,15 @@ def test_what_two_ranks_did_alike_is_one_object_and_no_text_of_the_trace() -> No
 
 def test_a_summary_made_of_one_file_is_the_one_made_of_all() -> None:
     traces = [make.run(FIRST, AGAIN), make.run(FIRST)]
-    alone = [study(make.distributed(data, numbers=[number])) for number, data in enumerate(traces)]
+    alone = [explain_trace(make.distributed(data, numbers=[number])) for number, data in enumerate(traces)]
     made = tuple(pickle.loads(pickle.dumps(summaries(item, 1)[0])) for item in alone)
-    assert made == summaries(study(make.distributed(*traces)))
-    assert compare_ranks(made) == compare_ranks(summaries(study(make.distributed(*traces))))
+    assert made == summaries(explain_trace(make.distributed(*traces)))
+    assert compare_ranks(made) == compare_ranks(summaries(explain_trace(make.distributed(*traces))))
 
 
 def test_a_trace_of_one_process_has_no_ranks() -> None:
-    assert summaries(study(make.built(make.small_run()))) == ()
-    assert summaries(study(make.distributed(make.small_run(), numbers=[3]))) == ()
+    assert summaries(explain_trace(make.built(make.small_run()))) == ()
+    assert summaries(explain_trace(make.distributed(make.small_run(), numbers=[3]))) == ()
 
 
 def test_addresses_make_no_difference() -> None:
@@ -323,13 +323,13 @@ def test_tensors_and_estimated_runtimes_of_graphs_are_compared() -> None:
 def test_a_record_of_another_shape_is_a_problem_and_the_ranks_are_compared(name: str) -> None:
     *head, last = make.records(FIRST)
     trace = make.distributed(*(make.run(*head, make.artifact(name, '{"ops": 5}', id="0/0"), last) for _ in range(2)))
-    assert compare_ranks(summaries(study(trace))).divergence is None
+    assert compare_ranks(summaries(explain_trace(trace))).divergence is None
     assert [problem.code for problem in trace.problems] == ["bad-json", "bad-json"]
 
 
 def test_an_order_of_another_shape_is_a_problem() -> None:
     trace = make.distributed(*(make.run(FIRST, make.artifact("graph_execution", "[1]")) for _ in range(2)))
-    assert not compare_ranks(summaries(study(trace))).respect("order").is_known
+    assert not compare_ranks(summaries(explain_trace(trace))).respect("order").is_known
     assert [problem.code for problem in trace.problems] == ["bad-json", "bad-json"]
 
 
@@ -358,10 +358,10 @@ def test_a_time_that_cannot_be_read_is_not_compared(ended: str) -> None:
 @pytest.mark.parametrize("number", ["true", "-1", "3.5", "1e99", '"1"', "null"])
 def test_what_is_no_number_of_a_rank_makes_no_rank(number: str) -> None:
     data = make.run(FIRST.replace(b'"frame_id": 0', b'"rank": %s, "frame_id": 0' % number.encode()))
-    assert summaries(study(make.built(data))) == ()
+    assert summaries(explain_trace(make.built(data))) == ()
     others = [make.run(FIRST.replace(b'"frame_id": 0', b'"rank": %d, "frame_id": 0' % rank)) for rank in (0, 1)]
     trace = merged([make.built(item) for item in (data, *others)])
-    assert [rank.number for rank in summaries(study(trace))] == [0, 1]
+    assert [rank.number for rank in summaries(explain_trace(trace))] == [0, 1]
 
 
 def test_a_rank_far_from_the_others_leaves_none_missing() -> None:

@@ -173,10 +173,10 @@ def test_a_pinned_size_names_the_one_who_pinned_it() -> None:
     for stack, code in ((user, "SL201"), ({"user_stack": []}, "SL202")):
         made = Recording().compile("0/0", tensor(), specializations=({**pinned, **stack},)).compile("0/1", tensor(size=(12, 8)))
         assert only(made).codes == ("SL101", code)
-        assert only(made).helping.code == code
+        assert only(made).remedy_rule.code == code
         assert remedy(made.last(), True) == RULES[code].remedy
         (axis,) = made.report().frames[0].axes
-        assert ([rule.code for rule in axis.rules], [rule.code for rule in axis.helping]) == (["SL101", code], [code])
+        assert ([rule.code for rule in axis.rules], [rule.code for rule in axis.remedy_rule]) == (["SL101", code], [code])
 
 
 def test_a_parameter_bears_a_second_code() -> None:

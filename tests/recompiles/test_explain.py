@@ -10,7 +10,7 @@ from lab import FIXTURES, LAB, LINE, PACKED, Recording, analyzed, checked, graph
 
 from shapelog.advice.advise import advise
 from shapelog.model.trace import Outcome
-from shapelog.recompiles.explain import Recompile, nearest, remedy, study
+from shapelog.recompiles.explain import Recompile, explain_trace, nearest, remedy
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.rules import Verdict
 
@@ -238,9 +238,9 @@ def test_a_graph_is_similar_to_itself_and_nothing_is_similar_to_no_graph() -> No
 
 
 def test_a_frame_after_a_reset_is_a_frame_of_its_own() -> None:
-    studied = sized(3, 4).compile("0/0", tensor(size=(9, 8))).compile("0/1", tensor(size=(7, 8))).study()
-    assert [item.compile.label for item in studied.recompiles] == ["0/1", "0/1#2"]
-    assert [item.nearest.label for item in studied.recompiles if item.nearest] == ["0/0", "0/0#2"]
+    explained = sized(3, 4).compile("0/0", tensor(size=(9, 8))).compile("0/1", tensor(size=(7, 8))).study()
+    assert [item.compile.label for item in explained.recompiles] == ["0/1", "0/1#2"]
+    assert [item.nearest.label for item in explained.recompiles if item.nearest] == ["0/0", "0/0#2"]
 
 
 def saved(name: str) -> int:
@@ -298,9 +298,9 @@ def test_an_int_on_a_module_is_avoidable_by_marking() -> None:
 @pytest.mark.parametrize("stride", [[], [8], [8, 1, 1]])
 def test_a_tensor_whose_strides_are_fewer_or_more_than_its_sizes_is_no_end(stride: list[int]) -> None:
     made = Recording().compile("0/0", tensor(size=(10, 8))).compile("0/1", tensor(size=(12, 8), stride=stride))
-    studied = made.compile("0/2", tensor(size=(12, 9), stride=[9, 1])).study()
-    assert studied.problems == ()
-    assert advise(studied).before.total == 3
+    explained = made.compile("0/2", tensor(size=(12, 9), stride=[9, 1])).study()
+    assert explained.problems == ()
+    assert advise(explained).before.total == 3
 
 
 def plain(found: Sequence[Recompile]) -> list[object]:
@@ -316,12 +316,12 @@ def plain(found: Sequence[Recompile]) -> list[object]:
 
 @pytest.mark.parametrize("lengths", [(8, 3), (8, 3, 5), (8, 1, 3), (8, 8)])
 def test_frames_that_are_alike_are_told_alike_each_with_its_own_compiles(lengths: tuple[int, ...]) -> None:
-    both = study(make.built(make.run(*(made(lengths, frame) for frame in range(2)))))
+    both = explain_trace(make.built(make.run(*(made(lengths, frame) for frame in range(2)))))
     first, second = (both.of_frame(frame) for frame in both.trace.frames)
     assert plain(first) == plain(second)
     assert list(both.models.values()) == [both.trace.frames[0]]
     for frame, found in zip(both.trace.frames, (first, second), strict=True):
-        alone = study(make.built(make.run(made(lengths, frame.number))))
+        alone = explain_trace(make.built(make.run(made(lengths, frame.number))))
         assert plain(found) == plain(alone.recompiles)
         for item in found:
             assert item.frame is frame
@@ -356,10 +356,10 @@ def test_frames_that_differ_are_told_each_for_itself(change: str) -> None:
         assert was in other
         other = other.replace(was, now)
     frames = make.sized(8, 3, 5), other
-    both = study(make.built(make.run(*frames)))
+    both = explain_trace(make.built(make.run(*frames)))
     assert both.models == {}
     for frame, data in zip(both.trace.frames, frames, strict=True):
-        assert plain(both.of_frame(frame)) == plain(study(make.built(make.run(data))).recompiles)
+        assert plain(both.of_frame(frame)) == plain(explain_trace(make.built(make.run(data))).recompiles)
 
 
 def test_guards_without_a_checksum_are_not_taken_for_each_other() -> None:
@@ -369,5 +369,5 @@ def test_guards_without_a_checksum_are_not_taken_for_each_other() -> None:
     bare = re.sub(rb', "has_payload": "\w{32}"\}(?=\n\t\n\tTREE)', b"}", data)
     assert bare != data
     for trace in (make.built(data), make.built(bare)):
-        values = [(item.causes[0].before, item.causes[0].after) for item in study(trace).recompiles]
+        values = [(item.causes[0].before, item.causes[0].after) for item in explain_trace(trace).recompiles]
         assert values == [("'00'", "'01'"), ("'10'", "'11'")]

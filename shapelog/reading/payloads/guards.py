@@ -4,12 +4,32 @@ One line of the tree is ``| | +- KIND: text  # user line  # file:line in functio
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import orjson
 
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guard_expressions import Expression, integer, parse
+from shapelog.reading.payloads.properties import (
+    DEVICE,
+    DISPATCH_KEYS,
+    DTYPE,
+    ID,
+    LENGTH,
+    RANK,
+    REQUIRES_GRAD,
+    TENSOR,
+    TYPE,
+    VALUE,
+    Kind,
+    Property,
+    size,
+    stride,
+)
+from shapelog.reading.payloads.source_names import Source
 
 _NODE = re.compile(r"\n([| ]*)\+- ")
 _COMMENT = re.compile(r"(?<!\s)\s+# ")
@@ -33,8 +53,10 @@ SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
 
 Fact = int | str | bool
-Facts = tuple[tuple[str, Fact], ...]
+Facts = tuple[tuple[Property, Fact], ...]
 """Properties of one source, each with its value."""
+Key = tuple[Source, Property]
+"""A source and one of its properties."""
 
 
 class UserLine(NamedTuple):
@@ -52,13 +74,13 @@ class UserLine(NamedTuple):
 class Guard(NamedTuple):
     """One leaf: ``text`` is the guard as PyTorch wrote it, ``facts`` the properties of its source that it requires, with their values.
 
-    The value of a dynamic dim is ``DYNAMIC``. Properties: ``size[0]``, ``stride[0]``, ``dtype``, ``value``, ``type``, ``id``, ...
+    The value of a dynamic dim is ``DYNAMIC``.
     """
 
     kind: str
-    source: str
+    source: Source
     text: str
-    facts: tuple[tuple[tuple[str, str], Fact], ...]
+    facts: tuple[tuple[Key, Fact], ...]
     comment: str = ""
 
     @property
@@ -66,18 +88,29 @@ class Guard(NamedTuple):
         return place_of(self.comment)
 
 
-class ShapeGuard(NamedTuple):
+@dataclass(frozen=True)
+class ShapeGuard:
     """A guard over sizes: an expression over sources, and the comment that names the code that it comes from."""
 
     expression: str
-    comment: str
+    comment: str = ""
 
     @property
     def place(self) -> UserLine | None:
         return place_of(self.comment)
 
+    @cached_property
+    def parsed(self) -> Expression:
+        return parse(self.expression)
 
-class GuardTree(NamedTuple):
+    @property
+    def is_duck_shape(self) -> bool:
+        """Whether it is there because two sizes were equal by chance."""
+        return "duck sizing" in self.comment
+
+
+@dataclass(frozen=True, eq=False)
+class GuardTree:
     """Everything that a cache entry checks before it is used. ``types`` holds the Python type of each source for which it is written.
 
     ``sources`` are all sources with a guard, ``same`` pairs of sources that are one object, ``distinct`` sources of tensors that are all
@@ -86,14 +119,38 @@ class GuardTree(NamedTuple):
 
     guards: tuple[Guard, ...]
     shapes: tuple[ShapeGuard, ...]
-    types: dict[str, str]
+    types: dict[Source, str]
     unread: tuple[str, ...]
-    sources: frozenset[str]
-    same: frozenset[tuple[str, str]]
-    distinct: frozenset[str]
-    modules: frozenset[str]
-    facts: dict[tuple[str, str], Fact]
-    by_key: dict[tuple[str, str], Guard]
+    sources: frozenset[Source]
+    same: frozenset[tuple[Source, Source]]
+    distinct: frozenset[Source]
+    modules: frozenset[Source]
+    facts: dict[Key, Fact]
+    by_key: dict[Key, Guard]
+
+    @cached_property
+    def guarded_values(self) -> frozenset[Source]:
+        """The sources whose value is checked."""
+        return frozenset([source for source, checked in self.facts if checked == VALUE])
+
+    @cached_property
+    def dynamic_sources(self) -> frozenset[Source]:
+        """The sources with a dynamic property."""
+        return frozenset([source for (source, _), value in self.facts.items() if value == DYNAMIC])
+
+    @cached_property
+    def bounds_by_size(self) -> dict[str, list[str]]:
+        """The guards that bound one size or int alone, by its spelling in expressions."""
+        found: dict[str, list[str]] = {}
+        for shape in self.shapes:
+            if len(shape.parsed.names) == 1:
+                found.setdefault(shape.parsed.names[0], []).append(shape.expression)
+        return found
+
+    @cached_property
+    def key_counts(self) -> dict[Source, int]:
+        """How many keys of each dict have a guard."""
+        return Counter([owner for source in self.sources if (owner := source.dict_of_key) is not None])
 
 
 def place_of(comment: str) -> UserLine | None:
@@ -130,7 +187,7 @@ def without_hint(code: str) -> str:
 
 
 # Parsed nodes by the source of their parent and their text: the trees of one frame have nearly all nodes in common.
-NodeCache = dict[tuple[str, str], "Guard | ShapeGuard | tuple[str, str]"]
+NodeCache = dict[tuple[Source, str], "Guard | ShapeGuard | tuple[Source, str]"]
 
 
 def parse_tree(text: str, cache: NodeCache | None = None) -> GuardTree:
@@ -138,10 +195,10 @@ def parse_tree(text: str, cache: NodeCache | None = None) -> GuardTree:
     cache = {} if cache is None else cache
     guards: list[Guard] = []
     shapes: list[ShapeGuard] = []
-    types: dict[str, str] = {}
+    types: dict[Source, str] = {}
     unread: list[str] = []
-    sources: list[str] = [""]
-    managed: set[str] = set()
+    sources = [Source()]
+    managed: set[Source] = set()
     parts = _NODE.split("\n" + text)
     for indent, whole in zip(parts[1::2], parts[2::2], strict=True):
         depth, body = len(indent) // 2, _join_lines(whole) if "\n" in whole else whole
@@ -163,13 +220,13 @@ def parse_tree(text: str, cache: NodeCache | None = None) -> GuardTree:
             if node[1]:
                 types.setdefault(node[0], node[1])  # the defaults of a function have its own source, further down
         elif body == "RootGuardManager" or body.startswith("KeyValueManager"):
-            sources.append(sources[-1] if depth else "")
+            sources.append(sources[-1] if depth else Source())
         else:
             unread.append(body)
     return _tree(guards, shapes, types, unread, managed)
 
 
-def _node(parent: str, body: str) -> "Guard | ShapeGuard | tuple[str, str] | None":
+def _node(parent: Source, body: str) -> "Guard | ShapeGuard | tuple[Source, str] | None":
     """A leaf, or (source, type or "") of a manager; None for the root and for an unknown form. ``parent`` is the source of its parent."""
     kind, colon, leaf = body.partition(": ")
     if colon and kind.isupper():
@@ -180,11 +237,11 @@ def _node(parent: str, body: str) -> "Guard | ShapeGuard | tuple[str, str] | Non
         return _guard(kind, parent, code, comment)
     if " source=" in body:
         source, of_type = _manager(body)
-        return source, type_name(of_type)
+        return Source(source), type_name(of_type)
     return None
 
 
-def _guard(kind: str, source: str, code: str, comment: str) -> Guard:
+def _guard(kind: str, source: Source, code: str, comment: str) -> Guard:
     return Guard(kind, source, code, tuple([((source, name), value) for name, value in facts_of(kind, code, source)]), comment)
 
 
@@ -216,7 +273,7 @@ def parse_list(text: str) -> GuardTree:
             if kind == "LAMBDA_GUARD" and not any(word in guard for word in _AMBIENT) and ("size()" in guard or "stride()" in guard):
                 shapes.append(ShapeGuard(guard, comment))
             elif guard:
-                guards.append(_guard(kind, source, guard, comment))
+                guards.append(_guard(kind, Source(source), guard, comment))
     return _tree(guards, shapes, {}, [], set())
 
 
@@ -239,17 +296,17 @@ def _kind_and_source(guard: str) -> tuple[str, str]:
     return "LAMBDA_GUARD", ""
 
 
-def _tree(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, str], unread: list[str], managed: set[str]) -> GuardTree:
-    facts: dict[tuple[str, str], Fact] = {}
-    by_key: dict[tuple[str, str], Guard] = {}
-    same: set[tuple[str, str]] = set()
-    distinct: set[str] = set()
+def _tree(guards: list[Guard], shapes: list[ShapeGuard], types: dict[Source, str], unread: list[str], managed: set[Source]) -> GuardTree:
+    facts: dict[Key, Fact] = {}
+    by_key: dict[Key, Guard] = {}
+    same: set[tuple[Source, Source]] = set()
+    distinct: set[Source] = set()
     for guard in guards:
         if guard.kind in _ALIASING:
             first, _, second = guard.text.partition(" is ")
-            same.add((first, second))
+            same.add((Source(first), Source(second)))
         elif guard.kind == "NO_TENSOR_ALIASING" and not distinct and guard.text.startswith("check_no_aliasing("):
-            distinct.update(guard.text[len("check_no_aliasing(") : -1].split(", "))
+            distinct.update(map(Source, guard.text[len("check_no_aliasing(") : -1].split(", ")))
         for key, value in guard.facts:
             if key not in facts:
                 facts[key] = value
@@ -263,7 +320,7 @@ def _tree(guards: list[Guard], shapes: list[ShapeGuard], types: dict[str, str], 
         sources=sources,
         same=frozenset(same),
         distinct=frozenset(distinct),
-        modules=frozenset([source.rpartition(".")[0] for source in sources if source.endswith(_MODULE_PARTS)]),
+        modules=frozenset([Source(source.rpartition(".")[0]) for source in sources if source.endswith(_MODULE_PARTS)]),
         facts=facts,
         by_key=by_key,
     )
@@ -284,29 +341,29 @@ def facts_of(kind: str, code: str, source: str) -> Facts:
     return read(code, source)
 
 
-def _equality(code: str, source: str, name: str = "value") -> Facts:
+def _equality(code: str, source: str, of: Property = VALUE) -> Facts:
     """``S == constant``, ``S is None`` and the like."""
     if source and code.startswith((" is ", " == "), len(source)) and code.startswith(source):
-        return ((name, code[len(source) + 4 :]),)
+        return ((of, code[len(source) + 4 :]),)
     _, equals, value = code.partition(" == ")
-    return ((name, value),) if equals else ()
+    return ((of, value),) if equals else ()
 
 
 def _identity(code: str, source: str) -> Facts:
     match = _OBJECT.match(code)
-    return (("id" if match[1] == "obj" else "type", match[2]),) if match else _equality(code, source)
+    return ((ID if match[1] == "obj" else TYPE, match[2]),) if match else _equality(code, source)
 
 
 def _length(code: str, source: str) -> Facts:
     length = _LENGTH.match(code)
     if length:
-        return (("len", int(length[3])),)
-    return (("len", 0),) if code.startswith("not ") else _equality(code, source, "len") if " == " in code else ()
+        return ((LENGTH, int(length[3])),)
+    return ((LENGTH, 0),) if code.startswith("not ") else _equality(code, source, LENGTH) if " == " in code else ()
 
 
 def _contains(code: str, source: str) -> Facts:
     found = _CONTAINS.match(code)
-    return ((f"has {found['key'] or found['item']}", not found[1]),) if found else ()
+    return ((Property(Kind.HAS, name=found["key"] or found["item"]), not found[1]),) if found else ()
 
 
 def _attribute(code: str, source: str) -> Facts:
@@ -314,20 +371,21 @@ def _attribute(code: str, source: str) -> Facts:
     if not found:
         return ()
     present = (found[1] is None) == (found[4] != "False")
-    return ((f"marking {found[3]}" if found[3].startswith("_dynamo_") else f"has attribute {found[3]}", present),)
+    kind = Kind.MARKING if found[3].startswith("_dynamo_") else Kind.HAS_ATTRIBUTE
+    return ((Property(kind, name=found[3]), present),)
 
 
 def _marking(code: str, source: str) -> Facts:
     marked = _MARKED.search(code)
-    return ((f"marking {marked[1]}", marked[2].replace("set()", "{}")),) if marked else ()
+    return ((Property(Kind.MARKING, name=marked[1]), marked[2].replace("set()", "{}")),) if marked else ()
 
 
 def _range(code: str, source: str) -> Facts:
-    return _equality(code, source, "range")
+    return _equality(code, source, Property(Kind.RANGE))
 
 
 def _default_device(code: str, source: str) -> Facts:
-    return _equality(code, "utils_device.CURRENT_DEVICE", "default device")
+    return _equality(code, "utils_device.CURRENT_DEVICE", Property(Kind.DEFAULT_DEVICE))
 
 
 def _tensor(code: str, source: str) -> Facts:
@@ -336,15 +394,15 @@ def _tensor(code: str, source: str) -> Facts:
         return ()
     sizes, strides = ([part.strip() for part in match[name].split(",") if part.strip()] for name in ("size", "stride"))
     return (
-        ("tensor", match["type"].rsplit(".", 1)[-1]),
-        ("rank", len(sizes)),
-        ("dtype", match["dtype"].removeprefix("torch.")),
-        ("dispatch keys", match["keys"]),
-        ("device", match["device"]),
-        ("requires_grad", match["grad"] == "True"),
+        (TENSOR, match["type"].rsplit(".", 1)[-1]),
+        (RANK, len(sizes)),
+        (DTYPE, match["dtype"].removeprefix("torch.")),
+        (DISPATCH_KEYS, match["keys"]),
+        (DEVICE, match["device"]),
+        (REQUIRES_GRAD, match["grad"] == "True"),
         *[
-            (f"{name}[{dim}]", size if (size := integer(part)) is not None else DYNAMIC)
-            for name, parts in (("size", sizes), ("stride", strides))
+            (of_dim(dim), value if (value := integer(part)) is not None else DYNAMIC)
+            for of_dim, parts in ((size, sizes), (stride, strides))
             for dim, part in enumerate(parts)
         ],
     )
@@ -358,7 +416,7 @@ def _global_state(code: str, source: str) -> Facts:
     return tuple(_global_state_fields(code))
 
 
-def _global_state_fields(code: str) -> Iterator[tuple[str, Fact]]:
+def _global_state_fields(code: str) -> Iterator[tuple[Property, Fact]]:
     """``___check_global_state() against {json}``, torch 2.13 and later: each field of the state at compile time."""
     _, _, state = code.partition(" against ")
     if not state:
@@ -370,9 +428,9 @@ def _global_state_fields(code: str) -> Iterator[tuple[str, Fact]]:
     for name, value in fields.items() if isinstance(fields, dict) else ():
         if name == "autocast_state" and isinstance(value, dict):
             for part, inner in value.items():
-                yield f"autocast {part}", str(inner)
+                yield Property(Kind.AUTOCAST, name=part), str(inner)
         else:
-            yield str(name), value if isinstance(value, (bool, int)) else str(value)
+            yield Property(Kind.GLOBAL_STATE, name=str(name)), value if isinstance(value, (bool, int)) else str(value)
 
 
 # How a leaf is read, by its kind. A leaf of any other kind that checks for an attribute is read as an attribute check.

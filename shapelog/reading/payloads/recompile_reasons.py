@@ -8,7 +8,8 @@ import re
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guards import MAX_LENGTH, UserLine, place_of, split_comment, without_hint
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.properties import LENGTH, UNNAMED, VALUE, Kind, Property
+from shapelog.reading.payloads.source_names import Source, is_library
 
 _ENTRY = re.compile(r"^((?:!\d+/)?\d+/\d+): ?", re.S)
 _STACK = "\nUser stack trace:"
@@ -27,8 +28,8 @@ class Reason(NamedTuple):
     text: str
     code: str
     family: str
-    source: str = ""
-    prop: str = ""
+    source: Source = Source()
+    prop: Property = UNNAMED
     expected: str = ""
     actual: str = ""
     is_parameter: bool = False
@@ -54,59 +55,59 @@ def split(payload: str) -> list[str]:
 
 _T = r"tensor '(?P<source>.*?)' "
 # Compiled on first use: most reasons match one of the first.
-_TEMPLATES: tuple[tuple[str, str, str], ...] = tuple(
-    (family, prop, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses thousands of digits
-    for family, prop, pattern in (
+_TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
+    (family, kind, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses thousands of digits
+    for family, kind, pattern in (
         (
             "size",
-            "size",
+            Kind.SIZE,
             _T + r"size mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
         ),
         (
             "stride",
-            "stride",
+            Kind.STRIDE,
             _T + r"stride mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
         ),
-        ("rank", "rank", _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),
-        ("dtype", "dtype", _T + r"dtype mismatch\. expected (?P<expected>\S+), actual (?P<actual>\w+)"),
-        ("requires_grad", "requires_grad", _T + r"requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"),
-        ("dispatch_keys", "dispatch keys", _T + r"dispatch key set mismatch\. expected (?P<expected>.*?\)), actual (?P<actual>.*\))"),
+        ("rank", Kind.RANK, _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),
+        ("dtype", Kind.DTYPE, _T + r"dtype mismatch\. expected (?P<expected>\S+), actual (?P<actual>\w+)"),
+        ("requires_grad", Kind.REQUIRES_GRAD, _T + r"requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"),
+        ("dispatch_keys", Kind.DISPATCH_KEYS, _T + r"dispatch key set mismatch\. expected (?P<expected>.*?\)), actual (?P<actual>.*\))"),
         (
             "device",
-            "device",
+            Kind.DEVICE,
             _T + r"Tensor device index mismatch\. Expected device index to be (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
         ),
-        ("tensor_type", "type", r"expected type of '(?P<source>.*?)' to be (?P<expected>.*?),? ?'? but found (?P<actual>.*)"),
-        ("global_state", "global state", r"GLOBAL_STATE changed: (?P<expected>.*)"),
-        ("function_mode", "function modes", r"___check_torch_function_mode_stack\(\)"),
-        ("default_device", "default device", r"utils_device\.CURRENT_DEVICE == (?P<expected>.*)"),
-        ("saved_tensor_hooks", "saved tensor hooks", r"torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks.*"),
-        ("functorch", "functorch state", r"torch\._functorch\.pyfunctorch\..*|torch\.autograd\.forward_ad\..*"),
-        ("duplicate", "aliasing", r"Duplicate tensors? found: (?P<actual>.*)"),
-        ("aliasing", "aliasing", r"NO_TENSOR_ALIASING .*|check_overlapping\(.*"),
+        ("tensor_type", Kind.TYPE, r"expected type of '(?P<source>.*?)' to be (?P<expected>.*?),? ?'? but found (?P<actual>.*)"),
+        ("global_state", Kind.GLOBAL_STATE, r"GLOBAL_STATE changed: (?P<expected>.*)"),
+        ("function_mode", Kind.FUNCTION_MODES, r"___check_torch_function_mode_stack\(\)"),
+        ("default_device", Kind.DEFAULT_DEVICE, r"utils_device\.CURRENT_DEVICE == (?P<expected>.*)"),
+        ("saved_tensor_hooks", Kind.SAVED_TENSOR_HOOKS, r"torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks.*"),
+        ("functorch", Kind.FUNCTORCH_STATE, r"torch\._functorch\.pyfunctorch\..*|torch\.autograd\.forward_ad\..*"),
+        ("duplicate", Kind.ALIASING, r"Duplicate tensors? found: (?P<actual>.*)"),
+        ("aliasing", Kind.ALIASING, r"NO_TENSOR_ALIASING .*|check_overlapping\(.*"),
         (
             "marking",
-            "marking",
+            Kind.MARKING,
             r"(?:hasattr\((?P<source>.*), '_dynamo_\w+'\).*|\(\((?:.*)\._dynamo_\w+\.issubset.*|_?\w*dim_marking is .*|_dynamo_\w+ .*|"
             r"\S+ (?:mismatch: expected|not a subset|should be absent).*|.*attribute is absent on runtime tensor.*)",
         ),
-        ("died", "lifetime", r"Cache line invalidated because (?P<source>.*) got deallocated.*"),
-        ("backend", "backend", r"BACKEND_MATCH.*"),
-        ("unexpected", "", r"Unexpected recompilation.*"),
-        ("id", "id", r"___check_obj_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
-        ("type", "type", r"___check_type_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
-        ("length", "len", r"(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((?P<source>.*)\) [!=]= (?P<expected>\d+)"),
-        ("key", "has", r"(?P<no>not )?___dict_contains\((?P<key>.*), (?P<source>.*?)\)"),
-        ("member", "has", r"(?P<no>not )?(?:set|frozenset)\.__contains__\((?P<source>.*?), (?P<key>.*)\)"),
-        ("attribute", "has attribute", r"(?P<no>not )?hasattr\((?P<source>.*), '(?P<key>[^']*)'\)(?: == (?:True|False))?"),
-        ("getattr", "attributes", r"getattr failed on source (?P<source>.*)"),
-        ("missing", "present", r"(?:KeyError|IndexError) on (?P<source>.*)"),
-        ("closure", "closure", r"ClosureGuardAccessor: Not a function on (?P<source>.*)"),
-        ("accessor", "present", r"(?:Not a weakref obj|Weakref_GetRef failed|TYPE_MISMATCH\((?P<source>.*)\)|not a tensor - .*)"),
-        ("key_order", "keys", r"list\((?:dict\.keys\()?(?P<source>.*?)(?:\.keys\(\))?\)\)?(?:\[\d+\])? == (?P<expected>.*)"),
-        ("iterator", "range", r"___normalize_range_iter\((?P<source>.*)\) == (?P<expected>.*)"),
-        ("iterator", "len", r"___tuple_iterator_len\((?P<source>.*)\) == (?P<expected>.*)"),
-        ("nan", "nan", r"(?:\(type\(.*\) is float and )?__math_isnan\((?P<source>.*?)\)\)?|not math\.isnan\((?P<source2>.*)\)"),
+        ("died", Kind.LIFETIME, r"Cache line invalidated because (?P<source>.*) got deallocated.*"),
+        ("backend", Kind.BACKEND, r"BACKEND_MATCH.*"),
+        ("unexpected", Kind.UNKNOWN, r"Unexpected recompilation.*"),
+        ("id", Kind.ID, r"___check_obj_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
+        ("type", Kind.TYPE, r"___check_type_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
+        ("length", Kind.LENGTH, r"(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((?P<source>.*)\) [!=]= (?P<expected>\d+)"),
+        ("key", Kind.HAS, r"(?P<no>not )?___dict_contains\((?P<key>.*), (?P<source>.*?)\)"),
+        ("member", Kind.HAS, r"(?P<no>not )?(?:set|frozenset)\.__contains__\((?P<source>.*?), (?P<key>.*)\)"),
+        ("attribute", Kind.HAS_ATTRIBUTE, r"(?P<no>not )?hasattr\((?P<source>.*), '(?P<key>[^']*)'\)(?: == (?:True|False))?"),
+        ("getattr", Kind.ATTRIBUTES, r"getattr failed on source (?P<source>.*)"),
+        ("missing", Kind.PRESENT, r"(?:KeyError|IndexError) on (?P<source>.*)"),
+        ("closure", Kind.CLOSURE, r"ClosureGuardAccessor: Not a function on (?P<source>.*)"),
+        ("accessor", Kind.PRESENT, r"(?:Not a weakref obj|Weakref_GetRef failed|TYPE_MISMATCH\((?P<source>.*)\)|not a tensor - .*)"),
+        ("key_order", Kind.KEYS, r"list\((?:dict\.keys\()?(?P<source>.*?)(?:\.keys\(\))?\)\)?(?:\[\d+\])? == (?P<expected>.*)"),
+        ("iterator", Kind.RANGE, r"___normalize_range_iter\((?P<source>.*)\) == (?P<expected>.*)"),
+        ("iterator", Kind.LENGTH, r"___tuple_iterator_len\((?P<source>.*)\) == (?P<expected>.*)"),
+        ("nan", Kind.NAN, r"(?:\(type\(.*\) is float and )?__math_isnan\((?P<source>.*?)\)\)?|not math\.isnan\((?P<source2>.*)\)"),
     )
 )
 _SHAPE_WORDS = re.compile(r"\.(?:size|stride)\(\)\[|\.storage_offset\(\)| (?:<=|>=|<|>|!=) |^.+ % \d+\)* ==")
@@ -135,7 +136,7 @@ def parse(text: str) -> Reason:
         text=body.strip(),
         code=code,
         family=family,
-        source=source,
+        source=Source(source),
         prop=prop,
         expected=expected,
         actual=actual,
@@ -145,30 +146,30 @@ def parse(text: str) -> Reason:
     )
 
 
-def _classify(code: str) -> tuple[str, str, str, str, str]:
+def _classify(code: str) -> tuple[str, str, Property, str, str]:
+    """(family, source, property, expected, actual) of a failed guard."""
     if not code:
-        return "backend", "", "backend", "", ""  # torch 2.6 and 2.8 have no text for a changed backend
-    for family, prop, pattern in _TEMPLATES if len(code) <= MAX_LENGTH else ():
+        return "backend", "", Property(Kind.BACKEND), "", ""  # torch 2.6 and 2.8 have no text for a changed backend
+    for family, kind, pattern in _TEMPLATES if len(code) <= MAX_LENGTH else ():
         match = re.fullmatch(pattern, code, re.S)
         if match:
             part = match.groupdict()
             source = part.get("source") or part.get("source2") or ""
-            if part.get("dim") is not None:
-                prop = f"{prop}[{part['dim']}]"
             if part.get("key") is not None:
-                return family, source, f"{prop} {part['key']}", "False" if part.get("no") else "True", ""
+                return family, source, Property(kind, name=part["key"]), "False" if part.get("no") else "True", ""
+            prop = Property(kind, int(part["dim"]) if part.get("dim") is not None else -1)
             return family, source, prop, (part.get("expected") or "").strip(), (part.get("actual") or "").strip()
     if _SHAPE_WORDS.search(code) and not re.match(r"^[^<>]+ == '[^']*'$", code):
-        return "shape", "", "shape", code, ""
+        return "shape", "", Property(Kind.SHAPE_GUARD), code, ""
     is_empty = _EMPTY.match(code)
     if is_empty:
-        return "length", is_empty["source"], "len", "0", ""
+        return "length", is_empty["source"], LENGTH, "0", ""
     value = _VALUE.match(code)
     if value and value["operator"] == "is" and value["expected"] not in ("None", "not None", "True", "False", "Ellipsis"):
-        return "aliasing", value["source"], "aliasing", value["expected"], ""
+        return "aliasing", value["source"], Property(Kind.ALIASING), value["expected"], ""
     if value:
-        return "value", value["source"], "value", value["expected"].strip(), ""
-    return "other", "", "", code, ""
+        return "value", value["source"], VALUE, value["expected"].strip(), ""
+    return "other", "", UNNAMED, code, ""
 
 
 def _stack_place(trace: str) -> UserLine | None:

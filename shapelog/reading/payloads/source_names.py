@@ -1,6 +1,11 @@
 """Sources, Dynamo's expressions for where a value comes from: ``L['x']``, ``L['self']._parameters['weight']``, ``G['N']``."""
 
 import re
+from functools import cached_property
+from typing import NamedTuple
+
+from shapelog.reading.payloads.guard_expressions import canonical
+from shapelog.reading.payloads.properties import Kind, Property
 
 # Bounded, because an unbounded search from each ``L[`` takes quadratic time on a hostile name.
 _LOCAL = re.compile(r"L\[\s{0,9}['\"](.{0,100}?)['\"]\s{0,9}\]")
@@ -46,10 +51,10 @@ def _keep_groups(pattern: re.Pattern[str], text: str) -> str:
     return "".join(pattern.split(text))
 
 
-def display_name(source: str) -> str:
-    """The source as its user would write it: ``L['self']._modules['lin']._parameters['weight']`` is ``self.lin.weight``."""
-    wrapped = _WRAPPER.match(source)
-    text = without_locals(wrapped[1] if wrapped else source)
+def display_text(text: str) -> str:
+    """A text with each source in it as its user would write it: ``self.lin.weight`` for that of a parameter, ``N`` for ``G['N']``."""
+    wrapped = _WRAPPER.match(text)
+    text = without_locals(wrapped[1] if wrapped else text)
     if "._" in text:
         text = _keep_groups(_MODULE_DICT, text)
     if "G['" not in text:
@@ -58,26 +63,58 @@ def display_name(source: str) -> str:
     return _keep_groups(_GLOBAL, text)
 
 
-def dict_of_key(source: str) -> str | None:
-    """The dict that ``list(dict.keys(L['d']))[0]`` is a key of, None for any other source."""
-    match = _KEY.match(source) if source.startswith("list(") else None
-    return match[1] if match else None
+class Source(str):
+    """Dynamo's expression for where a value comes from. It is equal to its text, and can be looked up by it."""
+
+    @cached_property
+    def display_name(self) -> str:
+        """The source as its user would write it: ``L['self']._modules['lin']._parameters['weight']`` is ``self.lin.weight``."""
+        return display_text(self)
+
+    @cached_property
+    def canonical(self) -> str:
+        """The source as ``guard_expressions.Expression.names`` spells it."""
+        return canonical(self)
+
+    @cached_property
+    def unwrapped(self) -> "Source":
+        """The Python value behind a source that Dynamo made a tensor of: ``___as_tensor(L['lr'])`` is ``L['lr']``."""
+        match = _WRAPPER.match(self.removesuffix(".item()")) if self.startswith("___") else None
+        return Source(match[1]) if match else self
+
+    @cached_property
+    def tensor_part(self) -> "TensorPart | None":
+        """The size or stride that ``L['x'].size()[0]`` is, None for any other source."""
+        match = _TENSOR_PART.match(self) if "()[" in self else None
+        return TensorPart(Source(match[1]), Property(Kind(match[2]), int(match[3]))) if match else None
+
+    @property
+    def dict_of_key(self) -> "Source | None":
+        """The dict that ``list(dict.keys(L['d']))[0]`` is a key of, None for any other source."""
+        match = _KEY.match(self) if self.startswith("list(") else None
+        return Source(match[1]) if match else None
+
+    def is_below(self, parent: str) -> bool:
+        """Whether it is reached through ``parent``: an attribute, item, key or part of it."""
+        if len(self) > len(parent) and self.startswith(parent):
+            return self[len(parent)] in ".["
+        return self != parent and f"({parent})" in self
 
 
-def unwrap(source: str) -> str:
-    """The Python value behind a source that Dynamo made a tensor of: ``___as_tensor(L['lr'])`` is ``L['lr']``."""
-    match = _WRAPPER.match(source.removesuffix(".item()")) if source.startswith("___") else None
-    return match[1] if match else source
+class TensorPart(NamedTuple):
+    """A size or stride of a tensor."""
 
+    tensor: Source
+    prop: Property
 
-def is_below(source: str, parent: str) -> bool:
-    """Whether ``source`` is reached through ``parent``: an attribute, item, key or part of it."""
-    if len(source) > len(parent) and source.startswith(parent):
-        return source[len(parent)] in ".["
-    return source != parent and f"({parent})" in source
+    @property
+    def dim(self) -> int:
+        return self.prop.dim
 
+    @property
+    def is_size(self) -> bool:
+        return self.prop.kind is Kind.SIZE
 
-def tensor_part(source: str) -> tuple[str, str, int] | None:
-    """(tensor, "size" or "stride", dim) of a symbol's source such as ``L['x'].size()[0]``, None for a plain int or float."""
-    match = _TENSOR_PART.match(source) if "()[" in source else None
-    return (match[1], match[2], int(match[3])) if match else None
+    def __str__(self) -> str:
+        """``x.size[0]``, as its user would write the tensor."""
+        return f"{self.tensor.display_name}.{self.prop}"

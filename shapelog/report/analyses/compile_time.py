@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterable, Iterator
 
 from shapelog.model.trace import Compile, Trace
-from shapelog.recompiles.explain import Study
+from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 
 _PHASES = ("Dynamo", "AOTAutograd", "Inductor", "code generation", "backend", "backward", "all")
 
 
-def analyze(study: Study) -> Iterator[Finding | Table]:
+def analyze(study: Explanations) -> Iterator[Finding | Table]:
     again = {id(item.compile) for item in study.recompiles}
     first = [compile for compile in study.trace.compiles if id(compile) not in again]
     recompiles = [compile for compile in study.trace.compiles if id(compile) in again]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from shapelog.model.trace import Compile, Outcome, failure_message
-from shapelog.recompiles.explain import Study
+from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
@@ -27,7 +27,7 @@ _TYPES = {
 }
 
 
-def analyze(study: Study) -> Iterator[Finding | Table]:
+def analyze(study: Explanations) -> Iterator[Finding | Table]:
     last = {rank.process: max((item.order for frame in rank.frames for item in frame.compiles), default=-1) for rank in study.trace.ranks}
     for frame in study.trace.frames:
         for compile in frame.compiles:

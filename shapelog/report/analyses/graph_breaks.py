@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator
 
 from shapelog.model.trace import Compile, Trace
-from shapelog.recompiles.explain import Study
+from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 
 
-def analyze(study: Study) -> Iterator[Finding | Table]:
+def analyze(study: Explanations) -> Iterator[Finding | Table]:
     breaks: dict[tuple[str, str], list[Compile]] = {}
     restarts: dict[str, list[Compile]] = {}
     for compile in study.trace.compiles:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from shapelog.model.trace import Compile, Frame, Profile, Trace
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, Kind, SourceState
-from shapelog.reading.payloads.source_names import display_name
-from shapelog.recompiles.explain import Study
+from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 from shapelog.text import plural_noun
 
@@ -25,7 +25,7 @@ class _Row(NamedTuple):
     when: str
 
 
-def analyze(study: Study) -> Iterator[Finding | Table]:
+def analyze(study: Explanations) -> Iterator[Finding | Table]:
     profiles = study.trace.code_states
     if not profiles:
         return
@@ -72,7 +72,7 @@ def _rows(profile: Profile, trace: Trace) -> Iterator[tuple[_Row, int]]:
         title = frames[0].title if frames else f"{entry.name} (not in this run)"
         where = f"{entry.file.rsplit('/', 1)[-1]}:{entry.line}"
         for state in varied:
-            yield _Row(title, where, display_name(state.source), *_told(state, before.get(state.source), seen)), len(seen.compiles)
+            yield _Row(title, where, Source(state.source).display_name, *_told(state, before.get(state.source), seen)), len(seen.compiles)
 
 
 def _entries(state: CodeState) -> dict[tuple[CodeEntry, int], CodeEntry]:
@@ -146,7 +146,7 @@ def _anything(source: str, seen: _Seen) -> str:
     is_float = f"___as_tensor({source})" in seen.tensors or any(integer(value) is None and value[-1:].isdigit() for value in values)
     is_int = not is_float and any(integer(value) is not None for value in values)
     if not (is_tensor or is_float or is_int):  # a number that stays a constant all the same is in the guards alone
-        types = {tree.types.get(source) for compile in seen.compiles if (tree := compile.guards)}
+        types = {tree.types.get(Source(source)) for compile in seen.compiles if (tree := compile.guards)}
         is_float, is_int = "float" in types, "int" in types
     if is_float or is_int:
         return "now a tensor, now a number" if is_tensor else "float varied" if is_float else "int varied"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from shapelog.model.trace import Frame, Outcome
-from shapelog.recompiles.explain import Study
+from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table, location_of
 from shapelog.rules import RULES
 from shapelog.text import plural, rank_list, seconds
@@ -26,7 +26,7 @@ _WIDE = 0.05
 _SOON, _EARLY, _LONG = 1.0, 60.0, 12 * 3600.0
 
 
-def analyze(study: Study) -> "Iterator[Finding | Table | RankReport]":
+def analyze(study: Explanations) -> "Iterator[Finding | Table | RankReport]":
     if study.trace.rank_count < 2:  # most traces are of one, and do without what only jobs need
         return
     from shapelog.distributed.compare_ranks import compare_ranks
@@ -43,7 +43,7 @@ def analyze(study: Study) -> "Iterator[Finding | Table | RankReport]":
     yield from _tables(report)
 
 
-def _findings(report: "RankReport", study: Study) -> Iterator[Finding]:
+def _findings(report: "RankReport", study: Explanations) -> Iterator[Finding]:
     if report.divergence:
         first = report.divergence.sides[0]
         frame = _frame(study, first.ranks, first.label)
@@ -68,7 +68,7 @@ def _alike(position: int) -> str:
     return f"after {plural(position, 'compile')} that {'is' if position == 1 else 'are'} alike, "
 
 
-def _frame(study: Study, ranks: Iterable[int], label: str) -> Frame | None:
+def _frame(study: Explanations, ranks: Iterable[int], label: str) -> Frame | None:
     """The frame of a compile on the first of some ranks."""
     wanted = set(ranks)
     found = (frame for frame in study.trace.frames if frame.rank in wanted and any(item.label == label for item in frame.compiles))

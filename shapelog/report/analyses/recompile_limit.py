@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from shapelog.model.trace import Frame, Outcome
-from shapelog.recompiles.explain import Study
+from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Table, location_of
 from shapelog.rules import RULES
 
@@ -12,7 +12,7 @@ DEFAULT_LIMIT = 8
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 
 
-def analyze(study: Study) -> Iterator[Finding | Table]:
+def analyze(study: Explanations) -> Iterator[Finding | Table]:
     config = study.trace.config
     limit = config.recompile_limit or DEFAULT_LIMIT
     unrecorded = study.trace.version_guess.endswith("or older")
@@ -35,7 +35,7 @@ def analyze(study: Study) -> Iterator[Finding | Table]:
             yield Finding(_NEAR, sentence, frame.compiles[-1].label, location_of(frame), eaters, frame)
 
 
-def _eaters(study: Study, frame: Frame) -> tuple[tuple[str, str], ...]:
+def _eaters(study: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:
     """The axes whose change made the entries, by how many recompiles each took part in."""
     count = Counter(axis for item in study.of_frame(frame) for axis in dict.fromkeys(cause.axis for cause in item.causes))
     total = len(study.of_frame(frame))

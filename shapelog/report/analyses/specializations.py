@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 
 from shapelog.model.trace import Compile
-from shapelog.reading.payloads.source_names import display_name
 from shapelog.reading.records import Specialization, Stack
-from shapelog.recompiles.explain import Study
+from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 
 
-def analyze(study: Study) -> Iterator[Finding | Table]:
+def analyze(study: Explanations) -> Iterator[Finding | Table]:
     found: dict[tuple[str, str, str], list[tuple[Compile, Specialization]]] = {}
     for compile in study.trace.compiles:
         for item in compile.specializations:
-            source = ", ".join(map(display_name, item.sources)) or item.symbol
+            source = ", ".join(source.display_name for source in item.sources) or item.symbol
             found.setdefault((source, place(item.user_stack), item.reason), []).append((compile, item))
     rows = []
     for (source, where, reason), members in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0])):

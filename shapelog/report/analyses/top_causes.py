@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from shapelog.recompiles.explain import Recompile, Study
+from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.report.results import Column, Finding, Table
 
 _FOLDED = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z_])\d+")
 
 
-def analyze(study: Study) -> Iterator[Finding | Table]:
+def analyze(study: Explanations) -> Iterator[Finding | Table]:
     seconds: dict[tuple[str, str, str], float] = {}
     members: dict[tuple[str, str, str], list[Recompile]] = {}
     variants: dict[tuple[str, str, str], set[str]] = {}

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from shapelog.recompiles.explain import Study
+from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 
 
-def analyze(study: Study) -> Iterator[Finding | Table]:
+def analyze(study: Explanations) -> Iterator[Finding | Table]:
     rows = []
     for frame in study.trace.frames:
         entries = frame.entries

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
-from shapelog.recompiles.explain import Recompile, Study
+from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.rules import Verdict
 
 _OWNER = re.compile(r"^(?:rank|process)-\d+-")
@@ -90,6 +90,6 @@ def kind_of(compile: Compile, recompile: Recompile | None) -> str:
     return {Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}.get(compile.outcome, "first")
 
 
-def recompiles_by_compile(study: Study) -> dict[int, Recompile]:
+def recompiles_by_compile(study: Explanations) -> dict[int, Recompile]:
     """``id(compile)`` → its recompile, for those that were not their frame's first."""
     return {id(item.compile): item for item in study.recompiles}

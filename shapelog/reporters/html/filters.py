@@ -11,7 +11,7 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from shapelog.advice.paste_formats import cost_of
-from shapelog.reading.payloads.source_names import display_name, is_library
+from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import KINDS, Anchors
 from shapelog.reporters.html.chart_text import WORDS
@@ -49,7 +49,6 @@ def page_environment(context: PageContext) -> Environment:
         code=coder.line,
         cost=cost_of,
         counted=plural,
-        friendly=display_name,
         is_library=is_library,
         problem_rule=problem_rule,
         place=lambda place: f"{file_name(place.file)}:{place.line}",

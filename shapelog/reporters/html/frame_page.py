@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shapelog.model.trace import Compile, Frame, Outcome, failure_message
 from shapelog.reading.payloads.graphs import Graph
-from shapelog.recompiles.explain import Recompile, remedy
+from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeRow
 from shapelog.report.explain_compile import Story, graph_lines, story_of
 from shapelog.report.merge_ranks import Joint
@@ -67,7 +67,7 @@ class AxisView(NamedTuple):
     values: tuple[str, ...]
     more: int
     rules: tuple[Rule, ...]
-    helping: tuple[Rule, ...]
+    remedy_rules: tuple[Rule, ...]
 
     @property
     def codes(self) -> str:
@@ -176,7 +176,8 @@ def _frame_view(report: Report, joint: Joint, anchors: Anchors, full: float) -> 
         parts=_parts(joint, compiles),
         seconds=joint.seconds,
         axes=tuple(
-            AxisView(axis.name, axis.values[:_VALUES], max(0, len(axis.values) - _VALUES), axis.rules, axis.helping) for axis in item.axes
+            AxisView(axis.name, axis.values[:_VALUES], max(0, len(axis.values) - _VALUES), axis.rules, axis.remedy_rules)
+            for axis in item.axes
         ),
         compiles=compiles,
     )
@@ -200,7 +201,7 @@ def _compile_view(report: Report, compile: Compile, recompile: Recompile | None,
         kind=kind_of(compile, recompile),
         recompile=recompile,
         headline=_headline(compile, recompile),
-        remedy=remedy(recompile, report.trace.lists_sources) if recompile else "",
+        remedy=recompile.remedy(report.trace.lists_sources) if recompile else "",
         failure=failure_message(compile.metrics.fail_reason) if compile.metrics.fail_reason else "",
         is_full=is_full,
     )
@@ -217,7 +218,7 @@ def _headline(compile: Compile, recompile: Recompile | None) -> str:
         how = {Outcome.FAILED: "failed", Outcome.SKIPPED: "left without code", Outcome.UNFINISHED: "never ended"}.get(compile.outcome, "")
         return f"first compile of this code{', ' if how else ''}{how}"
     if not recompile.causes:
-        return recompile.missing
+        return recompile.unexplained_because
     more = len(recompile.causes) - 1
     return recompile.causes[0].sentence + (f" (and {more} more)" if more else "")
 

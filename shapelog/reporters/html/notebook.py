@@ -150,13 +150,15 @@ def _frame(item: FrameReport) -> _Frame:
 
 
 def _recompile(item: Recompile) -> _Recompile:
-    causes = tuple((" ".join(cause.codes), _text(cause.sentence)) for cause in item.causes) or ((UNEXPLAINED.code, _text(item.missing)),)
+    causes = tuple((" ".join(cause.codes), _text(cause.sentence)) for cause in item.causes) or (
+        (UNEXPLAINED.code, _text(item.unexplained_because)),
+    )
     return _Recompile(
         label=item.compile.label,
         against=item.nearest.label if item.nearest else "",
         frame=_text(item.frame.title),
         causes=causes,
-        note=_text(item.note),
+        note=_text(item.why_not_markable),
         verdict=item.verdict.value,
         color=_COLORS[item.verdict],
         seconds=seconds(item.compile.seconds),

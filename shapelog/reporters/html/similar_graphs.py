@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from shapelog.model.trace import Compile, Frame
-from shapelog.recompiles.explain import Group
+from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.merge_ranks import joint_groups, owner_of
 from shapelog.report.report import Report
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from shapelog.advice.advise import Advice, Forecast, Suggestion
 from shapelog.advice.alternatives import Alternative
-from shapelog.advice.caveats import Seen
+from shapelog.advice.caveats import ObservedValues
 from shapelog.advice.marks import Mark
-from shapelog.advice.minimal_marks import LeftOut
+from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
-from shapelog.advice.pgo_comparison import Opinion
+from shapelog.advice.pgo_comparison import PgoSuggestion
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.model.trace import Frame
 from shapelog.reporters.json.parts import line_data
@@ -57,7 +57,7 @@ def _forecast_data(item: Forecast) -> dict[str, Any]:
     }
 
 
-def _left_out_data(item: LeftOut) -> dict[str, Any]:
+def _left_out_data(item: HarmfulMark) -> dict[str, Any]:
     return {
         "source": item.mark.source,
         "dim": _dim(item.mark),
@@ -82,7 +82,7 @@ def _alternative_data(item: Alternative) -> dict[str, Any]:
     }
 
 
-def _opinion_data(item: Opinion) -> dict[str, Any]:
+def _opinion_data(item: PgoSuggestion) -> dict[str, Any]:
     return {
         "env": item.value,
         "warm": item.is_warm,
@@ -119,7 +119,7 @@ def _suggestion_data(item: Suggestion) -> dict[str, Any]:
     }
 
 
-def _seen_data(item: Seen) -> dict[str, Any]:
+def _seen_data(item: ObservedValues) -> dict[str, Any]:
     return {
         "axis": item.name,
         "dim": _dim(item.mark),

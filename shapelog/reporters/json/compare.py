@@ -40,8 +40,8 @@ def _cause_data(item: CauseChange, lists_sources: bool) -> dict[str, Any]:
         "axis": item.axis or None,
         "before": item.before,
         "after": item.after,
-        "helping": item.helping,
-        "remedy": remedy_for(RULES[item.helping], lists_sources),
+        "helping": item.remedy_code,
+        "remedy": remedy_for(RULES[item.remedy_code], lists_sources),
     }
 
 

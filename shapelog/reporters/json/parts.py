@@ -6,7 +6,7 @@ from shapelog.errors import Problem
 from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Recompile, remedy
+from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Summary
 from shapelog.rules import problem_rule, remedy_for
 
@@ -59,9 +59,9 @@ def recompile_data(item: Recompile, lists_sources: bool) -> dict[str, Any]:
         "seconds": item.compile.seconds,
         "cause_details": [cause_data(cause, lists_sources) for cause in item.causes],
         "consequences": list(item.consequences),
-        "remedy": remedy(item, lists_sources),
-        "missing": item.missing or None,
-        "note": item.note or None,
+        "remedy": item.remedy(lists_sources),
+        "missing": item.unexplained_because or None,
+        "note": item.why_not_markable or None,
         "reasons": reasons_data(item.compile),
     }
 
@@ -80,7 +80,7 @@ def cause_data(cause: Cause, lists_sources: bool) -> dict[str, Any]:
         "after": cause.after or None,
         "size_related": cause.size_related,
         "sentence": cause.sentence,
-        "remedy": remedy_for(cause.helping, lists_sources),
+        "remedy": remedy_for(cause.remedy_rule, lists_sources),
         "place": str(cause.place) if cause.place else None,
         "code_line": (cause.place.code or None) if cause.place else None,
         "named_by_pytorch": cause.named_by_pytorch,

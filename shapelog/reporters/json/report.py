@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from shapelog.model.trace import Compile, Rank, Trace
-from shapelog.recompiles.explain import Group
+from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.report import FrameReport, Report
 from shapelog.report.results import Finding, Table
 from shapelog.reporters.json.advice import advice_data

@@ -197,10 +197,10 @@ def _left(page: Page, comparison: Comparison, options: Options) -> None:
             names = ", ".join(one_line(cause.axis) + (f" ×{cause.after}" if cause.after > 1 else "") for cause in own if cause.axis)
             listed = names if options.verbose else shorten(names, page.width)
             page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
-            for helping in dict.fromkeys(RULES[cause.helping] for cause in own):
-                help_text = remedy_for(helping, comparison.after.trace.lists_sources)
+            for rule in dict.fromkeys(RULES[cause.remedy_code] for cause in own):
+                help_text = remedy_for(rule, comparison.after.trace.lists_sources)
                 if help_text not in said:
-                    name = f"{helping.code} {helping.name}: " if helping.code != code else ""
+                    name = f"{rule.code} {rule.name}: " if rule.code != code else ""
                     page.line("→ ", (name, "dim"), help_text, indent=6)
                 said.add(help_text)
     _more(page, len(groups) - len(shown), "frame", 2)

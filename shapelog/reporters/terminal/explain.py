@@ -2,9 +2,7 @@
 
 from rich.text import Text
 
-from shapelog.reading.payloads.source_names import display_name
-from shapelog.recompiles.causes import Cause, Explanation
-from shapelog.recompiles.explain import remedy
+from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import Story
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, Page
@@ -61,8 +59,8 @@ def _why(page: Page, story: Story) -> None:
         page.heading("Why", item.verdict.value)
         for cause in item.causes:
             _cause(page, cause, False, story.trace.lists_sources)
-        page.line(item.missing, indent=2)
-        page.line(f"→ {remedy(item, story.trace.lists_sources)}", indent=2)
+        page.line(item.unexplained_because, indent=2)
+        page.line(f"→ {item.remedy(story.trace.lists_sources)}", indent=2)
         return
     checked = f"the nearest of {plural(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
     page.heading(f"Why: against {item.nearest.label}", checked)
@@ -72,10 +70,10 @@ def _why(page: Page, story: Story) -> None:
         indent=2,
     )
     for index, cause in enumerate(item.causes):
-        is_last = all(other.helping != cause.helping for other in item.causes[index + 1 :])
+        is_last = all(other.remedy_rule != cause.remedy_rule for other in item.causes[index + 1 :])
         _cause(page, cause, is_last, story.trace.lists_sources)
-    if item.note:
-        page.line(item.note, indent=2)
+    if item.why_not_markable:
+        page.line(item.why_not_markable, indent=2)
     if item.consequences:
         page.line(("follows from that: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
     for other in story.others:
@@ -91,10 +89,10 @@ def _cause(page: Page, cause: Cause, is_last_of_kind: bool, lists_sources: bool)
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
     if is_last_of_kind:
-        page.line(f"→ {remedy_for(cause.helping, lists_sources)}", indent=4)
+        page.line(f"→ {remedy_for(cause.remedy_rule, lists_sources)}", indent=4)
 
 
-def _other(page: Page, other: Explanation) -> None:
+def _other(page: Page, other: EntryDifference) -> None:
     shown = [cause.sentence for cause in other.causes[:2]]
     if len(other.causes) > 2:
         shown.append(f"and {len(other.causes) - 2} more ({', '.join(dict.fromkeys(cause.codes[0] for cause in other.causes[2:]))})")
@@ -108,7 +106,7 @@ def _guards(page: Page, story: Story, options: Options) -> None:
     page.heading("Guards that differ", f"{story.recompile.nearest.label} → {story.compile.label}")
     shown = story.guard_changes[: options.limit] if options.limit else story.guard_changes
     for change in shown:
-        name = f"{display_name(change.source)} {change.prop}" if change.source else change.prop
+        name = f"{change.source.display_name} {change.prop}" if change.source else change.prop
         page.text(
             Text.assemble(
                 f"{one_line(name)}: ",
@@ -152,13 +150,13 @@ def _symbols(page: Page, story: Story) -> None:
         return
     page.heading("Symbols")
     for symbol in compile.symbols:
-        source = display_name(symbol.source) if symbol.source else "unbacked, no source recorded"
+        source = symbol.source.display_name if symbol.source else "unbacked, no source recorded"
         page.line((symbol.name, "cyan"), f" = {source}, was {symbol.hint or '?'}, range {symbol.range}", indent=2)
     for event in compile.automatic_dynamic:
-        where = display_name(event.source) + (f" dim {event.dim}" if event.dim.isdigit() else "")
+        where = event.source.display_name + (f" dim {event.dim}" if event.dim.isdigit() else "")
         page.line(("became dynamic by itself: ", "dim"), f"{where} ({event.reason}: {event.cached} → {event.new})", indent=2)
     for item in compile.specializations:
-        names = ", ".join(map(display_name, item.sources)) or item.symbol
+        names = ", ".join(source.display_name for source in item.sources) or item.symbol
         frames = item.user_stack.frames
         where = f" at {frames[-1].file}:{frames[-1].line}  {frames[-1].code}" if frames else ""
         page.line(("specialized: ", "magenta"), f"{names} to {item.value}{where}", indent=2)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from shapelog.advice.advise import Advice
 from shapelog.model.trace import Compile, Frame
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Recompile, remedy
+from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import what_to_set
@@ -84,13 +84,13 @@ def _recompile(page: Page, item: Recompile, lists_sources: bool, root: str) -> N
     if len(item.causes) > LIMIT:
         page.line(f"and {plural(len(item.causes) - LIMIT, 'more cause')}", indent=2)
     if not item.causes:
-        page.line(f"{UNEXPLAINED.code} {UNEXPLAINED.name}: {item.missing}", indent=2)
+        page.line(f"{UNEXPLAINED.code} {UNEXPLAINED.name}: {item.unexplained_because}", indent=2)
     called = _called_at(frame, compile, root)
     if called:
         page.line(f"called at {called}", indent=2)
-    if item.note and not item.is_against_unknown:
-        page.line(item.note, indent=2)
-    page.line(f"→ {remedy(item, lists_sources)}", indent=2)
+    if item.why_not_markable and not item.is_against_unknown:
+        page.line(item.why_not_markable, indent=2)
+    page.line(f"→ {item.remedy(lists_sources)}", indent=2)
 
 
 def _called_at(frame: Frame, compile: Compile, root: str) -> str:

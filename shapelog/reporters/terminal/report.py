@@ -6,8 +6,9 @@ from typing import TypeVar
 from rich.text import Text
 
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Group, Recompile, remedy
+from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
+from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.merge_ranks import Joint, joint_findings, joint_frames, joint_groups, owner_of
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.results import Cell, Table
@@ -182,8 +183,8 @@ def _notes(page: Page, item: FrameReport) -> None:
     """What keeps marking from removing some of the recompiles, each reason once."""
     notes: dict[str, list[str]] = {}
     for entry in item.recompiles:
-        if entry.note:
-            notes.setdefault(entry.note, []).append(entry.compile.label)
+        if entry.why_not_markable:
+            notes.setdefault(entry.why_not_markable, []).append(entry.compile.label)
     for note, labels in notes.items():
         page.line((f"{shorten(' '.join(labels), 40)}: ", "dim"), note, indent=6)
 
@@ -199,7 +200,7 @@ def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: boo
         gap = ", " if any(" " in value for value in axis.values) else " "
         values = shorten(gap.join(one_line(value) for value in axis.values), room)
         page.text(Text.assemble((f"{name:<{width}}", "bold cyan"), f"  {values}" if values else "", (f"  {codes}", "dim")), 6)
-        for rule in axis.helping:
+        for rule in axis.remedy_rules:
             if rule.code not in said:
                 said.add(rule.code)
                 page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, lists_sources)}"), 8)
@@ -223,9 +224,9 @@ def _recompile(page: Page, item: Recompile, indent: int) -> None:
         if _where(cause):
             page.line((f"at {_where(cause)}", "dim"), indent=indent + 4)
     if not item.causes:
-        page.line((UNEXPLAINED.code, "dim"), f" {UNEXPLAINED.name}: {item.missing}", indent=indent + 2)
-    if item.note:
-        page.line(item.note, indent=indent + 2)
+        page.line((UNEXPLAINED.code, "dim"), f" {UNEXPLAINED.name}: {item.unexplained_because}", indent=indent + 2)
+    if item.why_not_markable:
+        page.line(item.why_not_markable, indent=indent + 2)
 
 
 def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
@@ -278,8 +279,8 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
         if any(cause.size_related for cause in sample.causes):
             page.line(("and about sizes as well, see above", "dim"), indent=4)
         if not sample.causes:
-            page.line((f"{UNEXPLAINED.code} {UNEXPLAINED.name}", "magenta"), f": {sample.missing}", indent=4)
-        help_text = remedy(sample, report.trace.lists_sources)
+            page.line((f"{UNEXPLAINED.code} {UNEXPLAINED.name}", "magenta"), f": {sample.unexplained_because}", indent=4)
+        help_text = sample.remedy(report.trace.lists_sources)
         if help_text not in said:
             page.line(f"→ {help_text}", indent=4)
         said.add(help_text)
@@ -420,7 +421,7 @@ def _one_frame(page: Page, report: Report, item: FrameReport, options: Options) 
         page.heading("Recompiles")
     for entry in item.recompiles:
         _recompile(page, entry, 2)
-        page.line(f"→ {remedy(entry, report.trace.lists_sources)}", indent=4)
+        page.line(f"→ {entry.remedy(report.trace.lists_sources)}", indent=4)
 
 
 def _shape_table(page: Page, table: ShapeTable, options: Options) -> None:

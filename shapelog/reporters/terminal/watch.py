@@ -298,7 +298,7 @@ def _why(event: Event) -> tuple[str, str]:
     if item is None or (item.is_after_failure and not item.causes):
         return "", ""
     if not item.causes:
-        return one_line(item.missing), " ".join(item.codes)
+        return one_line(item.unexplained_because), " ".join(item.codes)
     sentences = [one_line(cause.sentence) for cause in item.causes[:_CAUSES]]
     if item.causes[_CAUSES:]:
         sentences.append(f"and {len(item.causes) - _CAUSES} more")

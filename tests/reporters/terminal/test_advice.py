@@ -10,7 +10,7 @@ from shapelog.advice.advise import Advice, advise
 from shapelog.advice.paste_formats import as_shell
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
-from shapelog.recompiles.explain import study
+from shapelog.recompiles.explain import explain_trace
 from shapelog.reporters import Options, formats, renderer
 from shapelog.reporters.terminal.advice import render_advice
 
@@ -25,7 +25,7 @@ def advice_on(name: str) -> Advice:
 
 
 def advised(made: Recording | Trace, version: TorchVersion | None = None) -> Advice:
-    return advise(study(made if isinstance(made, Trace) else made.load()), version)
+    return advise(explain_trace(made if isinstance(made, Trace) else made.load()), version)
 
 
 def shown(advice: Advice, width: int = 100, **more: object) -> str:

@@ -1,0 +1,91 @@
+"""Properties: what a guard checks of a source, and what is known of it. A size, a dtype, a value, the presence of an attribute, ..."""
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Kind(Enum):
+    """The kinds of properties. The value is how one is written in reports."""
+
+    SIZE = "size"
+    STRIDE = "stride"
+    RANK = "rank"
+    DTYPE = "dtype"
+    DEVICE = "device"
+    REQUIRES_GRAD = "requires_grad"
+    DISPATCH_KEYS = "dispatch keys"
+    TENSOR = "tensor"
+    MARKING = "marking"
+    VALUE = "value"
+    TYPE = "type"
+    ID = "id"
+    LENGTH = "len"
+    RANGE = "range"
+    NAN = "nan"
+    KEYS = "keys"
+    HAS = "has"
+    HAS_ATTRIBUTE = "has attribute"
+    ATTRIBUTES = "attributes"
+    PRESENT = "present"
+    CLOSURE = "closure"
+    LIFETIME = "lifetime"
+    BACKEND = "backend"
+    ALIASING = "aliasing"
+    SHAPE_GUARD = "shape"
+    DUCK_SHAPE = "duck shape"
+    GLOBAL_STATE = "global state"
+    AUTOCAST = "autocast"
+    FUNCTION_MODES = "function modes"
+    DEFAULT_DEVICE = "default device"
+    SAVED_TENSOR_HOOKS = "saved tensor hooks"
+    FUNCTORCH_STATE = "functorch state"
+    FAILURE = "failure"
+    UNKNOWN = ""
+
+    __hash__ = object.__hash__  # that of Enum is written in Python, and every look-up of a fact needs it
+
+
+class Property(NamedTuple):
+    """One property of a source. ``dim`` is that of a size or stride, -1 without one.
+
+    ``name`` is the key or attribute that is asked for, the expression of a shape guard, or the field of the global state.
+    """
+
+    kind: Kind
+    dim: int = -1
+    name: str = ""
+
+    def __str__(self) -> str:
+        """``size[0]``, ``dtype``, ``has attribute bias``, ``grad_mode``."""
+        if self.dim >= 0:
+            return f"{self.kind.value}[{self.dim}]"
+        if self.kind is Kind.GLOBAL_STATE and self.name:
+            return self.name
+        return f"{self.kind.value} {self.name}" if self.name else self.kind.value
+
+    @property
+    def is_of_dim(self) -> bool:
+        """Whether it is the size or stride of one dim."""
+        return self.dim >= 0
+
+
+def size(dim: int) -> Property:
+    return Property(Kind.SIZE, dim)
+
+
+def stride(dim: int) -> Property:
+    return Property(Kind.STRIDE, dim)
+
+
+RANK = Property(Kind.RANK)
+DTYPE = Property(Kind.DTYPE)
+DEVICE = Property(Kind.DEVICE)
+REQUIRES_GRAD = Property(Kind.REQUIRES_GRAD)
+DISPATCH_KEYS = Property(Kind.DISPATCH_KEYS)
+TENSOR = Property(Kind.TENSOR)
+VALUE = Property(Kind.VALUE)
+TYPE = Property(Kind.TYPE)
+ID = Property(Kind.ID)
+LENGTH = Property(Kind.LENGTH)
+# Where PyTorch does not say what failed.
+UNNAMED = Property(Kind.UNKNOWN)

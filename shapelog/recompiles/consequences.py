@@ -1,0 +1,178 @@
+"""Violations that only follow from others: what lies below a replaced object, a stride that follows from a size, ..."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.strides import follows_from_sizes, same_order
+from shapelog.recompiles.violations import Described, Violation
+
+# What another object has of its own; sizes and values below it changed by themselves.
+_OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
+_TENSOR_OR_DEVICE = frozenset((Kind.TENSOR, Kind.DEVICE))
+
+
+class Consequence(NamedTuple):
+    """A violation that follows from others, and the name of the rule that recognizes it."""
+
+    violation: Violation
+    because: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """All that separates a call from an entry, and what the consequences are recognized by.
+
+    ``replaced`` has, by source, the first sign that an object was replaced. ``resized`` are tensors of which a size, stride or the rank
+    changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard expressions.
+    """
+
+    violations: Sequence[Violation]
+    entry: CompileFacts
+    call: CompileFacts
+    replaced: dict[str, Violation]
+    resized: frozenset[str]
+    rank_changed: frozenset[str]
+    length_changed: frozenset[str]
+    grad_mode_changed: bool
+    autocast_changed: bool
+
+    def has(self, kind: Kind) -> bool:
+        return any(item.prop.kind is kind for item in self.violations)
+
+
+def separate(violations: Sequence[Violation], entry: CompileFacts, call: CompileFacts) -> tuple[list[Violation], list[Consequence]]:
+    """What changed by itself, and what follows from that. What only follows from itself changed."""
+    changes = _changes(violations, entry, call)
+    own: list[Violation] = []
+    following: list[Consequence] = []
+    for item in violations:
+        because = next((name for name, follows in CONSEQUENCES.items() if follows(item, changes)), "")
+        if because:
+            following.append(Consequence(item, because))
+        else:
+            own.append(item)
+    return (own, following) if own else ([item.violation for item in following], [])
+
+
+def _changes(violations: Sequence[Violation], entry: CompileFacts, call: CompileFacts) -> Changes:
+    resized = {item.source.canonical for item in violations if item.prop.is_of_dim or item.prop.kind is Kind.RANK}
+    for item in violations:
+        names = item.shape.parsed.names if item.shape else ()
+        if not any(".stride()[" in name for name in names):
+            resized.update(name.split(".size()[")[0] for name in names)
+    states = [f"{item.prop} {item.expected}" for item in violations if item.prop.kind is Kind.GLOBAL_STATE]
+    return Changes(
+        violations=violations,
+        entry=entry,
+        call=call,
+        # Of several signs that one object was replaced, the first stands for all.
+        replaced={_owner(item): item for item in reversed(violations) if _replaces(item)},
+        resized=frozenset(resized),
+        rank_changed=frozenset(item.source.canonical for item in violations if item.prop.kind is Kind.RANK),
+        length_changed=frozenset(item.source.canonical for item in violations if item.prop.kind is Kind.LENGTH),
+        grad_mode_changed=any("grad_mode" in text for text in states),
+        autocast_changed=any(item.prop.kind is Kind.AUTOCAST or "autocast" in str(item.expected) for item in violations if not item.source),
+    )
+
+
+def _replaces(item: Violation) -> bool:
+    """Whether the whole object behind the source is another one."""
+    if item.prop.kind in _OBJECT_KINDS:
+        return True
+    was_or_is_none = "None" in (str(item.expected), str(item.actual))
+    return item.prop.kind is Kind.VALUE and (was_or_is_none or item.actual in (Described.TENSOR, Described.OTHER_OBJECT))
+
+
+def _owner(item: Violation) -> str:
+    return item.source.removesuffix(".__code__").removesuffix(".__closure__")
+
+
+def below_replaced_object(item: Violation, changes: Changes) -> bool:
+    if item.prop.kind not in _OBJECT_KINDS:
+        return False
+    return any(item.source.is_below(owner) for owner, own in changes.replaced.items() if own is not item)
+
+
+def rank_changed(item: Violation, changes: Changes) -> bool:
+    """A size or stride, or a guard over one, of a tensor with another number of dims."""
+    if item.shape is None:
+        return item.prop.is_of_dim and item.source.canonical in changes.rank_changed
+    return any(re.split(r"\.(?:size|stride)\(\)\[", name)[0] in changes.rank_changed for name in item.shape.parsed.names)
+
+
+def strides_follow_resized_tensor(item: Violation, changes: Changes) -> bool:
+    """A guard that relates the strides of a tensor to its sizes, and failed because a size or stride that is static changed."""
+    names = item.shape.parsed.names if item.shape else ()
+    tensors = {name.split(".stride()[")[0] for name in names if ".stride()[" in name} & changes.resized
+    if not tensors or not any(".size()[" in name for name in names):
+        return False
+    sources = [tensor.source for tensor in changes.call.compile.inputs if tensor.source.canonical in tensors]
+    return all(same_order(source, changes.entry, changes.call) for source in sources)
+
+
+def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
+    """A guard over an item of a container whose length changed belongs to the path for that length."""
+    names = item.shape.parsed.names if item.shape else ()
+    return any(Source(name).is_below(container) for name in names for container in changes.length_changed)
+
+
+def object_was_collected(item: Violation, changes: Changes) -> bool:
+    """The identity of anything, once an object that the entry belongs to is gone."""
+    return item.prop.kind in (Kind.ID, Kind.TYPE) and changes.has(Kind.LIFETIME)
+
+
+def below_collected_object(item: Violation, changes: Changes) -> bool:
+    if item.prop.kind is Kind.LIFETIME:
+        return False
+    return any(item.source.is_below(other.source) for other in changes.violations if other.prop.kind is Kind.LIFETIME)
+
+
+def not_named_by_pytorch(item: Violation, changes: Changes) -> bool:
+    """PyTorch could not name what failed, and the facts do."""
+    return item.prop.kind is Kind.UNKNOWN and len(changes.violations) > 1
+
+
+def computed_under_other_grad_mode(item: Violation, changes: Changes) -> bool:
+    """The requires_grad of the result of a computation follows the grad mode."""
+    if item.prop.kind is not Kind.REQUIRES_GRAD or not changes.grad_mode_changed:
+        return False
+    found = (*changes.entry.compile.inputs, *changes.call.compile.inputs)
+    return any(tensor.source == item.source and tensor.requires_grad and not tensor.is_leaf for tensor in found)
+
+
+def dispatch_keys_of_autocast(item: Violation, changes: Changes) -> bool:
+    return item.prop.kind is Kind.DISPATCH_KEYS and changes.autocast_changed and "Autocast" in f"{item.expected}{item.actual}"
+
+
+def stride_follows_size(item: Violation, changes: Changes) -> bool:
+    return item.prop.kind is Kind.STRIDE and follows_from_sizes(item.source, item.prop.dim, changes.entry, changes.call)
+
+
+def dispatch_keys_of_device(item: Violation, changes: Changes) -> bool:
+    """Another device, or an object that is a tensor now, has other dispatch keys."""
+    if item.prop.kind is not Kind.DISPATCH_KEYS:
+        return False
+    return any(other.source == item.source and other.prop.kind in _TENSOR_OR_DEVICE for other in changes.violations)
+
+
+CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
+    follows.__name__: follows
+    for follows in (
+        below_replaced_object,
+        rank_changed,
+        strides_follow_resized_tensor,
+        in_container_of_other_length,
+        object_was_collected,
+        below_collected_object,
+        not_named_by_pytorch,
+        computed_under_other_grad_mode,
+        dispatch_keys_of_autocast,
+        stride_follows_size,
+        dispatch_keys_of_device,
+    )
+}

@@ -1,0 +1,150 @@
+"""Compile → what is known of it: what it was called with, and what its cache entry checks.
+
+A fact is *property of a source = value*. Facts come from guards, described tensors, symbols and events, in that order of trust.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
+
+from shapelog.model.trace import Compile
+from shapelog.reading.payloads.guard_expressions import Value, integer
+from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
+from shapelog.reading.payloads.properties import DTYPE, RANK, REQUIRES_GRAD, TENSOR, VALUE, Kind, size, stride
+from shapelog.reading.payloads.source_names import Source, without_locals
+from shapelog.reading.records import Input
+from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
+
+_LOOK = attrgetter("source", "size", "stride", "dtype", "requires_grad")
+_HINT = attrgetter("source", "hint")
+_SOURCES = attrgetter("sources")
+
+
+@dataclass(frozen=True, eq=False)
+class CompileFacts:
+    """What is known of the call that led to a compile, and of the entry that the compile made.
+
+    ``numbers`` holds sizes, strides and ints by their spelling in guard expressions, ``types`` the Python type of each source where it is
+    written. Compiles with the same facts share one of these; ``compile`` is the first of them.
+    """
+
+    compile: Compile
+    facts: Mapping[Key, Fact]
+    numbers: Mapping[str, Value]
+
+    @cached_property
+    def tree(self) -> GuardTree | None:
+        """What the entry checks; None where no guards are recorded."""
+        return self.compile.guards
+
+    @cached_property
+    def types(self) -> Mapping[Source, str]:
+        return self.tree.types if self.tree else {}
+
+    @property
+    def has_symbols(self) -> bool:
+        """Whether its version records symbols or reasons. Where it does not, an int that is guarded by its type alone has become
+        symbolic, which happens only when it changed.
+        """
+        return bool(self.compile.symbols) or self.compile.has_reasons_record
+
+    def guarded(self, key: Key) -> Fact | None:
+        """The value that the entry requires, None where it does not check this."""
+        return self.tree.facts.get(key) if self.tree else None
+
+    def input(self, source: str) -> Input | None:
+        """The described tensor of a source."""
+        return self._inputs.get(source)
+
+    @cached_property
+    def _inputs(self) -> dict[str, Input]:
+        return {item.source: item for item in reversed(self.compile.inputs)}
+
+    @cached_property
+    def tensors(self) -> frozenset[Source]:
+        """The sources of its tensors. A float that became symbolic is described as a tensor, but is not one."""
+        return frozenset([item.source for item in self.compile.inputs if not item.source.startswith("___as_tensor(")])
+
+    @cached_property
+    def pinned_numbers(self) -> Pinned:
+        """The constants in its graph that operators need as such."""
+        return pinned_numbers(self.compile.graph.statements) if self.compile.graph else ()
+
+    @cached_property
+    def guarded_by_short_name(self) -> dict[str, Source]:
+        """Its sources by the name that torch 2.8 and later give them in reasons: ``x`` for ``L['x']``."""
+        found: dict[str, Source] = {}
+        guards = self.tree.guards if self.tree else ()
+        for source in (*(guard.source for guard in guards), *self.types, *(item.source for item in self.compile.inputs)):
+            found.setdefault(without_locals(source), source)
+        return found
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class FactTable:
+    """The facts of each compile of a trace; found once for all compiles with the same payloads, tensors and symbols."""
+
+    _by_compile: dict[Compile, CompileFacts] = field(default_factory=dict)
+    _by_payload: dict[tuple[object, ...], CompileFacts] = field(default_factory=dict)
+
+    def of(self, compile: Compile) -> CompileFacts:
+        found = self._by_compile.get(compile)
+        if found is None:
+            key = _payload_key(compile)
+            found = self._by_payload.get(key)
+            if found is None:
+                found = self._by_payload[key] = _facts_of(compile)
+            self._by_compile[compile] = found
+        return found
+
+    def values(self, compiles: Iterable[Compile], key: Key) -> list[Fact]:
+        """The values that one property had in these compiles, where they are known."""
+        return [fact for compile in compiles if (fact := self.of(compile).facts.get(key)) is not None]
+
+
+def _payload_key(compile: Compile) -> tuple[object, ...]:
+    """The same for compiles of which the same is known."""
+    looks = hash(tuple(map(_LOOK, compile.inputs))), hash(tuple(map(_HINT, compile.symbols)))
+    if compile.guards_span:
+        return compile.guards_span.digest or compile, *looks
+    rest = compile.has_reasons_record, compile.inputs, compile.automatic_dynamic, *map(_SOURCES, compile.specializations)
+    return hash(rest), *looks
+
+
+def _facts_of(compile: Compile) -> CompileFacts:
+    tree = compile.guards
+    facts = {key: value for key, value in tree.facts.items() if value != DYNAMIC} if tree else {}
+    numbers: dict[str, Value] = {}
+    for item in compile.inputs:
+        _add_tensor(item, facts, numbers)
+    for symbol in compile.symbols:
+        source = symbol.source.unwrapped
+        if source and symbol.hint and source.tensor_part is None:
+            facts.setdefault((source, VALUE), symbol.hint)
+            if symbol.value is not None:
+                numbers.setdefault(source.canonical, symbol.value)
+    for event in compile.automatic_dynamic:
+        if event.dim == "scalar" and integer(event.new) is not None:
+            facts.setdefault((event.source, VALUE), event.new)
+    for (source, prop), fact in facts.items():
+        number = integer(fact) if prop.kind is Kind.VALUE and isinstance(fact, str) else None
+        if number is not None:
+            numbers.setdefault(source.canonical, number)
+        elif prop.is_of_dim and isinstance(fact, int) and not compile.inputs:
+            # torch 2.4 describes no parameters, but static guards hold their sizes
+            numbers.setdefault(f"{source.canonical}.{prop.kind.value}()[{prop.dim}]", fact)
+    return CompileFacts(compile, facts, numbers)
+
+
+def _add_tensor(item: Input, facts: dict[Key, Fact], numbers: dict[str, Value]) -> None:
+    source = item.source
+    facts.setdefault((source, TENSOR), "Parameter" if item.is_parameter else "Tensor")
+    facts[source, RANK] = len(item.size)
+    facts[source, DTYPE] = item.dtype
+    facts[source, REQUIRES_GRAD] = item.requires_grad
+    for of_dim, values in ((size, item.size), (stride, item.stride)):
+        for dim, value in enumerate(values):
+            prop = of_dim(dim)
+            facts[source, prop] = value
+            numbers[f"{source.canonical}.{prop.kind.value}()[{dim}]"] = value

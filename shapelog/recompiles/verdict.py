@@ -1,0 +1,57 @@
+"""What could be done about a recompile: mark something dynamic, change code, or nothing; and why marking is not enough."""
+
+from collections.abc import Sequence
+
+from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.recompiles.causes import Cause, EntryDifference
+from shapelog.recompiles.graph_reuse import GraphReuse, pinning_operator, similar, statically_marked_dim
+from shapelog.rules import Verdict, any_blocks_marking
+
+_BY_OUTCOME = {
+    Outcome.LIMIT: Verdict.LIMIT,
+    Outcome.SKIPPED: Verdict.SKIPPED,
+    Outcome.FAILED: Verdict.FAILED,
+    Outcome.UNFINISHED: Verdict.FAILED,
+}
+
+
+def verdict_of(
+    frame: Frame, compile: Compile, nearest: EntryDifference, differences: Sequence[EntryDifference], reuse: GraphReuse
+) -> tuple[Verdict, Compile | None]:
+    """The verdict, and the entry whose graph would serve the call if what varies were marked."""
+    ended = verdict_of_outcome(compile)
+    if ended:
+        return ended, None
+    for item in (nearest, *differences):
+        if reuse.serves(frame, item, compile):
+            return Verdict.MARKING, item.entry
+    if statically_marked_dim(nearest):
+        return Verdict.CODE, None
+    verdicts = {cause.rule.verdict for cause in nearest.causes}
+    return next((known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts), Verdict.JUSTIFIED), None
+
+
+def verdict_of_outcome(compile: Compile) -> Verdict | None:
+    """The verdict of a compile that left no code; None for any other."""
+    return _BY_OUTCOME.get(compile.outcome)
+
+
+def verdict_without_graphs(causes: Sequence[Cause]) -> Verdict:
+    """The verdict where the graph of the entry is not in the trace, so that nothing shows whether marking is enough."""
+    verdicts = {cause.rule.verdict for cause in causes}
+    return next((known for known in (Verdict.CODE, Verdict.JUSTIFIED) if known in verdicts), Verdict.UNEXPLAINED)
+
+
+def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> tuple[str, str]:
+    """(code, sentence) of why marking is not enough although marks act on every cause; ("", "") where they do not act on one."""
+    dim = statically_marked_dim(nearest)
+    if dim:
+        return "SL321", f"the program calls mark_static on {dim}, which beats every mark: take that call away"
+    if not all(cause.rule.markable for cause in nearest.causes) or any(any_blocks_marking(cause.codes) for cause in nearest.causes):
+        return "", ""
+    operator = pinning_operator(nearest, compile, reuse.differences.table)
+    if operator:
+        return "SL202", f"marking alone does not remove it: {operator} takes it as a number, and has a graph for each"
+    if not similar(nearest.entry, compile):
+        return "SL204", "marking alone does not remove it: the code takes another path for this value, so the graphs differ"
+    return "SL204", "marking alone does not remove it: the guards of the dynamic graph do not hold for this call"
