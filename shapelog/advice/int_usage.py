@@ -1,4 +1,4 @@
-"""What code does with an int, told from the lines that a trace quotes: some of it needs the number behind a symbolic int.
+"""What code does with an int, judged by the lines that a trace quotes: some of it needs the number behind a symbolic int.
 
 Measured with torch 2.13 (2.8 and 2.10 differ in a few, which count as the worst of the three): f-strings, ``format`` and ``%`` lose the
 graph once the int is symbolic, ``str`` and ``repr`` break it in two, and so do or fail the calls of ``_FAILING``; ``range``, ``hash``,
@@ -45,7 +45,7 @@ _HARMLESS_CALLS = frozenset(
 def use_in(code: str, name: str, containers: frozenset[str] = frozenset(), is_eager: bool = False) -> Use:
     """What a line of code does with ``name``, an expression such as ``k`` or ``self.step``; ``containers`` are lists, tuples and dicts.
 
-    Where the line does not bear the name (the int came in as an argument of another one), its formatting stands for it. An int is
+    Where the line does not have the name (the int came in as an argument of another one), any formatting in it counts. An int is
     ``is_eager`` when it is made symbolic at once, before it is used: those of modules and globals are, and cannot slice a list.
     """
     tree = _parsed(code)
