@@ -201,7 +201,7 @@ def _greedy(candidates: Iterable[tuple[int, int, int]]) -> dict[int, int]:
 def _resumed(before: list[Code], after: list[Code], functions: list[Pair], same: dict[str, str]) -> Iterator[Pair]:
     """Resume functions of one function are aligned by their lines counted from its first one, which an edit above it does not shift."""
     buckets: dict[tuple[object, ...], tuple[list[Code], list[Code]]] = {}
-    starts: dict[int, int] = {}
+    starts: dict[Code, int] = {}
     for side, codes in enumerate((before, after)):
         known = _by_name(functions, side)
         for code in codes:
@@ -209,15 +209,15 @@ def _resumed(before: list[Code], after: list[Code], functions: list[Pair], same:
             if resumed:
                 file = file_of(code.first.file)
                 owner = _enclosing(known, code.first.file, *resumed)
-                starts[id(code)] = owner[1].first.line if owner else 0
-                key = (id(owner[0]),) if owner else (same.get(file, file), resumed[0])
+                starts[code] = owner[1].first.line if owner else 0
+                key = (owner[0],) if owner else (same.get(file, file), resumed[0])
                 buckets.setdefault(key, ([], []))[side].append(code)
     for ones, others in buckets.values():
-        found = _aligned(ones, others, lambda code: code.first.line - starts[id(code)])
-        taken = {id(code) for pair in found for code in pair}
+        found = _aligned(ones, others, lambda code: code.first.line - starts[code])
+        taken = {code for pair in found for code in pair}
         yield from (Pair(one, other) for one, other in found)
-        yield from (Pair(one, None) for one in ones if id(one) not in taken)
-        yield from (Pair(None, other) for other in others if id(other) not in taken)
+        yield from (Pair(one, None) for one in ones if one not in taken)
+        yield from (Pair(None, other) for other in others if other not in taken)
 
 
 _Known = dict[tuple[str, str], list[tuple[Pair, Code]]]
