@@ -146,18 +146,18 @@ def test_a_call_that_ends_the_program_ends_nothing_but_its_task(executor: Execut
 
 @both
 def test_what_cannot_be_pickled_is_lost_alone(executor: Executor) -> None:
-    found = dict(gather(executor, errands.unpicklable, range(4)))
-    assert (found[0], found[3]) == (0, 3)
+    found = dict(gather(executor, errands.unpicklable, range(3)))
+    assert (found[0], found[2]) == (0, 2)
     assert isinstance(found[1], Lost)
     assert re.fullmatch("TypeError: cannot pickle '?code'? objects?", found[1].reason)
-    assert found[2] == Lost("ValueError: invalid literal for int() with base 10: 'no number'")
 
 
 @both
 def test_a_task_that_cannot_be_pickled_is_lost_alone(executor: Executor) -> None:
-    found = dict(gather(executor, str, [1, errands.square.__code__, 2]))
-    assert (found[1], found[2]) == ("1", "2")
-    assert isinstance(found[errands.square.__code__], Lost)
+    task = errands.Unpicklable()
+    assert sorted(gather(executor, type, [1, task, 2]), key=repr) == sorted(
+        [(1, int), (2, int), (task, Lost("TypeError: not me"))], key=repr
+    )
 
 
 @both
@@ -169,10 +169,7 @@ def test_no_more_tasks_are_taken_than_workers_have_use_for(executor: Executor) -
             taken.append(number)
             yield number
 
-    results = gather(executor, errands.square, tasks())
-    next(results)
-    assert len(taken) <= 4 * 2
-    for done, _ in enumerate(results, 2):
+    for done, _ in enumerate(gather(executor, errands.square, tasks()), 1):
         assert len(taken) <= done + 4 * 2
     assert len(taken) == 60
 
