@@ -3,7 +3,7 @@
 import pickle
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures import Executor as Pool
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
