@@ -9,18 +9,20 @@ import lab
 import make
 import pytest
 
-from shapelog.distributed.agreement import Respect
+from shapelog.distributed.agreement import ComparedProperty
 from shapelog.distributed.compare_ranks import RankReport, compare_ranks
-from shapelog.distributed.summarize import summaries
+from shapelog.distributed.summarize import code_before, summaries
 from shapelog.model.rank_summary import RankSummary, Tensor
 from shapelog.model.trace import merged
-from shapelog.reading.payloads.collectives import Parity
+from shapelog.reading.payloads.collectives import SCHEDULE, Parity
 from shapelog.recompiles.explain import explain_trace
 
 FIRST = make.compile()
 AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
 OTHER = make.compile("1/0", name="head", line=40)
 GATHER = ["all_reduce_", "wait_tensor", "all_gather_into_tensor"]
+SCHEDULED_CODE = "def call(args):\n    return torch.ops._c10d_functional.all_reduce_.default(args)\n"
+REDUCE = ["all_reduce_", "wait_tensor"]
 SCATTER = ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"]
 
 
@@ -32,12 +34,12 @@ def job(*traces: Sequence[bytes], numbers: Sequence[int] = ()) -> RankReport:
     return compare_ranks(kept(*traces, numbers=numbers))
 
 
-def groups(item: Respect) -> list[tuple[int, ...]]:
+def groups(item: ComparedProperty) -> list[tuple[int, ...]]:
     return [group.ranks for group in item.groups]
 
 
 def differing(report: RankReport) -> set[str]:
-    return {item.name for item in report.respects if item.differs}
+    return {item.name for item in report.properties if item.differs}
 
 
 # What is kept.
@@ -99,13 +101,13 @@ def test_ranks_that_did_the_same_agree_in_all_that_is_known() -> None:
     report = job((FIRST, AGAIN), (FIRST, AGAIN), (FIRST, AGAIN))
     assert report.agrees
     assert report.divergence is None
-    assert [item.name for item in report.respects if item.is_known] == ["versions", "compiles", "graphs", "causes", "outcomes"]
-    assert groups(report.respect("compiles")) == [(0, 1, 2)]
+    assert [item.name for item in report.properties if item.is_known] == ["versions", "compiles", "graphs", "causes", "outcomes"]
+    assert groups(report.property_named("compiles")) == [(0, 1, 2)]
 
 
 def test_a_rank_that_did_not_recompile_is_told_with_the_size_that_it_kept() -> None:
     report = job((FIRST, AGAIN), (FIRST, AGAIN), (FIRST, AGAIN), (FIRST,))
-    assert groups(report.respect("compiles")) == [(0, 1, 2), (3,)]
+    assert groups(report.property_named("compiles")) == [(0, 1, 2), (3,)]
     assert differing(report) == {"compiles", "graphs", "causes", "outcomes"}
     assert report.divergence is not None
     assert report.divergence.position == 1
@@ -169,7 +171,7 @@ def test_missing_ranks_are_those_below_the_highest() -> None:
 def test_another_version_of_torch_on_one_rank_is_told() -> None:
     one, two = kept((FIRST,), (FIRST,))
     report = compare_ranks([one, two._replace(torch_version="2.10.0")])
-    assert groups(report.respect("versions")) == [(0,), (1,)]
+    assert groups(report.property_named("versions")) == [(0,), (1,)]
 
 
 # Sizes.
@@ -219,7 +221,7 @@ def test_of_a_real_job_the_rank_with_smaller_shards_parts_from_the_others() -> N
     report = uneven()
     assert (report.numbers, report.missing, report.agrees) == ((0, 1, 2, 3), (), False)
     assert differing(report) == {"compiles", "graphs", "causes", "outcomes", "tensors", "order"}
-    assert all(groups(item) == [(0, 1, 2), (3,)] for item in report.respects if item.differs)
+    assert all(groups(item) == [(0, 1, 2), (3,)] for item in report.properties if item.differs)
     assert report.divergence is not None
     assert [(side.ranks, side.label, side.title) for side in report.divergence.sides] == [
         ((0, 1, 2), "5/1", "average"),
@@ -239,7 +241,7 @@ def test_of_a_real_job_the_sizes_that_made_one_rank_recompile_are_named() -> Non
 def test_of_a_real_job_the_collectives_are_alike_and_the_order_is_told() -> None:
     report = uneven()
     assert (report.mismatches, report.parity) == ((), ())
-    (group,) = report.respect("collectives").groups
+    (group,) = report.property_named("collectives").groups
     # all_reduce and all_gather_into_tensor, in the graph for vectors and in that for matrices.
     assert (group.ranks, group.words) == ((0, 1, 2, 3), "4 collectives in 2 compiles")
     # The forward, backward and average of the first shards; then the graph for ten rows, which only the last rank has.
@@ -277,9 +279,9 @@ def test_a_graph_out_of_the_cache_tells_no_collectives_and_is_no_mismatch() -> N
     hit = b"".join((*head, make.artifact("fx_graph_cache_hit", "{}", id="0/0"), last))
     report = job((make.lowered(FIRST, GATHER),), (hit,))
     assert report.mismatches == ()
-    assert not report.respect("collectives").is_known
-    assert "cache" in report.respect("collectives").note
-    assert groups(report.respect("caches")) == [(0,), (1,)]
+    assert not report.property_named("collectives").is_known
+    assert "cache" in report.property_named("collectives").note
+    assert groups(report.property_named("caches")) == [(0,), (1,)]
 
 
 def test_code_that_does_not_call_what_was_scheduled_is_told() -> None:
@@ -295,7 +297,7 @@ def executed(*labels: str) -> bytes:
 
 def test_the_order_in_which_graphs_ran_is_compared() -> None:
     report = job((FIRST, executed("0/0", "0/0", "0/1")), (FIRST, executed("0/0", "0/1")), (FIRST, executed("0/0", "0/1")))
-    assert groups(report.respect("order")) == [(1, 2), (0,)]
+    assert groups(report.property_named("order")) == [(1, 2), (0,)]
     assert report.order is not None
     assert (report.order.position, report.order.sides) == (1, (("0/1", (1, 2)), ("0/0", (0,))))
     assert job((FIRST, executed("0/0")), (FIRST, executed("0/0"))).order is None
@@ -314,7 +316,7 @@ def test_tensors_and_estimated_runtimes_of_graphs_are_compared() -> None:
         return (b"".join((*head, meta(shape, runtime), last)),)
 
     report = job(told([8, 16], 2_000_000), told([8, 16], 6_000_000), told([8, 4], 2_000_000))
-    assert groups(report.respect("tensors")) == [(0, 1), (2,)]
+    assert groups(report.property_named("tensors")) == [(0, 1), (2,)]
     (spread,) = report.runtime_spread
     assert (spread.fastest, spread.slowest) == ((0, 0.002), (1, 0.006))
 
@@ -366,3 +368,39 @@ def test_what_is_no_number_of_a_rank_makes_no_rank(number: str) -> None:
 
 def test_a_rank_far_from_the_others_leaves_none_missing() -> None:
     assert job((FIRST,), (FIRST,), numbers=[0, 10**12]).missing == ()
+
+
+# The code that belongs to a collective schedule.
+
+
+def code_of(data: bytes) -> str:
+    """The code that is found for the last schedule of the only compile."""
+    (compile,) = make.built(data).compiles
+    assert compile.payloads is not None
+    name, offset, _ = compile.inductor[-1]
+    assert name == SCHEDULE
+    return code_before(compile.payloads.reader, offset, compile.offset)
+
+
+def test_the_code_of_a_schedule_precedes_it() -> None:
+    assert code_of(make.run(make.lowered(make.compile(), REDUCE, SCHEDULED_CODE))) == SCHEDULED_CODE
+
+
+def test_of_two_graphs_each_has_its_own_code() -> None:
+    twice = make.lowered(make.lowered(make.compile(), REDUCE, "first"), REDUCE, SCHEDULED_CODE)
+    assert code_of(make.run(twice)) == SCHEDULED_CODE
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        make.lowered(make.compile(), REDUCE),
+        make.lowered(make.compile(), REDUCE, SCHEDULED_CODE).replace(b'"/tmp/a.py"}, "frame_id": 0', b'"/tmp/a.py"}, "frame_id": 7'),
+        make.lowered(make.compile(), REDUCE, 'V1120 x] {"inductor_output_code": {}}').replace(
+            b'] {"inductor_output_code": {"f', b'] {"x": {"f'
+        ),
+    ],
+    ids=["none", "of another compile", "quoted in a payload"],
+)
+def test_a_schedule_without_code_of_its_own(data: bytes) -> None:
+    assert code_of(make.run(data)) == ""
