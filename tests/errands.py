@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TypeVar
 
-from shapelog.distributed.large_jobs import Sum, Task, sum_up
+from shapelog.distributed.large_jobs import FileResult, Task, read_file
 
 T = TypeVar("T")
 HIDDEN = ("shapelog", "shapelog.distributed.executor")
@@ -44,8 +44,8 @@ def die_of_three(number: int) -> int:
     return die(number) if number == 3 else number
 
 
-def read_but_three(task: Task) -> Sum:
-    return sum_up(die(task) if task.rank == 3 else task)
+def read_but_three(task: Task) -> FileResult:
+    return read_file(die(task) if task.rank == 3 else task)
 
 
 def wait_once(task: tuple[str, int]) -> int:

@@ -19,7 +19,7 @@ class Group(NamedTuple):
 
 
 class ComparedProperty(NamedTuple):
-    """A property in which ranks are compared. ``unknown`` are ranks without a record of it, ``note`` is what to record, or where they differ."""
+    """A compared property. ``unknown`` are ranks without a record of it; ``note`` is a remedy for that, or the difference."""
 
     name: str
     title: str

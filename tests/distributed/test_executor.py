@@ -101,8 +101,8 @@ def test_the_ranks_of_a_job_are_read_by_workers(
         monkeypatch.setattr(request.getfixturevalue("dask_cluster").scheduler, "allowed_failures", 0)
     for number in range(6):
         (tmp_path / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(make.small_run())
-    monkeypatch.setattr(large_jobs, "sum_up", errands.read_but_three)
-    report = analyze(large_jobs.fold(select_files(sorted(tmp_path.iterdir())), large_jobs.How(executor)), debug=True)
+    monkeypatch.setattr(large_jobs, "read_file", errands.read_but_three)
+    report = analyze(large_jobs.load_large_job(select_files(sorted(tmp_path.iterdir())), large_jobs.ReadOptions(executor)), debug=True)
     assert report.ranks is not None
     assert (report.ranks.numbers, report.ranks.unread, report.ranks.missing) == ((0, 1, 2, 4, 5), (3,), ())
     assert (report.summary.compiles, report.summary.recompiles) == (10, 5)

@@ -331,7 +331,7 @@ def test_a_record_of_another_shape_is_a_problem_and_the_ranks_are_compared(name:
 
 def test_an_order_of_another_shape_is_a_problem() -> None:
     trace = make.distributed(*(make.run(FIRST, make.artifact("graph_execution", "[1]")) for _ in range(2)))
-    assert not compare_ranks(summaries(explain_trace(trace))).respect("order").is_known
+    assert not compare_ranks(summaries(explain_trace(trace))).property_named("order").is_known
     assert [problem.code for problem in trace.problems] == ["bad-json", "bad-json"]
 
 
