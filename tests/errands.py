@@ -1,4 +1,4 @@
-"""What the tests give to workers: functions that another process finds by their names."""
+"""Functions that the tests run in workers, where they are found by name."""
 
 import os
 import signal
@@ -49,17 +49,17 @@ def read_but_three(task: Task) -> FileResult:
 
 
 def wait_once(task: tuple[str, int]) -> int:
-    """Task 0 leaves the number of its process in the folder and waits for the test to kill it; the next time it does not."""
+    """The first time, task 0 writes its process id to the folder and waits until the test kills it."""
     folder, number = task
-    told = Path(folder, "process")
-    if number == 0 and not told.exists():
-        told.write_text(str(os.getpid()), encoding="utf-8")
+    process = Path(folder, "process")
+    if number == 0 and not process.exists():
+        process.write_text(str(os.getpid()), encoding="utf-8")
         Path(folder, "gate").read_bytes()
     return number
 
 
 def wait_or_square(number: int) -> int:
-    """For a number below zero, says so through that stream, and never ends."""
+    """For a number below zero, write a dot to that file descriptor and never end."""
     if number < 0:
         os.write(-number, b".")
         while True:

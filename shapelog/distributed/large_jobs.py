@@ -131,10 +131,12 @@ def load_large_job(selection: Selection, options: ReadOptions) -> Trace:
     job.summarize()
     if not job.ranks and len(job.files) == len(selection.files):
         raise job.error()
-    represented = {
-        job.ranks[leader].number: tuple(sorted(job.ranks[place].number for place in places)) for leader, places in members.items()
-    }
-    leader_numbers = {place: job.ranks[leader].number for leader, places in members.items() for place in places}
+    numbers = [rank.number for rank in job.ranks]
+    members = _by_leader(choose_representatives(job.ranks), numbers)
+    in_full = {job.file_indexes[leader] for leader in members}
+    trace = _read_in_full(selection, job, in_full)
+    represented = {numbers[leader]: tuple(sorted(numbers[place] for place in places)) for leader, places in members.items()}
+    leader_numbers = {place: numbers[leader] for leader, places in members.items() for place in places}
     return replace(
         trace,
         name=name_of([file.name for file in selection.files]),

@@ -15,7 +15,7 @@ from shapelog.text import without_addresses
 
 # Later executions of graphs are only in the digest.
 _MAX_EXECUTIONS = 1000
-# The schedules of a rank that are compared with the generated code; the collectives of a compile that are kept.
+# The schedules of a rank that are compared with the generated code; the collectives in the summary of a compile.
 _MAX_CHECKED, _MAX_COLLECTIVES = 256, 10_000
 _CODE_RECORD = b'] {"inductor_output_code": '
 # Bytes before a collective schedule in which its code is searched.
@@ -41,7 +41,7 @@ def summaries(explanations: Explanations, min_ranks: int = 2) -> tuple[RankSumma
 
 
 def all_ranks(explanations: Explanations) -> tuple[RankSummary, ...]:
-    """Every rank of a job, including those of which only a summary is kept; none if there are fewer than two."""
+    """Every rank of a job, including those of which there is only a summary; none if there are fewer than two."""
     others = [rank for item in explanations.trace.summarized for rank in item.ranks]
     found: dict[int, RankSummary] = {}
     for rank in (*summaries(explanations, 1 if others else 2), *others):
