@@ -93,7 +93,7 @@ def test_a_list_that_helps_ends_with_0(case: Case) -> None:
     ],
     ids=["no fewer", "lost", "failed"],
 )
-def test_a_list_that_does_not_help_ends_with_1_and_says_why(case: Case, second: Recording, codes: tuple[int, int], fault: str) -> None:
+def test_a_list_that_does_not_help_ends_with_1_and_the_reason(case: Case, second: Recording, codes: tuple[int, int], fault: str) -> None:
     done = case.verify(case.command(sized(10, 12, 14), second, codes))
     assert done.exit_code == 1
     assert f"It did not help: {fault}" in done.stderr
@@ -170,7 +170,7 @@ def test_the_list_is_set_in_the_second_run_alone(case: Case) -> None:
     assert [case.told(run)[VARIABLE] for run in ("before", "after")] == [None, "L['x']:0"]
 
 
-def test_a_list_that_is_set_already_stays(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_is_set_already_is_extended(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "L['y']:0")
     done = case.verify(case.command(sized(10, 12), freed("0/0")))
     assert [case.told(run)[VARIABLE] for run in ("before", "after")] == ["L['y']:0", "L['y']:0,L['x']:0"]

@@ -114,7 +114,7 @@ def test_a_directory_that_does_not_exist_yet_is_waited_for(tmp_path: Path, fake:
     assert lines(found) == ["08:27:33 0/0 forward compiled (1.50 s)"]
 
 
-def test_what_is_written_later_is_told_once(tmp_path: Path, fake: Fake) -> None:
+def test_later_compiles_are_reported_once(tmp_path: Path, fake: Fake) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     append(path, FIRST)
     snapshots = watch(tmp_path, fake)
@@ -124,7 +124,7 @@ def test_what_is_written_later_is_told_once(tmp_path: Path, fake: Fake) -> None:
     assert told == [TOLD]
 
 
-def test_a_compile_is_told_when_its_last_record_is_there(tmp_path: Path, fake: Fake) -> None:
+def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, fake: Fake) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     *most, last = make.records(SECOND)
     append(path, FIRST + b"".join(most))
@@ -134,7 +134,7 @@ def test_a_compile_is_told_when_its_last_record_is_there(tmp_path: Path, fake: F
     assert lines(until(snapshots, lambda item: item.fresh)) == [TOLD]
 
 
-def test_what_is_being_compiled_is_shown(tmp_path: Path, fake: Fake) -> None:
+def test_a_running_compile_is_shown(tmp_path: Path, fake: Fake) -> None:
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(make.records(SECOND)[:3]))
     assert "being compiled: 0/1 forward" in screen(next(watch(tmp_path, fake)))
 
@@ -225,7 +225,7 @@ def test_it_ends_when_the_process_that_writes_has_ended(tmp_path: Path, fake: Fa
     assert lines(last) == [TOLD]
 
 
-def test_what_was_not_finished_is_told_at_the_end(tmp_path: Path, fake: Fake) -> None:
+def test_unfinished_compiles_are_reported_at_the_end(tmp_path: Path, fake: Fake) -> None:
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(make.records(SECOND)[:3]))
     fake.running.add(make.PROCESS)
     snapshots = watch(tmp_path, fake)
@@ -277,14 +277,14 @@ def test_a_run_that_begins_later_takes_the_place_of_the_one_before(tmp_path: Pat
     assert [event.compile.process for event in found.events] == [9]
 
 
-def test_a_directory_of_directories_says_so_while_it_waits(tmp_path: Path, fake: Fake) -> None:
+def test_waiting_for_a_directory_of_directories_is_explained(tmp_path: Path, fake: Fake) -> None:
     (tmp_path / "inner").mkdir()
     append(tmp_path / "inner" / NAME.format("aaaaaaaa"), FIRST)
     snapshot = next(watch(tmp_path, fake))
     assert (snapshot.report, "/inner" in snapshot.waiting) == (None, True)
 
 
-def test_what_can_never_be_watched_is_refused(tmp_path: Path, fake: Fake) -> None:
+def test_urls_and_standard_input_are_refused(tmp_path: Path, fake: Fake) -> None:
     for where in ("-", "https://example.org/trace"):
         with pytest.raises(ShapelogError, match="only a directory or a file of this machine can be watched"):
             Watch(where)
@@ -329,7 +329,7 @@ def test_a_screen_fits_whatever_its_size(tmp_path: Path, fake: Fake, width: int,
     assert all(line.plain.isprintable() for line in drawn)
 
 
-def test_a_screen_tells_what_counts(tmp_path: Path, fake: Fake) -> None:
+def test_a_screen_shows_the_main_numbers(tmp_path: Path, fake: Fake) -> None:
     shown = screen(job(tmp_path, fake), 120, 40)
     assert "14 compiles in 21.0 s, of them 2 recompiles (3.00 s)" in shown
     assert "What to set so far\n  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"" in shown
@@ -347,13 +347,13 @@ def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Fake) -> No
     assert "What to set so far\n  shapelog suggest-dynamic /" in narrow
 
 
-def test_compiles_that_ranks_have_alike_are_one_line(tmp_path: Path, fake: Fake) -> None:
+def test_identical_compiles_of_ranks_are_one_line(tmp_path: Path, fake: Fake) -> None:
     told = lines(job(tmp_path, fake))
     assert len(told) == 4
     assert sum("forward compiled (1.50 s)" in line and "0/0" in line for line in told) == 1
 
 
-def test_a_waiting_screen_says_what_to_do(tmp_path: Path, fake: Fake) -> None:
+def test_a_waiting_screen_shows_what_to_do(tmp_path: Path, fake: Fake) -> None:
     where = tmp_path / "new"
     shown = screen(next(watch(where, fake)), 300)
     assert f"Waiting for the first record in {where}" in shown
