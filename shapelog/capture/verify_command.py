@@ -16,7 +16,7 @@ from shapelog.report.verification import Ended, Verification, verify
 
 DID_NOT_HELP, CANNOT_TRY = 1, 2
 # The directory of compile caches and PGO profiles, which would change what the second run compiles.
-_CACHE_DIR = "TORCHINDUCTOR_CACHE_DIR_DIR"
+_CACHE_DIR = "TORCHINDUCTOR_CACHE_DIR"
 
 
 def run_and_verify(

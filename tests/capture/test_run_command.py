@@ -229,6 +229,14 @@ def test_a_directory_that_cannot_be_used_is_refused_before_the_command_runs(pyth
     assert done.stderr.decode() == f"shapelog: {trace}: cannot record there: File exists\n"
 
 
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_under_debug_an_error_before_the_command_runs_is_raised(python: Process, trace: str, command: str) -> None:
+    done = python(MAIN, command, "--debug", "-o", "nowhere/report.txt", "--", sys.executable, "-c", "print('ran')")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"Traceback" in done.stderr
+    assert b"ShapelogError: nowhere/report.txt: cannot write" in done.stderr
+
+
 # The report.
 
 
