@@ -235,8 +235,8 @@ def test_nothing_of_a_trace_reaches_the_terminal_raw() -> None:
 
 def test_the_summary_names_the_worst_tests_first_and_cuts() -> None:
     tests = {f"t.py::test_{number}": (number + 1, number) for number in range(13)} | {"t.py::test_none": (0, 0)}
-    said, *lines = summary(tests)
-    assert said == "13 tests compiled: 91 compiles, 78 recompiles"
+    total, *lines = summary(tests)
+    assert total == "13 tests compiled: 91 compiles, 78 recompiles"
     assert lines[0] == "12 recompiles  13 compiles  t.py::test_12"
     assert len(lines) == 11
     assert lines[-1] == "… 2 more tests that recompiled"

@@ -283,7 +283,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     torch._dynamo.reset()
 
 
-def told(recording: Recording) -> list[tuple[str, tuple[str, ...], Verdict]]:
+def verdicts(recording: Recording) -> list[tuple[str, tuple[str, ...], Verdict]]:
     assert not recording.report.has_problems, recording.report.problems
     return [(item.compile.label, item.codes, item.verdict) for item in recording.report.recompiles]
 
@@ -294,7 +294,7 @@ def test_compiles_in_the_block_are_recorded(compiled: Callable[..., Any]) -> Non
         compiled(4)
         compiled(7)
     compiled(1)
-    assert told(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
+    assert verdicts(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
     assert trace.trace.torch_version == sys.modules["torch"].__version__
     assert trace.report.summary.compiles == 2
     assert trace.report.frames[0].frame.file == __file__
@@ -305,9 +305,9 @@ def test_a_recording_can_be_looked_at_before_it_ends(compiled: Callable[..., Any
     with shapelog.record() as trace:
         assert "Nothing was compiled" in str(trace)
         compiled(4)
-        assert told(trace) == []
+        assert verdicts(trace) == []
         compiled(7)
-        assert told(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
+        assert verdicts(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
 
 
 @pytest.mark.torch
@@ -331,7 +331,7 @@ def test_an_entry_from_before_the_block_is_known_from_its_reasons(compiled: Call
     compiled(4)
     with shapelog.record() as trace:
         compiled(7)
-    assert told(trace) == [("0/1", ("SL101",), Verdict.UNEXPLAINED)]
+    assert verdicts(trace) == [("0/1", ("SL101",), Verdict.UNEXPLAINED)]
     assert "x.size[0]" in str(trace)
     assert "0/0 not in this trace" in str(trace)
 

@@ -273,7 +273,7 @@ def test_a_trace_that_cannot_be_read_is_reported_and_the_exit_code_of_the_comman
 
 @pytest.fixture
 def listener(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """shapelog running a command that tells of its signals, without a terminal."""
+    """shapelog running a command that prints its signals, without a terminal."""
     where = {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1])}
     command = [sys.executable, "-c", MAIN, "run", "--", sys.executable, "-c", LISTENER]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=where, text=True, start_new_session=True, cwd=tmp_path) as process:

@@ -1,4 +1,4 @@
-"""``shapelog watch``: what is read again and when, what is told as new, when it ends, and a screen that always fits."""
+"""``shapelog watch``: what is read again and when, which compiles are new, when it ends, and a screen that always fits."""
 
 import gc
 import os
@@ -26,7 +26,7 @@ NAME = "dedicated_log_torch_trace_{}.log"
 FIRST = make.run(make.compile("0/0"))
 SECOND = make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])
 THIRD = make.compile("0/2", (5, 16), [make.mismatch("0/1", 3, 5)])
-TOLD = "08:27:33 0/1 forward recompiled (1.50 s): dim 0 of x was 8 and is now 3  SL101"
+COMPILED = "08:27:33 0/1 forward recompiled (1.50 s): dim 0 of x was 8 and is now 3  SL101"
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX has them")
 
 
@@ -120,8 +120,8 @@ def test_later_compiles_are_reported_once(tmp_path: Path, fake: Fake) -> None:
     snapshots = watch(tmp_path, fake)
     assert len(next(snapshots).fresh) == 1
     append(path, SECOND)
-    told = [line for _ in range(8) for line in lines(next(snapshots))]
-    assert told == [TOLD]
+    shown = [line for _ in range(8) for line in lines(next(snapshots))]
+    assert shown == [COMPILED]
 
 
 def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, fake: Fake) -> None:
@@ -131,7 +131,7 @@ def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, f
     snapshots = watch(tmp_path, fake)
     assert [event.compile.label for event in next(snapshots).fresh] == ["0/0"]
     append(path, last)
-    assert lines(until(snapshots, lambda item: item.fresh)) == [TOLD]
+    assert lines(until(snapshots, lambda item: item.fresh)) == [COMPILED]
 
 
 def test_a_running_compile_is_shown(tmp_path: Path, fake: Fake) -> None:
@@ -186,7 +186,7 @@ def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Fake, m
     assert all(nap > 0 for nap in fake.naps)
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell which files are open")
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list open files")
 def test_files_that_were_read_before_do_not_stay_open(tmp_path: Path, fake: Fake, no_collection: None) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     append(path, FIRST)
@@ -222,7 +222,7 @@ def test_it_ends_when_the_process_that_writes_has_ended(tmp_path: Path, fake: Fa
     fake.running.clear()
     (last,) = list(snapshots)
     assert (last.ended, last.running) == ("the process that wrote it has ended", 0)
-    assert lines(last) == [TOLD]
+    assert lines(last) == [COMPILED]
 
 
 def test_unfinished_compiles_are_reported_at_the_end(tmp_path: Path, fake: Fake) -> None:
@@ -348,9 +348,9 @@ def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Fake) -> No
 
 
 def test_identical_compiles_of_ranks_are_one_line(tmp_path: Path, fake: Fake) -> None:
-    told = lines(job(tmp_path, fake))
-    assert len(told) == 4
-    assert sum("forward compiled (1.50 s)" in line and "0/0" in line for line in told) == 1
+    shown = lines(job(tmp_path, fake))
+    assert len(shown) == 4
+    assert sum("forward compiled (1.50 s)" in line and "0/0" in line for line in shown) == 1
 
 
 def test_a_waiting_screen_shows_what_to_do(tmp_path: Path, fake: Fake) -> None:
@@ -402,10 +402,10 @@ def test_the_command_follows_a_job_to_its_end_and_reports(tmp_path: Path) -> Non
             second = watcher.stdout.readline()
             writer.stdin.close()
             writer.wait()
-            rest, said = watcher.communicate()
-    assert (first, second) == (b"08:27:33 0/0 forward compiled (1.50 s)\n", TOLD.encode() + b"\n")
+            rest, errors = watcher.communicate()
+    assert (first, second) == (b"08:27:33 0/0 forward compiled (1.50 s)\n", COMPILED.encode() + b"\n")
     assert b"2 compiles in 3.00 s, of them 1 recompile (1.50 s)" in rest
-    assert b"the process that wrote it has ended" in said
+    assert b"the process that wrote it has ended" in errors
     assert (watcher.returncode, out.read_bytes()[:1]) == (0, b"{")
 
 
@@ -418,9 +418,9 @@ def test_an_interrupt_from_the_terminal_ends_with_the_report(tmp_path: Path) -> 
         assert watcher.stdout
         watcher.stdout.readline()
         watcher.send_signal(signal.SIGINT)
-        rest, said = watcher.communicate()
+        rest, errors = watcher.communicate()
     assert b"1 compile, none of them a recompile" in rest
-    assert b"Traceback" not in said
+    assert b"Traceback" not in errors
     assert watcher.returncode == 0
 
 
@@ -433,7 +433,7 @@ def test_an_interrupt_ends_with_the_report(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("shapelog.cli.watch_view.Watch", lambda *given, **named: Watch(*given, **named, machine=Machine(sleep=sleep)))
     done = CliRunner().invoke(cli, ["watch", str(tmp_path)])
     assert done.exit_code == 0
-    assert TOLD in done.output
+    assert COMPILED in done.output
     assert "What to do first" in done.output
     done = CliRunner().invoke(cli, ["watch", str(tmp_path / "none")])
     assert done.exit_code == 2
