@@ -27,7 +27,7 @@ from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import check, overview
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.check.repository_paths import Checkout
-from shapelog.distributed.large_jobs import How, fold
+from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import TorchVersion
 from shapelog.model.load import load
@@ -262,7 +262,7 @@ def as_a_rank(subject: Subject) -> None:
         for file, data in zip(files, (small_run(), subject.data, small_run()), strict=True):
             file.write_bytes(data)
         selection = select_files(files)
-        short, whole = analyze(fold(selection, How())), analyze(load(selection))
+        short, whole = analyze(load_large_job(selection, ReadOptions())), analyze(load(selection))
         _demand(all(item.balances for item in short.accounts), "an account of a rank does not balance")
         sizes = [sorted((item.name, item.size) for item in job.accounts) for job in (short, whole)]
         _demand(sizes[0] == sizes[1], "a file of the job is lost")

@@ -115,8 +115,14 @@ def _read(selection: "Selection", options: CommonOptions, progress: "ProgressCal
 def _read_large_job(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":
     """Read a job of many ranks with workers."""
     from shapelog.distributed.executor import parse_executor
-    from shapelog.distributed.large_jobs import How, fold
+    from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 
-    executor = parse_executor(options.input.executor or "processes")
-    listing = needs_record_index(options)
-    return fold(selection, How(executor, options.output.strict, options.output.debug, options.input.max_unpacked, progress, listing))
+    read_options = ReadOptions(
+        executor=parse_executor(options.input.executor or "processes"),
+        is_strict=options.output.strict,
+        debug=options.output.debug,
+        max_bytes=options.input.max_unpacked,
+        progress=progress,
+        with_records=needs_record_index(options),
+    )
+    return load_large_job(selection, read_options)

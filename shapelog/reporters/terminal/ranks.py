@@ -6,7 +6,7 @@ from shapelog.reporters.terminal.text_page import Page
 from shapelog.text import one_line, plural, rank_list, shorten
 
 if TYPE_CHECKING:
-    from shapelog.distributed.agreement import Respect
+    from shapelog.distributed.agreement import ComparedProperty
     from shapelog.distributed.compare_ranks import RankReport
 
 # So many groups of ranks are told of each respect.
@@ -23,20 +23,20 @@ def ranks_heading(page: Page, ranks: "RankReport") -> None:
 
 def what_ranks_share(page: Page, ranks: "RankReport", limit: int, verbose: bool) -> None:
     """What all did alike, then the groups of those that differ. ``limit`` 0 tells every group; ``verbose`` what to record for the rest."""
-    same = [item for item in ranks.respects if item.is_known and not item.differs]
+    same = [item for item in ranks.properties if item.is_known and not item.differs]
     told = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
     if told:
         page.line(("same on all: ", "green"), told, indent=2)
     for item in same:
         if item.unknown:
             page.line(("same: ", "green"), f"{item.title} ({item.groups[0].words}) on {rank_list(item.groups[0].ranks)}", indent=2)
-    alike: dict[object, list[Respect]] = {}
-    for item in ranks.respects:
+    alike: dict[object, list[ComparedProperty]] = {}
+    for item in ranks.properties:
         if item.differs:
             alike.setdefault((tuple(group.ranks for group in item.groups), item.unknown, item.note), []).append(item)
     for items in alike.values():
         _differ(page, items, limit)
-    unknown = [item for item in ranks.respects if not item.is_known]
+    unknown = [item for item in ranks.properties if not item.is_known]
     for item in unknown if verbose else ():
         page.line((f"not known: {item.title}; {item.note}", "dim"), indent=2)
     if unknown and not verbose:
@@ -44,7 +44,7 @@ def what_ranks_share(page: Page, ranks: "RankReport", limit: int, verbose: bool)
         page.line((f"not known: {names}; --verbose tells what to record", "dim"), indent=2)
 
 
-def _differ(page: Page, items: "list[Respect]", limit: int) -> None:
+def _differ(page: Page, items: "list[ComparedProperty]", limit: int) -> None:
     """Respects that divide ranks in the same way, together."""
     first = items[0]
     titles = ", ".join(item.title for item in items)
