@@ -129,7 +129,7 @@ class Survey:
     def weight(self, process: int) -> int:
         """How many ranks a process stands for."""
         trace = self.report.trace
-        return trace.weight(trace.ranks[process].number)
+        return trace.rank_weight(trace.ranks[process].number)
 
 
 def survey(report: Report, checkout: Checkout) -> Survey:
@@ -159,7 +159,7 @@ def event_of(
 ) -> Event:
     """``processes`` as in Survey; ``cost`` are seconds, None for those of the compile on all the ranks that its own stands for."""
     spent = trace.seconds(compile) if cost is None else cost
-    return Event(compile.label, trace.standing(frame.rank), processes[id(frame)], spent, kinds, compile.order, id(compile))
+    return Event(compile.label, trace.represented_ranks(frame.rank), processes[id(frame)], spent, kinds, compile.order, id(compile))
 
 
 def digest(*parts: str) -> str:
@@ -290,17 +290,17 @@ class _Maker(NamedTuple):
 
     def _remedy(self, items: list[Recompile], causes: list[Cause]) -> str:
         """The very entries of the list where the advice has them, else what the rule or the recompile says."""
-        lists_sources = self.report.trace.lists_sources
+        supports_dynamic_sources = self.report.trace.supports_dynamic_sources
         goes = [item for item in items if item.verdict is Verdict.MARKING]
         if not causes or (items[0].blocking_rule and not goes):
-            return items[0].remedy(lists_sources)
+            return items[0].remedy(supports_dynamic_sources)
         if not goes:
-            return remedy_for(causes[0].remedy_rule, lists_sources)
+            return remedy_for(causes[0].remedy_rule, supports_dynamic_sources)
         suggestions = {found.id: found for found in map(self._suggestion, causes) if found}
         if suggestions:
             return _to_set(list(suggestions.values()))
         other = self._suggestion_for(goes)
-        return f"it goes with another mark: {_to_set([other])}" if other else remedy_for(causes[0].remedy_rule, lists_sources)
+        return f"it goes with another mark: {_to_set([other])}" if other else remedy_for(causes[0].remedy_rule, supports_dynamic_sources)
 
     def _suggestion(self, cause: Cause) -> Suggestion | None:
         """What the advice says about this very property."""
@@ -346,7 +346,7 @@ class _Maker(NamedTuple):
             for compile in frame.compiles:
                 lost = compile.metrics.before_restart or 0.0
                 broke, again = (
-                    self._event(frame, compile, frozenset((kind,)), lost * self.report.trace.weight(compile.rank))
+                    self._event(frame, compile, frozenset((kind,)), lost * self.report.trace.rank_weight(compile.rank))
                     for kind in (AlertKind.BREAK, AlertKind.RESTART)
                 )
                 for item in compile.breaks:

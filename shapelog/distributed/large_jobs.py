@@ -159,8 +159,8 @@ def fold(selection: Selection, how: How) -> Trace:
         name=name_of([file.name for file in selection.files]),
         notes=(*trace.notes, *_notes(summed, alike, standing), *_lost_notes(files, refusals)),
         summarized=tuple(item for index, item in sorted(sums.items()) if index not in whole),
-        alike=alike,
-        together=_together(summed, standing),
+        representatives=alike,
+        total_seconds=_together(summed, standing),
         unread=(*trace.unread, *(file.rank for index, file in enumerate(files) if file.rank is not None and index not in told)),
     )
 

@@ -62,7 +62,7 @@ def _summary(rank: Rank, processes: int, trace: Trace, why: dict[int, Recompile]
     for compile in compiles:
         code = codes[id(compile)]
         number = numbers[id(code)] = numbers.get(id(code), -1) + 1
-        scheduled, found = _inductor(compile, _CHECKED - checked, trace.version.has(9))
+        scheduled, found = _inductor(compile, _CHECKED - checked, trace.version.at_least(9))
         checked += len(compile.inductor)
         parities += [(compile.label, item) for item in found[0]]
         step = _step(compile, code, number, why.get(id(compile)), scheduled, found[1])

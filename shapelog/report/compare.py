@@ -297,14 +297,15 @@ def _notes(before: Report, after: Report, *cached: int) -> list[str]:
         values = [getattr(trace.config, name) for trace in (one, other)]
         if values[0] != values[1] and None not in values:
             notes.append(f"another setting: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after")
-    ranks = [{number for rank in trace.ranks for number in trace.standing(rank.number)} for trace in (one, other)]
+    ranks = [{number for rank in trace.ranks for number in trace.represented_ranks(rank.number)} for trace in (one, other)]
     for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
         if own and one.rank_count + other.rank_count > 2:
             notes.append(f"{rank_list(own)} only in the {when} run")
     for trace, when in ((one, "first"), (other, "second")):
-        if trace.told_count < trace.rank_count:
+        if trace.covered_ranks < trace.rank_count:
             notes.append(
-                f"of the {when} run {trace.told_count:,} of {trace.rank_count:,} ranks are compared, which have every cause of the others"
+                f"of the {when} run {trace.covered_ranks:,} of {trace.rank_count:,} ranks are compared, "
+                "which have every cause of the others"
             )
     if cached[0] != cached[1]:
         notes.append(f"a compile cache served {cached[0]} compiles before and {cached[1]} after, so their times cannot be compared")

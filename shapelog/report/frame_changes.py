@@ -70,8 +70,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class CauseChange:
-    """How many recompiles a cause took part in: its rule, and the property that changed ("" where that is not known). ``remedy_code`` is the
-    code of the rule whose remedy holds: marking a size that the code pins does not help.
+    """How many recompiles a cause took part in: its rule, and the property that changed ("" where that is not known).
+
+    ``remedy_code`` is the code of the rule whose remedy holds: marking a size that the code pins does not help.
     """
 
     code: str

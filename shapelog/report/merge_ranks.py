@@ -93,7 +93,7 @@ def joint_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Find
 
 def _owner(members: list[Finding], trace: Trace) -> str:
     first, is_of_job = members[0].frame, members[0].rule.section is Section.RANKS
-    is_shared = len(members) > 1 or (first is not None and not is_of_job and bool(trace.alike))
+    is_shared = len(members) > 1 or (first is not None and not is_of_job and bool(trace.representatives))
     return owner_of((item.frame for item in members if item.frame), trace) if is_shared else ""
 
 
@@ -102,5 +102,5 @@ def owner_of(frames: Iterable[Frame | Compile], trace: Trace | None = None) -> s
     told = list(frames)
     numbers = [frame.rank for frame in told if frame.rank is not None]
     if trace:
-        numbers = [number for rank in numbers for number in trace.standing(rank)]
+        numbers = [number for rank in numbers for number in trace.represented_ranks(rank)]
     return rank_list(numbers) if numbers else f"process {told[0].process}"

@@ -239,7 +239,7 @@ def _frame_report(frame: Frame, explained: Explanations) -> FrameReport:
         limit=next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None),
         facts=explained.facts,
         seconds=math.fsum(map(explained.trace.seconds, frame.compiles)),
-        ranks=explained.trace.weight(frame.rank),
+        ranks=explained.trace.rank_weight(frame.rank),
     )
 
 

@@ -85,12 +85,12 @@ def test_ranks_that_did_the_same_are_told_once_and_counted_all(here: None, tmp_p
     trace = folded(written(tmp_path, *alike(19), make.run(FIRST)))
     report = analyze(trace, debug=True)
     assert [rank.number for rank in trace.ranks] == [0, 19]
-    assert trace.alike == {0: tuple(range(19)), 19: (19,)}
+    assert trace.representatives == {0: tuple(range(19)), 19: (19,)}
     assert (report.summary.compiles, report.summary.recompiles, report.summary.frames) == (39, 19, 20)
     assert report.ranks is not None
     assert report.ranks.numbers == tuple(range(20))
     assert [item.owner for item in joint_frames(report)] == ["ranks 0-18", "rank 19"]
-    assert (trace.rank_count, trace.told_count) == (20, 20)
+    assert (trace.rank_count, trace.covered_ranks) == (20, 20)
     assert trace.notes[-1] == (
         "20 ranks are compared; frames and recompiles are told of ranks 0 and 19 in full, and each of the others compiled the same for the "
         "same reasons"
@@ -151,8 +151,8 @@ def test_two_runs_of_a_job_that_are_read_as_one_count_twice(here: None, tmp_path
     trace = fold(select(str(tmp_path), InputOptions("all")), HOW)
     report = analyze(trace, debug=True)
     assert [rank.number for rank in trace.ranks] == [0, 1, 3]
-    assert trace.alike == {0: tuple(range(18)), 1: tuple(number for number in range(18) if number != 3), 3: (3,)}
-    assert (trace.rank_count, trace.told_count, len(trace.accounts)) == (36, 36, 36)
+    assert trace.representatives == {0: tuple(range(18)), 1: tuple(number for number in range(18) if number != 3), 3: (3,)}
+    assert (trace.rank_count, trace.covered_ranks, len(trace.accounts)) == (36, 36, 36)
     assert report.summary.compiles == whole.summary.compiles == 18 * 2 + 17 + 2
     assert report.summary.recompiles == whole.summary.recompiles == 19
     assert report.summary.seconds == pytest.approx(whole.summary.seconds)
@@ -168,7 +168,7 @@ def test_runs_of_which_no_other_rank_can_stand_for_one_say_so(here: None, tmp_pa
     written(tmp_path, sizes(8, 16), *alike(17))
     (tmp_path / "dedicated_log_torch_trace_rank_0_zyxwvuts.log").write_bytes(sizes(8, 16, 24))
     trace = fold(select(str(tmp_path), InputOptions("all")), HOW)
-    assert (trace.rank_count, trace.told_count, len(trace.ranks)) == (19, 18, 2)
+    assert (trace.rank_count, trace.covered_ranks, len(trace.ranks)) == (19, 18, 2)
     assert trace.notes[-1].startswith("1 more rank compiled in yet another order or number")
 
 
@@ -232,11 +232,11 @@ def test_every_cause_of_the_job_is_on_a_rank_that_is_told_in_full(here: None, tm
     assert 24 in {rank.number for rank in trace.ranks}  # that which compiled most
     report = analyze(trace, debug=True)
     assert report.summary.compiles == sum(range(1, 25)) + 2
-    assert trace.told_count < trace.rank_count == 25
+    assert trace.covered_ranks < trace.rank_count == 25
     assert trace.notes[-1].endswith("every cause of theirs is on one of those, too")
     assert report.advice is not None
-    assert report.advice.scope == f"on {trace.told_count} of 25 ranks"
-    assert f"(predicted, on {trace.told_count} of 25 ranks)" in render(report, Options(width=200)).decode()
+    assert report.advice.scope == f"on {trace.covered_ranks} of 25 ranks"
+    assert f"(predicted, on {trace.covered_ranks} of 25 ranks)" in render(report, Options(width=200)).decode()
 
 
 def test_kinds_take_no_more_ranks_than_are_read_in_full(here: None, tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_the_ranks_behind_a_url_are_fetched_by_workers(here: None) -> None:
     try:
         seen: list[str] = []
         trace = folded_url("memory://folding", seen)
-        assert trace.alike == {0: tuple(range(18))}
+        assert trace.representatives == {0: tuple(range(18))}
         assert all(address.startswith("memory://") for address in seen)
         assert len(seen) == 18
     finally:
@@ -418,7 +418,7 @@ def test_files_without_a_rank_are_read_here(here: None, tmp_path: Path) -> None:
 def test_from_python_a_large_job_is_read_here_or_by_workers(tmp_path: Path) -> None:
     written(tmp_path, *alike(MAX_RANKS_IN_FULL + 1))
     here, workers = shapelog.load(tmp_path), shapelog.load(tmp_path, executor="processes:2")
-    assert here.alike == workers.alike == {0: tuple(range(MAX_RANKS_IN_FULL + 1))}
+    assert here.representatives == workers.representatives == {0: tuple(range(MAX_RANKS_IN_FULL + 1))}
     assert here.rank_count == workers.rank_count == MAX_RANKS_IN_FULL + 1
     with pytest.raises(ShapelogError, match="is no executor"):
         shapelog.load(tmp_path, executor="threads")

@@ -23,7 +23,7 @@ def analyze(study: Explanations) -> Iterator[Finding | Table]:
         if name == "all" or columns_of[0][name] or columns_of[1][name]
     ]
     columns = (Column("phase", is_wide=True), Column("first compiles", True), Column("recompiles", True), Column("all", True))
-    lost = math.fsum((compile.metrics.before_restart or 0.0) * study.trace.weight(compile.rank) for compile in study.trace.compiles)
+    lost = math.fsum((compile.metrics.before_restart or 0.0) * study.trace.rank_weight(compile.rank) for compile in study.trace.compiles)
     notes = [f"{lost:.2f} s of it before restarts"] if lost >= 0.005 else []
     notes.extend(_caches(study.trace))
     yield Table("time", "Where compile time went (seconds)", columns, tuple(rows), "; ".join(notes))
@@ -44,7 +44,7 @@ def _caches(trace: Trace) -> Iterator[str]:
     counts: dict[str, int] = {}
     for compile in trace.compiles:
         for name, number in compile.caches:
-            counts[name] = counts.get(name, 0) + number * trace.weight(compile.rank)
+            counts[name] = counts.get(name, 0) + number * trace.rank_weight(compile.rank)
     for cache, label in (("fx_graph_cache", "FX graph cache"), ("aotautograd_cache", "AOTAutograd cache")):
         found = [f"{counts[f'{cache}_{kind}']} {kind}" for kind in ("hit", "miss", "bypass") if f"{cache}_{kind}" in counts]
         if found:

@@ -35,7 +35,7 @@ def analyze(study: Explanations) -> Iterator[Finding | Table]:
 
 def _cost(members: list[Compile], trace: Trace) -> tuple[int, float]:
     """How often, and seconds, on all ranks."""
-    weights = [trace.weight(compile.rank) for compile in members]
+    weights = [trace.rank_weight(compile.rank) for compile in members]
     lost = (compile.metrics.before_restart or 0.0 for compile in members)
     return sum(weights), math.fsum(weight * seconds for weight, seconds in zip(weights, lost, strict=True))
 

@@ -53,7 +53,7 @@ def _findings(report: "RankReport", study: Explanations) -> Iterator[Finding]:
     if varied and not report.has_collectives_on:
         sentence = "; ".join(item.sentence for item in varied[:_AXES])
         more = f"; and {len(varied) - _AXES} more" if len(varied) > _AXES else ""
-        old = "" if study.trace.version.has(6) else "; this torch has no compiler collectives yet"
+        old = "" if study.trace.version.at_least(6) else "; this torch has no compiler collectives yet"
         details = tuple((item.axis, f"made {rank_list(item.recompiled)} recompile") for item in varied[:_AXES])
         frame = _frame(study, varied[0].recompiled, varied[0].label)
         yield Finding(_SIZE, f"{sentence}{more}{old}", varied[0].label, location_of(frame), details, frame)

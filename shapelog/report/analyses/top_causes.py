@@ -28,7 +28,7 @@ def analyze(study: Explanations) -> Iterator[Finding | Table]:
     for key in sorted(seconds, key=lambda key: (-seconds[key], -len(members[key]), key)):
         code, name, axis = key
         only = next(iter(variants[key])) if len(variants[key]) == 1 else f"{axis} ({len(variants[key])} variants)"
-        count = sum(study.trace.weight(item.frame.rank) for item in members[key])
+        count = sum(study.trace.rank_weight(item.frame.rank) for item in members[key])
         rows.append((code, name, only, count, seconds[key]))
     if rows:
         columns = (Column("code"), Column("cause"), Column("what", is_wide=True), Column("recompiles", True), Column("seconds", True))

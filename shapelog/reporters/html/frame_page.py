@@ -189,7 +189,7 @@ def _parts(joint: Joint, compiles: tuple[CompileView, ...]) -> tuple[tuple[str, 
     found: dict[str, list[float]] = {kind: [] for kind in WORDS}
     for member in joint.members:
         for view, compile in zip(compiles, member.frame.compiles, strict=True):
-            counts[view.kind] += joint.trace.weight(compile.rank)
+            counts[view.kind] += joint.trace.rank_weight(compile.rank)
             found[view.kind].append(joint.trace.seconds(compile))
     return tuple((kind, counts[kind], math.fsum(spent)) for kind, spent in found.items() if spent)
 
@@ -201,7 +201,7 @@ def _compile_view(report: Report, compile: Compile, recompile: Recompile | None,
         kind=kind_of(compile, recompile),
         recompile=recompile,
         headline=_headline(compile, recompile),
-        remedy=recompile.remedy(report.trace.lists_sources) if recompile else "",
+        remedy=recompile.remedy(report.trace.supports_dynamic_sources) if recompile else "",
         failure=failure_message(compile.metrics.fail_reason) if compile.metrics.fail_reason else "",
         is_full=is_full,
     )

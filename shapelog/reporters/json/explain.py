@@ -21,9 +21,9 @@ def story_data(story: Story) -> dict[str, Any]:
         "outcome": compile.outcome.value,
         "seconds": compile.seconds,
         "attempts": compile.attempts,
-        "recompile": recompile_data(story.recompile, story.trace.lists_sources) if story.recompile else None,
+        "recompile": recompile_data(story.recompile, story.trace.supports_dynamic_sources) if story.recompile else None,
         "other_entries": [
-            {"entry": item.entry.label, "cause_details": [cause_data(cause, story.trace.lists_sources) for cause in item.causes]}
+            {"entry": item.entry.label, "cause_details": [cause_data(cause, story.trace.supports_dynamic_sources) for cause in item.causes]}
             for item in story.others
         ],
         "similar_to_nearest": story.is_similar,

@@ -35,7 +35,7 @@ def _lines(checked: Checked) -> Iterator[dict[str, Any]]:
         yield {"type": "alert", **alert_data(item)}
     report = checked.survey.report
     for recompile in report.recompiles:
-        yield {"type": "recompile", **recompile_data(recompile, report.trace.lists_sources)}
+        yield {"type": "recompile", **recompile_data(recompile, report.trace.supports_dynamic_sources)}
     for budget in data["budgets"]:
         yield {"type": "budget", **budget}
     yield from _problems(report)

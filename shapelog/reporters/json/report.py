@@ -28,7 +28,7 @@ def report_data(report: Report) -> dict[str, Any]:
         },
         "advice": advice_data(report.advice) if report.advice else None,
         "frames": [_frame_data(item) for item in report.frames],
-        "recompiles": [recompile_data(item, trace.lists_sources) for item in report.recompiles],
+        "recompiles": [recompile_data(item, trace.supports_dynamic_sources) for item in report.recompiles],
         "similar_graphs": [[member.label for member in group.members] for group in report.groups],
         "similar_graph_details": [_group_data(group) for group in report.groups],
         "findings": [_finding_data(item) for item in report.findings],
@@ -40,7 +40,7 @@ def report_data(report: Report) -> dict[str, Any]:
 
 def _rank_data(rank: Rank, trace: Trace) -> dict[str, Any]:
     """A rank that is read in full, and those of a large job that did the same."""
-    alike = trace.alike.get(rank.number, ()) if rank.number is not None else ()
+    alike = trace.representatives.get(rank.number, ()) if rank.number is not None else ()
     return {"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames), "stands_for": list(alike)}
 
 

@@ -198,7 +198,7 @@ def _left(page: Page, comparison: Comparison, options: Options) -> None:
             listed = names if options.verbose else shorten(names, page.width)
             page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
             for rule in dict.fromkeys(RULES[cause.remedy_code] for cause in own):
-                help_text = remedy_for(rule, comparison.after.trace.lists_sources)
+                help_text = remedy_for(rule, comparison.after.trace.supports_dynamic_sources)
                 if help_text not in said:
                     name = f"{rule.code} {rule.name}: " if rule.code != code else ""
                     page.line("→ ", (name, "dim"), help_text, indent=6)

@@ -58,9 +58,9 @@ def _why(page: Page, story: Story) -> None:
     if item.nearest is None:
         page.heading("Why", item.verdict.value)
         for cause in item.causes:
-            _cause(page, cause, False, story.trace.lists_sources)
+            _cause(page, cause, False, story.trace.supports_dynamic_sources)
         page.line(item.unexplained_because, indent=2)
-        page.line(f"→ {item.remedy(story.trace.lists_sources)}", indent=2)
+        page.line(f"→ {item.remedy(story.trace.supports_dynamic_sources)}", indent=2)
         return
     checked = f"the nearest of {plural(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
     page.heading(f"Why: against {item.nearest.label}", checked)
@@ -71,7 +71,7 @@ def _why(page: Page, story: Story) -> None:
     )
     for index, cause in enumerate(item.causes):
         is_last = all(other.remedy_rule != cause.remedy_rule for other in item.causes[index + 1 :])
-        _cause(page, cause, is_last, story.trace.lists_sources)
+        _cause(page, cause, is_last, story.trace.supports_dynamic_sources)
     if item.why_not_markable:
         page.line(item.why_not_markable, indent=2)
     if item.consequences:
@@ -80,7 +80,7 @@ def _why(page: Page, story: Story) -> None:
         _other(page, other)
 
 
-def _cause(page: Page, cause: Cause, is_last_of_kind: bool, lists_sources: bool) -> None:
+def _cause(page: Page, cause: Cause, is_last_of_kind: bool, supports_dynamic_sources: bool) -> None:
     page.text(Text.assemble((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {one_line(cause.sentence)}"), 2)
     change = f"{one_line(cause.axis)}: {one_line(cause.before) or '?'} → {one_line(cause.after) or '?'}"
     page.text(
@@ -89,7 +89,7 @@ def _cause(page: Page, cause: Cause, is_last_of_kind: bool, lists_sources: bool)
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
     if is_last_of_kind:
-        page.line(f"→ {remedy_for(cause.remedy_rule, lists_sources)}", indent=4)
+        page.line(f"→ {remedy_for(cause.remedy_rule, supports_dynamic_sources)}", indent=4)
 
 
 def _other(page: Page, other: EntryDifference) -> None:

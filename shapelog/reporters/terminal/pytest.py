@@ -39,7 +39,7 @@ def explanation(report: Report, options: Options, root: str = "", kept: str = ""
     recompiles = [item for item in report.recompiles if not item.is_after_failure]
     limit = options.limit or len(recompiles)
     for item in recompiles[:limit]:
-        _recompile(page, item, report.trace.lists_sources, root)
+        _recompile(page, item, report.trace.supports_dynamic_sources, root)
     left = len(recompiles) - limit
     if left > 0:
         page.line(f"… {plural(left, 'more recompile')}, shown with -vv")
@@ -75,7 +75,7 @@ def _title(frame: Frame, root: str) -> str:
     return f"{frame.title}  {_place(frame.file, frame.line, root)}"
 
 
-def _recompile(page: Page, item: Recompile, lists_sources: bool, root: str) -> None:
+def _recompile(page: Page, item: Recompile, supports_dynamic_sources: bool, root: str) -> None:
     compile, frame = item.compile, item.frame
     against = f" against {item.nearest.label}" if item.nearest else ""
     page.line(f"{compile.label}{against}  {_title(frame, root)}  {item.verdict.value}")
@@ -90,7 +90,7 @@ def _recompile(page: Page, item: Recompile, lists_sources: bool, root: str) -> N
         page.line(f"called at {called}", indent=2)
     if item.why_not_markable and not item.is_against_unknown:
         page.line(item.why_not_markable, indent=2)
-    page.line(f"→ {item.remedy(lists_sources)}", indent=2)
+    page.line(f"→ {item.remedy(supports_dynamic_sources)}", indent=2)
 
 
 def _called_at(frame: Frame, compile: Compile, root: str) -> str:

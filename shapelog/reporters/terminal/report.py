@@ -148,7 +148,7 @@ def _frame_head(page: Page, joint: Joint, multi: bool) -> None:
     rank = f"{joint.owner}  " if multi else ""
     head = Text.assemble((rank, "dim"), (one_line(frame.title), "bold"), f"  {one_line(where)}", (f"  frame {frame.label}", "dim"))
     page.text(head, 2)
-    each = " on each" if len(joint.members) > 1 or joint.trace.weight(frame.rank) > 1 else ""
+    each = " on each" if len(joint.members) > 1 or joint.trace.rank_weight(frame.rank) > 1 else ""
     parts: list[str | tuple[str, str]] = [f"{plural(len(frame.entries), 'compile')}{each} {seconds(joint.seconds)}"]
     recompiles = [entry for member in joint.members for entry in member.recompiles]
     for verdict in Verdict:
@@ -170,7 +170,7 @@ def _frames(page: Page, report: Report, options: Options) -> None:
     for joint in first:
         item = joint.first
         _frame_head(page, joint, multi)
-        _axes(page, joint.axes, options, report.trace.lists_sources, said)
+        _axes(page, joint.axes, options, report.trace.supports_dynamic_sources, said)
         if not options.verbose:
             _notes(page, item)
         if options.verbose:
@@ -189,7 +189,7 @@ def _notes(page: Page, item: FrameReport) -> None:
         page.line((f"{shorten(' '.join(labels), 40)}: ", "dim"), note, indent=6)
 
 
-def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: bool, said: set[str]) -> None:
+def _axes(page: Page, axes: Sequence[Axis], options: Options, supports_dynamic_sources: bool, said: set[str]) -> None:
     """Each axis with its values, codes and what helps; ``said`` holds the codes whose remedy stands above already."""
     first, left = _first(axes, options.limit)
     width = min(max((len(one_line(axis.name)) for axis in first), default=0), page.width // 2)
@@ -203,7 +203,7 @@ def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: boo
         for rule in axis.remedy_rules:
             if rule.code not in said:
                 said.add(rule.code)
-                page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, lists_sources)}"), 8)
+                page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, supports_dynamic_sources)}"), 8)
     _more(page, left, "axis", 6)
 
 
@@ -280,7 +280,7 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
             page.line(("and about sizes as well, see above", "dim"), indent=4)
         if not sample.causes:
             page.line((f"{UNEXPLAINED.code} {UNEXPLAINED.name}", "magenta"), f": {sample.unexplained_because}", indent=4)
-        help_text = sample.remedy(report.trace.lists_sources)
+        help_text = sample.remedy(report.trace.supports_dynamic_sources)
         if help_text not in said:
             page.line(f"→ {help_text}", indent=4)
         said.add(help_text)
@@ -415,13 +415,13 @@ def _one_frame(page: Page, report: Report, item: FrameReport, options: Options) 
     frame = item.frame
     if frame.called_at:
         page.line((f"called at {frame.called_at.file}:{frame.called_at.line}  {frame.called_at.code}", "dim"), indent=4)
-    _axes(page, item.axes, Options(limit=0 if options.verbose else 12), report.trace.lists_sources, set())
+    _axes(page, item.axes, Options(limit=0 if options.verbose else 12), report.trace.supports_dynamic_sources, set())
     _shape_table(page, item.shapes, options)
     if item.recompiles:
         page.heading("Recompiles")
     for entry in item.recompiles:
         _recompile(page, entry, 2)
-        page.line(f"→ {entry.remedy(report.trace.lists_sources)}", indent=4)
+        page.line(f"→ {entry.remedy(report.trace.supports_dynamic_sources)}", indent=4)
 
 
 def _shape_table(page: Page, table: ShapeTable, options: Options) -> None:
