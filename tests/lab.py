@@ -181,7 +181,7 @@ class Recording:
             path.write_text("\n".join(self.lines) + "\n", encoding="utf-8")
             return shapelog.load(path)
 
-    def explain_trace(self) -> Explanations:
+    def explained(self) -> Explanations:
         return explain_trace(self.load())
 
     def report(self) -> Report:
@@ -189,7 +189,7 @@ class Recording:
 
     def last(self) -> Recompile:
         """What is said about the last recompile."""
-        return self.study().recompiles[-1]
+        return self.explained().recompiles[-1]
 
 
 def listed(reasons: tuple[str, ...]) -> str:

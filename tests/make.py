@@ -289,3 +289,12 @@ def only(trace: Trace, label: str) -> Compile:
 def frame(trace: Trace, label: str) -> Frame:
     (found,) = (item for item in trace.frames if item.label == label)
     return found
+
+
+def with_code_states(*states: tuple[str, str, str], process: int = PROCESS) -> bytes:
+    """A run of two compiles; ``states`` are (compile, name of the artifact, text)."""
+    parts = [strings(MODEL, MAIN, process=process)]
+    for label, why in (("0/0", ()), ("0/1", (mismatch("0/0", 8, 4),))):
+        parts.append(compile(label, (8 if label == "0/0" else 4, 16), why, process=process))
+        parts += [artifact(f"{name}_code_state", text, id=label, process=process) for at, name, text in states if at == label]
+    return b"".join(parts)

@@ -32,8 +32,9 @@ from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select
 from shapelog.reading.open_trace import open_trace
-from shapelog.reading.payloads import graphs, guards, recompile_reasons, source_names
+from shapelog.reading.payloads import graphs, guards, recompile_reasons
 from shapelog.reading.payloads.guard_expressions import canonical, parse, syntax_tree
+from shapelog.reading.payloads.source_names import Source, without_locals
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -231,7 +232,7 @@ def test_a_hundred_thousand_levels_of_an_expression_are_nothing(step: str) -> No
         expression.with_constants({1: 2})
         assert canonical(text)
         assert syntax_tree(text) is None or depth < 1000
-        assert mark_line(Mark(text, 0), [], ()).startswith(("# ", "torch."))
+        assert mark_line(Mark(Source(text), 0), [], ()).startswith(("# ", "torch."))
 
 
 # In each, something could be looked for from every place in vain. Were the time not linear, that would take minutes.
@@ -271,15 +272,15 @@ def test_no_text_takes_the_square_of_its_length(text: str) -> None:
     signature = f'    def forward(self, {text}: "f32[8]"):\n'
     graph = graphs.parse(f"class GraphModule(torch.nn.Module):\n{signature}        {text}\n        b = f({text})\n")
     assert graph.is_dynamic in (True, False)
-    for found in (source_names.display_name(text), source_names.without_locals(text), canonical(text)):
+    for found in (Source(text).display_name, without_locals(text), canonical(text)):
         assert found
-    source_names.tensor_part(text)
-    source_names.dict_of_key(text)
+    assert not Source(text).tensor_part
+    assert not Source(text).dict_of_key
 
 
 def test_numbers_of_thousands_of_digits_are_text() -> None:
     many = "9" * 5000
-    assert source_names.tensor_part(f"L['x'].size()[{many}]") is None
+    assert Source(f"L['x'].size()[{many}]").tensor_part is None
     assert recompile_reasons.parse(f"0/0: tensor 'x' size mismatch at index 0. expected {many}, actual 3").family != "size"
     tree = guards.parse_tree(f"+- RootGuardManager\n| +- LENGTH_CHECK: len(L['x']) == {many}  # x  # a.py:{many} in f\n")
     assert [guard.kind for guard in tree.guards] == ["LENGTH_CHECK"]
@@ -293,16 +294,16 @@ def test_numbers_of_thousands_of_digits_are_text() -> None:
 @pytest.mark.parametrize("entry", ["(a+)+$", "(a|a)*$", "(?:a?){40}a{40}$", "a?" * 40 + "a" * 40, "a*" * 30 + "$", "(((a*)*)*)*$"])
 def test_an_entry_that_takes_for_ever_to_match_is_not_tried(entry: str) -> None:
     source = "a" * 60 + "!"
-    assert not matches(entry, Mark(source), V213)
-    (written,) = entries([Mark(entry)], V213, [source])
+    assert not matches(entry, Mark(Source(source)), V213)
+    (written,) = entries([Mark(Source(entry))], V213, [source])
     assert written != entry
-    assert matches(written, Mark(entry), V213)
+    assert matches(written, Mark(Source(entry)), V213)
 
 
 def test_an_entry_that_python_warns_of_is_one_without_a_word(recwarn: pytest.WarningsRecorder) -> None:
     assert is_expression("[!--a]")
     assert not is_expression("[!--a]", may_warn=False)
-    assert not matches("[!--a]", Mark("b"), V213)
+    assert not matches("[!--a]", Mark(Source("b")), V213)
     assert list(recwarn) == []
 
 
@@ -359,7 +360,7 @@ def test_what_is_pasted_is_python_that_only_marks(name: str, version: TorchVersi
     "source", ["L['x # '].y", "L['x']['#']", "L['x']), (L['y']", "L['x'] ; y", "L['x']\n", "L['x'].y\n.z", "L['x'](0)"]
 )
 def test_a_mark_is_one_line_of_python_or_a_comment(source: str) -> None:
-    written = mark_line(Mark(source, 0), ["3", "4"], ())
+    written = mark_line(Mark(Source(source), 0), ["3", "4"], ())
     assert written.startswith("#") or ast.unparse(ast.parse(written)) == written.partition("  #")[0]
 
 

@@ -214,7 +214,7 @@ def test_a_recompile_against_an_entry_that_was_not_recorded_is_explained_in_the_
     (cause,) = recompile.causes
     assert (cause.codes, cause.source, cause.axis, cause.before, cause.after) == (("SL101",), "L['x']", "x.size[0]", "4", "5")
     assert (recompile.nearest, recompile.entries_checked, report.summary.recompiles) == (None, 0, 1)
-    assert recompile.note.startswith("0/1 not in this trace (compiled before the recording began")
+    assert recompile.unexplained_because.startswith("0/1 not in this trace (compiled before the recording began")
 
 
 def test_whether_marking_is_enough_is_not_promised_without_the_graph_of_the_entry() -> None:
@@ -226,7 +226,7 @@ def test_of_several_entries_that_were_not_recorded_the_nearest_counts_and_all_ar
     size = "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5"
     (recompile,) = late("GLOBAL_STATE changed: grad_mode", size).recompiles
     assert recompile.codes == ("SL101",)
-    assert recompile.note.startswith("0/1, 0/0 not in this trace")
+    assert recompile.unexplained_because.startswith("0/1, 0/0 not in this trace")
 
 
 def test_a_recorded_entry_is_compared_with_and_the_others_left_aside() -> None:
@@ -241,7 +241,7 @@ def test_a_recorded_entry_is_compared_with_and_the_others_left_aside() -> None:
     )
     (recompile,) = recorded.report().recompiles
     assert recompile.nearest is not None
-    assert (recompile.nearest.label, recompile.verdict, recompile.note) == ("0/1", Verdict.MARKING, "")
+    assert (recompile.nearest.label, recompile.verdict, recompile.unexplained_because) == ("0/1", Verdict.MARKING, "")
 
 
 def test_what_is_not_known_is_said_in_the_terminal_and_in_a_notebook(tmp_path: Path) -> None:

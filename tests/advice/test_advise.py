@@ -77,13 +77,13 @@ def test_the_list_is_the_one_that_was_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", PACKED)
 def test_each_mark_earns_a_compile(name: str) -> None:
-    advice, calls = advice_on(name), replayed(name)
+    advice, found = advice_on(name), replayed(name)
     marks = marks_of(advice)
-    assert replayed.cost(marks) == advice.after
-    assert replayed.cost(()) == advice.before
+    assert found.cost(marks) == advice.after
+    assert found.cost(()) == advice.before
     for mark in marks:
-        assert replayed.cost(marks - {mark}).total > advice.after.total
-        assert replayed.compiles_lost_without([mark], marks) == replayed.cost(marks - {mark}).total - advice.after.total
+        assert found.cost(marks - {mark}).total > advice.after.total
+        assert found.compiles_lost_without([mark], marks) == found.cost(marks - {mark}).total - advice.after.total
 
 
 def test_no_recompile_both_goes_and_stays() -> None:

@@ -99,7 +99,7 @@ def test_a_list_in_a_line_is_a_string_that_holds_it(key: object) -> None:
     line = tools(sized(10, 1, source=source))["unbacked source"].lines[0]
     torch = SimpleNamespace(compiler=SimpleNamespace(config=ModuleType("config")))
     exec(line, {"torch": torch})
-    marked = advise(sized(10, 12, source=source).study())
+    marked = advise(sized(10, 12, source=source).explained())
     assert torch.compiler.config.unbacked_sources == marked.env
 
 

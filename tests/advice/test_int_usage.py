@@ -7,6 +7,7 @@ from lab import Recording, checked, graph, manager, tensor, tree
 
 from shapelog.advice.int_usage import Use, is_seen_whole, lines_of, spelled, use_by, use_in
 from shapelog.model.trace import Frame
+from shapelog.reading.payloads.source_names import Source
 
 # Lines that use k, as PyTorch 2.13 takes them when k is a dynamic source.
 MEASURED = (
@@ -151,7 +152,7 @@ def test_a_slice_of_a_list_fails_where_the_int_is_symbolic_before_it_is_used() -
     ],
 )
 def test_an_int_is_named_as_in_code(source: str, name: str) -> None:
-    assert spelled(source) == name
+    assert spelled(Source(source)) == name
 
 
 # The lines that a trace quotes.
@@ -179,25 +180,25 @@ def test_lines_of_another_file_of_a_like_name_are_not_its_own() -> None:
 
 
 def test_the_most_harmful_use_counts() -> None:
-    assert use_by(frame(quoted(8, "y = x * k")), "L['k']") is Use.PLAIN
-    assert use_by(frame(quoted(8, "y = x * k"), quoted(9, "z = y * range(k)[-1]")), "L['k']") is Use.PINS
-    assert use_by(frame(quoted(8, "y = x * k"), quoted(9, "z = f'{k}'"), quoted(10, "range(k)")), "L['k']") is Use.FORMATS
+    assert use_by(frame(quoted(8, "y = x * k")), Source("L['k']")) is Use.PLAIN
+    assert use_by(frame(quoted(8, "y = x * k"), quoted(9, "z = y * range(k)[-1]")), Source("L['k']")) is Use.PINS
+    assert use_by(frame(quoted(8, "y = x * k"), quoted(9, "z = f'{k}'"), quoted(10, "range(k)")), Source("L['k']")) is Use.FORMATS
 
 
 def test_a_use_in_a_function_that_is_called_counts() -> None:
     """The guard says where the int was looked at first, under whatever name."""
-    assert use_by(frame(quoted(30, "return f'{number}'", name="helper")), "L['k']") is Use.FORMATS
-    assert use_by(frame(quoted(30, "return number + 1", name="helper")), "L['k']") is Use.UNSEEN
+    assert use_by(frame(quoted(30, "return f'{number}'", name="helper")), Source("L['k']")) is Use.FORMATS
+    assert use_by(frame(quoted(30, "return number + 1", name="helper")), Source("L['k']")) is Use.UNSEEN
 
 
 def test_the_lists_and_dicts_of_a_function_are_known_by_its_guards() -> None:
     comment = quoted(8, "y = x * table[k]")
-    assert use_by(frame(comment), "L['k']") is Use.PLAIN
-    assert use_by(frame(comment, containers=("G['table']",)), "L['k']") is Use.PINS
+    assert use_by(frame(comment), Source("L['k']")) is Use.PLAIN
+    assert use_by(frame(comment, containers=("G['table']",)), Source("L['k']")) is Use.PINS
 
 
 def test_an_int_that_no_line_names_is_unseen() -> None:
-    assert use_by(frame(), "L['k']") is Use.UNSEEN
+    assert use_by(frame(), Source("L['k']")) is Use.UNSEEN
 
 
 def test_a_function_is_seen_whole_when_each_line_up_to_the_last_is_quoted() -> None:

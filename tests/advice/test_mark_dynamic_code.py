@@ -4,6 +4,7 @@ import pytest
 
 from shapelog.advice.mark_dynamic_code import expression, is_registered, mark_line
 from shapelog.advice.marks import Mark
+from shapelog.reading.payloads.source_names import Source
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ from shapelog.advice.marks import Mark
 )
 def test_a_tensor_is_named_as_in_code(source: str, name: str) -> None:
     assert expression(source) == name
-    line = mark_line(Mark(source, 1), [], ())
+    line = mark_line(Mark(Source(source), 1), [], ())
     if is_registered(source):
         assert line == f"# {name} is a parameter or buffer, which mark_dynamic does not act on: use the list"
     else:
@@ -44,26 +45,26 @@ def test_a_tensor_is_named_as_in_code(source: str, name: str) -> None:
     ],
 )
 def test_the_sizes_seen_are_a_comment_since_a_range_would_shut_out_others(values: list[str], note: str) -> None:
-    assert mark_line(Mark("L['x']", 0), values, ("SL101",)) == f"torch._dynamo.mark_dynamic(x, 0){note}"
+    assert mark_line(Mark(Source("L['x']"), 0), values, ("SL101",)) == f"torch._dynamo.mark_dynamic(x, 0){note}"
 
 
 @pytest.mark.parametrize("code", ["SL201", "SL202", "SL203"])
 def test_a_size_that_is_pinned_somewhere_is_marked_without_a_promise(code: str) -> None:
     """mark_dynamic raises where the code needs the exact size, and so would a range."""
-    assert mark_line(Mark("L['x']", 0), ["8", "9"], ("SL101", code)) == "torch._dynamo.maybe_mark_dynamic(x, 0)  # seen 8 to 9"
+    assert mark_line(Mark(Source("L['x']"), 0), ["8", "9"], ("SL101", code)) == "torch._dynamo.maybe_mark_dynamic(x, 0)  # seen 8 to 9"
 
 
 @pytest.mark.parametrize("source", ["___from_numpy(L['a'])", "___as_tensor(L['a'])"])
 def test_what_is_no_tensor_before_the_call_has_to_be_made_one(source: str) -> None:
-    line = mark_line(Mark(source, 0), ["8", "9"], ())
+    line = mark_line(Mark(Source(source), 0), ["8", "9"], ())
     assert line == "# a is no tensor before the call: convert it (torch.from_numpy) and mark dim 0 of that"
 
 
 def test_a_range_is_not_proposed_where_the_size_is_compared() -> None:
     """mark_dynamic raises when a guard is narrower than the range it was given."""
-    assert mark_line(Mark("L['x']", 0), ["8", "9"], ("SL101", "SL204")) == "torch._dynamo.mark_dynamic(x, 0)  # seen 8 to 9"
+    assert mark_line(Mark(Source("L['x']"), 0), ["8", "9"], ("SL101", "SL204")) == "torch._dynamo.mark_dynamic(x, 0)  # seen 8 to 9"
 
 
 def test_code_after_a_graph_break_cannot_mark_its_own_tensors() -> None:
-    line = mark_line(Mark("L['y']", 0), ["8", "9"], ("SL101",), is_resumed=True)
+    line = mark_line(Mark(Source("L['y']"), 0), ["8", "9"], ("SL101",), is_resumed=True)
     assert line == "# y is made before a graph break: mark dim 0 in a function under @torch.compiler.disable, or use the list"

@@ -10,6 +10,7 @@ from odd_sources import SOURCES
 
 from shapelog.advice.marks import Mark, entries, matches, pattern, split_list
 from shapelog.model.ids import TorchVersion
+from shapelog.reading.payloads.source_names import Source
 
 V26, V28, V210, V213 = (TorchVersion(2, minor) for minor in (6, 8, 10, 13))
 READERS = (V28, V210, V213)
@@ -96,17 +97,17 @@ def test_no_warning_comes_of_a_name() -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_list_is_one_printable_line_whatever_the_name(source: str) -> None:
-    assert all(entry.isprintable() for entry in entries([Mark(source, 0)], V213, SOURCES))
+    assert all(entry.isprintable() for entry in entries([Mark(Source(source), 0)], V213, SOURCES))
 
 
 def test_a_dim_is_named_from_torch_2_13_on() -> None:
-    marks = [Mark("L['x']", 1), Mark("L['x']", 0), Mark("L['k']")]
+    marks = [Mark(Source("L['x']"), 1), Mark(Source("L['x']"), 0), Mark(Source("L['k']"))]
     assert entries(marks, V213) == ("L['k']", "L['x']:0", "L['x']:1")
     assert entries(marks, V210) == ("L['k']", "L['x']")
 
 
 def test_a_version_that_reads_no_list_gets_none() -> None:
-    assert entries([Mark("L['x']", 0), Mark("L['k']")], V26) == ()
+    assert entries([Mark(Source("L['x']"), 0), Mark(Source("L['k']"))], V26) == ()
 
 
 # What PyTorch makes of them.
@@ -115,7 +116,7 @@ def test_a_version_that_reads_no_list_gets_none() -> None:
 @pytest.mark.parametrize("version", READERS)
 def test_each_entry_finds_its_own_source_and_no_other(version: TorchVersion) -> None:
     for source in SOURCES:
-        for mark in (Mark(source, 3), Mark(source)):
+        for mark in (Mark(Source(source), 3), Mark(Source(source))):
             value = ",".join(entries([mark], version, SOURCES))
             dims = {3} if version is V213 and not mark.is_int else None
             assert [item for item in SOURCES if dynamic_in_pytorch(value, item, version)[0]] == [source]
@@ -125,7 +126,7 @@ def test_each_entry_finds_its_own_source_and_no_other(version: TorchVersion) -> 
 @pytest.mark.parametrize("version", READERS)
 def test_a_list_of_all_finds_all_with_the_dims_of_each(version: TorchVersion) -> None:
     wanted = {source: {number % 3, 7} for number, source in enumerate(SOURCES)}
-    value = ",".join(entries([Mark(source, dim) for source, dims in wanted.items() for dim in dims], version, SOURCES))
+    value = ",".join(entries([Mark(Source(source), dim) for source, dims in wanted.items() for dim in dims], version, SOURCES))
     for source, dims in wanted.items():
         assert dynamic_in_pytorch(value, source, version) == (True, dims if version is V213 else None)
 
@@ -162,7 +163,7 @@ def test_whatever_the_names_an_entry_finds_its_own_and_no_other(names: set[str],
 @example([r"L\['x"], "L['xy']", V28, 0)
 def test_an_entry_matches_as_pytorch_reads_it(listed: list[str], source: str, version: TorchVersion, dim: int) -> None:
     value = ",".join(listed)
-    mark = Mark(source, dim)
+    mark = Mark(Source(source), dim)
     told = any(matches(entry, mark, version) for entry in split_list(value))
     try:
         with warnings.catch_warnings():
@@ -174,12 +175,12 @@ def test_an_entry_matches_as_pytorch_reads_it(listed: list[str], source: str, ve
 
 
 def test_an_entry_that_is_no_regular_expression_matches_nothing_but_itself() -> None:
-    assert not matches("*bad", Mark("bad", 0), V213)
-    assert not matches("L['d']['a-0']", Mark("L['d']['a-1']"), V28)
+    assert not matches("*bad", Mark(Source("bad"), 0), V213)
+    assert not matches("L['d']['a-0']", Mark(Source("L['d']['a-1']")), V28)
 
 
 def test_nothing_matches_in_a_version_that_reads_no_list() -> None:
-    assert not matches("L['x']", Mark("L['x']", 0), V26)
+    assert not matches("L['x']", Mark(Source("L['x']"), 0), V26)
 
 
 def test_a_list_is_split_as_pytorch_splits_it() -> None:
@@ -188,8 +189,9 @@ def test_a_list_is_split_as_pytorch_splits_it() -> None:
 
 
 def test_marks_are_ordered_by_source_and_an_int_comes_before_a_dim() -> None:
-    assert sorted([Mark("b", 0), Mark("a", 1), Mark("a"), Mark("a", 0)]) == [Mark("a"), Mark("a", 0), Mark("a", 1), Mark("b", 0)]
-    assert (Mark("a").is_int, Mark("a", 0).is_int) == (True, False)
+    a, b = Source("a"), Source("b")
+    assert sorted([Mark(b, 0), Mark(a, 1), Mark(a), Mark(a, 0)]) == [Mark(a), Mark(a, 0), Mark(a, 1), Mark(b, 0)]
+    assert (Mark(a).is_int, Mark(a, 0).is_int) == (True, False)
 
 
 # PyTorch itself.
@@ -201,7 +203,7 @@ def test_pytorch_finds_what_is_meant() -> None:
     from torch._dynamo.variables.builder import is_dynamic_source
 
     for source in SOURCES:
-        dim, whole = entries([Mark(source, 1)], V213, SOURCES), entries([Mark(source)], V213, SOURCES)
+        dim, whole = entries([Mark(Source(source), 1)], V213, SOURCES), entries([Mark(Source(source))], V213, SOURCES)
         with torch.compiler.config.patch(dynamic_sources=",".join(dim)):
             assert [item for item in SOURCES if is_dynamic_source(item)] == [source]
             assert [number for number in range(3) if is_dynamic_source(source, number)] == [1]

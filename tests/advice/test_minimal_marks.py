@@ -4,18 +4,19 @@ import pytest
 from lab import LINE, Recording, analyzed, at, checked, graph, manager, numbered, sized, tensor, tree
 
 from shapelog.advice.marks import Mark
-from shapelog.advice.minimal_marks import Choice, HarmfulMark, choose
+from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
 from shapelog.advice.replay import replay
 from shapelog.model.ids import TorchVersion
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace
 
 V26, V210, V213 = (TorchVersion(2, minor) for minor in (6, 10, 13))
-K = Mark("L['k']")
+K = Mark(Source("L['k']"))
 
 
-def chosen(made: Recording, version: TorchVersion = V213) -> Choice:
-    explained = made.study()
-    return choose(explained, replay(explained), version)
+def chosen(made: Recording, version: TorchVersion = V213) -> MarkSelection:
+    explained = made.explained()
+    return select_marks(explained, replay(explained), version)
 
 
 def left_out(made: Recording) -> HarmfulMark:
@@ -158,13 +159,13 @@ def test_a_failure_without_the_symbol_is_none_of_its_doing() -> None:
 
 def test_dims_that_vary_together_are_all_needed_and_a_dim_that_does_not_vary_is_not() -> None:
     made = Recording().compile("0/0", tensor(size=(10, 8, 3))).compile("0/1", tensor(size=(12, 9, 3)))
-    assert chosen(made).marks == {Mark("L['x']", 0), Mark("L['x']", 1)}
+    assert chosen(made).marks == {Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1)}
 
 
 def test_what_varies_only_where_something_else_changed_too_is_not_listed() -> None:
     made = sized(10, 12)
     made.compile("0/2", tensor(size=(12, 9), dtype="torch.float64"), guards=tree(checked(size=(12, 9), dtype="float64")))
-    assert chosen(made).marks == {Mark("L['x']", 0)}
+    assert chosen(made).marks == {Mark(Source("L['x']"), 0)}
 
 
 def test_of_two_ways_one_is_enough() -> None:
@@ -173,19 +174,19 @@ def test_of_two_ways_one_is_enough() -> None:
     replayed = replay(explained)
     wanted = {mark for plan in replayed.plans for mark in plan.marks}
     assert {mark.source for mark in wanted} == {"L['q']", "L['k']"}
-    assert len(choose(explained, replayed, V213).marks) == 1
+    assert len(select_marks(explained, replayed, V213).marks) == 1
 
 
 def test_where_the_list_knows_no_dims_a_source_is_kept_or_dropped_as_a_whole() -> None:
     made = Recording().compile("0/0", tensor(size=(10, 8))).compile("0/1", tensor(size=(12, 8))).compile("0/2", tensor(size=(12, 9)))
-    assert chosen(made, V210).marks == {Mark("L['x']", 0), Mark("L['x']", 1)}
+    assert chosen(made, V210).marks == {Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1)}
 
 
 def test_without_a_list_each_dim_is_marked_by_itself() -> None:
     """The stride of a window follows from its length: one symbolic dim is enough."""
     explained = explain_trace(analyzed("lab/stride_from_slices.log.gz").trace)
     replayed = replay(explained)
-    assert choose(explained, replayed, V26).marks == choose(explained, replayed, V213).marks == {Mark("L['w']", 0)}
+    assert select_marks(explained, replayed, V26).marks == select_marks(explained, replayed, V213).marks == {Mark(Source("L['w']"), 0)}
 
 
 def test_without_a_list_neither_ints_nor_parameters_are_chosen() -> None:
@@ -193,9 +194,9 @@ def test_without_a_list_neither_ints_nor_parameters_are_chosen() -> None:
     parameter = Recording()
     for number, width in enumerate((8, 16)):
         parameter.compile(f"0/{number}", tensor("L['weight']", (width, 8), is_parameter=True))
-    assert chosen(sized(8, 16, source="L['self'].weight"), V26).marks == {Mark("L['self'].weight", 0)}
+    assert chosen(sized(8, 16, source="L['self'].weight"), V26).marks == {Mark(Source("L['self'].weight"), 0)}
     assert chosen(parameter, V26).marks == frozenset()
-    assert chosen(parameter, V210).marks == {Mark("L['weight']", 0)}
+    assert chosen(parameter, V210).marks == {Mark(Source("L['weight']"), 0)}
 
 
 @pytest.mark.parametrize("kind", ["_parameters", "_buffers"])
@@ -209,11 +210,11 @@ def test_without_a_list_nothing_registered_with_a_module_is_chosen(kind: str) ->
 def test_a_dim_is_left_out_where_other_code_puts_the_sizes_of_its_own_tensor_into_a_string() -> None:
     labelled = checked(size=(8, 4)).replace(LINE, at(7, 'sig = "x".join(str(d) for d in x.shape)', "g"))
     item = left_out(sized(10, 12, 14).compile("1/0", tensor(size=(8, 4)), guards=tree(labelled), name="g"))
-    assert item.mark == Mark("L['x']", 0)
+    assert item.mark == Mark(Source("L['x']"), 0)
     assert item.reason.startswith("g puts sizes of its own x into a string at model.py:7")
 
 
 def test_a_string_that_other_code_makes_of_something_else_does_no_harm() -> None:
     labelled = checked(size=(8, 4)).replace(LINE, at(7, "y = x * TABLE[str(mode)]", "g"))
     found = chosen(sized(10, 12, 14).compile("1/0", tensor(size=(8, 4)), guards=tree(labelled), name="g"))
-    assert (found.marks, found.left_out) == ({Mark("L['x']", 0)}, ())
+    assert (found.marks, found.left_out) == ({Mark(Source("L['x']"), 0)}, ())

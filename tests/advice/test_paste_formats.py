@@ -32,7 +32,7 @@ def varying(*sources: str, name: str = "f", file: str = "") -> Recording:
 
 
 def advice_on(*sources: str, version: TorchVersion | None = None, **more: str) -> Advice:
-    return advise(varying(*sources, **more).study(), version)
+    return advise(varying(*sources, **more).explained(), version)
 
 
 PLAIN = advice_on("L['x']")
@@ -189,7 +189,7 @@ def test_a_source_with_line_ends_stays_on_its_line(torch: SimpleNamespace, versi
 
 
 def test_nothing_is_pasted_when_nothing_helps() -> None:
-    empty = advise(Recording().compile("0/0", tensor()).study())
+    empty = advise(Recording().compile("0/0", tensor()).explained())
     assert (as_env(empty), as_shell(empty), as_python(empty)) == ("", "", "")
     for form in ("env", "shell", "python"):
         assert renderer("advice", form)(empty, Options()) == b""

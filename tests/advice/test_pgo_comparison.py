@@ -1,13 +1,13 @@
-"""PyTorch's own list held against shapelog's: where they differ, and why."""
+"""PyTorch's own list compared with shapelog's: where they differ, and why."""
 
+import make
 import pytest
 from lab import PACKED, Recording, analyzed, at, checked, freed, manager, numbered, sized, tensor, tree
 
 from shapelog.advice.advise import Advice, advise
-from shapelog.advice.pgo_comparison import Difference, PgoSuggestion
+from shapelog.advice.pgo_comparison import Difference, PgoSuggestion, would_suggest
 from shapelog.advice.replay import Cost
 from shapelog.model.ids import TorchVersion
-from shapelog.model.profiles import would_suggest
 
 SENTENCE = (
     "PGO detected a recompilation due to dynamic shapes. To reduce shape recompilations by compiling dynamically to start, set environment "
@@ -27,7 +27,7 @@ def profiled(made: Recording, *sources: str) -> Recording:
 
 
 def opinion(made: Recording, version: TorchVersion | None = None) -> PgoSuggestion:
-    found = advise(made.study(), version).pgo
+    found = advise(made.explained(), version).pgo
     assert found is not None
     return found
 
@@ -92,7 +92,7 @@ def test_a_warm_run_began_with_what_another_had_learned() -> None:
 
 def test_lists_that_agree_are_not_told() -> None:
     assert differences(profiled(sized(10, 12), "L['x']"), V28) == []
-    assert advise(sized(10, 12).study()).pgo is None
+    assert advise(sized(10, 12).explained()).pgo is None
 
 
 def test_a_whole_tensor_where_dims_are_enough() -> None:
@@ -155,7 +155,7 @@ def test_what_another_entry_covers() -> None:
     guards = tree(checked(size=(None, 8)), checked("L['y']", (None, 8)), shapes=(duck,))
     made.compile("0/0", tensor(), tensor("L['y']"), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),))
     made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (14, 8)))
-    (mine,) = advise(made.study()).suggestions
+    (mine,) = advise(made.explained()).suggestions
     other = ({"L['x']", "L['y']"} - {mine.source}).pop()
     told = f"{mine.name} is enough: a marked origin hands its dynamism on, and of two sizes that were one it takes one mark"
     assert why(profiled(made, "L['x']", "L['y']"), other) == told
@@ -175,3 +175,39 @@ def test_what_pytorch_does_not_see() -> None:
         "not among what varied in PGO's state: dynamic=False, code that it does not recognise, or a run that kept no state"
     ]
     assert differences(profiled(freed("0/1", 12, made=sized(10)), "L['x']"), V210) == []
+
+
+STATIC = "hash(00000000)/srv/app/model.py:12:forward:\n  L['x']: tensor size=[8, 16] stride=[S(1), 1]"
+VARIED = f"{STATIC.replace('[8,', '[?,')}\n  L['k']: fully dynamic scalar or tensor"
+
+
+def suggesting(*sources: str) -> str:
+    return f"{VARIED}\n\n{SENTENCE.format(','.join(sources))}"
+
+
+def listed(*states: tuple[str, str, str]) -> tuple[str, ...]:
+    return would_suggest(make.built(make.with_code_states(*states)))
+
+
+def test_the_last_suggestion_of_a_process_counts() -> None:
+    first, last = suggesting("L['x']"), suggesting("L['x']", "L['k']")
+    assert listed(("0/0", "put_local", first), ("0/1", "put_local", last)) == ("L['x']", "L['k']")
+
+
+def test_the_suggestions_of_all_processes_are_one_list() -> None:
+    one, other = suggesting("L['x']", "L['k']"), suggesting("L['k']", "L['y']")
+    data = make.with_code_states(("0/0", "put_local", one)) + make.with_code_states(("0/0", "put_local", other), process=77)
+    assert would_suggest(make.built(data)) == ("L['x']", "L['k']", "L['y']")
+
+
+def test_without_a_suggestion_the_list_is_made_of_what_is_dynamic() -> None:
+    assert listed(("0/0", "put_local", STATIC), ("0/1", "put_local", VARIED)) == ("L['x']", "L['k']")
+
+
+def test_a_trace_without_states_has_no_suggestion() -> None:
+    assert listed() == ()
+
+
+@pytest.mark.parametrize("name", ["real/2.6/k_pgo_cold.log.gz", "real/2.6/k_pgo_warm.log.gz", "real/2.15/k_pgo_warm.log.gz"])
+def test_the_list_of_a_real_program_is_the_same_in_every_version(name: str) -> None:
+    assert would_suggest(analyzed(name).trace) == ("L['x']", "L['m']", "L['s']", "L['self'].k")

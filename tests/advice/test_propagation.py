@@ -9,10 +9,11 @@ from lab import FIXTURES, Recording, checked, graph, tensor, tree
 from shapelog.advice.advise import advise
 from shapelog.advice.marks import Mark
 from shapelog.advice.propagation import DynamismPropagation
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace
 
 RESUMED = "torch_dynamo_resume_in_f_at_7"
-X = Mark("L['x']", 0)
+X = Mark(Source("L['x']"), 0)
 BATCH = 's77: "Sym(s77)", L_x_: "f32[s77, 8][8, 1]cpu"'
 
 
@@ -37,14 +38,14 @@ def broken(*outputs: str, local: str = "h", sizes: tuple[tuple[int, ...], ...] =
 
 
 def origins(made: Recording, source: str = "L['h']", dim: int = 0) -> tuple[Mark, ...]:
-    explained = made.study()
+    explained = made.explained()
     resumed = next(frame for frame in explained.trace.frames if frame.number == 1)
-    return DynamismPropagation(explained.trace, explained.comparer).origins(resumed, source, dim)
+    return DynamismPropagation(explained.trace).origins(resumed, Source(source), dim)
 
 
 def test_an_output_of_the_same_name_and_sizes_is_where_the_tensor_comes_from() -> None:
     assert origins(broken('h: "f32[s77, 8][8, 1]cpu"')) == (X,)
-    assert advise(broken('h: "f32[s77, 8][8, 1]cpu"').study()).env == "L['x']:0"
+    assert advise(broken('h: "f32[s77, 8][8, 1]cpu"').explained()).env == "L['x']:0"
 
 
 def test_a_name_that_fx_numbered_is_the_same() -> None:
@@ -67,7 +68,7 @@ def test_a_size_may_be_computed_from_the_symbol() -> None:
 )
 def test_another_output_is_not_where_it_comes_from(made: Recording) -> None:
     assert origins(made) == ()
-    assert "L['h']:0" in advise(made.study()).entries
+    assert "L['h']:0" in advise(made.explained()).entries
 
 
 def test_a_value_on_the_stack_has_no_name_and_may_be_any_output() -> None:
@@ -81,7 +82,7 @@ def test_a_static_dim_comes_from_nowhere() -> None:
 def test_backends_without_aotautograd_pass_nothing_on() -> None:
     made = broken('h: "f32[s77, 8][8, 1]cpu"', is_aot=False)
     assert origins(made) == ()
-    assert advise(made.study()).env == "L['h']:0,L['x']:0"
+    assert advise(made.explained()).env == "L['h']:0,L['x']:0"
 
 
 def test_one_graph_that_did_not_go_through_aotautograd_is_enough_to_be_careful() -> None:
@@ -100,9 +101,9 @@ def test_graphs_taken_from_the_cache_of_aotautograd_count() -> None:
 
 def test_a_function_by_itself_gets_its_tensors_from_its_caller() -> None:
     made = broken('h: "f32[s77, 8][8, 1]cpu"')
-    explained = made.study()
+    explained = made.explained()
     first = next(frame for frame in explained.trace.frames if frame.number == 0)
-    assert DynamismPropagation(explained.trace, explained.comparer).origins(first, "L['x']", 0) == ()
+    assert DynamismPropagation(explained.trace).origins(first, Source("L['x']"), 0) == ()
 
 
 @pytest.mark.parametrize("source", ["L['self'].cache", "L['d']['h']", "G['h']"])

@@ -11,7 +11,7 @@ TANH = graph('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch
 
 
 def advised(made: Recording) -> Advice:
-    return advise(made.study())
+    return advise(made.explained())
 
 
 def left(made: Recording) -> Remaining:

@@ -5,15 +5,16 @@ from lab import LAB, LINE, Recording, analyzed, checked, freed, graph, manager, 
 
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Call, Cost, Replay, replay
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace
 
-X0, X1, K = Mark("L['x']", 0), Mark("L['x']", 1), Mark("L['k']")
+X0, X1, K = Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1), Mark(Source("L['k']"))
 TANH = graph('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
 DUCK = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
 
 
 def replayed(made: Recording) -> Replay:
-    return replay(made.study())
+    return replay(made.explained())
 
 
 def calls(made: Recording) -> tuple[Call, ...]:
@@ -23,8 +24,8 @@ def calls(made: Recording) -> tuple[Call, ...]:
 
 def needs(made: Recording) -> list[set[Mark]]:
     """What the last call needs so that the first entry serves it."""
-    way = next(item for item in calls(made)[-1].routes if item.entry.label == "0/0")
-    return [set(need) for need in way.needs]
+    route = next(item for item in calls(made)[-1].routes if item.entry.label == "0/0")
+    return [set(choice) for choice in route.required_marks]
 
 
 # What a call needs.
@@ -55,7 +56,7 @@ def test_one_of_two_dims_that_shared_a_symbol_is_enough() -> None:
     guards = tree(checked(size=(None, 8)), checked("L['y']", (None, 8)), shapes=(DUCK,))
     symbols = (("s77", "10", "L['x'].size()[0]"),)
     made = Recording().compile("0/0", tensor(), tensor("L['y']"), guards=guards, symbols=symbols)
-    assert needs(made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (14, 8)))) == [{X0, Mark("L['y']", 0)}]
+    assert needs(made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (14, 8)))) == [{X0, Mark(Source("L['y']"), 0)}]
 
 
 # Which calls no mark serves.
@@ -116,7 +117,7 @@ def test_without_marks_it_costs_what_it_did() -> None:
 
 
 def test_marks_that_nothing_needs_change_nothing() -> None:
-    assert replayed(sized(10, 12)).cost([X1, K, Mark("L['other']", 0)]) == Cost(2, 0, 2.0)
+    assert replayed(sized(10, 12)).cost([X1, K, Mark(Source("L['other']"), 0)]) == Cost(2, 0, 2.0)
 
 
 def test_a_call_is_served_only_by_an_entry_that_is_still_made() -> None:

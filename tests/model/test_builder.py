@@ -11,6 +11,8 @@ from shapelog.errors import DATA_LOSS, INFO, ShapelogError
 from shapelog.model import load as loading
 from shapelog.model.trace import Outcome, Trace
 from shapelog.reading.inputs import Selection
+from shapelog.reading.payloads.properties import size
+from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.trace_files import TraceFile
 
 REAL = Path(__file__).parents[2] / "fixtures" / "real"
@@ -51,8 +53,8 @@ def test_a_frame_has_the_name_and_place_of_its_code_and_the_line_that_called_it(
 def test_guards_and_graph_are_read_from_the_file_when_asked_for() -> None:
     compile = make.only(make.built(make.small_run()), "0/1")
     assert compile.guards is not None
-    assert compile.guards.facts["L['x']", "size[0]"] == "dynamic"
-    assert compile.guards.facts["L['x']", "size[1]"] == 16
+    assert compile.guards.facts[Source("L['x']"), size(0)] == "dynamic"
+    assert compile.guards.facts[Source("L['x']"), size(1)] == 16
     assert compile.graph is not None
     assert [item.name for item in compile.graph.placeholders] == ["s70", "L_x_"]
     assert "x + x" in compile.graph_text
@@ -156,7 +158,7 @@ def test_reasons_of_an_id_that_was_used_open_another_compile() -> None:
 def test_one_reason_is_read_as_a_list_and_as_bare_text(is_list: bool) -> None:
     data = make.compile("0/0") + make.reasons(make.mismatch("0/0", 8, 3), is_list=is_list, id="0/1") + make.compile("0/1", (3, 16))
     (reason,) = make.only(make.built(make.run(data)), "0/1").reasons
-    assert (reason.entry, reason.source, reason.prop) == ("0/0", "x", "size[0]")
+    assert (reason.entry, reason.source, str(reason.prop)) == ("0/0", "x", "size[0]")
 
 
 def test_reasons_keep_the_order_in_which_pytorch_lists_the_entries() -> None:

@@ -22,7 +22,6 @@ from lab import (
 )
 
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import remedy
 from shapelog.rules import RULES, Verdict
 
 TRUTH: dict[str, Any] = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
@@ -174,9 +173,9 @@ def test_a_pinned_size_names_the_one_who_pinned_it() -> None:
         made = Recording().compile("0/0", tensor(), specializations=({**pinned, **stack},)).compile("0/1", tensor(size=(12, 8)))
         assert only(made).codes == ("SL101", code)
         assert only(made).remedy_rule.code == code
-        assert remedy(made.last(), True) == RULES[code].remedy
+        assert made.last().remedy(reads_sources=True) == RULES[code].remedy
         (axis,) = made.report().frames[0].axes
-        assert ([rule.code for rule in axis.rules], [rule.code for rule in axis.remedy_rule]) == (["SL101", code], [code])
+        assert ([rule.code for rule in axis.rules], [rule.code for rule in axis.remedy_rules]) == (["SL101", code], [code])
 
 
 def test_a_parameter_bears_a_second_code() -> None:

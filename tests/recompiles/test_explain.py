@@ -10,7 +10,7 @@ from lab import FIXTURES, LAB, LINE, PACKED, Recording, analyzed, checked, graph
 
 from shapelog.advice.advise import advise
 from shapelog.model.trace import Outcome
-from shapelog.recompiles.explain import Recompile, explain_trace, nearest, remedy
+from shapelog.recompiles.explain import Recompile, explain_trace, nearest
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.rules import Verdict
 
@@ -86,14 +86,14 @@ def test_marking_serves_a_call_whose_graph_is_the_same() -> None:
     recompile = sized(3, 4).last()
     assert recompile.verdict is Verdict.MARKING
     assert recompile.served_by is recompile.nearest
-    assert recompile.note == ""
+    assert recompile.why_not_markable == ""
 
 
 def test_marking_does_not_serve_a_call_that_takes_another_path() -> None:
     recompile = Recording().compile("0/0", tensor(size=(3, 8))).compile("0/1", tensor(), code=TANH).last()
     assert recompile.verdict is Verdict.JUSTIFIED
     assert recompile.served_by is None
-    assert "takes another path" in recompile.note
+    assert "takes another path" in recompile.why_not_markable
 
 
 def test_an_entry_that_is_not_the_nearest_may_serve_when_marked() -> None:
@@ -113,9 +113,9 @@ def test_the_guards_of_the_dynamic_graph_are_replayed_on_the_sizes_of_other_call
     made = Recording().compile("0/0", tensor(size=(8, 8))).compile("0/1", tensor(size=(size, 8)))
     dynamic = tree(checked(size=(None, 8)), shapes=(f"{EVEN}  {LINE}",))
     made.compile("0/2", tensor(size=(32, 8)), guards=dynamic, symbols=SYMBOL)
-    recompile = made.study().recompiles[0]
+    recompile = made.explained().recompiles[0]
     assert recompile.verdict is verdict
-    assert ("the guards of the dynamic graph do not hold" in recompile.note) is (verdict is Verdict.JUSTIFIED)
+    assert ("the guards of the dynamic graph do not hold" in recompile.why_not_markable) is (verdict is Verdict.JUSTIFIED)
 
 
 def test_a_dynamic_graph_has_to_serve_both_calls() -> None:
@@ -124,7 +124,7 @@ def test_a_dynamic_graph_has_to_serve_both_calls() -> None:
     for number, size, guard in ((1, 16, "(L['x'].size()[0] % 8) == 0"), (2, 13, "(L['x'].size()[0] % 8) != 0")):
         dynamic = tree(checked(size=(None, 8)), shapes=(f"{guard}  {LINE}",))
         made.compile(f"0/{number}", tensor(size=(size, 8)), guards=dynamic, symbols=SYMBOL)
-    recompiles = made.study().recompiles
+    recompiles = made.explained().recompiles
     assert [item.verdict for item in recompiles] == [Verdict.MARKING, Verdict.JUSTIFIED]
     assert recompiles[1].codes == ("SL204",)
 
@@ -154,7 +154,7 @@ def test_an_equality_from_duck_sizing_does_not_speak_against_marking() -> None:
     duck = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
     guards = tree(checked(size=(None, 8)), checked("L['y']", (None, 8)), shapes=(duck,))
     made.compile("0/2", tensor(size=(16, 8)), tensor("L['y']", (16, 8)), guards=guards, symbols=SYMBOL)
-    assert made.study().recompiles[0].verdict is Verdict.MARKING
+    assert made.explained().recompiles[0].verdict is Verdict.MARKING
 
 
 def grad(size: int = 10) -> Recording:
@@ -205,19 +205,19 @@ def test_no_known_difference_is_unexplained_and_says_what_is_missing() -> None:
     made = Recording().compile("0/0", tensor()).compile("0/1", tensor())
     recompile = made.last()
     assert (recompile.verdict, recompile.codes, recompile.nearest) == (Verdict.UNEXPLAINED, ("SL399",), None)
-    assert recompile.missing
-    assert remedy(recompile, True)
+    assert recompile.unexplained_because
+    assert recompile.remedy(reads_sources=True)
 
 
 def test_the_remedy_is_that_of_what_marking_does_not_remove() -> None:
     both = grad(12).last()
     assert {cause.rule.code for cause in both.causes} == {"SL101", "SL305"}
-    assert remedy(both, True) == next(cause for cause in both.causes if not cause.size_related).rule.remedy
+    assert both.remedy(reads_sources=True) == next(cause for cause in both.causes if not cause.size_related).rule.remedy
 
 
-def test_static_and_dynamic_members_of_a_group_are_told_apart() -> None:
+def test_a_group_has_static_and_dynamic_members() -> None:
     made = sized(3, 4).compile("0/2", tensor(size=(5, 8)), guards=tree(checked(size=(None, 8))), symbols=SYMBOL)
-    (group,) = made.study().groups
+    (group,) = made.explained().groups
     assert [member.label for member in group.static] == ["0/0", "0/1"]
     assert [member.label for member in group.dynamic] == ["0/2"]
     assert group.converged is not None
@@ -225,7 +225,7 @@ def test_static_and_dynamic_members_of_a_group_are_told_apart() -> None:
 
 
 def test_a_group_whose_last_member_is_static_did_not_converge() -> None:
-    (group,) = sized(3, 4).study().groups
+    (group,) = sized(3, 4).explained().groups
     assert group.converged is None
 
 
@@ -238,7 +238,7 @@ def test_a_graph_is_similar_to_itself_and_nothing_is_similar_to_no_graph() -> No
 
 
 def test_a_frame_after_a_reset_is_a_frame_of_its_own() -> None:
-    explained = sized(3, 4).compile("0/0", tensor(size=(9, 8))).compile("0/1", tensor(size=(7, 8))).study()
+    explained = sized(3, 4).compile("0/0", tensor(size=(9, 8))).compile("0/1", tensor(size=(7, 8))).explained()
     assert [item.compile.label for item in explained.recompiles] == ["0/1", "0/1#2"]
     assert [item.nearest.label for item in explained.recompiles if item.nearest] == ["0/0", "0/0#2"]
 
@@ -268,13 +268,13 @@ def test_the_sums_add_up(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_what_is_said_of_a_recompile_fits_together(name: str) -> None:
+def test_the_parts_of_an_explanation_fit_together(name: str) -> None:
     for item in analyzed(name).recompiles:
         assert (item.served_by is not None) == (item.verdict is Verdict.MARKING)
         assert (item.verdict is Verdict.LIMIT) == (item.compile.outcome is Outcome.LIMIT)
-        assert item.causes or item.missing
+        assert item.causes or item.unexplained_because
         assert item.nearest is None or earlier(item)
-        assert remedy(item, True)
+        assert item.remedy(reads_sources=True)
 
 
 def earlier(item: Recompile) -> bool:
@@ -283,7 +283,7 @@ def earlier(item: Recompile) -> bool:
     return order.index(item.nearest.label) < order.index(item.compile.label) and item.nearest.outcome is Outcome.COMPILED
 
 
-def test_a_compile_that_only_the_guard_of_an_int_tells_apart() -> None:
+def test_a_compile_that_differs_in_the_guard_of_an_int_only() -> None:
     assert recompile_of("lab/resume_int_special.log.gz", "1/2").verdict is Verdict.JUSTIFIED
     assert recompile_of("lab/module_step_counter.log.gz", "0/8").verdict is Verdict.LIMIT
 
@@ -298,7 +298,7 @@ def test_an_int_on_a_module_is_avoidable_by_marking() -> None:
 @pytest.mark.parametrize("stride", [[], [8], [8, 1, 1]])
 def test_a_tensor_whose_strides_are_fewer_or_more_than_its_sizes_is_no_end(stride: list[int]) -> None:
     made = Recording().compile("0/0", tensor(size=(10, 8))).compile("0/1", tensor(size=(12, 8), stride=stride))
-    explained = made.compile("0/2", tensor(size=(12, 9), stride=[9, 1])).study()
+    explained = made.compile("0/2", tensor(size=(12, 9), stride=[9, 1])).explained()
     assert explained.problems == ()
     assert advise(explained).before.total == 3
 
@@ -307,7 +307,15 @@ def plain(found: Sequence[Recompile]) -> list[object]:
     """Recompiles of one frame, as far as they do not say which frame."""
     return [
         (
-            *(item.causes, item.consequences, item.verdict, item.entries_checked, item.note, item.obstacle, item.missing),
+            *(
+                item.causes,
+                item.consequences,
+                item.verdict,
+                item.entries_checked,
+                item.why_not_markable,
+                item.blocking_rule,
+                item.unexplained_because,
+            ),
             *(entry and entry.id.compile for entry in (item.compile, item.nearest, item.served_by)),
         )
         for item in found
@@ -315,18 +323,17 @@ def plain(found: Sequence[Recompile]) -> list[object]:
 
 
 @pytest.mark.parametrize("lengths", [(8, 3), (8, 3, 5), (8, 1, 3), (8, 8)])
-def test_frames_that_are_alike_are_told_alike_each_with_its_own_compiles(lengths: tuple[int, ...]) -> None:
+def test_equal_frames_are_explained_the_same_each_with_its_own_compiles(lengths: tuple[int, ...]) -> None:
     both = explain_trace(make.built(make.run(*(made(lengths, frame) for frame in range(2)))))
     first, second = (both.of_frame(frame) for frame in both.trace.frames)
     assert plain(first) == plain(second)
-    assert list(both.models.values()) == [both.trace.frames[0]]
     for frame, found in zip(both.trace.frames, (first, second), strict=True):
         alone = explain_trace(make.built(make.run(made(lengths, frame.number))))
         assert plain(found) == plain(alone.recompiles)
         for item in found:
             assert item.frame is frame
             assert all(entry is None or entry in frame.compiles for entry in (item.compile, item.nearest, item.served_by))
-            assert [told.entry in frame.compiles for told in both.told[id(item.compile)]] == [True] * item.entries_checked
+            assert [difference.entry in frame.compiles for difference in both.compared[item.compile]] == [True] * item.entries_checked
 
 
 def made(lengths: tuple[int, ...], frame: int) -> bytes:
@@ -337,7 +344,7 @@ def made(lengths: tuple[int, ...], frame: int) -> bytes:
 
 
 @pytest.mark.parametrize("change", ["reason", "entry", "outcome", "input", "graph", "code"])
-def test_frames_that_differ_are_told_each_for_itself(change: str) -> None:
+def test_frames_that_differ_are_explained_each_for_itself(change: str) -> None:
     other = make.sized(8, 3, 5, frame=1)
     if change == "reason":
         other = make.sized(8, 3, frame=1) + make.compile("1/2", (5, 16), ["1/1: GLOBAL_STATE changed: grad_mode"])
@@ -357,7 +364,6 @@ def test_frames_that_differ_are_told_each_for_itself(change: str) -> None:
         other = other.replace(was, now)
     frames = make.sized(8, 3, 5), other
     both = explain_trace(make.built(make.run(*frames)))
-    assert both.models == {}
     for frame, data in zip(both.trace.frames, frames, strict=True):
         assert plain(both.of_frame(frame)) == plain(explain_trace(make.built(make.run(data))).recompiles)
 

@@ -1,6 +1,7 @@
 """The guard tree of each torch version: facts, types, shape guards, comments; and the JSON list of old versions."""
 
 import json
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,10 @@ from lab import PACKED, analyzed, compile_of
 
 from shapelog.reading.payloads.guards import (
     DYNAMIC,
+    Fact,
     Guard,
     GuardTree,
+    Key,
     ShapeGuard,
     facts_of,
     parse_list,
@@ -18,6 +21,8 @@ from shapelog.reading.payloads.guards import (
     place_of,
     split_comment,
 )
+from shapelog.reading.payloads.properties import VALUE, Property
+from shapelog.reading.payloads.source_names import Source
 
 TREES = {
     "2.4": compile_of("real/2.4/a_auto.log.gz", "0/0").guards_text,
@@ -31,6 +36,19 @@ def tree_of(*lines: str) -> GuardTree:
     return parse_tree("\n".join(["", "TREE_GUARD_MANAGER:", "+- RootGuardManager", *lines, ""]))
 
 
+def written(facts: Iterable[tuple[Key, Fact]]) -> dict[tuple[str, str], Fact]:
+    """Facts by their source and property as reports write them."""
+    return {(str(source), str(prop)): value for (source, prop), value in facts}
+
+
+def known(tree: GuardTree) -> dict[tuple[str, str], Fact]:
+    return written(tree.facts.items())
+
+
+def properties(facts: Iterable[tuple[Property, Fact]]) -> dict[str, Fact]:
+    return {str(prop): value for prop, value in facts}
+
+
 def only(found: GuardTree) -> Guard:
     assert len(found.guards) == 1
     return found.guards[0]
@@ -38,7 +56,7 @@ def only(found: GuardTree) -> Guard:
 
 @pytest.mark.parametrize("version", TREES)
 def test_every_version_writes_the_tensor_that_it_compiled_for(version: str) -> None:
-    facts = parse_tree(TREES[version]).facts
+    facts = known(parse_tree(TREES[version]))
     assert facts["L['x']", "dtype"] == "float32"
     assert facts["L['x']", "requires_grad"] is False
     assert facts["L['x']", "dispatch keys"] == "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)"
@@ -63,10 +81,10 @@ def test_a_static_size_is_a_number_and_a_symbolic_one_is_dynamic() -> None:
     static, dynamic = (compile_of("real/2.4/a_auto.log.gz", label).guards for label in ("0/0", "0/1"))
     assert static is not None
     assert dynamic is not None
-    assert static.facts["L['x']", "size[0]"] == 10
+    assert known(static)["L['x']", "size[0]"] == 10
     assert static.shapes == ()
-    assert dynamic.facts["L['x']", "size[0]"] == DYNAMIC
-    assert dynamic.facts["L['x']", "stride[0]"] == 1
+    assert known(dynamic)["L['x']", "size[0]"] == DYNAMIC
+    assert known(dynamic)["L['x']", "stride[0]"] == 1
     assert [shape.expression for shape in dynamic.shapes] == ["2 <= L['x'].size()[0]"]
 
 
@@ -102,25 +120,25 @@ def test_guards_that_are_in_every_tree_are_not_shape_guards() -> None:
 
 
 def test_2_13_writes_the_global_state_into_the_tree() -> None:
-    facts = parse_tree(TREES["2.13"]).facts
+    facts = known(parse_tree(TREES["2.13"]))
     assert facts["", "grad_mode"] is False
     assert facts["", "allow_tf32"] is False
     assert facts["", "autocast cached_enabled"] == "True"
     assert isinstance(facts["", "num_threads"], int)
-    assert ("", "grad_mode") not in parse_tree(TREES["2.6"]).facts
+    assert ("", "grad_mode") not in known(parse_tree(TREES["2.6"]))
 
 
 def test_the_marks_of_a_tensor_are_read_from_2_13_and_2_15() -> None:
     for version in ("2.13", "2.15"):
-        marks = {prop for source, prop in parse_tree(TREES[version]).facts if source == "L['x']" and prop.startswith("marking")}
+        marks = {prop for source, prop in known(parse_tree(TREES[version])) if source == "L['x']" and prop.startswith("marking")}
         assert marks == {f"marking _dynamo_{word}_indices" for word in ("dynamic", "weak_dynamic", "unbacked", "strict_unbacked", "static")}
 
 
 def test_the_keys_of_a_dict_belong_to_its_manager() -> None:
     found = compile_of("lab/dict_keys.log.gz", "0/0").guards
     assert found is not None
-    assert found.facts["list(dict.keys(L['targets']))[0]", "value"] == "'seg'"
-    assert found.facts["L['targets']['seg']", "size[0]"] == 6
+    assert known(found)["list(dict.keys(L['targets']))[0]", "value"] == "'seg'"
+    assert known(found)["L['targets']['seg']", "size[0]"] == 6
     assert found.types["L['targets']"] == "dict"
     assert found.types["L['targets']['seg']"] == "torch.Tensor"
 
@@ -128,8 +146,8 @@ def test_the_keys_of_a_dict_belong_to_its_manager() -> None:
 def test_a_key_with_a_comma_and_brackets_stays_one_source() -> None:
     found = compile_of("lab/dict_tuple_keys.log.gz", "0/1").guards
     assert found is not None
-    assert found.facts["L['feats'][(0, 'a')]", "size[0]"] == DYNAMIC
-    assert found.facts["L['feats'][(0, 'a')]", "size[1]"] == 2
+    assert known(found)["L['feats'][(0, 'a')]", "size[0]"] == DYNAMIC
+    assert known(found)["L['feats'][(0, 'a')]", "size[1]"] == 2
     assert found.types["L['feats'][(0, 'a')]"] == "torch.Tensor"
 
 
@@ -142,8 +160,8 @@ def test_a_leaf_belongs_to_the_manager_above_it() -> None:
         "| +- GuardManager: source=L['b'], accessed_by=A(b), type=<class 'int'>, tag_safe=(False, False)",
         "| | +- EQUALS_MATCH: L['b'] == 4",
     )
-    assert found.facts == {("L['a']['k']", "value"): "3", ("L['a']", "len"): 1, ("L['b']", "value"): "4"}
-    assert found.by_key["L['b']", "value"].text == "L['b'] == 4"
+    assert known(found) == {("L['a']['k']", "value"): "3", ("L['a']", "len"): 1, ("L['b']", "value"): "4"}
+    assert found.by_key[Source("L['b']"), VALUE].text == "L['b'] == 4"
 
 
 def test_a_hash_in_a_string_constant_is_not_a_comment() -> None:
@@ -151,7 +169,7 @@ def test_a_hash_in_a_string_constant_is_not_a_comment() -> None:
         tree_of("| +- GuardManager: source=L['s'], accessed_by=A(s)", "| | +- EQUALS_MATCH: L['s'] == 'a # b'  # if s:  # app.py:3 in f")
     )
     assert found.text == "L['s'] == 'a # b'"
-    assert found.facts == ((("L['s']", "value"), "'a # b'"),)
+    assert written(found.facts) == {("L['s']", "value"): "'a # b'"}
     assert found.place is not None
     assert (found.place.file, found.place.line, found.place.name, found.place.code) == ("app.py", 3, "f", "if s:")
 
@@ -180,15 +198,15 @@ def test_a_constant_over_several_lines_stays_whole() -> None:
         "| +- GuardManager: source=L['k'], accessed_by=A(k)",
         "| | +- EQUALS_MATCH: L['k'] == 3",
     )
-    assert found.facts["L['s']", "value"] == "array('a\nsecond line\nthird')"
-    assert found.facts["L['k']", "value"] == "3"
+    assert known(found)["L['s']", "value"] == "array('a\nsecond line\nthird')"
+    assert known(found)["L['k']", "value"] == "3"
 
 
 def test_text_after_the_tree_is_not_part_of_its_last_leaf() -> None:
     found = parse_tree(
         "+- RootGuardManager\n| +- GuardManager: source=L['k'], accessed_by=A\n| | +- EQUALS_MATCH: L['k'] == 3\n\nGuard latency = 67 us\n"
     )
-    assert found.facts == {("L['k']", "value"): "3"}
+    assert known(found) == {("L['k']", "value"): "3"}
 
 
 @pytest.mark.parametrize(
@@ -230,17 +248,17 @@ def test_a_leaf_requires_these_properties(leaf: str, source: str, facts: dict[st
     lines = (f"| +- GuardManager: source={source}, accessed_by=A", f"| | +- {leaf}") if source else (f"| +- {leaf}",)
     found = only(tree_of(*lines))
     assert found.source == source
-    assert dict(found.facts) == {(source, prop): value for prop, value in facts.items()}
+    assert written(found.facts) == {(source, prop): value for prop, value in facts.items()}
 
 
 def test_the_marks_of_2_6_are_a_set_of_dims() -> None:
     leaf = "((L['x']._dynamo_dynamic_indices.issubset({0, 1})) if hasattr(L['x'], '_dynamo_dynamic_indices') else True)"
-    assert dict(facts_of("DYNAMIC_INDICES", leaf, "L['x']")) == {"marking _dynamo_dynamic_indices": "{0, 1}"}
+    assert properties(facts_of("DYNAMIC_INDICES", leaf, "L['x']")) == {"marking _dynamo_dynamic_indices": "{0, 1}"}
 
 
 def test_the_device_of_a_tensor_is_its_index() -> None:
     leaf = "check_tensor(L['x'], Parameter, DispatchKeySet(CUDA), torch.bfloat16, device=1, requires_grad=True, size=[], stride=[])"
-    assert dict(facts_of("TENSOR_MATCH", leaf, "L['x']")) == {
+    assert properties(facts_of("TENSOR_MATCH", leaf, "L['x']")) == {
         "tensor": "Parameter",
         "rank": 0,
         "dtype": "bfloat16",
@@ -254,7 +272,7 @@ def test_the_first_guard_of_a_property_is_kept() -> None:
     found = tree_of(
         "| +- GuardManager: source=L['k'], accessed_by=A", "| | +- EQUALS_MATCH: L['k'] == 3", "| | +- EQUALS_MATCH: L['k'] == 4"
     )
-    assert found.facts["L['k']", "value"] == "3"
+    assert known(found)["L['k']", "value"] == "3"
     assert len(found.guards) == 2
 
 
@@ -286,14 +304,14 @@ def test_the_list_of_old_versions_has_the_same_facts() -> None:
         "not an object",
     ]
     found = parse_list(json.dumps(items))
-    assert found.facts["L['x']", "size[0]"] == DYNAMIC
-    assert found.facts["L['x']", "size[1]"] == 8
-    assert found.facts["L['xs']", "type"] == "1397"
-    assert found.facts["L['xs']", "len"] == 2
-    assert found.facts["L['m']", "value"] == "3"
-    assert found.by_key["L['m']", "value"].comment == "return x * m  # app.py:5 in f"
-    assert found.facts["L['flag']", "id"] == "77"
-    assert found.facts["L['x']", "marking _dynamo_dynamic_indices"] is False
+    assert known(found)["L['x']", "size[0]"] == DYNAMIC
+    assert known(found)["L['x']", "size[1]"] == 8
+    assert known(found)["L['xs']", "type"] == "1397"
+    assert known(found)["L['xs']", "len"] == 2
+    assert known(found)["L['m']", "value"] == "3"
+    assert found.by_key[Source("L['m']"), VALUE].comment == "return x * m  # app.py:5 in f"
+    assert known(found)["L['flag']", "id"] == "77"
+    assert known(found)["L['x']", "marking _dynamo_dynamic_indices"] is False
     assert found.shapes == (ShapeGuard("2 <= L['x'].size()[0]", "if x.size()[0]:  # app.py:6 in f"),)
 
 

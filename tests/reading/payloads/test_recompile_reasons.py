@@ -406,7 +406,7 @@ RECORDED = [
 @pytest.mark.parametrize(("version", "text", "family", "source", "prop", "expected", "actual"), RECORDED)
 def test_a_reason_is_parsed(version: str, text: str, family: str, source: str, prop: str, expected: str, actual: str) -> None:
     found = parse(f"0/0: {text}")
-    assert (found.family, found.source, found.prop, found.expected, found.actual) == (family, source, prop, expected, actual)
+    assert (found.family, found.source, str(found.prop), found.expected, found.actual) == (family, source, prop, expected, actual)
     assert found.entry == "0/0"
     assert not found.is_parameter
 
@@ -414,7 +414,7 @@ def test_a_reason_is_parsed(version: str, text: str, family: str, source: str, p
 @pytest.mark.parametrize("source", ["L['self']._modules['lin']._parameters['weight']", "self.lin.weight"])
 def test_a_parameter_is_recognized_by_the_advice_after_it(source: str) -> None:
     found = parse(f"0/1: tensor '{source}' size mismatch at index 1. expected 8, actual 9{FORCED}")
-    assert (found.family, found.source, found.prop, found.expected, found.actual) == ("size", source, "size[1]", "8", "9")
+    assert (found.family, found.source, str(found.prop), found.expected, found.actual) == ("size", source, "size[1]", "8", "9")
     assert found.is_parameter
 
 

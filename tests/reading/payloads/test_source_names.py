@@ -2,7 +2,8 @@
 
 import pytest
 
-from shapelog.reading.payloads.source_names import display_name, is_below, tensor_part, unwrap, without_locals
+from shapelog.reading.payloads.properties import size, stride
+from shapelog.reading.payloads.source_names import Source, without_locals
 
 
 @pytest.mark.parametrize(
@@ -36,12 +37,12 @@ def test_locals_are_shortened_as_torch_does_in_reasons(text: str, stripped: str)
     ],
 )
 def test_a_source_is_displayed_as_its_user_writes_it(source: str, name: str) -> None:
-    assert display_name(source) == name
+    assert Source(source).display_name == name
 
 
 def test_a_float_that_dynamo_wrapped_is_unwrapped() -> None:
-    assert unwrap("___as_tensor(L['lr']).item()") == "L['lr']"
-    assert unwrap("L['lr']") == "L['lr']"
+    assert Source("___as_tensor(L['lr']).item()").unwrapped == "L['lr']"
+    assert Source("L['lr']").unwrapped == "L['lr']"
 
 
 @pytest.mark.parametrize(
@@ -59,14 +60,34 @@ def test_a_float_that_dynamo_wrapped_is_unwrapped() -> None:
     ],
 )
 def test_a_source_reached_through_another_is_below_it(source: str, parent: str, below: bool) -> None:
-    assert is_below(source, parent) is below
+    assert Source(source).is_below(parent) is below
 
 
 def test_a_symbol_source_names_the_dim_of_a_tensor() -> None:
-    assert tensor_part("L['x'].size()[0]") == ("L['x']", "size", 0)
-    assert tensor_part("L['d']['a.size()[1]'].stride()[12]") == ("L['d']['a.size()[1]']", "stride", 12)
+    assert Source("L['x'].size()[0]").tensor_part == ("L['x']", size(0))
+    assert Source("L['d']['a.size()[1]'].stride()[12]").tensor_part == ("L['d']['a.size()[1]']", stride(12))
 
 
 @pytest.mark.parametrize("source", ["L['n']", "L['x'].storage_offset()", "L['x'].size()", "L['x'].size()[n]", ""])
 def test_any_other_source_names_no_dim(source: str) -> None:
-    assert tensor_part(source) is None
+    assert Source(source).tensor_part is None
+
+
+def test_a_source_is_looked_up_by_its_text() -> None:
+    source = Source("L['x']")
+    assert {"L['x']": 1}[source] == {source: 1}["L['x']"] == 1
+
+
+@pytest.mark.parametrize("text", ["list(L['d'].keys())[0]", "list(dict.keys(L['d']))[0]"])
+def test_a_key_belongs_to_its_dict(text: str) -> None:
+    assert Source(text).dict_of_key == "L['d']"
+
+
+def test_only_keys_belong_to_a_dict() -> None:
+    assert Source("L['d']['a']").dict_of_key is None
+
+
+def test_a_part_of_a_tensor_is_displayed_as_its_user_writes_it() -> None:
+    part = Source("L['self']._buffers['mean'].size()[1]").tensor_part
+    assert part is not None
+    assert (str(part), part.dim, part.is_size) == ("self.mean.size[1]", 1, True)

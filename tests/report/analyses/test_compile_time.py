@@ -14,7 +14,7 @@ TIMES = {
 
 
 def table(recording: Recording) -> Table:
-    (found,) = analyze(recording.study())
+    (found,) = analyze(recording.explained())
     assert isinstance(found, Table)
     return found
 
@@ -54,7 +54,7 @@ def test_hits_and_misses_of_the_caches_are_noted() -> None:
 
 
 def test_a_trace_without_times_has_no_table() -> None:
-    assert list(analyze(Recording().compile("0/0", tensor(), seconds=0.0).study())) == []
+    assert list(analyze(Recording().compile("0/0", tensor(), seconds=0.0).explained())) == []
 
 
 @pytest.mark.parametrize("name", PACKED)

@@ -8,7 +8,7 @@ from shapelog.report.results import Finding, Location
 
 
 def found(recording: Recording) -> list[Finding]:
-    return [item for item in analyze(recording.study()) if isinstance(item, Finding)]
+    return [item for item in analyze(recording.explained()) if isinstance(item, Finding)]
 
 
 def failed(kind: str, reason: str, traceback: str = "", **more: object) -> Finding:

@@ -14,7 +14,7 @@ NEW = (
 
 
 def tables(recording: Recording) -> dict[str, Table]:
-    return {table.name: table for table in analyze(recording.study()) if isinstance(table, Table)}
+    return {table.name: table for table in analyze(recording.explained()) if isinstance(table, Table)}
 
 
 def broken(text: str, **metrics: object) -> Recording:

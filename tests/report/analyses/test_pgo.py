@@ -18,7 +18,7 @@ def state(*lines: str, head: str = HEAD, suggestion: str = "") -> str:
 
 
 def told(made: Recording) -> Table:
-    (table,) = (item for item in analyze(made.study()) if isinstance(item, Table))
+    (table,) = (item for item in analyze(made.explained()) if isinstance(item, Table))
     return table
 
 
@@ -132,7 +132,7 @@ def test_lines_that_cannot_be_read_are_told() -> None:
 
 
 def test_a_run_without_pgo_is_not_told() -> None:
-    assert list(analyze(Recording().compile("0/0", tensor()).study())) == []
+    assert list(analyze(Recording().compile("0/0", tensor()).explained())) == []
     assert analyzed("lab/batch_varies.log.gz").table("pgo") is None
 
 

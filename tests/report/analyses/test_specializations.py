@@ -14,7 +14,7 @@ FRAMEWORK = [{"filename": 1, "line": 300, "name": "conv", "loc": ""}]
 
 
 def tables(recording: Recording) -> list[Table]:
-    return [table for table in analyze(recording.study()) if isinstance(table, Table)]
+    return [table for table in analyze(recording.explained()) if isinstance(table, Table)]
 
 
 def test_the_line_of_the_user_that_pinned_a_size() -> None:

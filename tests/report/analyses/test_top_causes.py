@@ -8,7 +8,7 @@ from shapelog.report.results import Table
 
 
 def rows(recording: Recording) -> list[tuple[object, ...]]:
-    tables = list(analyze(recording.study()))
+    tables = list(analyze(recording.explained()))
     assert all(isinstance(table, Table) for table in tables)
     return [row for table in tables if isinstance(table, Table) for row in table.rows]
 

@@ -12,7 +12,7 @@ CALL = (
 
 
 def tables(recording: Recording) -> list[Table]:
-    return [table for table in analyze(recording.study()) if isinstance(table, Table)]
+    return [table for table in analyze(recording.explained()) if isinstance(table, Table)]
 
 
 def code(index: int) -> str:

@@ -15,7 +15,7 @@ from shapelog.reporters.json.advice import advice_data
 
 
 def advice_on(*lengths: int, version: TorchVersion | None = None) -> Advice:
-    return advise(sized(*lengths).study(), version)
+    return advise(sized(*lengths).explained(), version)
 
 
 PLAIN = advice_on(10, 12)

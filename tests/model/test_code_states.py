@@ -1,10 +1,8 @@
-"""What PGO read and wrote in each process, and the list of sources that it came to."""
+"""What PGO read and wrote in each process."""
 
 import make
-import pytest
 from lab import analyzed, compile_of
 
-from shapelog.model.profiles import suggested, would_suggest
 from shapelog.model.trace import Trace
 
 HEAD = "hash(00000000)/srv/app/model.py:12:forward:"
@@ -12,24 +10,8 @@ STATIC = f"{HEAD}\n  L['x']: tensor size=[8, 16] stride=[S(1), 1]"
 DYNAMIC = f"{HEAD}\n  L['x']: tensor size=[?, 16] stride=[S(1), 1]\n  L['k']: fully dynamic scalar or tensor"
 
 
-def closing(*sources: str) -> str:
-    return (
-        "\n\nPGO detected a recompilation due to dynamic shapes. To reduce shape recompilations by compiling dynamically to start, "
-        f'set environment variable TORCH_COMPILE_DYNAMIC_SOURCES="{",".join(sources)}"'
-    )
-
-
-def run(*states: tuple[str, str, str], process: int = make.PROCESS) -> bytes:
-    """A run of two compiles; ``states`` are (compile, name of the artifact, text)."""
-    parts = [make.strings(make.MODEL, make.MAIN, process=process)]
-    for label, why in (("0/0", ()), ("0/1", (make.mismatch("0/0", 8, 4),))):
-        parts.append(make.compile(label, (8 if label == "0/0" else 4, 16), why, process=process))
-        parts += [make.artifact(f"{name}_code_state", text, id=label, process=process) for at, name, text in states if at == label]
-    return b"".join(parts)
-
-
 def built(*states: tuple[str, str, str]) -> Trace:
-    return make.built(run(*states))
+    return make.built(make.with_code_states(*states))
 
 
 def test_every_reading_and_writing_is_kept_in_its_compile() -> None:
@@ -52,7 +34,7 @@ def test_every_reading_and_writing_is_kept_in_its_compile() -> None:
 
 
 def test_a_state_without_payload_is_left_out() -> None:
-    data = run() + make.record("artifact", {"name": "put_local_code_state", "encoding": "string"}, id="0/1")
+    data = make.with_code_states() + make.record("artifact", {"name": "put_local_code_state", "encoding": "string"}, id="0/1")
     assert make.built(data).code_states == ()
 
 
@@ -78,38 +60,13 @@ def test_a_warm_run_that_learned_nothing_wrote_nothing() -> None:
     assert profile.read.storage == "remote"
 
 
-def test_processes_are_told_apart() -> None:
-    trace = make.built(run(("0/0", "put_local", STATIC)) + run(("0/0", "get_local", DYNAMIC), process=77) + run(process=78))
+def test_each_process_has_a_profile_of_its_own() -> None:
+    trace = make.built(
+        make.with_code_states(("0/0", "put_local", STATIC))
+        + make.with_code_states(("0/0", "get_local", DYNAMIC), process=77)
+        + make.with_code_states(process=78)
+    )
     assert [(profile.process, profile.last.name) for profile in trace.code_states] == [(make.PROCESS, "put_local"), (77, "get_local")]
-
-
-def test_the_suggestion_is_the_last_one() -> None:
-    trace = built(("0/0", "put_local", STATIC + closing("L['x']")), ("0/1", "put_local", DYNAMIC + closing("L['x']", "L['k']")))
-    assert suggested(trace) == would_suggest(trace) == ("L['x']", "L['k']")
-
-
-def test_the_suggestions_of_all_processes_are_one_list() -> None:
-    one, other = (DYNAMIC + closing(*sources) for sources in (("L['x']", "L['k']"), ("L['k']", "L['y']")))
-    trace = make.built(run(("0/0", "put_local", one)) + run(("0/0", "put_local", other), process=77))
-    assert suggested(trace) == would_suggest(trace) == ("L['x']", "L['k']", "L['y']")
-
-
-def test_without_a_sentence_the_list_is_made_of_what_is_dynamic() -> None:
-    trace = built(("0/0", "put_local", STATIC), ("0/1", "put_local", DYNAMIC))
-    assert suggested(trace) == ()
-    assert would_suggest(trace) == ("L['x']", "L['k']")
-
-
-def test_a_trace_without_states_has_no_suggestion() -> None:
-    assert built().code_states == ()
-    assert suggested(built()) == would_suggest(built()) == ()
-
-
-@pytest.mark.parametrize("name", ["real/2.6/k_pgo_cold.log.gz", "real/2.6/k_pgo_warm.log.gz", "real/2.15/k_pgo_warm.log.gz"])
-def test_the_list_of_a_real_program_is_the_same_in_every_version(name: str) -> None:
-    trace = analyzed(name).trace
-    assert would_suggest(trace) == ("L['x']", "L['m']", "L['s']", "L['self'].k")
-    assert suggested(trace) == (would_suggest(trace) if "2.15" in name else ())
 
 
 def test_what_a_real_warm_run_began_with() -> None:
