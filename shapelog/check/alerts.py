@@ -247,7 +247,7 @@ class _Maker(NamedTuple):
         """
         found: dict[tuple[str, str], list[tuple[Recompile, Cause | None]]] = {}
         for frame in self.code.frames:
-            for item in self.report.study.of_frame(frame):
+            for item in self.report.explained.of_frame(frame):
                 if item.compile.outcome is not Outcome.COMPILED:
                     continue
                 for cause in item.causes or (None,):

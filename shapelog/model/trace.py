@@ -410,9 +410,9 @@ class Summarized(NamedTuple):
 class Trace:
     """One run. ``torch_version`` is as written, or "" ; ``version_guess`` says in words what the records look like without one.
 
-    ``ranks`` are read in full. Of a large job those are a few that represent all: ``representatives`` has for each of them the ranks that did
-    the same, itself among them; ``total_seconds`` the seconds that all those spent on each compile, by rank and label; and ``summarized``
-    the files of the others. ``unread`` are ranks whose file could not be read at all.
+    ``ranks`` are read in full. Of a large job those are a few that represent all: ``representatives`` has for each of them the ranks that
+    did the same, itself among them; ``total_seconds`` the seconds that all those spent on each compile, by rank and label; and
+    ``summarized`` the files of the others. ``unread`` are ranks whose file could not be read at all.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """``compare(before, after)`` → Comparison: what a change did to the compiles of a program."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from shapelog.model.code_matching import Code, Pair, match
@@ -138,11 +138,11 @@ class Comparison:
 def compare(before: Report, after: Report) -> Comparison:
     """What changed from one run to another, frames matched by their code. Times decide nothing: two runs of one program differ in them."""
     old = [_is_unrecorded(report.trace) for report in (before, after)]
-    by_frame = [{id(item.frame): item for item in report.frames} for report in (before, after)]
+    by_frame = [{item.frame: item for item in report.frames} for report in (before, after)]
     pairs = match(before.trace, after.trace)
-    sides = {id(pair): (side_of(pair.before, by_frame[0], old[0]), side_of(pair.after, by_frame[1], old[1])) for pair in pairs}
-    matched = {id(pair): _matched(*sides[id(pair)]) for pair in pairs if pair.before and pair.after}
-    frames = tuple(matched.get(id(pair)) or _lone(pair, *sides[id(pair)], matched) for pair in pairs)
+    sides = {pair: (side_of(pair.before, by_frame[0], old[0]), side_of(pair.after, by_frame[1], old[1])) for pair in pairs}
+    matched = {pair: _matched(*sides[pair]) for pair in pairs if pair.before and pair.after}
+    frames = tuple(matched.get(pair) or _lone(pair, *sides[pair], matched) for pair in pairs)
     was = summed((item.was for item in frames), old[0])
     now = summed((item.now for item in frames), old[1])
     outcome = _outcome(frames, was, now)
@@ -172,9 +172,9 @@ def _matched(before: Side, after: Side) -> FrameChange:
     return FrameChange(before.code, after.code, before.counts, after.counts, causes, dims, gains, losses, "", facts)
 
 
-def _lone(pair: Pair, before: Side, after: Side, matched: dict[int, FrameChange]) -> FrameChange:
+def _lone(pair: Pair, before: Side, after: Side, matched: Mapping[Pair, FrameChange]) -> FrameChange:
     """Code that one trace alone has. A piece of code that both have was split off, or is part of its graph again."""
-    owner = matched.get(id(pair.owner)) if pair.owner else None
+    owner = matched.get(pair.owner) if pair.owner else None
     gains: tuple[Gain, ...] = ()
     losses: tuple[Loss, ...] = ()
     counts = after.counts if pair.after else before.counts

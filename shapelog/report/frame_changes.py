@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Compile, GraphBreak, Outcome, failure_message
+from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome, failure_message
 from shapelog.recompiles.shape_table import State
 from shapelog.report.report import FrameReport
 from shapelog.rules import RULES, UNEXPLAINED, Rule
@@ -114,21 +114,21 @@ class Side:
         return tuple(compile for frame in (self.code.frames if self.code else ()) for compile in frame.compiles)
 
 
-def side_of(code: Code | None, reports: dict[int, FrameReport], is_unrecorded: bool) -> Side:
-    """``is_unrecorded`` says that the torch version records neither graph breaks nor the recompile limit."""
+def side_of(code: Code | None, reports: Mapping[Frame, FrameReport], is_unrecorded: bool) -> Side:
+    """``is_unrecorded``: whether the torch version records neither graph breaks nor the recompile limit."""
     if code is None:
         return Side(None)
-    own = tuple(reports[id(frame)] for frame in code.frames)
-    compiles = [(compile, report.ranks) for report in own for compile in report.frame.compiles]
-    made = ((item.compile, report.ranks) for report in own for item in report.recompiles)
+    own = tuple(reports[frame] for frame in code.frames)
+    compiles = [item for report in own for item in report.compiles]
+    compiled = [item for item in compiles if item.compile.outcome is Outcome.COMPILED]
     counts = Counts(
-        compiles=sum(ranks for compile, ranks in compiles if compile.outcome is Outcome.COMPILED),
-        recompiles=sum(ranks for compile, ranks in made if compile.outcome is Outcome.COMPILED),
-        limit_hits=None if is_unrecorded else sum(ranks for compile, ranks in compiles if compile.outcome is Outcome.LIMIT),
-        failures=sum(ranks for compile, ranks in compiles if _failed(compile)),
-        breaks=None if is_unrecorded else len(_breaks(compile for compile, _ in compiles)),
-        cached=sum(ranks for compile, ranks in compiles if any(name.endswith("_hit") for name, _ in compile.caches)),
-        seconds=math.fsum(report.seconds for report in own),
+        compiles=sum(item.weight for item in compiled),
+        recompiles=sum(item.weight for item in compiled if item.recompile),
+        limit_hits=None if is_unrecorded else sum(item.weight for item in compiles if item.compile.outcome is Outcome.LIMIT),
+        failures=sum(item.weight for item in compiles if _failed(item.compile)),
+        breaks=None if is_unrecorded else len(_breaks(item.compile for item in compiles)),
+        cached=sum(item.weight for item in compiles if any(name.endswith("_hit") for name, _ in item.compile.caches)),
+        seconds=math.fsum(item.seconds for item in compiles),
     )
     return Side(code, own, counts)
 
@@ -186,10 +186,10 @@ def _in_order(causes: Iterable[CauseChange]) -> tuple[CauseChange, ...]:
 def causes_of(side: Side) -> Counter[tuple[str, str]]:
     """(rule code, property) → in how many recompiles; those that failed or were refused count as well."""
     found: Counter[tuple[str, str]] = Counter()
-    for report in side.reports:
-        for item in report.recompiles:
-            for key in {(cause.codes[0], cause.axis) for cause in item.causes} or {(UNEXPLAINED.code, "")}:
-                found[key] += report.ranks
+    for item in (item for report in side.reports for item in report.compiles):
+        if item.recompile:
+            for key in {(cause.codes[0], cause.axis) for cause in item.recompile.causes} or {(UNEXPLAINED.code, "")}:
+                found[key] += item.weight
     return found
 
 

@@ -28,8 +28,8 @@ class Joint:
 
     @property
     def seconds(self) -> float:
-        """Of all members together, and of the ranks that they stand for."""
-        return math.fsum(self.trace.seconds(compile) for item in self.members for compile in item.frame.compiles)
+        """Of all members together, and of the ranks that they represent."""
+        return math.fsum(compile.seconds for item in self.members for compile in item.compiles)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -49,7 +49,7 @@ def joint_frames(report: Report, with_values: bool = False) -> tuple[Joint, ...]
         return tuple(Joint((item,), report.trace) for item in report.frames)
     found: dict[Hashable, list[FrameReport]] = {}
     for item in report.frames:
-        found.setdefault(_key(item, with_values) if item.frame.rank is not None else id(item), []).append(item)
+        found.setdefault(_key(item, with_values) if item.frame.rank is not None else item.frame, []).append(item)
     return tuple(Joint(tuple(sorted(members, key=lambda item: item.frame.rank or 0)), report.trace) for members in found.values())
 
 
@@ -77,7 +77,7 @@ def joint_groups(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
     for group in groups:
         labels = tuple((member.label, member.is_dynamic) for member in group.members)
         rank = group.members[0].rank
-        key = (labels, group.converged.label if group.converged else "") if rank is not None else id(group)
+        key = (labels, group.converged.label if group.converged else "") if rank is not None else group.members
         found.setdefault(key, []).append(group)
     return [tuple(members) for members in found.values()]
 
@@ -85,9 +85,10 @@ def joint_groups(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
 def joint_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Finding, str]]:
     """Each finding once, with the ranks it is about where several have it; "" where one process alone does."""
     found: dict[Hashable, list[Finding]] = {}
-    for item in findings:
-        told = item.rule.code, without_addresses(item.sentence), item.compile, item.place, item.details
-        found.setdefault(told if item.frame and item.frame.rank is not None else id(item), []).append(item)
+    for number, item in enumerate(findings):
+        is_of_rank = item.frame and item.frame.rank is not None
+        shared = item.rule.code, without_addresses(item.sentence), item.compile, item.place, item.details
+        found.setdefault(shared if is_of_rank else number, []).append(item)
     return [(members[0], _owner(members, trace)) for members in found.values()]
 
 

@@ -72,8 +72,8 @@ def verify(before: Report, after: Report, advice: Advice, first: Ended, second: 
 
 
 def _proof(change: FrameChange, advice: Advice) -> FrameProof:
-    own = {id(frame) for frame in change.before.frames} if change.before else set()
-    known = [item for item in advice.forecasts if id(item.frame) in own]
+    own = frozenset(change.before.frames if change.before else ())
+    known = [item for item in advice.forecasts if item.frame in own]
     measured = change.now.compiles + (change.now.limit_hits or 0)
     return FrameProof(change, sum(item.before.total for item in known), sum(item.after.total for item in known) if own else None, measured)
 

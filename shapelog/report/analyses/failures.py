@@ -27,9 +27,11 @@ _TYPES = {
 }
 
 
-def analyze(study: Explanations) -> Iterator[Finding | Table]:
-    last = {rank.process: max((item.order for frame in rank.frames for item in frame.compiles), default=-1) for rank in study.trace.ranks}
-    for frame in study.trace.frames:
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    last = {
+        rank.process: max((item.order for frame in rank.frames for item in frame.compiles), default=-1) for rank in explained.trace.ranks
+    }
+    for frame in explained.trace.frames:
         for compile in frame.compiles:
             if compile.outcome is Outcome.FAILED:
                 metrics = compile.metrics

@@ -25,14 +25,14 @@ class _Row(NamedTuple):
     when: str
 
 
-def analyze(study: Explanations) -> Iterator[Finding | Table]:
-    profiles = study.trace.code_states
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    profiles = explained.trace.code_states
     if not profiles:
         return
     rows: dict[_Row, list[str]] = {}
     compiles: dict[_Row, int] = {}
     for profile in profiles:
-        for row, count in _joined(_rows(profile, study.trace)).items():
+        for row, count in _joined(_rows(profile, explained.trace)).items():
             rows.setdefault(row, []).append(_process(profile))
             compiles[row] = count
     columns = [Column("frame"), Column("where"), Column("source"), Column("state", is_wide=True), Column("when")]

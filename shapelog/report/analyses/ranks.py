@@ -26,39 +26,39 @@ _WIDE = 0.05
 _SOON, _EARLY, _LONG = 1.0, 60.0, 12 * 3600.0
 
 
-def analyze(study: Explanations) -> "Iterator[Finding | Table | RankReport]":
-    if study.trace.rank_count < 2:  # most traces are of one, and do without what only jobs need
+def analyze(explained: Explanations) -> "Iterator[Finding | Table | RankReport]":
+    if explained.trace.rank_count < 2:  # most traces are of one, and do without what only jobs need
         return
     from shapelog.distributed.compare_ranks import compare_ranks
     from shapelog.distributed.summarize import all_ranks
 
-    ranks = all_ranks(study)
+    ranks = all_ranks(explained)
     if len(ranks) < 2:
         return
-    report = compare_ranks(ranks, study.trace.unread)
+    report = compare_ranks(ranks, explained.trace.unread)
     yield report
-    yield from _findings(report, study)
+    yield from _findings(report, explained)
     yield _agreement(report)
     yield _overview(report)
     yield from _tables(report)
 
 
-def _findings(report: "RankReport", study: Explanations) -> Iterator[Finding]:
+def _findings(report: "RankReport", explained: Explanations) -> Iterator[Finding]:
     if report.divergence:
         first = report.divergence.sides[0]
-        frame = _frame(study, first.ranks, first.label)
+        frame = _frame(explained, first.ranks, first.label)
         alike = _alike(report.divergence.position)
         yield Finding(_DIVERGENCE, f"{alike}{report.divergence.sentence}", first.label, location_of(frame), frame=frame)
     varied = [item for item in report.sizes if item.recompiled and not item.is_dynamic]
     if varied and not report.has_collectives_on:
         sentence = "; ".join(item.sentence for item in varied[:_AXES])
         more = f"; and {len(varied) - _AXES} more" if len(varied) > _AXES else ""
-        old = "" if study.trace.version.at_least(6) else "; this torch has no compiler collectives yet"
+        old = "" if explained.trace.version.at_least(6) else "; this torch has no compiler collectives yet"
         details = tuple((item.axis, f"made {rank_list(item.recompiled)} recompile") for item in varied[:_AXES])
-        frame = _frame(study, varied[0].recompiled, varied[0].label)
+        frame = _frame(explained, varied[0].recompiled, varied[0].label)
         yield Finding(_SIZE, f"{sentence}{more}{old}", varied[0].label, location_of(frame), details, frame)
     for item in report.mismatches:
-        frame = _frame(study, item.sides[0][1], item.label)
+        frame = _frame(explained, item.sides[0][1], item.label)
         yield Finding(_COLLECTIVES, item.sentence, item.label, location_of(frame), frame=frame)
 
 
@@ -68,10 +68,10 @@ def _alike(position: int) -> str:
     return f"after {plural(position, 'compile')} that {'is' if position == 1 else 'are'} alike, "
 
 
-def _frame(study: Explanations, ranks: Iterable[int], label: str) -> Frame | None:
+def _frame(explained: Explanations, ranks: Iterable[int], label: str) -> Frame | None:
     """The frame of a compile on the first of some ranks."""
     wanted = set(ranks)
-    found = (frame for frame in study.trace.frames if frame.rank in wanted and any(item.label == label for item in frame.compiles))
+    found = (frame for frame in explained.trace.frames if frame.rank in wanted and any(item.label == label for item in frame.compiles))
     return next(found, None)
 
 

@@ -12,16 +12,16 @@ DEFAULT_LIMIT = 8
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 
 
-def analyze(study: Explanations) -> Iterator[Finding | Table]:
-    config = study.trace.config
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    config = explained.trace.config
     limit = config.recompile_limit or DEFAULT_LIMIT
-    unrecorded = study.trace.version_guess.endswith("or older")
-    for frame in study.trace.frames:
+    unrecorded = explained.trace.version_guess.endswith("or older")
+    for frame in explained.trace.frames:
         hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
         entries = len(frame.entries)
         if hit is None and entries + 1 < limit:
             continue
-        eaters = _eaters(study, frame)
+        eaters = _eaters(explained, frame)
         if hit is not None:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
             sentence = f"{frame.title} hit the {kind} at {hit.label}, with {entries} entries: later calls that fit none of them run eagerly"
@@ -35,8 +35,8 @@ def analyze(study: Explanations) -> Iterator[Finding | Table]:
             yield Finding(_NEAR, sentence, frame.compiles[-1].label, location_of(frame), eaters, frame)
 
 
-def _eaters(study: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:
+def _eaters(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:
     """The axes whose change made the entries, by how many recompiles each took part in."""
-    count = Counter(axis for item in study.of_frame(frame) for axis in dict.fromkeys(cause.axis for cause in item.causes))
-    total = len(study.of_frame(frame))
+    count = Counter(axis for item in explained.of_frame(frame) for axis in dict.fromkeys(cause.axis for cause in item.causes))
+    total = len(explained.of_frame(frame))
     return tuple((axis, f"in {number} of {total} recompiles") for axis, number in count.most_common(4))

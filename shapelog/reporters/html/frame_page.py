@@ -140,7 +140,7 @@ class FramePageBuilder:
         self.room -= _COMPILE + _ROW * len(diff.rows if diff else ())
         return CompileDetails(
             is_full=True,
-            story=story_of(self.report.study, frame, compile) if recompile else None,
+            story=story_of(self.report.explained, frame, compile) if recompile else None,
             diff=diff,
             phases=tuple(Phase(name, value, _share(value, compile.seconds)) for name, value in compile.phases if value > _SHORTEST),
         )

@@ -50,7 +50,7 @@ class Overview(NamedTuple):
 
 
 def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
-    limits = [(view.frame, view.report.limit) for view in views if view.report.limit]
+    limits = [(view.frame, view.report.limit_hit) for view in views if view.report.limit_hit]
     recompiles = [(view, item) for view in views for item in view.compiles if item.recompile]
     shell = as_shell(report.advice) if report.advice else ""
     python = as_python(report.advice) if report.advice else ""

@@ -45,7 +45,6 @@ def render_check(checked: "Checked", options: Options) -> bytes:
 
 
 def _page(context: PageContext, checked: "Checked | None") -> bytes:
-    context.report.late.settled()  # what the pages of frames read is not to show in the accounts
     environment = page_environment(context)
     frames = _FramePages(context, environment)
     payloads = payload_chunks((row.make for row in context.records.payloads), 0 if context.is_unlimited else _PAYLOADS)

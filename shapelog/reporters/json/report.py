@@ -58,7 +58,7 @@ def _frame_data(item: FrameReport) -> dict[str, Any]:
         "seconds": frame.seconds,
         "saved_by_marking": item.saved_by_marking,
         "saved_by_code": item.saved_by_code,
-        "limit_hit": item.limit.label if item.limit else None,
+        "limit_hit": item.limit_hit.label if item.limit_hit else None,
         "compiles": [_compile_data(compile) for compile in frame.compiles],
         "axes": [
             {"axis": axis.name, "source": axis.source, "values": list(axis.values), "codes": [rule.code for rule in axis.rules]}

@@ -106,9 +106,9 @@ def _verdict(page: Page, report: Report) -> None:
             )
         )
     page.table(("", "", "", ""), rows, (True, False, True, False), (False, False, False, False))
-    hit = [item for item in report.frames if item.limit is not None]
+    hit = [item for item in report.frames if item.limit_hit is not None]
     if hit:
-        names = ", ".join(f"{item.frame.title} (from {item.limit.label} on)" for item in hit[:3] if item.limit)
+        names = ", ".join(f"{item.frame.title} (from {item.limit_hit.label} on)" for item in hit[:3] if item.limit_hit)
         more = f" and {len(hit) - 3} more" if len(hit) > 3 else ""
         page.line(("Recompile limit hit", "bold red"), f": later calls that fit no entry run eagerly in {names}{more}")
     elif summary.compiles:

@@ -209,7 +209,7 @@ def _frame(joint: Joint, is_job: bool) -> list[Text]:
         (one_line(frame.title), "bold"),
         (one_line(place), "dim"),
         f"  {plural(count, 'recompile')} {seconds(spent)}",
-        ("  limit hit" if item.limit else "", "bold red"),
+        ("  limit hit" if item.limit_hit else "", "bold red"),
     )
     axes = Text("  ")
     for axis in item.axes:
