@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shapelog import analyze
-from shapelog.check.alerts import survey
+from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes, parse
-from shapelog.check.check import check, overview
+from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.repository_paths import Repository
 from shapelog.errors import ShapelogError
 from shapelog.model.trace import Trace
 from shapelog.report.explain_compile import tell
@@ -52,14 +52,14 @@ def survives(data: bytes, strict: bool = False) -> Trace | None:
 
 def is_checked(report: Report) -> None:
     """Hold a report against every policy and against itself, which shows nothing new, and show what came out."""
-    found = survey(report, Checkout("nowhere"))
+    found = collect_alerts(report, Repository("nowhere"))
     assert len({alert.fingerprint for alert in found.alerts}) == len(found.alerts)
     known = parse(as_bytes(found), "known.json")
     same = check(found, Policy(fail_on=tuple(AlertKind)), known)
     assert not same.failing
     assert same.fixed == ()
     budgets = tuple(Budget(metric, 0, pattern) for metric in Metric for pattern in ("", "*"))
-    assert overview(found).headline
+    assert without_policy(found).headline
     check(found, Policy(budgets=budgets), known)
     checked = check(found, Policy(budgets=budgets))
     for form in ("json", *formats("overview")):

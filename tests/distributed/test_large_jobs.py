@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import shapelog
-from shapelog.check.alerts import survey
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.alerts import collect_alerts
+from shapelog.check.repository_paths import Repository
 from shapelog.cli.main import cli
 from shapelog.distributed import large_jobs
 from shapelog.distributed.executor import Executor, Lost
@@ -255,7 +255,7 @@ def _summaries(number: int, data: bytes) -> Iterator[RankSummary]:
 
 
 def test_alerts_name_all_ranks_that_they_are_about(here: None, tmp_path: Path) -> None:
-    found = survey(analyze(folded(written(tmp_path, *alike(20))), debug=True), Checkout("nowhere"))
+    found = collect_alerts(analyze(folded(written(tmp_path, *alike(20))), debug=True), Repository("nowhere"))
     assert [alert.ranks for alert in found.alerts] == [tuple(range(20))] * len(found.alerts)
     assert found.alerts
 

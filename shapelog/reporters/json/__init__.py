@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shapelog.advice.advise import Advice
-    from shapelog.check.check import Checked
+    from shapelog.check.check import CheckResult
     from shapelog.report.compare import Comparison
     from shapelog.report.explain_compile import Story
     from shapelog.report.verification import Verification
@@ -31,7 +31,7 @@ def render_story(story: "Story", options: Options) -> bytes:
     return pretty(story_data(story))
 
 
-def render_check(checked: "Checked", options: Options) -> bytes:
+def render_check(checked: "CheckResult", options: Options) -> bytes:
     from shapelog.reporters.json.check import check_data
 
     return pretty(check_data(checked))

@@ -8,10 +8,10 @@ import make
 import pytest
 from jobs import AGAIN, ALIKE, FIRST, HANGS, PARTED, SIZES, report, sized
 
-from shapelog.check.alerts import Survey, survey
+from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.check import check
 from shapelog.check.policy import Policy, kinds_of
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.repository_paths import Repository
 from shapelog.report.merge_ranks import joint_findings, joint_frames, joint_groups
 from shapelog.report.report import Report, analyze
 from shapelog.report.results import Finding, Location, Table
@@ -208,14 +208,14 @@ def test_every_link_of_a_job_s_page_leads_somewhere() -> None:
         assert set(re.findall(r'href="#([^"]+)"', text)) <= names
 
 
-def surveyed(item: Report) -> Survey:
-    return survey(item, Checkout("nowhere", ()))
+def alerts_of(item: Report) -> Alerts:
+    return collect_alerts(item, Repository("nowhere", ()))
 
 
 def test_ranks_that_part_fail_a_check_only_where_that_is_asked() -> None:
-    (alert,) = [item for item in surveyed(HANGS).alerts if item.rule.code == "SL703"]
+    (alert,) = [item for item in alerts_of(HANGS).alerts if item.rule.code == "SL703"]
     assert alert.kinds == frozenset({AlertKind.RANK})
-    assert not check(surveyed(HANGS), Policy()).has_failed
-    asked = check(surveyed(HANGS), Policy(fail_on=kinds_of(["rank"])))
+    assert not check(alerts_of(HANGS), Policy()).has_failed
+    asked = check(alerts_of(HANGS), Policy(fail_on=kinds_of(["rank"])))
     assert asked.has_failed
     assert "rank divergence" in str(asked.headline)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import ci
 import pytest
 
-from shapelog.check.check import Checked, check
+from shapelog.check.check import CheckResult, check
 from shapelog.check.policy import Policy
 from shapelog.reporters import Options
 from shapelog.reporters.ci import github
@@ -16,14 +16,14 @@ Golden = Callable[[str, bytes], None]
 _COMMAND = re.compile(r"::(error|warning|notice) ([^:]*)::(.*)")
 
 
-def lines_of(checked: Checked) -> list[str]:
+def lines_of(checked: CheckResult) -> list[str]:
     output = github.render_check(checked, Options()).decode()
     assert "##[" not in output
     assert output.endswith("\n")
     return output.removesuffix("\n").split("\n")
 
 
-def commands_of(checked: Checked) -> list[tuple[str, dict[str, str], str]]:
+def commands_of(checked: CheckResult) -> list[tuple[str, dict[str, str], str]]:
     """(command, properties, message) as the runner takes a line apart: a command is what begins with two colons after any space."""
     found = []
     for line in lines_of(checked):
@@ -49,7 +49,7 @@ def test_it_is_as_recorded(golden: Golden) -> None:
 @pytest.mark.parametrize("name", ci.NAMES)
 def test_each_alert_is_one_command_up_to_ten_of_a_level(name: str) -> None:
     checked = check(ci.fixture(name), ci.BUDGETS)
-    levels = [item.level for item in checked.judged]
+    levels = [item.level for item in checked.alerts]
     assert len(commands_of(checked)) == sum(min(levels.count(level), 10) for level in Level)
     assert str(checked.headline) in lines_of(checked)
 

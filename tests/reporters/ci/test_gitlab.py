@@ -8,7 +8,7 @@ import ci
 import make
 import pytest
 
-from shapelog.check.check import Checked, check
+from shapelog.check.check import CheckResult, check
 from shapelog.check.policy import Policy
 from shapelog.reporters import SUFFIXES, Options
 from shapelog.reporters.ci import gitlab
@@ -17,7 +17,7 @@ Golden = Callable[[str, bytes], None]
 SEVERITIES = {"info", "minor", "major", "critical", "blocker"}
 
 
-def issues_of(checked: Checked) -> list[dict[str, Any]]:
+def issues_of(checked: CheckResult) -> list[dict[str, Any]]:
     data: list[dict[str, Any]] = json.loads(gitlab.render_check(checked, Options()))
     for item in data:
         assert item["description"]
@@ -26,7 +26,7 @@ def issues_of(checked: Checked) -> list[dict[str, Any]]:
         assert path
         assert not path.startswith(("/", "./", "../"))
         assert item["location"]["lines"]["begin"] >= 1
-    assert len({item["fingerprint"] for item in data}) == len(data) == len(checked.judged)
+    assert len({item["fingerprint"] for item in data}) == len(data) == len(checked.alerts)
     return data
 
 

@@ -9,9 +9,9 @@ import make
 import pytest
 from jsonschema import Draft202012Validator
 
-from shapelog.check.check import Checked, check, overview
+from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
-from shapelog.check.repository_paths import Spot
+from shapelog.check.repository_paths import SourceLine
 from shapelog.reporters import Options
 from shapelog.reporters.ci import sarif
 
@@ -19,7 +19,7 @@ Golden = Callable[[str, bytes], None]
 VALIDATOR = Draft202012Validator(ci.sarif_schema())
 
 
-def run_of(checked: Checked) -> dict[str, Any]:
+def run_of(checked: CheckResult) -> dict[str, Any]:
     data = json.loads(sarif.render_check(checked, Options()))
     assert [error.message for error in VALIDATOR.iter_errors(data)] == []
     (run,) = data["runs"]
@@ -33,10 +33,10 @@ def test_it_is_as_recorded(golden: Golden) -> None:
 @pytest.mark.parametrize("name", ci.NAMES)
 def test_any_trace_gives_what_the_official_schema_says(name: str) -> None:
     survey = ci.fixture(name)
-    for checked in (check(survey, ci.BUDGETS), overview(survey)):
+    for checked in (check(survey, ci.BUDGETS), without_policy(survey)):
         run = run_of(checked)
         rules = run["tool"]["driver"]["rules"]
-        assert len(run["results"]) == len(checked.judged)
+        assert len(run["results"]) == len(checked.alerts)
         for result in run["results"]:
             assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
             # GitHub refuses the whole file otherwise.
@@ -122,7 +122,7 @@ def test_a_baseline_tells_new_from_unchanged() -> None:
     ],
 )
 def test_a_file_outside_of_the_repository_is_a_file_uri(file: str, uri: str) -> None:
-    assert sarif._artifact(Spot(file, 1, False)) == {"uri": uri}
+    assert sarif._artifact(SourceLine(file, 1, False)) == {"uri": uri}
 
 
 def test_code_that_lies_in_no_file_has_a_place_all_the_same() -> None:
