@@ -36,7 +36,7 @@ from shapelog.reading.inputs import select_files
 from shapelog.reading.payloads.pgo_state import Kind
 from shapelog.reading.reader import Reader
 from shapelog.report.compare import compare
-from shapelog.report.explain_compile import tell
+from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options, formats, renderer
 
@@ -162,7 +162,7 @@ def by_schema(subject: Subject) -> None:
     _valid("comparison", renderer("comparison", "json")(found, Options()))
     for item in subject.trace.compiles[:3]:
         with suppress(ShapelogError):  # several processes have it
-            _valid("story", renderer("explanation", "json")(tell(subject.trace, item.label), Options()))
+            _valid("story", renderer("explanation", "json")(explain_compile(subject.trace, item.label), Options()))
 
 
 def narrow(subject: Subject) -> None:
@@ -228,7 +228,7 @@ def page_of_a_check(subject: Subject) -> None:
 def stories(subject: Subject) -> None:
     for item in subject.trace.compiles[:6]:
         try:
-            story = tell(subject.trace, item.label)
+            story = explain_compile(subject.trace, item.label)
         except ShapelogError:
             continue  # several processes have it
         json.loads(_bounded(subject, renderer("explanation", "json")(story, Options())), parse_constant=_no_json)

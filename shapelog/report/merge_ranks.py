@@ -13,7 +13,7 @@ from shapelog.text import rank_list, without_addresses
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint:
+class MergedFrame:
     """One frame as one rank or several had it: the same code with the same compiles, causes and values; the first stands for all.
 
     ``trace`` tells which ranks the members stand for.
@@ -40,17 +40,17 @@ class Joint:
     @property
     def owner(self) -> str:
         """``ranks 0-7``, ``process 4242`` outside of a distributed run."""
-        return owner_of((item.frame for item in self.members), self.trace)
+        return rank_label((item.frame for item in self.members), self.trace)
 
 
-def joint_frames(report: Report, with_values: bool = False) -> tuple[Joint, ...]:
+def merged_frames(report: Report, with_values: bool = False) -> tuple[MergedFrame, ...]:
     """The frames of a report in their order, those that ranks had alike once; ``with_values`` also the values that varied were the same."""
     if report.ranks is None:
-        return tuple(Joint((item,), report.trace) for item in report.frames)
+        return tuple(MergedFrame((item,), report.trace) for item in report.frames)
     found: dict[Hashable, list[FrameReport]] = {}
     for item in report.frames:
         found.setdefault(_key(item, with_values) if item.frame.rank is not None else item.frame, []).append(item)
-    return tuple(Joint(tuple(sorted(members, key=lambda item: item.frame.rank or 0)), report.trace) for members in found.values())
+    return tuple(MergedFrame(tuple(sorted(members, key=lambda item: item.frame.rank or 0)), report.trace) for members in found.values())
 
 
 def _key(item: FrameReport, with_values: bool) -> Hashable:
@@ -71,7 +71,7 @@ def _key(item: FrameReport, with_values: bool) -> Hashable:
     )
 
 
-def joint_groups(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
+def merged_groups(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
     """Groups of similar graphs whose members have the same labels on several ranks, together."""
     found: dict[Hashable, list[Group]] = {}
     for group in groups:
@@ -82,7 +82,7 @@ def joint_groups(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
     return [tuple(members) for members in found.values()]
 
 
-def joint_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Finding, str]]:
+def merged_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Finding, str]]:
     """Each finding once, with the ranks it is about where several have it; "" where one process alone does."""
     found: dict[Hashable, list[Finding]] = {}
     for number, item in enumerate(findings):
@@ -95,10 +95,10 @@ def joint_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Find
 def _owner(members: list[Finding], trace: Trace) -> str:
     first, is_of_job = members[0].frame, members[0].rule.section is Section.RANKS
     is_shared = len(members) > 1 or (first is not None and not is_of_job and bool(trace.representatives))
-    return owner_of((item.frame for item in members if item.frame), trace) if is_shared else ""
+    return rank_label((item.frame for item in members if item.frame), trace) if is_shared else ""
 
 
-def owner_of(frames: Iterable[Frame | Compile], trace: Trace | None = None) -> str:
+def rank_label(frames: Iterable[Frame | Compile], trace: Trace | None = None) -> str:
     """The ranks that frames or compiles are of, and those that they stand for in ``trace``; or their process."""
     told = list(frames)
     numbers = [frame.rank for frame in told if frame.rank is not None]

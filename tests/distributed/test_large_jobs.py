@@ -28,7 +28,7 @@ from shapelog.model.trace import Trace
 from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, is_large, select, select_files
 from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import explain_trace
-from shapelog.report.merge_ranks import joint_findings, joint_frames
+from shapelog.report.merge_ranks import merged_findings, merged_frames
 from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options
 from shapelog.reporters.html.render import render as page
@@ -89,7 +89,7 @@ def test_ranks_that_did_the_same_are_told_once_and_counted_all(here: None, tmp_p
     assert (report.summary.compiles, report.summary.recompiles, report.summary.frames) == (39, 19, 20)
     assert report.ranks is not None
     assert report.ranks.numbers == tuple(range(20))
-    assert [item.owner for item in joint_frames(report)] == ["ranks 0-18", "rank 19"]
+    assert [item.owner for item in merged_frames(report)] == ["ranks 0-18", "rank 19"]
     assert (trace.rank_count, trace.covered_ranks) == (20, 20)
     assert trace.notes[-1] == (
         "20 ranks are compared; frames and recompiles are told of ranks 0 and 19 in full, and each of the others compiled the same for the "
@@ -262,7 +262,7 @@ def test_alerts_name_all_ranks_that_they_are_about(here: None, tmp_path: Path) -
 
 def test_findings_name_the_ranks_that_others_stand_for(here: None, tmp_path: Path) -> None:
     report = analyze(folded(written(tmp_path, *[make.run(FIRST, AGAIN, LIMIT)] * 18, make.run(FIRST))), debug=True)
-    owners = {item.rule.code: owner for item, owner in joint_findings(report.findings, report.trace)}
+    owners = {item.rule.code: owner for item, owner in merged_findings(report.findings, report.trace)}
     assert owners["SL401"] == "ranks 0-17"
     assert owners["SL701"] == ""
     assert report.summary.limit_hits == 18

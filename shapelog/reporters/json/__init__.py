@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
     from shapelog.check.check import CheckResult
     from shapelog.report.compare import Comparison
-    from shapelog.report.explain_compile import Story
+    from shapelog.report.explain_compile import CompileExplanation
     from shapelog.report.verification import Verification
     from shapelog.rule_docs import Entry
 
@@ -25,10 +25,10 @@ def render(report: Report, options: Options) -> bytes:
     return pretty(report_data(report))
 
 
-def render_story(story: "Story", options: Options) -> bytes:
-    from shapelog.reporters.json.explain import story_data
+def render_explanation(explanation: "CompileExplanation", options: Options) -> bytes:
+    from shapelog.reporters.json.explain import explanation_data
 
-    return pretty(story_data(story))
+    return pretty(explanation_data(explanation))
 
 
 def render_check(checked: "CheckResult", options: Options) -> bytes:

@@ -5,14 +5,14 @@ from rich.text import Text
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
-from shapelog.reporters.terminal.text_page import LEVEL_COLORS, Page
+from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.text import one_line, plural, plural_noun, rank_list, shorten
 
 SUFFIX = ".txt"
 
 
 def render_check(checked: CheckResult, options: Options) -> bytes:
-    page = Page(options)
+    page = TextPage(options)
     trace = checked.found.report.trace
     version = trace.torch_version or trace.version_guess
     page.text(Text.assemble((shorten(one_line(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {one_line(version)}", "dim")))
@@ -30,7 +30,7 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     return page.bytes()
 
 
-def _budgets(page: Page, checked: CheckResult, options: Options) -> None:
+def _budgets(page: TextPage, checked: CheckResult, options: Options) -> None:
     """Those of the run, and those of codes that are exceeded."""
     shown = [item for item in checked.budgets if item.code is None or item.is_exceeded or options.verbose]
     if shown:
@@ -43,7 +43,7 @@ def _mark(item: BudgetUse) -> Text:
     return Text("exceeded", style="red") if item.is_exceeded else Text("kept", style="green")
 
 
-def _advice(page: Page, checked: CheckResult) -> None:
+def _advice(page: TextPage, checked: CheckResult) -> None:
     advice = checked.found.report.advice
     if checked.has_failed and advice and advice.suggestions:
         page.heading("What to set", "shapelog suggest-dynamic tells why, how sure it is, and what it will not fix")
@@ -51,7 +51,7 @@ def _advice(page: Page, checked: CheckResult) -> None:
         what_to_set(page, advice, indent=4)
 
 
-def _alerts(page: Page, title: str, items: tuple[CheckedAlert, ...], options: Options, checked: CheckResult) -> None:
+def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], options: Options, checked: CheckResult) -> None:
     shown = items[: options.limit] if options.limit else items
     if shown:
         page.heading(title, "worst first")
@@ -61,7 +61,7 @@ def _alerts(page: Page, title: str, items: tuple[CheckedAlert, ...], options: Op
         page.line((f"… {plural(len(items) - len(shown), 'more')}, shown with --limit 0".replace("mores", "more"), "dim"), indent=2)
 
 
-def _alert(page: Page, item: CheckedAlert, checked: CheckResult, options: Options) -> None:
+def _alert(page: TextPage, item: CheckedAlert, checked: CheckResult, options: Options) -> None:
     alert = item.alert
     where = str(alert.source_line) if alert.source_line else "no file known"
     page.line((where, "bold"), "  ", (f"{alert.rule.code} {alert.rule.name}", LEVEL_COLORS[item.level]), indent=2)
@@ -78,7 +78,7 @@ def _alert(page: Page, item: CheckedAlert, checked: CheckResult, options: Option
     page.line((f"{plural_noun(len(alert.labels), 'compile')} {ids}{ranks}", "dim"), indent=4)
 
 
-def _tail(page: Page, checked: CheckResult, rest: tuple[CheckedAlert, ...], options: Options) -> None:
+def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], options: Options) -> None:
     """What is not shown, what is fixed, and where to read on."""
     lines = []
     if rest and not options.verbose:

@@ -9,7 +9,7 @@ from rich.text import Text
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect, Since
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import Page
+from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import RULES, remedy_for
 from shapelog.text import one_line, plural, plural_noun, seconds, shorten
 
@@ -27,7 +27,7 @@ _WORDS = {Effect.BETTER: "better", Effect.WORSE: "worse", Effect.MIXED: "mixed",
 
 
 def render_comparison(comparison: Comparison, options: Options) -> bytes:
-    page = Page(options)
+    page = TextPage(options)
     _head(page, comparison)
     _totals(page, comparison)
     for title, note, frames in (
@@ -41,7 +41,7 @@ def render_comparison(comparison: Comparison, options: Options) -> bytes:
     return page.bytes()
 
 
-def _head(page: Page, comparison: Comparison) -> None:
+def _head(page: TextPage, comparison: Comparison) -> None:
     traces = comparison.before.trace, comparison.after.trace
     names = [shorten(one_line(trace.name), max(20, page.width // 2 - 3)) for trace in traces]
     versions = {trace.torch_version or trace.version_guess for trace in traces}  # where they differ, a note says so
@@ -54,7 +54,7 @@ def _head(page: Page, comparison: Comparison) -> None:
         page.line((note, "dim"), indent=2)
 
 
-def _totals(page: Page, comparison: Comparison) -> None:
+def _totals(page: TextPage, comparison: Comparison) -> None:
     was, now = comparison.was, comparison.now
     rows = [
         _total("compiles", was.compiles, now.compiles, bool(comparison.lost_graphs)),
@@ -114,7 +114,7 @@ def _ranks(members: Sequence[FrameChange]) -> str:
     return f"{plural_noun(len(ranks), 'rank')} {' '.join(map(str, ranks))}"
 
 
-def _frame_line(page: Page, members: Sequence[FrameChange], tail: str, mark: tuple[str, str] = ("", "")) -> None:
+def _frame_line(page: TextPage, members: Sequence[FrameChange], tail: str, mark: tuple[str, str] = ("", "")) -> None:
     item = members[0]
     head = Text.assemble((f"{mark[0]:<7}  " if mark[0] else "", mark[1]), (one_line(item.title), "bold"), f"  {one_line(_place(item))}")
     ranks = _ranks(members)
@@ -131,7 +131,7 @@ def _times(members: Sequence[FrameChange]) -> str:
     return spent[members[0].kind]
 
 
-def _frames(page: Page, title: str, note: str, frames: Sequence[FrameChange], options: Options) -> None:
+def _frames(page: TextPage, title: str, note: str, frames: Sequence[FrameChange], options: Options) -> None:
     groups = _across_ranks(frames)
     if not groups:
         return
@@ -148,12 +148,12 @@ def _frames(page: Page, title: str, note: str, frames: Sequence[FrameChange], op
     _more(page, len(groups) - len(shown), "frame", 2)
 
 
-def _more(page: Page, left: int, what: str, indent: int) -> None:
+def _more(page: TextPage, left: int, what: str, indent: int) -> None:
     if left:
         page.line((f"… {plural(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
 
 
-def _causes(page: Page, causes: Sequence[CauseChange], is_lost: bool, options: Options) -> None:
+def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool, options: Options) -> None:
     """Those of one rule and count together. Where compiled code was lost, causes that went with it are no gain."""
     alike: dict[tuple[str, int, int], list[str]] = {}
     for cause in causes:
@@ -171,7 +171,7 @@ def _causes(page: Page, causes: Sequence[CauseChange], is_lost: bool, options: O
     _more(page, len(rows) - len(shown), "cause", 4)
 
 
-def _dims(page: Page, dims: Sequence[DimChange], options: Options) -> None:
+def _dims(page: TextPage, dims: Sequence[DimChange], options: Options) -> None:
     alike: dict[tuple[Since, Since], list[str]] = {}
     for item in dims:
         alike.setdefault((item.before, item.after), []).append(one_line(item.axis))
@@ -180,7 +180,7 @@ def _dims(page: Page, dims: Sequence[DimChange], options: Options) -> None:
         page.line(f"{_DIMS[change]}: ", (listed, "cyan"), indent=4)
 
 
-def _left(page: Page, comparison: Comparison, options: Options) -> None:
+def _left(page: TextPage, comparison: Comparison, options: Options) -> None:
     """What still recompiles in the second run, why, and what helps; each remedy once."""
     groups = _across_ranks(item for item in comparison.frames if any(cause.after for cause in item.causes))
     if not groups:
@@ -212,7 +212,7 @@ def _recompiles(counts: Counts) -> str:
     return plural(counts.recompiles, "recompile") + refused + failed
 
 
-def _unchanged(page: Page, comparison: Comparison, options: Options) -> None:
+def _unchanged(page: TextPage, comparison: Comparison, options: Options) -> None:
     groups = _across_ranks(comparison.unchanged)
     if not groups:
         return

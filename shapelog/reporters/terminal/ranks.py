@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from shapelog.reporters.terminal.text_page import Page
+from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, rank_list, shorten
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _GROUPS = 6
 
 
-def ranks_heading(page: Page, ranks: "RankReport") -> None:
+def ranks_heading(page: TextPage, ranks: "RankReport") -> None:
     page.heading("Ranks", f"{rank_list(ranks.numbers)}; what they did alike is told once, with the times of all of them together")
     if ranks.missing:
         page.line(("missing: ", "yellow"), f"{rank_list(ranks.missing)} left no trace here", indent=2)
@@ -21,7 +21,7 @@ def ranks_heading(page: Page, ranks: "RankReport") -> None:
         page.line(("not read: ", "yellow"), f"the trace of {rank_list(ranks.unread)} could not be read; see Health", indent=2)
 
 
-def what_ranks_share(page: Page, ranks: "RankReport", limit: int, verbose: bool) -> None:
+def what_ranks_share(page: TextPage, ranks: "RankReport", limit: int, verbose: bool) -> None:
     """What all did alike, then the groups of those that differ. ``limit`` 0 tells every group; ``verbose`` what to record for the rest."""
     same = [item for item in ranks.respects if item.is_known and not item.differs]
     told = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
@@ -44,7 +44,7 @@ def what_ranks_share(page: Page, ranks: "RankReport", limit: int, verbose: bool)
         page.line((f"not known: {names}; --verbose tells what to record", "dim"), indent=2)
 
 
-def _differ(page: Page, items: "list[Respect]", limit: int) -> None:
+def _differ(page: TextPage, items: "list[Respect]", limit: int) -> None:
     """Respects that divide ranks in the same way, together."""
     first = items[0]
     titles = ", ".join(item.title for item in items)

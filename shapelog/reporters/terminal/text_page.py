@@ -49,7 +49,7 @@ def console(stream: TextIO, is_terminal: bool, color: bool, width: int | None = 
     )
 
 
-class Page:
+class TextPage:
     """Lines for one console, kept as rich texts until the end."""
 
     def __init__(self, options: Options) -> None:

@@ -15,7 +15,7 @@ from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_shell, effect_of
 from shapelog.capture.watch import Event, Snapshot
 from shapelog.model.trace import Outcome, Rank
-from shapelog.report.merge_ranks import Joint, joint_frames, owner_of
+from shapelog.report.merge_ranks import MergedFrame, merged_frames, rank_label
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, console
@@ -146,13 +146,13 @@ def _sections(snapshot: Snapshot, report: Report, width: int) -> list[_Section]:
     """In the order in which they are shown; those without an entry are left out."""
     is_job = len(report.trace.ranks) > 1
     frames = sorted(
-        (joint for joint in joint_frames(report) if joint.first.recompiles),
-        key=lambda joint: (-sum(len(item.recompiles) for item in joint.members), -joint.seconds),
+        (merged for merged in merged_frames(report) if merged.first.recompiles),
+        key=lambda merged: (-sum(len(item.recompiles) for item in merged.members), -merged.seconds),
     )
     recent = [[_told(events, is_job)] for events in reversed(_alike(snapshot.events))]
     found = [
         _Section("What to set so far", _advice(report.advice, snapshot.where, width - 2)),
-        _Section("Frames that recompile most", [_frame(joint, is_job) for joint in frames]),
+        _Section("Frames that recompile most", [_frame(merged, is_job) for merged in frames]),
         _Section("Last compiles", recent, "newest first"),
         _Section("Ranks" if any(rank.number is not None for rank in report.trace.ranks) else "Processes", _ranks(report.trace.ranks)),
     ]
@@ -198,14 +198,14 @@ def _advice(advice: Advice | None, where: str, room: int) -> list[list[Text]]:
     return [[Text(line, style="cyan"), headline]]
 
 
-def _frame(joint: Joint, is_job: bool) -> list[Text]:
-    item = joint.first
+def _frame(merged: MergedFrame, is_job: bool) -> list[Text]:
+    item = merged.first
     frame = item.frame
     place = f"  {file_name(frame.file)}:{frame.line}" if frame.file else ""
-    count = sum(len(member.recompiles) for member in joint.members)
-    spent = math.fsum(entry.compile.seconds for member in joint.members for entry in member.recompiles)
+    count = sum(len(member.recompiles) for member in merged.members)
+    spent = math.fsum(entry.compile.seconds for member in merged.members for entry in member.recompiles)
     head = Text.assemble(
-        (f"{joint.owner}  " if is_job else "", "dim"),
+        (f"{merged.owner}  " if is_job else "", "dim"),
         (one_line(frame.title), "bold"),
         (one_line(place), "dim"),
         f"  {plural(count, 'recompile')} {seconds(spent)}",
@@ -239,7 +239,7 @@ def _rank(counts: tuple[int, ...], members: Sequence[Rank]) -> Text:
     entries, again, hits, failed = counts[:4]
     frames = [frame for rank in members for frame in rank.frames]
     numbers = [rank for rank in members if rank.number is not None]
-    name = (owner_of(frames) if frames else f"rank {numbers[0].number}") if numbers else f"process {members[0].process}"
+    name = (rank_label(frames) if frames else f"rank {numbers[0].number}") if numbers else f"process {members[0].process}"
     times = [sum(frame.seconds for frame in rank.frames) for rank in members]
     low, high = seconds(min(times)), seconds(max(times))
     spent = low if low == high else f"{low} to {high}"
@@ -271,7 +271,7 @@ def _told(events: Sequence[Event], is_job: bool) -> Text:
     compile, item = event.compile, event.recompile
     again = item is not None and not item.is_after_failure
     verb = _VERBS.get(compile.outcome) or ("recompiled" if again else "compiled")
-    owner = f"{owner_of(one.frame for one in events)} " if is_job else ""
+    owner = f"{rank_label(one.frame for one in events)} " if is_job else ""
     spent = max(one.compile.seconds for one in events)
     style = _DIED.get(compile.outcome) or (COLORS[item.verdict] if item and again else "")
     text = Text.assemble(

@@ -12,7 +12,7 @@ from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.check import check
 from shapelog.check.policy import Policy, kinds_of
 from shapelog.check.repository_paths import Repository
-from shapelog.report.merge_ranks import joint_findings, joint_frames, joint_groups
+from shapelog.report.merge_ranks import merged_findings, merged_frames, merged_groups
 from shapelog.report.report import Report, analyze
 from shapelog.report.results import Finding, Location, Table
 from shapelog.reporters import Options
@@ -136,30 +136,30 @@ def test_a_run_that_ends_long_before_the_others_is_told() -> None:
 
 
 def test_frames_that_ranks_had_alike_are_told_once() -> None:
-    (joint,) = joint_frames(ALIKE)
+    (joint,) = merged_frames(ALIKE)
     assert (joint.owner, joint.seconds, len(joint.members)) == ("ranks 0-3", 12.0, 4)
     text = flat(ALIKE)
     assert "ranks 0-3 forward model.py:12 frame 0 2 compiles on each 12.0 s · 1 avoidable by marking 6.00 s" in text
 
 
 def test_frames_whose_sizes_differ_are_one_where_values_do_not_matter() -> None:
-    (joint,) = joint_frames(SIZES)
+    (joint,) = merged_frames(SIZES)
     assert joint.axes[0].values == ("12", "16", "10", "14")
-    assert [item.owner for item in joint_frames(SIZES, with_values=True)] == ["ranks 0, 2 and 3", "rank 1"]
+    assert [item.owner for item in merged_frames(SIZES, with_values=True)] == ["ranks 0, 2 and 3", "rank 1"]
 
 
 def test_frames_of_ranks_that_parted_stay_apart() -> None:
-    assert [item.owner for item in joint_frames(PARTED)] == ["ranks 0-2", "rank 3"]
+    assert [item.owner for item in merged_frames(PARTED)] == ["ranks 0-2", "rank 3"]
 
 
 def test_groups_and_findings_of_several_ranks_are_told_once() -> None:
     failed = make.compile(fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
     item = report((failed,), (failed,), (FIRST,))
-    assert [(found.rule.code, owner) for found, owner in joint_findings(item.findings, item.trace)] == [
+    assert [(found.rule.code, owner) for found, owner in merged_findings(item.findings, item.trace)] == [
         ("SL403", "ranks 0 and 1"),
         ("SL701", ""),
     ]
-    assert [len(alike) for alike in joint_groups(ALIKE.groups)] == [4]
+    assert [len(alike) for alike in merged_groups(ALIKE.groups)] == [4]
     assert flat(item).count("SL403 compile-failed") == 1
 
 
