@@ -9,7 +9,6 @@ from shapelog.reporters.ci.alert_text import advice, details, left_out, place, p
 from shapelog.rules import Level
 from shapelog.text import cut, one_line
 
-SUFFIX = ".txt"
 # GitHub shows ten of each level for a step, and 4,096 characters of each.
 _EACH = 10
 _MESSAGE = 4000

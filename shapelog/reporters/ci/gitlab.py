@@ -11,7 +11,6 @@ from shapelog.rule_docs import link
 from shapelog.rules import AlertKind, Level
 from shapelog.text import cut, one_line
 
-SUFFIX = ".json"
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
 # What runs eagerly or not at all.
 _BROKEN = {AlertKind.LIMIT, AlertKind.FAILURE}

@@ -14,7 +14,6 @@ from shapelog.reporters.ci.alert_text import message, place, problems, sentence,
 from shapelog.rules import AlertKind
 from shapelog.text import cut, file_name, one_line
 
-SUFFIX = ".xml"
 _SUITE = "shapelog"
 _NO_FILE = "code"
 _INSTALLED = re.compile(r"^.*/(?:site|dist)-packages/")

@@ -15,7 +15,6 @@ from shapelog.rule_docs import link
 from shapelog.rules import RULES, AlertKind, Rule
 from shapelog.text import cut, file_name, plural, seconds
 
-SUFFIX = ".md"
 _VALUES = 12
 
 

@@ -17,7 +17,6 @@ from shapelog.rule_docs import HOME, entry, link
 from shapelog.rules import RULES, Rule, Verdict, problem_rule
 from shapelog.text import cut, escape_controls, one_line
 
-SUFFIX = ".sarif"
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
 # GitHub refuses a run with more.

@@ -14,8 +14,6 @@ from shapelog.reporters.html.environment import environment
 from shapelog.rules import UNEXPLAINED, Verdict
 from shapelog.text import one_line, plural, seconds, shorten
 
-SUFFIX = ".html"
-
 _T = TypeVar("_T")
 # Of a middle brightness, so that they stand out on white and on black alike.
 _COLORS = {

@@ -21,7 +21,7 @@ _TITLES = {
     "aot_inference_graph": "AOT inference graph",
     "aot_forward_graph": "AOT forward graph",
     "aot_backward_graph": "AOT backward graph",
-    "aot_joint_graph": "AOT merged graph",
+    "aot_joint_graph": "AOT joint graph",
     "inductor_pre_grad_graph": "Inductor pre-grad graph",
     "inductor_post_grad_graph": "Inductor post-grad graph",
     "compiled_autograd_graph": "graph of compiled autograd",

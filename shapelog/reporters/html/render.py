@@ -24,7 +24,6 @@ from shapelog.resources import template_dir
 if TYPE_CHECKING:
     from shapelog.check.check import CheckResult
 
-SUFFIX = ".html"
 # The first frames, of at most so many compiles together, are in place up to so many characters of HTML; all others are compressed.
 _FIRST = 24
 _INLINE = 800_000

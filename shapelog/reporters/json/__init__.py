@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from shapelog.report.verification import Verification
     from shapelog.rule_docs import Entry
 
-SUFFIX = ".json"
-
 
 def render(report: Report, options: Options) -> bytes:
     from shapelog.reporters.json.report import report_data

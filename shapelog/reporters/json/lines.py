@@ -10,7 +10,6 @@ from shapelog.reporters.json.check import alert_data, check_data
 from shapelog.reporters.json.parts import problem_data, recompile_data
 from shapelog.reporters.json_bytes import line
 
-SUFFIX = ".jsonl"
 # 1: first shape. 2: the kind ``rank``.
 FORMAT_VERSION = 2
 _LISTS = ("alerts", "budgets")

@@ -11,7 +11,6 @@ from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.text_page import COLORS, TextPage
 from shapelog.text import one_line, plural, plural_noun, seconds
 
-SUFFIX = ".txt"
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
 
 

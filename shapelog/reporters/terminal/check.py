@@ -8,8 +8,6 @@ from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.text import one_line, plural, plural_noun, rank_list, shorten
 
-SUFFIX = ".txt"
-
 
 def render_check(checked: CheckResult, options: Options) -> bytes:
     page = TextPage(options)

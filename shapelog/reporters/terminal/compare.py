@@ -13,7 +13,6 @@ from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import RULES, remedy_for
 from shapelog.text import one_line, plural, plural_noun, seconds, shorten
 
-SUFFIX = ".txt"
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 _DIMS = {
     (Since.NEVER, Since.FIRST): "dynamic from the first compile on, was static",

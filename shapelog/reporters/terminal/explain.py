@@ -9,7 +9,6 @@ from shapelog.reporters.terminal.text_page import COLORS, TextPage
 from shapelog.rules import remedy_for
 from shapelog.text import one_line, plural, seconds, shorten
 
-SUFFIX = ".txt"
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 

@@ -14,7 +14,6 @@ from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import UNEXPLAINED
 from shapelog.text import file_name, one_line, plural, shorten
 
-SUFFIX = ".txt"
 # How many recompiles (or frames, or marks) a failure explains, and how many tests the summary names.
 LIMIT = 5
 WORST = 10

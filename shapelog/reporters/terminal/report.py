@@ -11,7 +11,7 @@ from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.report import Axis, FrameReport, Report
-from shapelog.report.results import Cell, Table
+from shapelog.report.results import Cell, Location, Table
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
@@ -19,8 +19,6 @@ from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage
 from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule, remedy_for
 from shapelog.text import megabytes, one_line, plural, seconds, shorten
-
-SUFFIX = ".txt"
 
 _T = TypeVar("_T")
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
@@ -31,11 +29,7 @@ def render(report: Report, options: Options) -> bytes:
     page = TextPage(options)
     if options.frame is not None:
         for item in report.frames:
-            frame = item.frame
-            if options.frame == frame.label or (
-                not options.frame.isdigit() and (options.frame in frame.title or options.frame in frame.name)
-            ):
-                _one_frame(page, report, item, options)
+            _one_frame(page, report, item, options)
         return page.bytes()
     _verdict(page, report)
     _advice(page, report)
@@ -122,7 +116,7 @@ def _verdict(page: TextPage, report: Report) -> None:
 
 
 def _advice(page: TextPage, report: Report) -> None:
-    """What to do first; the rest of it is another command's page."""
+    """What to do first; the rest of it is another command's output."""
     advice = report.advice
     if advice is None or not report.summary.recompiles:
         return
@@ -135,7 +129,7 @@ def _advice(page: TextPage, report: Report) -> None:
 
 
 def _place(file: str, line: int) -> str:
-    return f"{file.rsplit('/', 1)[-1]}:{line}" if file else "code unknown"
+    return Location(file, line).short if file else "code unknown"
 
 
 def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
@@ -148,13 +142,13 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
     rank = f"{merged.owner}  " if multi else ""
     head = Text.assemble((rank, "dim"), (one_line(frame.title), "bold"), f"  {one_line(where)}", (f"  frame {frame.label}", "dim"))
     page.text(head, 2)
-    each = " on each" if len(merged.members) > 1 or merged.trace.rank_weight(frame.rank) > 1 else ""
+    compiles = [compiled for member in merged.members for compiled in member.compiles]
+    each = " on each" if len(merged.members) > 1 or any(compiled.weight > 1 for compiled in compiles) else ""
     parts: list[str | tuple[str, str]] = [f"{plural(len(frame.entries), 'compile')}{each} {seconds(merged.seconds)}"]
-    recompiles = [entry for member in merged.members for entry in member.recompiles]
     for verdict in Verdict:
         members = [entry for entry in item.recompiles if entry.verdict is verdict]
         if members:
-            spent = sum(merged.trace.seconds(entry.compile) for entry in recompiles if entry.verdict is verdict)
+            spent = sum(compiled.seconds for compiled in compiles if compiled.recompile and compiled.recompile.verdict is verdict)
             parts.extend((" · ", (f"{len(members)} {verdict.value}", COLORS[verdict]), f" {seconds(spent)}" if spent >= 0.005 else ""))
     page.line(*parts, indent=4)
 
@@ -166,11 +160,11 @@ def _frames(page: TextPage, report: Report, options: Options) -> None:
     page.heading("Frames that recompiled", "by the seconds that could be saved")
     multi = report.trace.rank_count > 1
     first, left = _first(shown, options.limit)
-    said: set[str] = set()
+    shown_remedies: set[str] = set()
     for merged in first:
         item = merged.first
         _frame_head(page, merged, multi)
-        _axes(page, merged.axes, options, report.trace.supports_dynamic_sources, said)
+        _axes(page, merged.axes, options, report.trace.supports_dynamic_sources, shown_remedies)
         if not options.verbose:
             _notes(page, item)
         if options.verbose:
@@ -189,8 +183,8 @@ def _notes(page: TextPage, item: FrameReport) -> None:
         page.line((f"{shorten(' '.join(labels), 40)}: ", "dim"), note, indent=6)
 
 
-def _axes(page: TextPage, axes: Sequence[Axis], options: Options, supports_dynamic_sources: bool, said: set[str]) -> None:
-    """Each axis with its values, codes and what helps; ``said`` holds the codes whose remedy stands above already."""
+def _axes(page: TextPage, axes: Sequence[Axis], options: Options, supports_dynamic_sources: bool, shown_remedies: set[str]) -> None:
+    """Each axis with its values, codes and remedies; ``shown_remedies`` are the codes whose remedy is shown above already."""
     first, left = _first(axes, options.limit)
     width = min(max((len(one_line(axis.name)) for axis in first), default=0), page.width // 2)
     for axis in first:
@@ -201,8 +195,8 @@ def _axes(page: TextPage, axes: Sequence[Axis], options: Options, supports_dynam
         values = shorten(gap.join(one_line(value) for value in axis.values), room)
         page.text(Text.assemble((f"{name:<{width}}", "bold cyan"), f"  {values}" if values else "", (f"  {codes}", "dim")), 6)
         for rule in axis.remedy_rules:
-            if rule.code not in said:
-                said.add(rule.code)
+            if rule.code not in shown_remedies:
+                shown_remedies.add(rule.code)
                 page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, supports_dynamic_sources)}"), 8)
     _more(page, left, "axis", 6)
 
@@ -211,7 +205,7 @@ def _where(cause: Cause) -> str:
     if cause.place is None:
         return ""
     code = f"  {cause.place.code}" if cause.place.code else ""
-    return f"{cause.place.file.rsplit('/', 1)[-1]}:{cause.place.line}{code}"
+    return f"{Location(cause.place.file, cause.place.line).short}{code}"
 
 
 def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
@@ -231,13 +225,13 @@ def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
 
 def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
     """From what to what the same property changed in the other recompiles of a group, where they differ from the first."""
-    said = {(cause.before, cause.after)}
+    known = {(cause.before, cause.after)}
     found = []
     for member in members:
         for other in member.causes:
             change = (other.before, other.after)
-            if other.axis == cause.axis and change not in said and all(change):
-                said.add(change)
+            if other.axis == cause.axis and change not in known and all(change):
+                known.add(change)
                 found.append(f"{member.compile.label} {one_line(other.before)} → {one_line(other.after)}")
     return ", ".join(found)
 
@@ -245,11 +239,11 @@ def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
 def _not_sizes(page: TextPage, report: Report, options: Options) -> None:
     """Recompiles that have a cause marking cannot remove, those with the same causes in one frame together."""
     grouped: dict[tuple[int, tuple[tuple[str, str], ...]], list[Recompile]] = {}
-    numbers = {id(member.frame): number for number, merged in enumerate(merged_frames(report)) for member in merged.members}
+    numbers = {member.frame: number for number, merged in enumerate(merged_frames(report)) for member in merged.members}
     for item in report.recompiles:
         others = tuple((cause.rule.code, cause.axis) for cause in item.causes if not cause.size_related)
         if others or not item.causes:
-            grouped.setdefault((numbers[id(item.frame)], others), []).append(item)
+            grouped.setdefault((numbers[item.frame], others), []).append(item)
     if not grouped:
         return
     multi = report.trace.rank_count > 1
@@ -258,7 +252,7 @@ def _not_sizes(page: TextPage, report: Report, options: Options) -> None:
         grouped.values(), key=lambda members: (-sum(report.trace.seconds(entry.compile) for entry in members), members[0].compile.order)
     )
     first, left = _first(ordered, options.limit)
-    said: set[str] = set()
+    shown_remedies: set[str] = set()
     for members in first:
         sample = members[0]
         spent = sum(report.trace.seconds(entry.compile) for entry in members)
@@ -266,24 +260,24 @@ def _not_sizes(page: TextPage, report: Report, options: Options) -> None:
         owner = (f"{rank_label((entry.frame for entry in members), report.trace)}  " if multi else "", "dim")
         page.text(Text.assemble(owner, (one_line(sample.frame.title), "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
         for code in dict.fromkeys(cause.codes[0] for cause in sample.causes if not cause.size_related):
-            cause, *alike = [cause for cause in sample.causes if cause.codes[0] == code]
+            cause, *same_code = [cause for cause in sample.causes if cause.codes[0] == code]
             page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {one_line(cause.sentence)}"), 4)
             if _where(cause):
                 page.line((f"at {_where(cause)}", "dim"), indent=6)
             changes = _other_changes(cause, members)
             if changes:
                 page.line((f"and {shorten(changes, 2 * page.width)}", "dim"), indent=6)
-            if alike:
-                names = ", ".join(one_line(other.axis) for other in alike)
-                page.line((f"and {len(alike)} more of this kind: {shorten(names, 2 * page.width)}", "dim"), indent=6)
+            if same_code:
+                names = ", ".join(one_line(other.axis) for other in same_code)
+                page.line((f"and {len(same_code)} more of this kind: {shorten(names, 2 * page.width)}", "dim"), indent=6)
         if any(cause.size_related for cause in sample.causes):
             page.line(("and about sizes as well, see above", "dim"), indent=4)
         if not sample.causes:
             page.line((f"{UNEXPLAINED.code} {UNEXPLAINED.name}", "magenta"), f": {sample.unexplained_because}", indent=4)
-        help_text = sample.remedy(report.trace.supports_dynamic_sources)
-        if help_text not in said:
-            page.line(f"→ {help_text}", indent=4)
-        said.add(help_text)
+        remedy = sample.remedy(report.trace.supports_dynamic_sources)
+        if remedy not in shown_remedies:
+            page.line(f"→ {remedy}", indent=4)
+        shown_remedies.add(remedy)
     _more(page, left, "kind")
 
 
@@ -318,16 +312,16 @@ def _table(page: TextPage, table: Table, options: Options) -> None:
 def _groups(page: TextPage, report: Report, options: Options) -> None:
     """Groups of two or more: the graph was compiled again although it hardly differs."""
     several = [group for group in report.groups if len(group.members) > 1]
-    groups = sorted(merged_groups(several), key=lambda alike: _group_cost(alike[0]))
+    groups = sorted(merged_groups(several), key=lambda same: _group_cost(same[0]))
     if not groups:
         return
     page.heading("Similar graphs", "the same operations on the same tensors; numbers and sizes do not count")
     first, left = _first(groups, options.limit)
     room = max(20, page.width - 30)
-    for alike in first:
-        group = alike[0]
+    for same in first:
+        group = same[0]
         static, dynamic = (" ".join(member.label for member in part) for part in (group.static, group.dynamic))
-        owners = [item.members[0] for item in alike]
+        owners = [item.members[0] for item in same]
         text = Text(f"{rank_label(owners, report.trace)}  " if report.trace.rank_count > 1 else "", style="")
         if static:
             text.append("static ", style="dim").append(shorten(static, room))
@@ -346,7 +340,7 @@ def _group_cost(group: Group) -> tuple[float, int]:
 
 
 def _findings(page: TextPage, report: Report, section: Section, options: Options) -> None:
-    """Those of a section below its heading; that of the ranks has more in it, so its heading is drawn already."""
+    """Those of a section below its heading; that of the ranks has more in it, so its heading is written already."""
     found = [item for item in report.findings if item.rule.section is section]
     if not found:
         return
@@ -379,10 +373,10 @@ def _health(page: TextPage, report: Report, options: Options) -> None:
         rule = problem_rule("unknown-kind")
         page.line((f"{rule.code} {rule.name}", "yellow"), f": {health.unknown}", indent=2)
         page.line((rule.remedy, "dim"), indent=4)
-    said: set[str] = set()
+    shown_remedies: set[str] = set()
     first, left = _first(health.problems, options.limit)
-    for told in first:
-        members = told.members
+    for found in first:
+        members = found.members
         problem, rule = members[0], problem_rule(members[0].code)
         style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")
         lines = f" ({plural(problem.count, 'line')})" if problem.code == "bad-prefix" else ""
@@ -390,11 +384,11 @@ def _health(page: TextPage, report: Report, options: Options) -> None:
         if len(members) > 1:
             numbers = " ".join(str(member.line) for member in members[1:])
             page.line((f"and {len(members) - 1} more, at lines {shorten(numbers, page.width)}", "dim"), indent=4)
-        if told.others:
-            page.line((told.elsewhere, "dim"), indent=4)
-        if rule.code not in said:
+        if found.others:
+            page.line((found.elsewhere, "dim"), indent=4)
+        if rule.code not in shown_remedies:
             page.line((rule.remedy, "dim"), indent=4)
-        said.add(rule.code)
+        shown_remedies.add(rule.code)
     _more(page, left, "problem")
     if options.verbose:
         for book in report.accounts:

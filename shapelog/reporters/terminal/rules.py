@@ -10,7 +10,6 @@ from shapelog.reporters.terminal.text_page import COLORS, TextPage
 from shapelog.rule_docs import Entry, blocks, families, link
 from shapelog.rules import Rule
 
-SUFFIX = ".txt"
 # The fewest columns that a remedy is read well in.
 _READABLE = 44
 _CODE = re.compile(r"`([^`]+)`")

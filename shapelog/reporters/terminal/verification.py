@@ -8,8 +8,6 @@ from shapelog.reporters.terminal.advice_summary import what_to_set
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, seconds
 
-SUFFIX = ".txt"
-
 
 def render_verification(verification: Verification, options: Options) -> bytes:
     page = TextPage(options)
