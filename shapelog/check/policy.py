@@ -10,7 +10,7 @@ from shapelog.errors import ShapelogError
 from shapelog.rules import RULES, AlertKind
 
 DEFAULT_KINDS = (AlertKind.AVOIDABLE, AlertKind.LIMIT, AlertKind.FAILURE)
-# Where a budget says how many recompiles may be, it decides about them.
+# Where a budget limits recompiles, it decides about them.
 _KINDS_WITH_BUDGETS = (AlertKind.LIMIT, AlertKind.FAILURE)
 
 

@@ -18,8 +18,8 @@ from shapelog.report.frame_changes import (
     dim_changes,
     dim_facts,
     facts_of,
+    gains_and_losses,
     instead,
-    judged,
     merged,
     side_of,
     summed,
@@ -34,7 +34,7 @@ class FrameChange:
     """One code before and after; ``before`` or ``after`` is None where that trace does not have it.
 
     ``causes`` are those of either side, also the ones with the same count. ``part_of`` is the title of the code, there in both traces,
-    that a new or gone one is a piece of, "" where there is none. ``facts`` are what is to be said about it, what is worse first.
+    that a new or gone one is a piece of, "" where there is none. ``facts`` are sentences about it, what is worse first.
     """
 
     before: Code | None
@@ -62,7 +62,7 @@ class FrameChange:
 
     @property
     def title(self) -> str:
-        """The name that tells most: a compile that failed does not tell the class."""
+        """The most telling name: that of a compile which failed has no class."""
         known = [code for code in (self.after, self.before) if code]
         return next((code.title for code in known if not code.has_bare_title), self.code.title)
 
@@ -165,7 +165,7 @@ def _is_unrecorded(trace: Trace) -> bool:
 
 
 def _matched(before: Side, after: Side) -> FrameChange:
-    gains, losses = judged(before, after)
+    gains, losses = gains_and_losses(before, after)
     dims = dim_changes(before, after)
     facts = facts_of(before, after, gains, losses)
     causes = cause_changes(before, after)

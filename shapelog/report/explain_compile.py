@@ -1,4 +1,4 @@
-"""The whole story of one compile: every earlier entry it was held against, what differs in guards and graph, PyTorch's own words."""
+"""One compile explained in full: every earlier entry it was compared with, what differs in guards and graph, PyTorch's own words."""
 
 import difflib
 import re
@@ -55,13 +55,13 @@ class CompileExplanation(NamedTuple):
 
 
 def explain_compile(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> CompileExplanation:
-    """The story of the compile that ``label`` names, ``2/3`` or ``2/3#2``. Raises ShapelogError when there is none, or several."""
+    """The explanation of the compile that ``label`` names, ``2/3`` or ``2/3#2``. Raises ShapelogError when there is none, or several."""
     frame, compile = _find(trace, label, rank, process)
     return explanation_of(explain_trace(trace), frame, compile)
 
 
 def explanation_of(explained: Explanations, frame: Frame, compile: Compile) -> CompileExplanation:
-    """The story of a compile of a trace that was explained already."""
+    """The explanation of a compile of a trace that was explained already."""
     recompile = next((item for item in explained.of_frame(frame) if item.compile is compile), None)
     nearest = recompile.nearest if recompile else None
     changes, before, after = _guard_changes(nearest, compile) if nearest else ((), 0, 0)

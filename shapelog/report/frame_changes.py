@@ -194,7 +194,7 @@ def causes_of(side: Side) -> Counter[tuple[str, str]]:
 
 
 def _remedy_codes(side: Side) -> dict[tuple[str, str], str]:
-    """(rule code, property) → the rule whose remedy holds; one that says why marking is not enough stands before one that marks."""
+    """(rule code, property) → the rule whose remedy holds; one why marking is not enough wins over one that marks."""
     found = {(UNEXPLAINED.code, ""): UNEXPLAINED.code}
     for cause in (cause for report in side.reports for item in report.recompiles for cause in item.causes):
         key = cause.codes[0], cause.axis
@@ -229,7 +229,7 @@ def _since(side: Side) -> dict[str, tuple[str, Since]]:
     return found
 
 
-def judged(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple[Loss, ...]]:
+def gains_and_losses(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple[Loss, ...]]:
     """What is better and what is worse about code that both runs have."""
     was, now = before.counts, after.counts
     if not now.compiles:  # eager in both, or lost: whatever else went down did so because nothing is compiled
@@ -247,7 +247,7 @@ def judged(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple[Loss, ...
             losses.append(loss)
         elif change < 0:
             gains.append(gain)
-    is_capped = was.limit_hits is None and bool(now.limit_hits)  # nobody knows whether it was before
+    is_capped = was.limit_hits is None and bool(now.limit_hits)  # it is not known whether it was before
     if now.compiles < was.compiles and not losses and not is_capped:
         gains.append(Gain.COMPILES)
     elif now.compiles > was.compiles > 0:
@@ -256,10 +256,10 @@ def judged(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple[Loss, ...
 
 
 def facts_of(before: Side, after: Side, gains: tuple[Gain, ...], losses: tuple[Loss, ...]) -> tuple[str, ...]:
-    """What is to be said about code that both runs have, what is worse first."""
+    """Sentences about code that both runs have, what is worse first."""
     was, now = before.counts, after.counts
-    told = [gain for gain in gains if gain is not Gain.FAILURES or Gain.CODE not in gains]
-    facts = [_told_loss(loss, before, after) for loss in losses] + [_told_gain(gain, before, after) for gain in told]
+    shown = [gain for gain in gains if gain is not Gain.FAILURES or Gain.CODE not in gains]
+    facts = [_loss_sentence(loss, before, after) for loss in losses] + [_gain_sentence(gain, before, after) for gain in shown]
     if now.compiles < was.compiles and losses:
         facts.append("fewer compiles are no gain here")
     elif now.compiles < was.compiles and Gain.COMPILES not in gains:
@@ -282,7 +282,7 @@ def dim_facts(dims: tuple[DimChange, ...]) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def _told_loss(loss: Loss, before: Side, after: Side) -> str:
+def _loss_sentence(loss: Loss, before: Side, after: Side) -> str:
     was, now = before.counts, after.counts
     if loss is Loss.CODE:
         return f"lost its compiled code ({counted(was.compiles, 'compile')} before) and runs eagerly, or raises: {_ended(after)}"
@@ -302,7 +302,7 @@ def _told_loss(loss: Loss, before: Side, after: Side) -> str:
     return instead(was.compiles, now.compiles, "compile") + why
 
 
-def _told_gain(gain: Gain, before: Side, after: Side) -> str:
+def _gain_sentence(gain: Gain, before: Side, after: Side) -> str:
     was, now = before.counts, after.counts
     if gain is Gain.CODE:
         return f"compiled now ({counted(now.compiles, 'compile')}), it was not before"

@@ -1,4 +1,4 @@
-"""What several ranks did alike, as one thing to tell: their frames, groups of similar graphs, and findings."""
+"""What is the same on several ranks, once: their frames, groups of similar graphs, and findings."""
 
 import math
 from collections.abc import Hashable, Iterable
@@ -14,9 +14,9 @@ from shapelog.text import rank_list, without_addresses
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MergedFrame:
-    """One frame as one rank or several had it: the same code with the same compiles, causes and values; the first stands for all.
+    """One frame as one rank or several had it: the same code with the same compiles, causes and values; the first represents all.
 
-    ``trace`` tells which ranks the members stand for.
+    ``trace`` has the ranks that the members represent.
     """
 
     members: tuple[FrameReport, ...]
@@ -44,7 +44,7 @@ class MergedFrame:
 
 
 def merged_frames(report: Report, with_values: bool = False) -> tuple[MergedFrame, ...]:
-    """The frames of a report in their order, those that ranks had alike once; ``with_values`` also the values that varied were the same."""
+    """The frames of a report in their order, those that are the same on several ranks once; ``with_values``: the values as well."""
     if report.ranks is None:
         return tuple(MergedFrame((item,), report.trace) for item in report.frames)
     found: dict[Hashable, list[FrameReport]] = {}
@@ -99,9 +99,9 @@ def _owner(members: list[Finding], trace: Trace) -> str:
 
 
 def rank_label(frames: Iterable[Frame | Compile], trace: Trace | None = None) -> str:
-    """The ranks that frames or compiles are of, and those that they stand for in ``trace``; or their process."""
-    told = list(frames)
-    numbers = [frame.rank for frame in told if frame.rank is not None]
+    """The ranks that frames or compiles are of, and those that they represent in ``trace``; or their process."""
+    listed = list(frames)
+    numbers = [frame.rank for frame in listed if frame.rank is not None]
     if trace:
         numbers = [number for rank in numbers for number in trace.represented_ranks(rank)]
-    return rank_list(numbers) if numbers else f"process {told[0].process}"
+    return rank_list(numbers) if numbers else f"process {listed[0].process}"

@@ -1,4 +1,4 @@
-"""Did it help? The prediction of the advice held against a second run that followed it."""
+"""Did it help? The prediction of the advice compared with a second run that followed it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class FrameProof:
 class Verification:
     """Two runs of a command, the second with the suggestion. ``helped`` is False where compiles did not fall, or fell at a price.
 
-    ``faults`` say what went wrong, in words; ``notes`` what is different from the prediction.
+    ``faults`` are what went wrong, in words; ``notes`` what is different from the prediction.
     """
 
     advice: Advice
@@ -64,7 +64,7 @@ class Verification:
 
 
 def verify(before: Report, after: Report, advice: Advice, first: Ended, second: Ended) -> Verification:
-    """Hold a second run, which had the advice's list set, against the first and against the prediction."""
+    """Compare a second run, which had the advice's list set, with the first and with the prediction."""
     comparison = compare(before, after)
     proofs = tuple(_proof(change, advice) for change in comparison.frames)
     faults = tuple(_faults(comparison, advice, first, second))

@@ -1,4 +1,4 @@
-"""What several CI formats say of an alert: its title, its message and where it is. One line each, and harmless characters."""
+"""What several CI formats show of an alert: its title, its message and where it is. One line each, and harmless characters."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from shapelog.check.repository_paths import SourceLine
 from shapelog.rules import AlertKind, problem_rule
 from shapelog.text import cut, one_line, plural, rank_list
 
-# What stands for code that lies in no file, where a format asks for one: its name tells where it is known from.
+# Shown for code that lies in no file, where a format asks for one: the name of the variable that the trace comes from.
 NO_FILE = "TORCH_TRACE"
 _LABELS = 12
 _FACTS = 4
@@ -30,7 +30,7 @@ def advice(alert: Alert) -> str:
 def details(item: CheckedAlert) -> tuple[str, ...]:
     """What else is known, a line each: the facts that the sentence leaves out, the compiles and the baseline."""
     alert = item.alert
-    # A recompile's sentence tells its values, and each fact would tell one of them again.
+    # A recompile's sentence has its values, and each fact would repeat one of them.
     facts = (
         []
         if AlertKind.RECOMPILE in alert.kinds

@@ -48,12 +48,12 @@ def _where(item: CheckedAlert) -> str:
 
 
 def _annotation(item: CheckedAlert) -> str:
-    """GitHub can only show files of the repository; else the place stands in the message."""
+    """GitHub can only show files of the repository; else the place is in the message."""
     alert = item.alert
     source_line = shown(alert)
     properties = {"file": one_line(source_line.file), "line": str(source_line.line)} if source_line else {}
-    told = "" if source_line and source_line == alert.source_line else _where(item)
-    message = "\n".join((told + sentence(alert), advice(alert), *details(item)))
+    where = "" if source_line and source_line == alert.source_line else _where(item)
+    message = "\n".join((where + sentence(alert), advice(alert), *details(item)))
     named = ",".join(f"{name}={_property(value)}" for name, value in {**properties, "title": title(alert)}.items())
     return f"::{_COMMANDS[item.level]} {named}::{_data(cut(_broken(message), _MESSAGE))}"
 

@@ -1,4 +1,4 @@
-"""GitLab's code quality report: what a merge request shows beside the lines that it changes."""
+"""GitLab's code quality report: what a merge request shows next to the lines that it changes."""
 
 from typing import Any
 

@@ -17,13 +17,13 @@ from shapelog.text import cut, file_name, one_line
 _SUITE = "shapelog"
 _NO_FILE = "code"
 _INSTALLED = re.compile(r"^.*/(?:site|dist)-packages/")
-# What XML 1.0 cannot hold, and harmless() leaves as it is.
+# What XML 1.0 cannot hold, and escape_control_chars() leaves as it is.
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A test. ``failing`` are the alerts that it fails with, ``others`` what it only tells; ``words`` say the failure in short."""
+    """A test. ``failing`` are the alerts that it fails with, ``others`` what it only reports; ``words`` are the failure in short."""
 
     group: str
     name: str
@@ -46,8 +46,8 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     for case in _apart(cases):
         _add(suite, case)
     gone = (f"Gone since the baseline: {text}" for text in checked.fixed)
-    told = (str(checked.headline), checked.remedy, *checked.notes, *gone)
-    _text(suite, "system-out", "\n".join(one_line(line) for line in told if line))
+    lines = (str(checked.headline), checked.remedy, *checked.notes, *gone)
+    _text(suite, "system-out", "\n".join(one_line(line) for line in lines if line))
     # A damaged trace fails no check, so here it is no error either: tests fail when shapelog ends with 1, and only then.
     _text(suite, "system-err", "\n".join(problems(checked)))
     ElementTree.indent(root)
@@ -56,7 +56,7 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
 
 
 def _budgets(checked: CheckResult) -> Iterator[Case]:
-    """The alerts of exceeded budgets stand in the order of the budgets."""
+    """The alerts of exceeded budgets are in the order of the budgets."""
     alerts = iter([item for item in checked.alerts if AlertKind.BUDGET in item.alert.kinds])
     for item in checked.budgets:
         alert = next(alerts, None) if item.is_exceeded else None
@@ -79,7 +79,7 @@ def _codes(checked: CheckResult) -> Iterator[Case]:
 
 
 def _group(checked: CheckResult, code: Code) -> str:
-    """The file with dots, because readers take what stands before the last one for a package: ``app.model`` of ``app/model.py``."""
+    """The file with dots, because readers take what precedes the last one for a package: ``app.model`` of ``app/model.py``."""
     source_line = checked.found.repository.source_line(code.first.file, code.first.line)
     if source_line is None:
         return f"{_SUITE}.{_NO_FILE}"
@@ -103,12 +103,12 @@ def _add(suite: ElementTree.Element, named: tuple[str, str, Case]) -> None:
     if case.failing:
         rules = ", ".join(dict.fromkeys(item.alert.rule.code for item in case.failing))
         failure = ElementTree.SubElement(element, "failure", {"type": rules, "message": cut(_allowed(one_line(case.words)), 1000)})
-        failure.text = _allowed(_told(case.failing))
+        failure.text = _allowed(_text_of(case.failing))
     if case.others:
-        _text(element, "system-out", _told(case.others))
+        _text(element, "system-out", _text_of(case.others))
 
 
-def _told(items: Iterable[CheckedAlert]) -> str:
+def _text_of(items: Iterable[CheckedAlert]) -> str:
     return "\n\n".join(
         f"{title(item.alert)}\n{f'at {place(item.alert)}' if item.alert.source_line else 'in no file'}\n{message(item)}" for item in items
     )

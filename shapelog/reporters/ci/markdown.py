@@ -41,7 +41,7 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
 
 
 def fitted(sections: Sequence[Section], room: int | None) -> bytes:
-    """The text in at most ``room`` bytes: the least important items are left out first, and it says so. Nothing where not even
+    """The text in at most ``room`` bytes: the least important items are left out first, with a note. Nothing where not even
     the first section fits.
     """
     kept, left = list(sections), dict[str, int]()
@@ -72,7 +72,7 @@ def _less(section: Section, over: int) -> tuple[Section, int]:
 
 def _sections(checked: CheckResult) -> Iterator[Section]:
     failing = [item for item in checked.alerts if item.fails]
-    # The table tells of budgets, so here is what they were spent on.
+    # The table has the budgets, so here is what they were spent on.
     failing = [item for item in failing if AlertKind.BUDGET not in item.alert.kinds] or failing
     others = [item for item in checked.alerts if not item.fails]
     yield Section(0, "\n\n".join(_answer(checked)), noun="answer")

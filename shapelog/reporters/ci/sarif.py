@@ -69,13 +69,13 @@ def _run(checked: CheckResult) -> dict[str, Any]:
 def _descriptor(rule: Rule) -> dict[str, Any]:
     text = entry(rule.code)
     level = "error" if rule.verdict in _ERRORS else "warning" if rule.verdict in _WARNINGS else "note"
-    told = [f"## {title}\n\n{part}" for title, part in text.sections]
+    sections = [f"## {title}\n\n{part}" for title, part in text.sections]
     return {
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.name.replace("-", " ").capitalize()},
         "fullDescription": {"text": cut(_LINK.sub(r"\1", one_line(text.meaning).strip()), 1000)},
-        "help": {"text": f"{_sentence(rule.remedy)} See {link(rule)}", "markdown": "\n\n".join(told)},
+        "help": {"text": f"{_sentence(rule.remedy)} See {link(rule)}", "markdown": "\n\n".join(sections)},
         "helpUri": link(rule),
         "defaultConfiguration": {"level": level},
         "properties": {"tags": ["torch.compile", "recompilation", *(["dynamic-shapes"] if rule.size_related else [])]},
@@ -144,7 +144,7 @@ def _plain(text: str) -> str:
 
 
 def _line_hashes(alerts: Iterable[CheckedAlert], names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """GitHub tells two alerts of a rule apart by ``primaryLocationLineHash`` alone, which its upload action makes of the line's text.
+    """GitHub distinguishes two alerts of a rule by ``primaryLocationLineHash`` alone, which its upload action makes of the line's text.
 
     Where the result carries another hash than it makes, the action keeps it and warns. So a result has one of its own where the action
     makes none (outside of the repository) and where another of the same rule lies in the same line, but for the first of those, by

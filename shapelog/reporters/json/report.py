@@ -39,9 +39,9 @@ def report_data(report: Report) -> dict[str, Any]:
 
 
 def _rank_data(rank: Rank, trace: Trace) -> dict[str, Any]:
-    """A rank that is read in full, and those of a large job that did the same."""
-    alike = trace.representatives.get(rank.number, ()) if rank.number is not None else ()
-    return {"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames), "stands_for": list(alike)}
+    """A rank that is read in full, and those of a large job that it represents."""
+    represented = trace.representatives.get(rank.number, ()) if rank.number is not None else ()
+    return {"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames), "stands_for": list(represented)}
 
 
 def _frame_data(item: FrameReport) -> dict[str, Any]:

@@ -146,7 +146,7 @@ def _alternative(page: TextPage, item: Alternative, options: Options) -> None:
 
 
 def _pgo(page: TextPage, advice: Advice, options: Options) -> None:
-    """PyTorch's own list beside shapelog's."""
+    """PyTorch's own list compared with shapelog's."""
     found = advice.pgo
     if found is None:
         return

@@ -156,9 +156,9 @@ def summary(tests: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
     if not compiled:
         return ("no test compiled anything",)
     compiles, recompiles = (sum(column) for column in zip(*compiled, strict=True))
-    said = f"{plural(len(compiled), 'test')} compiled: {plural(compiles, 'compile')}, {plural(recompiles, 'recompile')}"
+    summary = f"{plural(len(compiled), 'test')} compiled: {plural(compiles, 'compile')}, {plural(recompiles, 'recompile')}"
     worst = sorted((-again, -made, name) for name, (made, again) in tests.items() if again)
     width = max((len(plural(-again, "recompile")) for again, _, _ in worst), default=0)
     lines = [f"{plural(-again, 'recompile'):<{width}}  {plural(-made, 'compile')}  {one_line(name)}" for again, made, name in worst[:WORST]]
     more = [f"… {plural(len(worst) - WORST, 'more test')} that recompiled"] if len(worst) > WORST else []
-    return (said, *lines, *more)
+    return (summary, *lines, *more)

@@ -1,4 +1,4 @@
-"""The ranks of a job in a terminal: what all did alike in a few lines, then what differs, and where first."""
+"""The ranks of a job in a terminal: what all have in common in a few lines, then what differs, and where first."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from shapelog.distributed.agreement import Respect
     from shapelog.distributed.compare_ranks import RankReport
 
-# So many groups of ranks are told of each respect.
+# The most groups of ranks that are shown of each respect.
 _GROUPS = 6
 
 
@@ -22,19 +22,22 @@ def ranks_heading(page: TextPage, ranks: "RankReport") -> None:
 
 
 def what_ranks_share(page: TextPage, ranks: "RankReport", limit: int, verbose: bool) -> None:
-    """What all did alike, then the groups of those that differ. ``limit`` 0 tells every group; ``verbose`` what to record for the rest."""
+    """What all have in common, then the groups of those that differ.
+
+    ``limit`` 0 shows every group, ``verbose`` what to record for the rest.
+    """
     same = [item for item in ranks.respects if item.is_known and not item.differs]
-    told = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
-    if told:
-        page.line(("same on all: ", "green"), told, indent=2)
+    shared = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
+    if shared:
+        page.line(("same on all: ", "green"), shared, indent=2)
     for item in same:
         if item.unknown:
             page.line(("same: ", "green"), f"{item.title} ({item.groups[0].words}) on {rank_list(item.groups[0].ranks)}", indent=2)
-    alike: dict[object, list[Respect]] = {}
+    divided: dict[object, list[Respect]] = {}
     for item in ranks.respects:
         if item.differs:
-            alike.setdefault((tuple(group.ranks for group in item.groups), item.unknown, item.note), []).append(item)
-    for items in alike.values():
+            divided.setdefault((tuple(group.ranks for group in item.groups), item.unknown, item.note), []).append(item)
+    for items in divided.values():
         _differ(page, items, limit)
     unknown = [item for item in ranks.respects if not item.is_known]
     for item in unknown if verbose else ():
@@ -50,12 +53,12 @@ def _differ(page: TextPage, items: "list[Respect]", limit: int) -> None:
     titles = ", ".join(item.title for item in items)
     page.line(("differ: ", "yellow"), titles, (f"  {first.note}" if first.note else "", "dim"), indent=2)
     most = max(_GROUPS, limit) if limit else len(first.groups)
-    told = [
+    rows = [
         (rank_list(group.ranks), "; ".join(item.groups[index].words for item in items)) for index, group in enumerate(first.groups[:most])
     ]
-    told += [(rank_list(first.unknown), "not recorded")] if first.unknown else []
-    width = min(max(len(name) for name, _ in told), page.width // 3)
-    for name, words in told:
+    rows += [(rank_list(first.unknown), "not recorded")] if first.unknown else []
+    width = min(max(len(name) for name, _ in rows), page.width // 3)
+    for name, words in rows:
         page.line((f"{shorten(name, width):<{width}}", "bold"), f"  {one_line(words)}", indent=6)
     if len(first.groups) > most:
         rest = sum(len(group.ranks) for group in first.groups[most:])

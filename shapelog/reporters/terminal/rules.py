@@ -1,4 +1,4 @@
-"""The rules in a terminal: all of them in a table, or what the handbook says about one."""
+"""The rules in a terminal: all of them in a table, or the handbook on one."""
 
 import re
 from collections.abc import Iterable

@@ -55,15 +55,15 @@ def _measured(measured: int, predicted: int | None) -> Text:
 
 
 def _frames(page: TextPage, found: Verification, options: Options) -> None:
-    told = [item for item in found.frames if options.verbose or item.before != item.measured or not item.is_exact]
-    shown = told[: options.limit] if options.limit else told
+    differing = [item for item in found.frames if options.verbose or item.before != item.measured or not item.is_exact]
+    shown = differing[: options.limit] if options.limit else differing
     if shown:
         page.heading("By frame", "compiles and limit hits")
         rows = [_row(item) for item in shown]
         page.table(("", "before", "predicted", "measured"), rows, (False, True, True, True), (True, False, False, False))
-    if len(shown) < len(told):
-        page.line((f"… {plural(len(told) - len(shown), 'more frame')}, shown with --limit 0", "dim"), indent=2)
-    same = len(found.frames) - len(told)
+    if len(shown) < len(differing):
+        page.line((f"… {plural(len(differing) - len(shown), 'more frame')}, shown with --limit 0", "dim"), indent=2)
+    same = len(found.frames) - len(differing)
     if same:
         page.line((f"{plural(same, 'frame')} as before, as predicted", "dim"), indent=2)
 

@@ -22,10 +22,10 @@ from shapelog.reporters.terminal.text_page import COLORS, console
 from shapelog.rules import Verdict
 from shapelog.text import file_name, megabytes, one_line, plural, seconds, shorten
 
-# How many causes a line tells, and how many values of an axis.
+# The most causes in a line, and values of an axis.
 _CAUSES, _VALUES = 2, 12
 _DIED = {Outcome.FAILED: "red", Outcome.LIMIT: "bold red"}
-# What is told of a compile that did not make code.
+# What a compile that did not make code did.
 _VERBS = {
     Outcome.FAILED: "failed",
     Outcome.LIMIT: "hit the recompile limit",
@@ -67,9 +67,9 @@ class Screen:
 
 
 def lines(snapshot: Snapshot) -> list[str]:
-    """A line for each compile that is new, those that several ranks have alike as one."""
+    """A line for each compile that is new, those that are the same on several ranks as one."""
     is_job = snapshot.report is not None and len(snapshot.report.trace.ranks) > 1
-    return [_told(events, is_job).plain for events in _alike(snapshot.fresh)]
+    return [_line(events, is_job).plain for events in _across_ranks(snapshot.fresh)]
 
 
 def console_on(stream: TextIO, options: Options) -> Console:
@@ -88,9 +88,9 @@ def _head(snapshot: Snapshot, width: int) -> list[Text]:
     if report is not None:
         version = report.trace.torch_version or report.trace.version_guess
         facts = [f"torch {version}", megabytes(snapshot.size)]
-    beside = "  ".join(facts)
-    name = shorten(one_line(snapshot.where), max(12, width - len(beside) - 2))
-    first = Text.assemble((name, "bold"), (f"  {one_line(beside)}", "dim") if beside else "")
+    version_and_size = "  ".join(facts)
+    name = shorten(one_line(snapshot.where), max(12, width - len(version_and_size) - 2))
+    first = Text.assemble((name, "bold"), (f"  {one_line(version_and_size)}", "dim") if version_and_size else "")
     parts = [f"watched for {_duration(snapshot.watched)}"]
     if snapshot.silent is not None and report is not None:
         parts.append(f"last record {_duration(snapshot.silent)} ago")
@@ -149,7 +149,7 @@ def _sections(snapshot: Snapshot, report: Report, width: int) -> list[_Section]:
         (merged for merged in merged_frames(report) if merged.first.recompiles),
         key=lambda merged: (-sum(len(item.recompiles) for item in merged.members), -merged.seconds),
     )
-    recent = [[_told(events, is_job)] for events in reversed(_alike(snapshot.events))]
+    recent = [[_line(events, is_job)] for events in reversed(_across_ranks(snapshot.events))]
     found = [
         _Section("What to set so far", _advice(report.advice, snapshot.where, width - 2)),
         _Section("Frames that recompile most", [_frame(merged, is_job) for merged in frames]),
@@ -252,21 +252,21 @@ def _rank(counts: tuple[int, ...], members: Sequence[Rank]) -> Text:
 
 
 def _clock(when: str) -> str:
-    """The time of day that a record tells, to the second."""
+    """The time of day of a record, to the second."""
     return when[5:13] if len(when) >= 13 else "--:--:--"
 
 
-def _alike(events: Iterable[Event]) -> list[list[Event]]:
-    """Compiles that ranks have alike together, in the order in which the last of each came."""
+def _across_ranks(events: Iterable[Event]) -> list[list[Event]]:
+    """Compiles that are the same on several ranks together, in the order in which the last of each came."""
     found: dict[tuple[object, ...], list[Event]] = {}
     for number, event in enumerate(events):
         of_rank = event.frame.rank if event.frame.rank is not None else None
-        told = (event.compile.label, event.frame.title, event.compile.outcome, _why(event), of_rank is None and number)
-        found[told] = [*found.pop(told, ()), event]
+        key = (event.compile.label, event.frame.title, event.compile.outcome, _why(event), of_rank is None and number)
+        found[key] = [*found.pop(key, ()), event]
     return list(found.values())
 
 
-def _told(events: Sequence[Event], is_job: bool) -> Text:
+def _line(events: Sequence[Event], is_job: bool) -> Text:
     event = events[-1]
     compile, item = event.compile, event.recompile
     again = item is not None and not item.is_after_failure
