@@ -164,7 +164,14 @@ def collect_alerts(report: Report, repository: Repository) -> Alerts:
         collected += builder.breaks()
     order = list(Level)
     collected.sort(key=lambda item: (order.index(item.level), -item.seconds, -item.count, item.occurrences[0].compile.order))
-    return Alerts(report, repository, tuple(codes), tuple(collected), processes, identities)
+    return Alerts(
+        report=report,
+        repository=repository,
+        codes=tuple(codes),
+        alerts=tuple(collected),
+        processes=processes,
+        identities=identities,
+    )
 
 
 def occurrence_of(item: WeightedCompile, process: int, kinds: frozenset[AlertKind], seconds: float | None = None) -> Occurrence:

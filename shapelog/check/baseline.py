@@ -150,7 +150,16 @@ def _count(value: Any) -> int:
 
 
 def _frame(number: int, item: dict[str, Any], stack: list[dict[str, Any]]) -> Frame:
-    """A frame with all that matching looks at: name, file, line, and the call stack of its first compile."""
+    """A frame with all that is compared for a match: name, file, line, and the call stack of its first compile."""
     called = Stack(header=lambda offset: {"stack": stack}, keys=("stack",), strings={})
     compile = Compile(CompileId(number, 0), f"{number}/0", None, 0, number, stack=called)
-    return Frame(number, None, 0, 1, str(item["name"]), str(item["file"]), int(item["line"]), (compile,))
+    return Frame(
+        number=number,
+        rank=None,
+        process=0,
+        generation=1,
+        name=str(item["name"]),
+        file=str(item["file"]),
+        line=int(item["line"]),
+        compiles=(compile,),
+    )

@@ -168,8 +168,18 @@ def _matched(before: Side, after: Side) -> FrameChange:
     gains, losses = gains_and_losses(before, after)
     dims = dim_changes(before, after)
     facts = facts_of(before, after, gains, losses)
-    causes = cause_changes(before, after)
-    return FrameChange(before.code, after.code, before.counts, after.counts, causes, dims, gains, losses, "", facts)
+    return FrameChange(
+        before=before.code,
+        after=after.code,
+        was=before.counts,
+        now=after.counts,
+        causes=cause_changes(before, after),
+        dims=dims,
+        gains=gains,
+        losses=losses,
+        part_of="",
+        facts=facts,
+    )
 
 
 def _lone(pair: Pair, before: Side, after: Side, matched: Mapping[Pair, FrameChange]) -> FrameChange:
@@ -193,9 +203,18 @@ def _lone(pair: Pair, before: Side, after: Side, matched: Mapping[Pair, FrameCha
     else:
         losses = (Loss.CODE,)
         verdict = f"only in the first run, {made}: not called, renamed, or not compiled any more"
-    causes = cause_changes(before, after)
-    part_of = owner.title if owner else ""
-    return FrameChange(before.code, after.code, before.counts, after.counts, causes, (), gains, losses, part_of, (verdict,))
+    return FrameChange(
+        before=before.code,
+        after=after.code,
+        was=before.counts,
+        now=after.counts,
+        causes=cause_changes(before, after),
+        dims=(),
+        gains=gains,
+        losses=losses,
+        part_of=owner.title if owner else "",
+        facts=(verdict,),
+    )
 
 
 def _importance(item: FrameChange) -> tuple[float, ...]:

@@ -67,8 +67,15 @@ def verify(before: Report, after: Report, advice: Advice, first: Ended, second: 
     """Compare a second run, which had the advice's list set, with the first and with the prediction."""
     comparison = compare(before, after)
     proofs = tuple(_proof(change, advice) for change in comparison.frames)
-    faults = tuple(_faults(comparison, advice, first, second))
-    return Verification(advice, comparison, first, second, proofs, faults, tuple(_notes(comparison, advice, proofs)))
+    return Verification(
+        advice=advice,
+        comparison=comparison,
+        first=first,
+        second=second,
+        frames=proofs,
+        faults=tuple(_faults(comparison, advice, first, second)),
+        notes=tuple(_notes(comparison, advice, proofs)),
+    )
 
 
 def _proof(change: FrameChange, advice: Advice) -> FrameProof:

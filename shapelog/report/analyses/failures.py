@@ -40,7 +40,9 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                 rule = _CONFLICT if marked else _FAILED
                 sentence = f"{frame.title} failed in {stage(compile)}: {why}"
                 place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
-                yield Finding(rule, sentence, compile.label, place, (("type", metrics.fail_type),), frame)
+                yield Finding(
+                    rule=rule, sentence=sentence, compile=compile.label, place=place, details=(("type", metrics.fail_type),), frame=frame
+                )
             elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                 ended = compile.order == last[frame.process]
                 how = (

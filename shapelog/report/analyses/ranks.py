@@ -56,7 +56,14 @@ def _findings(report: "RankReport", explained: Explanations) -> Iterator[Finding
         old = "" if explained.trace.version.at_least(6) else "; this torch has no compiler collectives yet"
         details = tuple((item.axis, f"made {rank_list(item.recompiled)} recompile") for item in varied[:_AXES])
         frame = _frame(explained, varied[0].recompiled, varied[0].label)
-        yield Finding(_SIZE, f"{sentence}{more}{old}", varied[0].label, location_of(frame), details, frame)
+        yield Finding(
+            rule=_SIZE,
+            sentence=f"{sentence}{more}{old}",
+            compile=varied[0].label,
+            place=location_of(frame),
+            details=details,
+            frame=frame,
+        )
     for item in report.mismatches:
         frame = _frame(explained, item.sides[0][1], item.label)
         yield Finding(_COLLECTIVES, item.sentence, item.label, location_of(frame), frame=frame)

@@ -75,7 +75,14 @@ def _codes(checked: CheckResult) -> Iterator[Case]:
         more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
         words = f"{sentence(failing[0].alert)}{more}" if failing else ""
         name = code.title or code.first.name or "unknown code"
-        yield Case(_group(checked, code), name, math.fsum(frame.seconds for frame in code.frames), words, failing, others)
+        yield Case(
+            group=_group(checked, code),
+            name=name,
+            seconds=math.fsum(frame.seconds for frame in code.frames),
+            words=words,
+            failing=failing,
+            others=others,
+        )
 
 
 def _group(checked: CheckResult, code: Code) -> str:
