@@ -35,7 +35,7 @@ def fingerprints(*traces: bytes, **more: object) -> list[str]:
 # What there is.
 
 
-def test_one_alert_tells_every_recompile_of_one_property() -> None:
+def test_one_alert_covers_every_recompile_of_one_property() -> None:
     (alert,) = make.alerts_of(make.run(make.sized(8, 3, 5, 7))).alerts
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
     assert alert.labels == ("0/1", "0/2", "0/3")
@@ -73,7 +73,7 @@ def test_what_only_came_along_is_not_avoidable() -> None:
     assert found["SL104"].level is Level.NOTE
 
 
-def test_a_size_beside_the_grad_mode_is_not_to_blame_either() -> None:
+def test_a_size_that_changed_with_the_grad_mode_is_not_to_blame_either() -> None:
     found = by_code(of_fixture("lab/mixed_same_recompile"))
     assert AlertKind.AVOIDABLE in found["SL305"].kinds
     assert AlertKind.AVOIDABLE not in found["SL101"].kinds
@@ -85,13 +85,13 @@ def test_properties_that_changed_together_are_one_alert() -> None:
     assert "; 5 more changed with it: g.size[1], m.size[0], m.size[1], p.size[0], …" in alert.sentence
 
 
-def test_a_mark_is_told_also_where_some_of_the_recompiles_stay() -> None:
+def test_a_mark_is_suggested_also_where_some_of_the_recompiles_remain() -> None:
     alert = by_code(of_fixture("lab/range_branch"))["SL101"]
     assert [AlertKind.MARKING in occurrence.kinds for occurrence in alert.occurrences] == [False, True]
     assert alert.remedy == "mark dim 0 of x dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
 
 
-def test_values_that_came_later_stand_beside_the_first() -> None:
+def test_values_that_came_later_are_listed_after_the_first() -> None:
     alert = by_code(of_fixture("lab/limit_module_widths"))["SL106"]
     assert alert.sentence.endswith("was 3 and is now 4 (then 5, 6, 7, 8, 9, 10); it is a parameter, and parameters are static by default")
 
@@ -166,7 +166,7 @@ def test_code_without_a_file_has_no_place() -> None:
     assert alert.related == ()
 
 
-def test_places_are_told_from_the_repository_on() -> None:
+def test_places_are_relative_to_the_repository() -> None:
     (alert,) = make.alerts_of(make.small_run(), prefixes=("/srv",)).alerts
     assert alert.source_line == SourceLine("app/model.py", 12, True)
     assert alert.related == ((SourceLine("app/main.py", 30, True), "forward is called here"),)

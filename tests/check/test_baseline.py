@@ -1,4 +1,4 @@
-"""A recorded state: what counts as new against it, and what is said of a file that is none."""
+"""A recorded state: what counts as new against it, and the error for a file that is not one."""
 
 import json
 import subprocess
@@ -77,7 +77,7 @@ def test_what_resumes_after_a_graph_break_may_shift_too() -> None:
     assert is_the_same(run(0), run(30))
 
 
-def test_classes_with_methods_of_one_name_are_told_apart() -> None:
+def test_classes_with_methods_of_one_name_are_distinguished() -> None:
     def run(shift: int, *names: str) -> bytes:
         lengths = {"Encoder": (8, 3), "Decoder": (8, 3, 5)}
         lines = {"Encoder": 12 + shift, "Decoder": 40 + shift}
@@ -92,7 +92,7 @@ def test_classes_with_methods_of_one_name_are_told_apart() -> None:
     assert new(against(run(0, "Encoder"), run(0))) == [("Decoder.forward", "SL101", 2)]
 
 
-def test_library_code_is_told_apart_by_the_line_that_calls_it() -> None:
+def test_library_code_is_distinguished_by_the_line_that_calls_it() -> None:
     def run(shift: int, root: str = "/usr/lib/python3", *more: int) -> bytes:
         file = LIBRARY.replace("/usr/lib/python3", root)
         called = [make.sized(8, 3, file=file, call=30 + shift), make.sized(8, 3, 5, *more, frame=1, file=file, call=31 + shift)]
@@ -178,7 +178,7 @@ def test_a_cause_goes_with_each_of_its_properties() -> None:
     assert against(apart, together).has_failed
 
 
-def test_what_is_fixed_is_told() -> None:
+def test_what_is_fixed_is_shown() -> None:
     before = make.run(make.sized(8, 3, 5), make.sized(8, 3, frame=1, name="other", line=40))
     checked = against(before, make.run(make.sized(8, 3)))
     assert not checked.has_failed
@@ -186,7 +186,7 @@ def test_what_is_fixed_is_told() -> None:
     assert str(checked.headline) == "Check passed: nothing new; 2 compiles, 1 recompile"
 
 
-def test_another_torch_is_told() -> None:
+def test_another_torch_is_shown() -> None:
     other = make.small_run().replace(b"2.13.0+cpu", b"2.12.0+cpu")
     note = "known.json was written with torch 2.13.0+cpu, this is 2.12.0+cpu: what that changed counts as new"
     assert against(make.small_run(), other).notes == (note,)

@@ -1,4 +1,4 @@
-"""Whether a run is good enough: kinds, rules selected and ignored, budgets, and what is said about it."""
+"""Whether a run is good enough: kinds, rules selected and ignored, budgets, and the sentences about it."""
 
 import lab
 import make
@@ -39,7 +39,7 @@ def failing(checked: CheckResult) -> list[str]:
 # Kinds.
 
 
-def test_a_run_without_compiles_passes_and_says_so() -> None:
+def test_a_run_without_compiles_passes_with_a_note() -> None:
     checked = check(make.alerts_of(make.run()), Policy())
     assert not checked.has_failed
     assert str(checked.headline) == "Check passed: nothing was compiled"
@@ -165,7 +165,7 @@ def test_a_budget_that_fits_no_code_is_noted() -> None:
     assert budget(make.alerts_of(make.small_run()), Metric.RECOMPILES, 1, "forw*").notes == ()
 
 
-def test_a_budget_of_the_run_is_told_at_the_code_that_spent_most() -> None:
+def test_a_budget_of_the_run_is_shown_at_the_code_that_spent_most() -> None:
     trace = make.run(make.sized(8, 3, 5, frame=1, line=40, name="cheap", entire_frame_compile_time_s=0.1), make.sized(8, 3))
     for metric, title in ((Metric.RECOMPILES, "cheap"), (Metric.AVOIDABLE, "forward")):
         over = budget(make.alerts_of(trace), metric, 0).alerts[0].alert
@@ -176,7 +176,7 @@ def test_a_budget_of_the_run_is_told_at_the_code_that_spent_most() -> None:
     assert check(later, Policy(budgets=(Budget(Metric.RECOMPILES, 0),)), known).alerts[0].alert.title == "forward"
 
 
-def test_seconds_that_look_alike_are_told_exactly() -> None:
+def test_seconds_that_would_round_to_the_same_are_shown_exactly() -> None:
     found = make.alerts_of(make.run(make.sized(8, 3, entire_frame_compile_time_s=0.002)))
     assert budget(found, Metric.AVOIDABLE, 0).reasons == ("0.002 s of avoidable recompiles, 0 s allowed",)
     assert budget(make.alerts_of(make.small_run()), Metric.AVOIDABLE, 1).reasons == ("1.50 s of avoidable recompiles, 1.00 s allowed",)
@@ -190,7 +190,7 @@ def test_alerts_of_budgets_have_fingerprints_of_their_own() -> None:
     assert len(set(names)) == len(names)
 
 
-# What is said.
+# Sentences.
 
 
 def test_the_answer_names_limits_then_each_compile_under_its_worst_kind() -> None:
@@ -218,7 +218,7 @@ def test_damage_makes_the_answer_less_sure() -> None:
     assert note.endswith("compiles may be missing (--strict makes that an error)")
 
 
-def test_what_helps_is_the_line_to_set_with_its_saving() -> None:
+def test_the_remedy_is_the_line_to_set_with_its_saving() -> None:
     assert check(make.alerts_of(make.small_run()), NOTHING).remedy == (
         "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"  # 2 compiles in 3.00 s become 1 compile in 1.50 s (predicted)"
     )

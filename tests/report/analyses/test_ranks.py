@@ -1,4 +1,4 @@
-"""What the report says of several ranks: findings, tables, one list of advice, and each thing that ranks did alike once."""
+"""The report on several ranks: findings, tables, one list of advice, and what is the same on several ranks once."""
 
 import re
 from collections.abc import Callable
@@ -102,11 +102,11 @@ def test_sizes_that_no_rank_recompiled_for_are_in_the_table_alone() -> None:
 
 
 def test_with_compiler_collectives_sizes_that_differ_are_no_finding() -> None:
-    told = make.artifact("compiler_collective", "L['x']: tensor size=[12, 16] stride=[16, 1]", id="0/0")
+    artifact = make.artifact("compiler_collective", "L['x']: tensor size=[12, 16] stride=[16, 1]", id="0/0")
     ranks = []
     for first, again in (sized(12, 16), sized(10, 14)):
         head, *rest = make.records(first)
-        ranks.append((b"".join((head, told, *rest)), again))
+        ranks.append((b"".join((head, artifact, *rest)), again))
     assert of_ranks(report(*ranks)) == []
 
 
@@ -117,7 +117,7 @@ def test_ranks_with_as_many_compiles_share_a_row() -> None:
     )
 
 
-def test_what_nobody_recorded_says_how_to_record_it() -> None:
+def test_what_was_not_recorded_comes_with_how_to_record_it() -> None:
     rows = {row[0]: row for row in table(ALIKE, "rank_agreement").rows}
     assert rows["compile ids"][1:3] == ("same on all 4", "2 compiles, the last 0/1")
     assert rows["tensor metadata"][1] == "not known"
@@ -125,17 +125,17 @@ def test_what_nobody_recorded_says_how_to_record_it() -> None:
     assert "record_and_log_graph_execution_order" in str(rows["order of execution"][3])
 
 
-def test_a_run_that_ends_long_before_the_others_is_told() -> None:
+def test_a_run_that_ends_long_before_the_others_is_shown() -> None:
     late = AGAIN.replace(b"V1120 08:27", b"V1120 08:37")
     item = report((FIRST, late), (FIRST,))
     assert table(item, "ranks").rows[1][-1] == "600 s"
     assert table(item, "ranks").note.startswith("rank 1 wrote nothing in the last minute or longer")
 
 
-# Each thing that ranks did alike is told once.
+# What is the same on several ranks is shown once.
 
 
-def test_frames_that_ranks_had_alike_are_told_once() -> None:
+def test_frames_that_are_the_same_on_several_ranks_are_shown_once() -> None:
     (joint,) = merged_frames(ALIKE)
     assert (joint.owner, joint.seconds, len(joint.members)) == ("ranks 0-3", 12.0, 4)
     text = flat(ALIKE)
@@ -152,7 +152,7 @@ def test_frames_of_ranks_that_parted_stay_apart() -> None:
     assert [item.owner for item in merged_frames(PARTED)] == ["ranks 0-2", "rank 3"]
 
 
-def test_groups_and_findings_of_several_ranks_are_told_once() -> None:
+def test_groups_and_findings_of_several_ranks_are_shown_once() -> None:
     failed = make.compile(fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
     item = report((failed,), (failed,), (FIRST,))
     assert [(found.rule.code, owner) for found, owner in merged_findings(item.findings, item.trace)] == [
@@ -192,7 +192,7 @@ def test_many_groups_of_ranks_are_shortened_unless_all_are_asked_for() -> None:
     assert "more group" not in shown(item, limit=0)
 
 
-def test_the_page_has_a_part_for_ranks_and_tells_alike_frames_once() -> None:
+def test_the_page_has_a_part_for_ranks_and_identical_frames_once() -> None:
     text = page(ALIKE, Options()).decode()
     assert '<section class="page" id="ranks"' in text
     assert '<a href="#ranks">Ranks <span class="count">4</span></a>' in text

@@ -54,7 +54,7 @@ def test_each_alert_is_one_command_up_to_ten_of_a_level(name: str) -> None:
     assert str(checked.headline) in lines_of(checked)
 
 
-def test_an_annotation_says_where_what_and_what_helps() -> None:
+def test_an_annotation_has_place_sentence_and_remedy() -> None:
     (found,) = (item for item in commands_of(ci.demo()) if "SL315" in item[1]["title"])
     assert found[0] == "error"
     assert found[1] == {"file": "demo/demo.py", "line": "29", "title": "SL315 module-int-varies: MovingAverage.forward"}
@@ -89,7 +89,7 @@ def test_ten_of_each_level_are_annotations_and_the_rest_is_listed() -> None:
     assert lines[-1] == "::endgroup::"
 
 
-def test_a_place_outside_of_the_repository_stands_in_the_message() -> None:
+def test_a_place_outside_of_the_repository_is_in_the_message() -> None:
     trace = ci.varying(1).replace(b"/srv/app/", b"/opt/elsewhere/")
     ((_, properties, message),) = commands_of(ci.checked(trace))
     assert set(properties) == {"title"}

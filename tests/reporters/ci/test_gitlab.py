@@ -39,7 +39,7 @@ def test_any_trace_gives_entries_that_gitlab_reads(name: str) -> None:
     issues_of(check(ci.fixture(name), ci.BUDGETS))
 
 
-def test_severity_says_what_fails_and_what_is_lost() -> None:
+def test_the_severity_follows_what_fails_and_what_is_lost() -> None:
     severities = {item["check_name"][:5]: item["severity"] for item in issues_of(ci.demo())}
     assert severities["SL401"] == "critical"
     assert severities["SL315"] == "major"
@@ -72,7 +72,7 @@ def test_fingerprints_stay_when_lines_shift() -> None:
 
 
 def test_two_alerts_of_one_fingerprint_become_two() -> None:
-    """Budgets of a pattern are told apart by the title of the code alone."""
+    """Budgets of a pattern differ by the title of the code alone."""
     budgets = Policy(budgets=(ci.Budget(ci.Metric.COMPILES, 0, "*"),))
     assert len(issues_of(ci.checked(ci.namesakes(), budgets))) == 2
 

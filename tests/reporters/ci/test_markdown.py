@@ -78,7 +78,7 @@ def test_the_answer_comes_first_and_then_what_to_set() -> None:
     ]
 
 
-def test_a_check_that_passes_says_so() -> None:
+def test_a_check_that_passes_is_reported_as_passed() -> None:
     text = text_of(check(ci.fixture("lab/no_recompiles"), Policy()))
     assert text.startswith("## Check passed: ")
     assert "What the check fails on" not in text
@@ -150,7 +150,7 @@ def test_any_text_stays_in_its_fence(text: str) -> None:
 
 
 @pytest.mark.parametrize("room", [100, 700, 1500, 3000, 6000])
-def test_it_fits_and_says_what_was_left_out(room: int) -> None:
+def test_it_fits_with_a_note_on_what_was_left_out(room: int) -> None:
     text = text_of(ci.demo(), room)
     assert len(text.encode()) <= room
     if text:

@@ -28,7 +28,7 @@ def test_the_outcome_is_json_and_the_same_each_time() -> None:
             ) or not checked.is_check
 
 
-def test_an_alert_as_json_tells_what_is_new_of_it() -> None:
+def test_an_alert_as_json_has_what_is_new_of_it() -> None:
     known = parse(as_bytes(make.alerts_of(make.run(make.sized(8, 3)))), "known.json")
     (item,) = check(make.alerts_of(make.run(make.sized(8, 3, 5)), prefixes=("/srv/app",)), Policy(), known).alerts
     data = alert_data(item)

@@ -42,7 +42,7 @@ def test_the_answer_comes_first() -> None:
     assert "alerts that do not fail: --verbose shows them" in passed
 
 
-def test_a_run_without_compiles_says_why_that_may_be() -> None:
+def test_a_run_without_compiles_comes_with_possible_reasons() -> None:
     text = shown(check(make.alerts_of(make.run()), Policy()))
     assert "Check passed: nothing was compiled" in text
     assert "the trace holds no compile: did the program run what torch.compile wraps" in " ".join(text.split())
@@ -57,7 +57,7 @@ def test_each_alert_has_its_place_its_sentence_and_its_cure() -> None:
     assert lines[at + 4] == "compiles 1/1, 1/2, 1/3, 1/4, 1/5, 1/6, 1/7"
 
 
-def test_a_limit_cuts_the_list_and_says_so() -> None:
+def test_a_limit_cuts_the_list_with_a_note() -> None:
     checked = check(DEMO, Policy())
     assert f"… {len(checked.failing) - 2} more, shown with --limit 0" in shown(checked, limit=2)
     assert "more, shown with" not in shown(checked, limit=0)
@@ -76,7 +76,7 @@ def test_budgets_are_shown_with_what_was_spent() -> None:
     assert "recompiles in normalize" in kept
 
 
-def test_what_a_baseline_knows_is_told_apart() -> None:
+def test_what_a_baseline_knows_is_distinguished() -> None:
     known = parse(
         as_bytes(make.alerts_of(make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])))), "known.json"
     )

@@ -38,7 +38,7 @@ def test_a_wide_column_is_shortened_where_a_table_does_not_fit() -> None:
     assert "…" in row
 
 
-def test_a_wide_column_that_nobody_could_read_gets_lines_of_its_own() -> None:
+def test_a_wide_column_that_would_be_unreadable_gets_lines_of_its_own() -> None:
     page = TextPage(Options(width=40))
     page.table(("what", "where", "n"), [("x" * 50, "somewhere", "12")], (False, False, True), (True, False, False))
     lines = drawn(page)
