@@ -22,11 +22,11 @@ from make import NAME, built, reader, small_run
 import shapelog
 from shapelog.advice.advise import advise
 from shapelog.advice.paste_formats import as_env, as_python, as_shell
-from shapelog.check.alerts import Survey, survey
+from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.baseline import as_bytes, parse
-from shapelog.check.check import check, overview
+from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.repository_paths import Repository
 from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import TorchVersion
@@ -36,7 +36,7 @@ from shapelog.reading.inputs import select_files
 from shapelog.reading.payloads.pgo_state import Kind
 from shapelog.reading.reader import Reader
 from shapelog.report.compare import compare
-from shapelog.report.explain_compile import tell
+from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options, formats, renderer
 
@@ -77,10 +77,10 @@ class Subject:
         return found
 
     @property
-    def survey(self) -> Survey:
-        found = self.made.get("survey")
-        if not isinstance(found, Survey):
-            found = self.made["survey"] = survey(self.report, Checkout("nowhere", ("/srv",)))
+    def alerts(self) -> Alerts:
+        found = self.made.get("alerts")
+        if not isinstance(found, Alerts):
+            found = self.made["alerts"] = collect_alerts(self.report, Repository("nowhere", ("/srv",)))
         return found
 
 
@@ -153,16 +153,16 @@ def _valid(schema: str, text: bytes) -> None:
 def by_schema(subject: Subject) -> None:
     """Everything that is written for programs is as its schema says."""
     _valid("report", renderer("report", "json")(subject.report, Options()))
-    checked = check(subject.survey, _BUDGETS)
+    checked = check(subject.alerts, _BUDGETS)
     _valid("check", renderer("check", "json")(checked, Options()))
-    for outcome in (checked, overview(subject.survey)):
+    for outcome in (checked, without_policy(subject.alerts)):
         for line in renderer("check", "jsonl")(outcome, Options()).splitlines():
             _valid("lines", line)
     found = compare(analyze(built(small_run())), subject.report)
     _valid("comparison", renderer("comparison", "json")(found, Options()))
     for item in subject.trace.compiles[:3]:
         with suppress(ShapelogError):  # several processes have it
-            _valid("story", renderer("explanation", "json")(tell(subject.trace, item.label), Options()))
+            _valid("story", renderer("explanation", "json")(explain_compile(subject.trace, item.label), Options()))
 
 
 def narrow(subject: Subject) -> None:
@@ -175,7 +175,7 @@ def wide(subject: Subject) -> None:
 
 
 def for_ci(subject: Subject) -> None:
-    checked = overview(subject.survey)
+    checked = without_policy(subject.alerts)
     for form in formats("overview"):
         output = _bounded(subject, renderer("check", form)(checked, Options()))
         if form in ("sarif", "gitlab"):
@@ -222,13 +222,13 @@ def page_without_source(subject: Subject) -> None:
 
 
 def page_of_a_check(subject: Subject) -> None:
-    _is_page(subject, renderer("check", "html")(check(subject.survey, _BUDGETS), Options(embed="none")))
+    _is_page(subject, renderer("check", "html")(check(subject.alerts, _BUDGETS), Options(embed="none")))
 
 
 def stories(subject: Subject) -> None:
     for item in subject.trace.compiles[:6]:
         try:
-            story = tell(subject.trace, item.label)
+            story = explain_compile(subject.trace, item.label)
         except ShapelogError:
             continue  # several processes have it
         json.loads(_bounded(subject, renderer("explanation", "json")(story, Options())), parse_constant=_no_json)
@@ -236,7 +236,7 @@ def stories(subject: Subject) -> None:
 
 
 def checked(subject: Subject) -> None:
-    found = subject.survey
+    found = subject.alerts
     _demand(len({alert.fingerprint for alert in found.alerts}) == len(found.alerts), "two alerts with one fingerprint")
     known = parse(as_bytes(found), "known.json")
     same = check(found, Policy(fail_on=tuple(Kind)), known)

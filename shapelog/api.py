@@ -28,7 +28,7 @@ def load(
     directory or an archive: 2 for the one before the newest, a part of the name of one of its files, or ``"all"``. A file that unpacks
     to more than ``max_unpacked`` bytes is refused; None is a limit that depends on its size. Records that cannot be used are listed in
     ``Trace.problems``. Of a job with more than 16 ranks, a few representatives are read in full, and the others are summarized
-    (``Trace.alike``, ``Trace.summarized``): here, or by the workers of an ``executor``: ``"processes"``, ``"processes:4"`` or
+    (``Trace.representatives``, ``Trace.summarized``): here, or by the workers of an ``executor``: ``"processes"``, ``"processes:4"`` or
     ``"dask://HOST:PORT"``. Raises ShapelogError where there is nothing to read, or not one trace record in it.
     """
     selection = select(os.fspath(path), InputOptions(str(run), max_unpacked))

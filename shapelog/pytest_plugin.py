@@ -285,7 +285,7 @@ class _Recorder:
 
         try:
             exceeded = watch.exceeded()
-            problems = watch.recording.report.study.problems if any(watch.counts) else ()
+            problems = watch.recording.report.explained.problems if any(watch.counts) else ()
         except (ShapelogError, OSError) as error:
             return f"shapelog cannot read what this test compiled: {error}"
         if not exceeded:

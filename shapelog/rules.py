@@ -357,9 +357,9 @@ UNEXPLAINED = RULES["SL399"]
 _BY_PROBLEM = {problem: rule for rule in _ALL for problem in rule.problems}
 
 
-def remedy_for(rule: Rule, lists_sources: bool) -> str:
-    """What helps in the torch version at hand; ``lists_sources`` is False before 2.8."""
-    return rule.remedy if lists_sources else rule.remedy_without_sources or rule.remedy
+def remedy_for(rule: Rule, supports_dynamic_sources: bool) -> str:
+    """What helps in the torch version at hand; ``supports_dynamic_sources`` is False before 2.8."""
+    return rule.remedy if supports_dynamic_sources else rule.remedy_without_sources or rule.remedy
 
 
 def any_blocks_marking(codes: Iterable[str]) -> bool:

@@ -10,11 +10,11 @@ from typing import Any
 import make
 
 import shapelog
-from shapelog.check.alerts import Survey, survey
+from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.baseline import Baseline, as_bytes, parse
-from shapelog.check.check import Checked, check, overview
+from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.repository_paths import Repository
 from shapelog.model.trace import Trace
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -30,7 +30,7 @@ NAMES = (
 )
 BUDGETS = Policy(budgets=(Budget(Metric.RECOMPILES, 3), Budget(Metric.COMPILES, 9, "*.forward"), Budget(Metric.AVOIDABLE, 1.5)))
 # No root that exists, so that no file of the machine decides.
-_CHECKOUT = Checkout("/nowhere/at/all", prefixes=("/srv/ml", "/srv/app"))
+_REPOSITORY = Repository("/nowhere/at/all", prefixes=("/srv/ml", "/srv/app"))
 
 EVIL = (
     "f\n::error file=x::y\r\n##[error]z ]]> </script><script>alert(1)</script> <!-- a|b|c `code` ``` **bold** ~~x~~ @octocat #12 GH-7 "
@@ -44,37 +44,37 @@ def trace_of(name: str) -> Trace:
     return shapelog.load(FIXTURES / f"{name}.log.gz")
 
 
-def surveyed(trace: Trace) -> Survey:
-    return survey(shapelog.analyze(trace), _CHECKOUT)
+def alerts_of(trace: Trace) -> Alerts:
+    return collect_alerts(shapelog.analyze(trace), _REPOSITORY)
 
 
 @cache
-def fixture(name: str) -> Survey:
-    return surveyed(trace_of(name))
+def fixture(name: str) -> Alerts:
+    return alerts_of(trace_of(name))
 
 
-def checked(trace: bytes, policy: Policy | None = None, baseline: bytes | None = None) -> Checked:
+def checked(trace: bytes, policy: Policy | None = None, baseline: bytes | None = None) -> CheckResult:
     """A check of a made trace; ``baseline`` is the trace that one is written of."""
     known = baseline_of(baseline) if baseline is not None else None
-    return check(surveyed(make.built(trace)), policy or Policy(), known)
+    return check(alerts_of(make.built(trace)), policy or Policy(), known)
 
 
 def baseline_of(trace: bytes) -> Baseline:
-    return parse(as_bytes(surveyed(make.built(trace))), "baseline.json")
+    return parse(as_bytes(alerts_of(make.built(trace))), "baseline.json")
 
 
 @cache
-def demo() -> Checked:
+def demo() -> CheckResult:
     return check(fixture("real/demo"), BUDGETS)
 
 
 @cache
-def shown() -> Checked:
-    return overview(fixture("real/demo"))
+def shown() -> CheckResult:
+    return without_policy(fixture("real/demo"))
 
 
 @cache
-def hostile() -> Checked:
+def hostile() -> CheckResult:
     """Every text that a trace can name: the function, its file, what it fails with, why it was started again, and its trace."""
     parts = (
         make.torch_version(),
@@ -86,7 +86,7 @@ def hostile() -> Checked:
         ),
         b"V1120 broken \xff\xfe\n",
     )
-    return check(surveyed(make.built(b"".join(parts))), BUDGETS)
+    return check(alerts_of(make.built(b"".join(parts))), BUDGETS)
 
 
 def varying(functions: int, line: int = 12) -> bytes:

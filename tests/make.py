@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from shapelog.check.alerts import Survey, survey
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.alerts import Alerts, collect_alerts
+from shapelog.check.repository_paths import Repository
 from shapelog.model.load import build
 from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.reading.inputs import Selection
@@ -274,10 +274,10 @@ def distributed(*traces: bytes, numbers: Sequence[int] = ()) -> Trace:
     return build(Selection(files), [reader(data) for data in traces])
 
 
-def surveyed(*traces: bytes, root: str = "nowhere", prefixes: tuple[str, ...] = ()) -> Survey:
+def alerts_of(*traces: bytes, root: str = "nowhere", prefixes: tuple[str, ...] = ()) -> Alerts:
     """Several traces as the ranks of one run, one as a run without ranks."""
     files = tuple(TraceFile(None, NAME, number if len(traces) > 1 else None) for number in range(len(traces)))
-    return survey(analyze(build(Selection(files), [reader(data) for data in traces])), Checkout(root, prefixes))
+    return collect_alerts(analyze(build(Selection(files), [reader(data) for data in traces])), Repository(root, prefixes))
 
 
 def only(trace: Trace, label: str) -> Compile:

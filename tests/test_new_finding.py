@@ -8,10 +8,10 @@ import make
 import pytest
 
 from shapelog import rule_docs
-from shapelog.check.alerts import survey
-from shapelog.check.check import Checked, check, overview
+from shapelog.check.alerts import collect_alerts
+from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy, codes_of
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.repository_paths import Repository
 from shapelog.recompiles.explain import Explanations
 from shapelog.report import report as report_module
 from shapelog.report.report import Report, analyze
@@ -51,8 +51,8 @@ def report() -> Report:
     return analyze(make.built(make.small_run()), debug=True)
 
 
-def checked(policy: Policy) -> Checked:
-    return check(survey(report(), Checkout("nowhere")), policy)
+def checked(policy: Policy) -> CheckResult:
+    return check(collect_alerts(report(), Repository("nowhere")), policy)
 
 
 @pytest.mark.parametrize("name", formats("report"))
@@ -64,7 +64,7 @@ def test_every_format_of_the_report_shows_it(made_up: Rule, name: str) -> None:
 
 @pytest.mark.parametrize("name", formats("overview"))
 def test_every_format_for_ci_shows_it(made_up: Rule, name: str) -> None:
-    text = renderer("overview", name)(overview(survey(report(), Checkout("nowhere"))), Options()).decode()
+    text = renderer("overview", name)(without_policy(collect_alerts(report(), Repository("nowhere"))), Options()).decode()
     for part in (made_up.code, SENTENCE, made_up.remedy):
         assert part in text
 
@@ -84,6 +84,6 @@ def test_the_terminal_of_a_check_shows_it(made_up: Rule) -> None:
 
 
 def test_its_alert_has_the_level_of_its_kind_else_that_of_the_rule(made_up: Rule) -> None:
-    (alert,) = [alert for alert in survey(report(), Checkout("nowhere")).alerts if alert.rule is made_up]
+    (alert,) = [alert for alert in collect_alerts(report(), Repository("nowhere")).alerts if alert.rule is made_up]
     assert alert.level is (Level.ERROR if made_up.alert_kind else Level.WARNING)
     assert alert.labels == ("0/1", "0/0")

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shapelog import analyze
-from shapelog.check.alerts import survey
+from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes, parse
-from shapelog.check.check import check, overview
+from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.repository_paths import Repository
 from shapelog.errors import ShapelogError
 from shapelog.model.trace import Trace
-from shapelog.report.explain_compile import tell
+from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report
 from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import AlertKind
@@ -52,14 +52,14 @@ def survives(data: bytes, strict: bool = False) -> Trace | None:
 
 def is_checked(report: Report) -> None:
     """Hold a report against every policy and against itself, which shows nothing new, and show what came out."""
-    found = survey(report, Checkout("nowhere"))
+    found = collect_alerts(report, Repository("nowhere"))
     assert len({alert.fingerprint for alert in found.alerts}) == len(found.alerts)
     known = parse(as_bytes(found), "known.json")
     same = check(found, Policy(fail_on=tuple(AlertKind)), known)
     assert not same.failing
     assert same.fixed == ()
     budgets = tuple(Budget(metric, 0, pattern) for metric in Metric for pattern in ("", "*"))
-    assert overview(found).headline
+    assert without_policy(found).headline
     check(found, Policy(budgets=budgets), known)
     checked = check(found, Policy(budgets=budgets))
     for form in ("json", *formats("overview")):
@@ -220,7 +220,7 @@ def test_numbers_and_text_that_json_cannot_hold_make_json_all_the_same() -> None
         trace = survives(make.run(odd, make.metrics("0/1", graph_op_count=10**30, entire_frame_compile_time_s=float("inf"))))
         assert trace is not None
         for compile in trace.compiles:
-            json.loads(renderer("explanation", "json")(tell(trace, compile.label), Options()), parse_constant=no_json)
+            json.loads(renderer("explanation", "json")(explain_compile(trace, compile.label), Options()), parse_constant=no_json)
 
 
 def _rich_run() -> bytes:
@@ -233,7 +233,7 @@ def test_the_story_of_every_compile_of_shuffled_records_is_told(name: str) -> No
     random.Random(1).shuffle(records)
     trace = make.built(b"".join(records))
     for compile in trace.compiles:
-        story = tell(trace, compile.label)
+        story = explain_compile(trace, compile.label)
         for form in formats("explanation"):
             assert renderer("explanation", form)(story, Options(width=80))
 

@@ -74,7 +74,7 @@ def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
         elif part is not None and part.is_size:
             found.setdefault(Mark(part.tensor, part.dim), item.frame)
     found = {mark: frame for mark, frame in found.items() if not is_registered(mark.source)}
-    if not found or not context.version.has(6):
+    if not found or not context.version.at_least(6):
         return
     lines = [f"torch._dynamo.decorators.mark_unbacked({expression(mark.source)}, {mark.dim})" for mark in sorted(found)]
     if context.version.reads_sources:
@@ -140,7 +140,7 @@ def _stance(context: AdviceContext) -> Iterator[Alternative]:
         and item.size_related
         and all(_IN_ARGUMENTS.match(mark_at(cause.source).source) for cause in item.causes if cause.size_related)
     ]
-    if firsts and context.version.has(8):
+    if firsts and context.version.at_least(8):
         yield Alternative(
             "set_stance",
             ("SL101", "SL102"),
@@ -153,7 +153,7 @@ def _stance(context: AdviceContext) -> Iterator[Alternative]:
 
 def _duck(context: AdviceContext) -> Iterator[Alternative]:
     pairs = [cause.axis for _, cause in context.with_code("SL103")]
-    if pairs and context.version.has(6):
+    if pairs and context.version.at_least(6):
         yield Alternative(
             "use_duck_shape",
             ("SL103",),
@@ -179,7 +179,7 @@ def _parameters(context: AdviceContext) -> Iterator[Alternative]:
         ),
         "for all parameters of the program; kernels for dynamic weights may be slower",
     )
-    if context.version.has(13):
+    if context.version.at_least(13):
         yield Alternative(
             "isolate_recompiles",
             ("SL106",),
@@ -192,7 +192,7 @@ def _parameters(context: AdviceContext) -> Iterator[Alternative]:
 
 def _module_ints(context: AdviceContext) -> Iterator[Alternative]:
     found = [cause.source.display_name for _, cause in context.with_code("SL315")]
-    if found and context.version.has(8):
+    if found and context.version.at_least(8):
         yield Alternative(
             "allow_unspec_int_on_nn_module",
             ("SL315",),
@@ -205,7 +205,7 @@ def _module_ints(context: AdviceContext) -> Iterator[Alternative]:
 
 def _profile(context: AdviceContext) -> Iterator[Alternative]:
     """What PyTorch's own profile would remember for the next run of the same job; also of floats, which no list makes dynamic."""
-    if not context.version.has(8) or context.explained.trace.code_states:
+    if not context.version.at_least(8) or context.explained.trace.code_states:
         return
     floats: dict[str, None] = {}
     for item, cause in context.with_code("SL312"):
@@ -225,13 +225,13 @@ def _profile(context: AdviceContext) -> Iterator[Alternative]:
             "remembers for the next run of the same job what became dynamic in this one" + (", floats too" if floats else ""),
             ("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 take these for booleans, and fail",),
             "the first run stays as it is"
-            + ("; frames with closures are not recognised again in another process" if context.version.has(13) else ""),
+            + ("; frames with closures are not recognised again in another process" if context.version.at_least(13) else ""),
         )
 
 
 def _needless(context: AdviceContext) -> Iterator[Alternative]:
     """What was made dynamic and pinned again in every dynamic graph (SL108): static from the start saves that work."""
-    if not context.version.has(15):
+    if not context.version.at_least(15):
         return
     found: dict[Source, None] = {}
     for frame in context.explained.trace.frames:
@@ -255,7 +255,7 @@ def _needless(context: AdviceContext) -> Iterator[Alternative]:
 
 def _collectives(context: AdviceContext) -> Iterator[Alternative]:
     ranks = context.explained.trace.ranks
-    if len({rank.number for rank in ranks}) < 2 or not context.version.has(6):
+    if len({rank.number for rank in ranks}) < 2 or not context.version.at_least(6):
         return
     differing: dict[str, None] = {}
     for mark in sorted(context.marks):
@@ -278,7 +278,7 @@ def _collectives(context: AdviceContext) -> Iterator[Alternative]:
 def _values_list(context: AdviceContext) -> Iterator[Alternative]:
     """Many sources that all held one distinctive number at first."""
     dims = [mark for mark in context.marks if not mark.is_int]
-    if len(dims) < _LONG_LIST or not context.version.has(13):
+    if len(dims) < _LONG_LIST or not context.version.at_least(13):
         return
     yield Alternative(
         "dynamic_values",
@@ -292,9 +292,9 @@ def _values_list(context: AdviceContext) -> Iterator[Alternative]:
 
 def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
     """The argument of torch.compile, for one frame whose marks are all tensors among its own arguments."""
-    if not context.version.has(13):
+    if not context.version.at_least(13):
         return
-    name = "dynamic_shapes" if context.version.has(15) else "shapes_spec"
+    name = "dynamic_shapes" if context.version.at_least(15) else "shapes_spec"
     for frame in context.explained.trace.frames:
         first = next(iter(frame.entries), None)
         mine = [mark for mark in context.marks if first and any(item.source == mark.source for item in first.inputs)]
@@ -351,8 +351,8 @@ def _limit(context: AdviceContext) -> Iterator[Alternative]:
         needed = 2 * kept
         spelled = (
             f"torch.compile({_callee(frame)}, recompile_limit={needed})"
-            if context.version.has(13)
-            else f"torch._dynamo.config.{'recompile_limit' if context.version.has(8) else 'cache_size_limit'} = {needed}"
+            if context.version.at_least(13)
+            else f"torch._dynamo.config.{'recompile_limit' if context.version.at_least(8) else 'cache_size_limit'} = {needed}"
         )
         yield Alternative(
             "recompile_limit",

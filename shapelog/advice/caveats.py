@@ -143,7 +143,7 @@ def _rank_varied(frame: Frame, source: Source, explained: Explanations) -> bool:
 
 def scope(trace: Trace) -> str:
     """``on 9 of 2,048 ranks``: the ranks that the numbers are of, "" where it is all of them."""
-    return f"on {trace.told_count:,} of {trace.rank_count:,} ranks" if trace.told_count < trace.rank_count else ""
+    return f"on {trace.covered_ranks:,} of {trace.rank_count:,} ranks" if trace.covered_ranks < trace.rank_count else ""
 
 
 def caveats_of_list(explained: Explanations, replayed: Replay, marks: Marks, version: TorchVersion) -> Iterator[str]:

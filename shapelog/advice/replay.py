@@ -150,7 +150,7 @@ def _plan(frame: Frame, router: Router) -> FramePlan:
         calls=calls,
         fixed_seconds=_seconds_without_code(frame, trace),
         marks=frozenset([mark for call in calls for route in call.routes for choice in route.required_marks for mark in choice]),
-        weight=trace.weight(frame.rank),
+        weight=trace.rank_weight(frame.rank),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a run was like when somebody recorded it, so that a check fails only on what is new. Frames are matched by their code."""
+"""A recorded state of a run, so that a check fails only on what is new. Frames are matched by their code."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shapelog.check.alerts import Alert, Survey
+from shapelog.check.alerts import Alert, Alerts
 from shapelog.errors import ShapelogError
 from shapelog.model.code_matching import Code, match_codes
 from shapelog.model.ids import CompileId
@@ -35,7 +35,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Baseline:
-    """A recorded state; ``name`` is that of its file, ``torch_version`` that of its trace, "" where that did not tell."""
+    """A recorded state; ``name`` is that of its file, ``torch_version`` that of its trace, "" where that has none."""
 
     name: str
     torch_version: str
@@ -46,24 +46,21 @@ class Baseline:
 class Matched:
     """The codes of a run with what a baseline knows of them. ``gone`` are those that it knows and the run does not have."""
 
-    by_code: Mapping[int, Known]
+    by_code: Mapping[Code, Known]
     gone: tuple[Known, ...]
-
-    def of(self, code: Code) -> Known | None:
-        return self.by_code.get(id(code))
 
 
 def match(baseline: Baseline, codes: Iterable[Code]) -> Matched:
     """Codes are the same by file and name, though lines shifted or directories are others."""
-    known = {id(item.code): item for item in baseline.known}
-    found: dict[int, Known] = {}
+    known = {item.code: item for item in baseline.known}
+    by_code: dict[Code, Known] = {}
     gone: list[Known] = []
     for pair in match_codes([item.code for item in baseline.known], list(codes)):
         if pair.before and pair.after:
-            found[id(pair.after)] = known[id(pair.before)]
+            by_code[pair.after] = known[pair.before]
         elif pair.before:
-            gone.append(known[id(pair.before)])
-    return Matched(found, tuple(gone))
+            gone.append(known[pair.before])
+    return Matched(by_code, tuple(gone))
 
 
 def worst(processes: Counter[int]) -> int:
@@ -71,22 +68,22 @@ def worst(processes: Counter[int]) -> int:
     return max(processes.values(), default=0)
 
 
-def compiles_of(survey: Survey, code: Code) -> Counter[int]:
+def compiles_of(found: Alerts, code: Code) -> Counter[int]:
     """How often a piece of code was compiled in each process."""
-    return Counter(survey.processes[id(frame)] for frame in code.frames for item in frame.compiles if item.outcome is Outcome.COMPILED)
+    return Counter(found.processes[frame] for frame in code.frames for item in frame.compiles if item.outcome is Outcome.COMPILED)
 
 
 def count_of(alert: Alert) -> int:
-    return worst(Counter(event.process for event in alert.events))
+    return worst(Counter(occurrence.process for occurrence in alert.occurrences))
 
 
-def as_bytes(survey: Survey) -> bytes:
+def as_bytes(found: Alerts) -> bytes:
     """The baseline of a run: JSON that changes as little as the run does, with neither times nor compile ids."""
-    trace = survey.report.trace
-    alerts: dict[int, list[Alert]] = {}
-    for alert in survey.alerts:
-        alerts.setdefault(id(alert.code), []).append(alert)
-    frames = sorted((_frame_data(survey, code, alerts.get(id(code), ())) for code in survey.codes), key=_order)
+    trace = found.report.trace
+    alerts: dict[Code, list[Alert]] = {}
+    for alert in found.alerts:
+        alerts.setdefault(alert.code, []).append(alert)
+    frames = sorted((_frame_data(found, code, alerts.get(code, ())) for code in found.codes), key=_order)
     data = {"format": _FORMAT, "format_version": FORMAT_VERSION, "torch_version": trace.torch_version or None, "frames": frames}
     return json.dumps(data, indent=2).encode("ascii") + b"\n"
 
@@ -95,11 +92,13 @@ def _order(item: dict[str, Any]) -> tuple[str, int, str]:
     return item["file"], item["line"], json.dumps(item)
 
 
-def _frame_data(survey: Survey, code: Code, alerts: Iterable[Alert]) -> dict[str, Any]:
-    spot = survey.checkout.spot(code.first.file, code.first.line)
+def _frame_data(found: Alerts, code: Code, alerts: Iterable[Alert]) -> dict[str, Any]:
+    source_line = found.repository.source_line(code.first.file, code.first.line)
     called = code.first.called_at
-    place = survey.checkout.spot(called.file, called.line) if called else None
-    file = spot.file if spot and file_name(spot.file) == file_name(code.first.file) else code.first.file  # a name may end in a backslash
+    place = found.repository.source_line(called.file, called.line) if called else None
+    file = (
+        source_line.file if source_line and file_name(source_line.file) == file_name(code.first.file) else code.first.file
+    )  # a name may end in a backslash
     counts = {key: count_of(alert) for alert in alerts for key in alert.keys}
     return {
         "title": code.title,
@@ -107,13 +106,13 @@ def _frame_data(survey: Survey, code: Code, alerts: Iterable[Alert]) -> dict[str
         "file": _INSTALL.sub("", file),
         "line": code.first.line,
         "called_at": {"file": place.file, "line": place.line, "name": called.name} if called and place else None,
-        "compiles": worst(compiles_of(survey, code)),
+        "compiles": worst(compiles_of(found, code)),
         "alerts": [{"code": rule, "axis": axis, "count": count} for (rule, axis), count in sorted(counts.items())],
     }
 
 
 def is_one(content: bytes) -> bool:
-    """Whether the beginning of a file says that it is a baseline, of whatever version, whole or damaged."""
+    """Whether a file begins as a baseline does, of whatever version, whole or damaged."""
     return bool(_HEAD.match(content))
 
 
@@ -151,7 +150,16 @@ def _count(value: Any) -> int:
 
 
 def _frame(number: int, item: dict[str, Any], stack: list[dict[str, Any]]) -> Frame:
-    """A frame with all that matching looks at: name, file, line, and the call stack of its first compile."""
+    """A frame with all that is compared for a match: name, file, line, and the call stack of its first compile."""
     called = Stack(header=lambda offset: {"stack": stack}, keys=("stack",), strings={})
     compile = Compile(CompileId(number, 0), f"{number}/0", None, 0, number, stack=called)
-    return Frame(number, None, 0, 1, str(item["name"]), str(item["file"]), int(item["line"]), (compile,))
+    return Frame(
+        number=number,
+        rank=None,
+        process=0,
+        generation=1,
+        name=str(item["name"]),
+        file=str(item["file"]),
+        line=int(item["line"]),
+        compiles=(compile,),
+    )

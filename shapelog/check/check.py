@@ -1,15 +1,15 @@
-"""``check(survey, policy, baseline)`` → Checked: whether a run is good enough."""
+"""``check(alerts, policy, baseline)`` → CheckResult: whether a run is good enough."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from shapelog.advice.paste_formats import as_shell, effect_of, why_nothing
-from shapelog.check.alerts import Alert, Event, Survey, digest, event_of
+from shapelog.check.alerts import Alert, Alerts, Occurrence, digest, occurrence_of
 from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, match
-from shapelog.check.policy import Budget, Metric, Policy, fits
+from shapelog.check.policy import Budget, Metric, Policy, matches
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Outcome
+from shapelog.model.trace import Compile, Outcome
 from shapelog.report.results import Headline
 from shapelog.rules import RULES, AlertKind, Level
 from shapelog.text import plural, seconds
@@ -18,26 +18,26 @@ _OVER_BUDGET = RULES["SL801"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
-    """An alert, whether it fails the check, and which of its events are new; without a baseline all are.
+class CheckedAlert:
+    """An alert, whether it fails the check, and which of its occurrences are new; without a baseline all are.
 
-    ``is_spent`` says that it fails only because a budget is exceeded that its events count towards.
+    ``is_spent``: it fails only because a budget is exceeded that its occurrences count towards.
     """
 
     alert: Alert
     fails: bool
-    new: tuple[Event, ...]
+    new: tuple[Occurrence, ...]
     level: Level
     is_spent: bool = False
 
     @property
     def known(self) -> int:
-        """How many of its events the baseline knows."""
-        return self.alert.count - sum(event.times for event in self.new)
+        """How many of its occurrences the baseline knows."""
+        return self.alert.count - sum(occurrence.times for occurrence in self.new)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class BudgetUse:
     """A budget and what the run spent of it; ``code`` is None for the budget of the whole run, and ``most`` the one that spent most."""
 
     budget: Budget
@@ -65,38 +65,38 @@ class Measured:
         """``15 recompiles in Net.forward, 3 allowed``."""
         where = f" in {self.code.title}" if self.code else ""
         if self.budget.metric is Metric.AVOIDABLE:
-            # Both as long as it takes to tell them apart.
-            told = [seconds(self.spent), seconds(self.budget.most)]
-            spent, most = told if told[0] != told[1] else [f"{amount:.6g} s" for amount in (self.spent, self.budget.most)]
+            # With as many digits as make them differ.
+            rounded = [seconds(self.spent), seconds(self.budget.most)]
+            spent, most = rounded if rounded[0] != rounded[1] else [f"{amount:.6g} s" for amount in (self.spent, self.budget.most)]
             return f"{spent} of avoidable recompiles{where}, {most} allowed"
         return f"{plural(int(self.spent), self.budget.metric.value[:-1])}{where}, {int(self.budget.most)} allowed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Checked:
-    """The outcome. ``judged`` are the alerts that count, failing and worst first; ``ignored`` is how many others there were.
+class CheckResult:
+    """The outcome. ``alerts`` are those that count, failing and worst first; ``ignored`` is how many others of ``found`` there were.
 
-    ``measured`` are the budgets of the run, then those of the codes, exceeded ones first. ``fixed`` tells what the baseline has and the
-    run has not. ``is_check`` is False where nobody asked for a check: then ``judged`` have the levels that alerts have by themselves.
+    ``budgets`` are those of the run, then those of the codes, exceeded ones first. ``fixed`` is what the baseline has and the run has not.
+    ``is_check`` is False where no check was asked for: then ``alerts`` have the levels that they have by themselves.
     """
 
-    survey: Survey
+    found: Alerts
     policy: Policy
     baseline: Baseline | None
-    judged: tuple[Judged, ...]
-    measured: tuple[Measured, ...]
+    alerts: tuple[CheckedAlert, ...]
+    budgets: tuple[BudgetUse, ...]
     ignored: int
     fixed: tuple[str, ...]
     notes: tuple[str, ...]
     is_check: bool = True
 
     @property
-    def failing(self) -> tuple[Judged, ...]:
-        return tuple(item for item in self.judged if item.fails)
+    def failing(self) -> tuple[CheckedAlert, ...]:
+        return tuple(item for item in self.alerts if item.fails)
 
     @property
-    def exceeded(self) -> tuple[Measured, ...]:
-        return tuple(item for item in self.measured if item.is_exceeded)
+    def exceeded(self) -> tuple[BudgetUse, ...]:
+        return tuple(item for item in self.budgets if item.is_exceeded)
 
     @property
     def has_failed(self) -> bool:
@@ -104,7 +104,7 @@ class Checked:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it failed, a few words each: budgets, then what it fails on, most events first."""
+        """Why it failed, a few words each: budgets, then what it fails on, most occurrences first."""
         return (*(item.sentence for item in self.exceeded), *_counted_kinds([item for item in self.failing if not item.is_spent]))
 
     @property
@@ -112,21 +112,21 @@ class Checked:
         """The answer in one sentence."""
         if self.has_failed:
             return Headline("Check failed", "; ".join(self.reasons))
-        summary = self.survey.report.summary
+        summary = self.found.report.summary
         if not self.is_check:
             again = f"{plural(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}"
             return Headline(f"{plural(summary.compiles, 'compile')}, {again}", "; ".join(self.reasons))
         if not summary.compiles:
             return Headline("Check passed", "nothing was compiled")
-        known = sum(item.known for item in self.judged)
+        known = sum(item.known for item in self.alerts)
         new = "nothing new; " if self.baseline and known else ""
         return Headline("Check passed", f"{new}{plural(summary.compiles, 'compile')}, {plural(summary.recompiles, 'recompile')}")
 
     @property
-    def what_helps(self) -> str:
+    def remedy(self) -> str:
         """The line to set and what it is predicted to save, or why marking saves nothing; "" where nothing recompiled."""
-        advice = self.survey.report.advice
-        if advice is None or not self.survey.report.recompiles:
+        advice = self.found.report.advice
+        if advice is None or not self.found.report.recompiles:
             return ""
         line = as_shell(advice)
         if not line:
@@ -146,80 +146,90 @@ _WORDS = {
 _OF_CODE = {AlertKind.LIMIT: "recompile limit hit in {}", AlertKind.LIMIT_NEAR: "recompile limit near in {}"}
 
 
-def _counted_kinds(failing: list[Judged]) -> Iterator[str]:
-    """Limits by the name of the code, then each event once, under the first of its kinds."""
+def _counted_kinds(failing: list[CheckedAlert]) -> Iterator[str]:
+    """Limits by the name of the code, then each occurrence once, under the first of its kinds."""
     for kind, words in _OF_CODE.items():
         titles = list(dict.fromkeys(item.alert.title for item in failing if kind in item.alert.kinds))
         if titles:
             yield words.format(", ".join(titles[:2])) + (f" and {len(titles) - 2} more" if len(titles) > 2 else "")
-    found: dict[AlertKind, dict[int, int]] = {}
-    seen: set[tuple[int, bool]] = set()
+    found: dict[AlertKind, dict[Compile, int]] = {}
+    seen: set[tuple[Compile, bool]] = set()
     items = [(item, kind) for kind in _WORDS for item in failing if kind in item.alert.kinds]
     for item, kind in items:
-        for event in item.new:
-            is_recompile = AlertKind.RECOMPILE in event.kinds
-            if kind in event.kinds and not (is_recompile and (event.id, True) in seen):
-                seen.add((event.id, is_recompile))
-                found.setdefault(kind, {})[event.id] = event.times
-    for kind, events in found.items():
-        count = sum(events.values())
+        for occurrence in item.new:
+            is_recompile = AlertKind.RECOMPILE in occurrence.kinds
+            if kind in occurrence.kinds and not (is_recompile and (occurrence.compile, True) in seen):
+                seen.add((occurrence.compile, is_recompile))
+                found.setdefault(kind, {})[occurrence.compile] = occurrence.times
+    for kind, occurrences in found.items():
+        count = sum(occurrences.values())
         yield f"{count} restarts of the analysis" if kind is AlertKind.RESTART and count > 1 else plural(count, _WORDS[kind])
-    others = sum(event.times for item in failing for event in item.new if not event.kinds)
+    others = sum(occurrence.times for item in failing for occurrence in item.new if not occurrence.kinds)
     if others:
         yield plural(others, "other finding")
 
 
-def overview(survey: Survey) -> Checked:
+def without_policy(found: Alerts) -> CheckResult:
     """A report as it is shown where checks are: its alerts with their own levels, and nothing asked of it."""
     policy = Policy()
-    judged = tuple(Judged(alert, policy.fails_on(alert.kinds), alert.events, alert.level) for alert in survey.alerts)
-    return Checked(survey, policy, None, judged, (), 0, (), tuple(_notes(survey, None)), is_check=False)
-
-
-def check(survey: Survey, policy: Policy, baseline: Baseline | None = None) -> Checked:
-    """Hold a run against a policy; with a baseline only what that does not know counts, also towards budgets.
-
-    A process may have each (code, rule, property) as often as the worst process of the baseline had it.
-    """
-    matched = match(baseline, survey.codes) if baseline else None
-    known = {id(code): matched.of(code) for code in survey.codes} if matched else {}
-    counted_alerts = [alert for alert in survey.alerts if policy.counts(alert.codes)]
-    judged = [_judged(alert, policy, known.get(id(alert.code))) for alert in counted_alerts]
-    measured = tuple(sorted(_measured(survey, policy, judged, known), key=lambda item: (item.code is not None, -_excess(item))))
-    exceeded = [item for item in measured if item.is_exceeded]
-    over = [_over(survey, item) for item in exceeded]
-    order = list(Level)
-    rest = sorted((_with_budgets(item, exceeded) for item in judged), key=lambda item: (not item.fails, order.index(item.level)))
-    return Checked(
-        survey=survey,
+    alerts = tuple(CheckedAlert(alert, policy.fails_on(alert.kinds), alert.occurrences, alert.level) for alert in found.alerts)
+    return CheckResult(
+        found=found,
         policy=policy,
-        baseline=baseline,
-        judged=(*over, *rest),
-        measured=measured,
-        ignored=len(survey.alerts) - len(counted_alerts),
-        fixed=tuple(_fixed(survey, known, matched.gone)) if matched else (),
-        notes=(*_notes(survey, baseline), *_idle(survey, policy)),
+        baseline=None,
+        alerts=alerts,
+        budgets=(),
+        ignored=0,
+        fixed=(),
+        notes=tuple(_notes(found, None)),
+        is_check=False,
     )
 
 
-def _judged(alert: Alert, policy: Policy, known: Known | None) -> Judged:
+def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> CheckResult:
+    """Compare a run with a policy; with a baseline only what that does not know counts, also towards budgets.
+
+    A process may have each (code, rule, property) as often as the worst process of the baseline had it.
+    """
+    matched = match(baseline, found.codes) if baseline else None
+    known = matched.by_code if matched else {}
+    counting = [alert for alert in found.alerts if policy.counts(alert.codes)]
+    checked = [_checked(alert, policy, known.get(alert.code)) for alert in counting]
+    budgets = tuple(sorted(_budget_uses(found, policy, checked, known), key=lambda item: (item.code is not None, -_excess(item))))
+    exceeded = [item for item in budgets if item.is_exceeded]
+    over = [_over(found, item) for item in exceeded]
+    order = list(Level)
+    rest = sorted((_with_budgets(item, exceeded) for item in checked), key=lambda item: (not item.fails, order.index(item.level)))
+    return CheckResult(
+        found=found,
+        policy=policy,
+        baseline=baseline,
+        alerts=(*over, *rest),
+        budgets=budgets,
+        ignored=len(found.alerts) - len(counting),
+        fixed=tuple(_fixed(found, known, matched.gone)) if matched else (),
+        notes=(*_notes(found, baseline), *_idle(found, policy)),
+    )
+
+
+def _checked(alert: Alert, policy: Policy, known: Known | None) -> CheckedAlert:
     left: dict[int, int] = {}
     new = []
-    for event in alert.events:
-        room = left.setdefault(event.process, min(known.alerts.get(key, 0) for key in alert.keys) if known else 0)
+    for occurrence in alert.occurrences:
+        room = left.setdefault(occurrence.process, min(known.alerts.get(key, 0) for key in alert.keys) if known else 0)
         if room:
-            left[event.process] = room - 1
+            left[occurrence.process] = room - 1
         else:
-            new.append(event)
-    fails = any(policy.fails_on(event.kinds) for event in new)
+            new.append(occurrence)
+    fails = any(policy.fails_on(occurrence.kinds) for occurrence in new)
     # Only what fails is an error; what the baseline knows is worth a note.
     level = Level.ERROR if fails else Level.NOTE if not new or alert.level is Level.NOTE else Level.WARNING
-    return Judged(alert, fails, tuple(new), level)
+    return CheckedAlert(alert, fails, tuple(new), level)
 
 
-def _with_budgets(item: Judged, exceeded: list[Measured]) -> Judged:
+def _with_budgets(item: CheckedAlert, exceeded: list[BudgetUse]) -> CheckedAlert:
     """The alerts that count towards an exceeded budget are what there is to do about it, so they fail with it."""
-    kinds = frozenset[AlertKind]().union(*(event.kinds for event in item.new))
+    kinds = frozenset[AlertKind]().union(*(occurrence.kinds for occurrence in item.new))
     for spent in exceeded:
         wanted = AlertKind.AVOIDABLE if spent.budget.metric is Metric.AVOIDABLE else AlertKind.RECOMPILE
         if not item.fails and wanted in kinds and spent.code in (None, item.alert.code):
@@ -227,67 +237,67 @@ def _with_budgets(item: Judged, exceeded: list[Measured]) -> Judged:
     return item
 
 
-def _excess(item: Measured) -> float:
+def _excess(item: BudgetUse) -> float:
     return item.spent - item.budget.most
 
 
-def _measured(survey: Survey, policy: Policy, judged: list[Judged], known: Mapping[int, Known | None]) -> Iterator[Measured]:
-    by_code: dict[int, list[Judged]] = {}
-    for item in judged:
-        by_code.setdefault(id(item.alert.code), []).append(item)
-    spent = {id(code): _spent(survey, code, by_code.get(id(code), []), known.get(id(code))) for code in survey.codes}
+def _budget_uses(found: Alerts, policy: Policy, checked: list[CheckedAlert], known: Mapping[Code, Known]) -> Iterator[BudgetUse]:
+    by_code: dict[Code, list[CheckedAlert]] = {}
+    for item in checked:
+        by_code.setdefault(item.alert.code, []).append(item)
+    spent = {code: _spent(found, code, by_code.get(code, []), known.get(code)) for code in found.codes}
     for budget in policy.budgets:
         if not budget.pattern:
-            own = [(spent[id(code)][budget.metric], code) for code in survey.codes]
+            own = [(spent[code][budget.metric], code) for code in found.codes]
             most = max(own, key=lambda item: item[0], default=(0, None))
-            yield Measured(budget, math.fsum(amount for amount, _ in own), most=most[1] if most[0] else None)
-    for code in survey.codes:
-        for budget in policy.budgets_of(_names(survey, code)):
-            yield Measured(budget, spent[id(code)][budget.metric], code)
+            yield BudgetUse(budget, math.fsum(amount for amount, _ in own), most=most[1] if most[0] else None)
+    for code in found.codes:
+        for budget in policy.budgets_of(_names(found, code)):
+            yield BudgetUse(budget, spent[code][budget.metric], code)
 
 
-def _names(survey: Survey, code: Code) -> tuple[str, ...]:
+def _names(found: Alerts, code: Code) -> tuple[str, ...]:
     """What a pattern of a budget can name."""
-    spot = survey.checkout.spot(code.first.file, code.first.line)
-    return code.title, code.first.name, spot.file if spot else ""
+    source_line = found.repository.source_line(code.first.file, code.first.line)
+    return code.title, code.first.name, source_line.file if source_line else ""
 
 
-def _idle(survey: Survey, policy: Policy) -> Iterator[str]:
-    """Budgets that limit nothing here, which a slip of the pen can be the reason of."""
-    names = [_names(survey, code) for code in survey.codes]
+def _idle(found: Alerts, policy: Policy) -> Iterator[str]:
+    """Budgets that limit nothing here, as a typo may cause."""
+    names = [_names(found, code) for code in found.codes]
     for pattern in dict.fromkeys(budget.pattern for budget in policy.budgets if budget.pattern and names):
-        if not any(fits(pattern, item) for item in names):
+        if not any(matches(pattern, item) for item in names):
             yield f"no compiled code has {pattern} as its title, function or file, so the budget for it limits nothing"
 
 
-def _spent(survey: Survey, code: Code, judged: list[Judged], known: Known | None) -> dict[Metric, float]:
+def _spent(found: Alerts, code: Code, checked: list[CheckedAlert], known: Known | None) -> dict[Metric, float]:
     """What one code spent, of what is new. A recompile counts once, if any of its causes counts."""
-    recompiles: dict[int, Event] = {}
-    avoidable: dict[int, Event] = {}
-    for event in (event for item in judged for event in item.new):
-        if AlertKind.RECOMPILE in event.kinds:
-            recompiles[event.id] = event
-        if AlertKind.AVOIDABLE in event.kinds:
-            avoidable[event.id] = event
+    recompiles: dict[Compile, Occurrence] = {}
+    avoidable: dict[Compile, Occurrence] = {}
+    for occurrence in (occurrence for item in checked for occurrence in item.new):
+        if AlertKind.RECOMPILE in occurrence.kinds:
+            recompiles[occurrence.compile] = occurrence
+        if AlertKind.AVOIDABLE in occurrence.kinds:
+            avoidable[occurrence.compile] = occurrence
     allowed = known.compiles if known else 0
     return {
-        Metric.COMPILES: sum(survey.weight(process) * max(0, made - allowed) for process, made in compiles_of(survey, code).items()),
-        Metric.RECOMPILES: sum(event.times for event in recompiles.values()),
-        Metric.AVOIDABLE: math.fsum(event.seconds for event in avoidable.values()),
+        Metric.COMPILES: sum(found.weight(process) * max(0, made - allowed) for process, made in compiles_of(found, code).items()),
+        Metric.RECOMPILES: sum(occurrence.times for occurrence in recompiles.values()),
+        Metric.AVOIDABLE: math.fsum(occurrence.seconds for occurrence in avoidable.values()),
     }
 
 
-def _over(survey: Survey, item: Measured) -> Judged:
+def _over(found: Alerts, item: BudgetUse) -> CheckedAlert:
     """The alert of a budget that is exceeded, at the code that spent most of it."""
-    code = item.code or item.most or survey.codes[0]
+    code = item.code or item.most or found.codes[0]
     first = code.first
-    own, called = survey.checkout.spot(first.file, first.line), first.called_at
-    call = survey.checkout.spot(called.file, called.line) if called else None
-    spot = (call or own) if first.is_library else (own or call)
-    members = [(frame, compile) for frame in code.frames for compile in frame.compiles if compile.outcome is Outcome.COMPILED]
+    own, called = found.repository.source_line(first.file, first.line), first.called_at
+    call = found.repository.source_line(called.file, called.line) if called else None
+    source_line = (call or own) if first.is_library else (own or call)
+    compiled = [item for item in found.compiles(code) if item.compile.outcome is Outcome.COMPILED]
     kinds = frozenset((AlertKind.BUDGET,))
-    events = tuple(event_of(frame, compile, kinds, survey.report.trace, survey.processes) for frame, compile in members[1:] or members)
-    most = "" if item.code else f"; the most in {code.title}" if len(survey.codes) > 1 else f", in {code.title}"
+    occurrences = tuple(occurrence_of(each, found.processes[each.frame], kinds) for each in compiled[1:] or compiled)
+    most = "" if item.code else f"; the most in {code.title}" if len(found.codes) > 1 else f", in {code.title}"
     name = f"{item.budget.metric.value} {'of this code' if item.code else 'of the run'}"
     alert = Alert(
         rule=_OVER_BUDGET,
@@ -298,22 +308,22 @@ def _over(survey: Survey, item: Measured) -> Judged:
         sentence=f"budget exceeded: {item.sentence}{most}",
         facts=(),
         remedy=_OVER_BUDGET.remedy,
-        spot=spot,
+        source_line=source_line,
         snippet="",
         related=(),
-        events=events,
-        fingerprint=digest(_OVER_BUDGET.code, name, *(survey.identities[id(code)] if item.code else ())),
+        occurrences=occurrences,
+        fingerprint=digest(_OVER_BUDGET.code, name, *(found.identities[code] if item.code else ())),
     )
-    return Judged(alert, True, events, Level.ERROR)
+    return CheckedAlert(alert, True, occurrences, Level.ERROR)
 
 
-def _fixed(survey: Survey, known: Mapping[int, Known | None], gone: Iterable[Known]) -> Iterator[str]:
+def _fixed(found: Alerts, known: Mapping[Code, Known], gone: Iterable[Known]) -> Iterator[str]:
     """What the baseline has too much, so that it may be written anew."""
-    now = {(id(alert.code), key): count_of(alert) for alert in survey.alerts for key in alert.keys}
-    for code in survey.codes:
-        item = known.get(id(code))
+    now = {(alert.code, key): count_of(alert) for alert in found.alerts for key in alert.keys}
+    for code in found.codes:
+        item = known.get(code)
         for key, count in item.alerts.items() if item else ():
-            here = now.get((id(code), key), 0)
+            here = now.get((code, key), 0)
             if here < count:
                 yield f"{code.title}: {key[0]} {key[1]}".rstrip() + f", {count} before, {here} now"
     for item in gone:
@@ -321,9 +331,9 @@ def _fixed(survey: Survey, known: Mapping[int, Known | None], gone: Iterable[Kno
             yield f"{item.code.title}: not compiled any more"
 
 
-def _notes(survey: Survey, baseline: Baseline | None) -> Iterator[str]:
+def _notes(found: Alerts, baseline: Baseline | None) -> Iterator[str]:
     """What makes the outcome less sure."""
-    report = survey.report
+    report = found.report
     if not report.summary.compiles and not report.summary.failures:
         yield "the trace holds no compile: did the program run what torch.compile wraps, and was TORCH_TRACE set before that?"
     lost = [item for item in report.problems if item.severity == "data loss"]

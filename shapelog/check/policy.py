@@ -10,8 +10,8 @@ from shapelog.errors import ShapelogError
 from shapelog.rules import RULES, AlertKind
 
 DEFAULT_KINDS = (AlertKind.AVOIDABLE, AlertKind.LIMIT, AlertKind.FAILURE)
-# Where a budget says how many recompiles may be, it decides about them.
-_BESIDE_BUDGETS = (AlertKind.LIMIT, AlertKind.FAILURE)
+# Where a budget limits recompiles, it decides about them.
+_KINDS_WITH_BUDGETS = (AlertKind.LIMIT, AlertKind.FAILURE)
 
 
 class Metric(Enum):
@@ -23,9 +23,9 @@ class Metric(Enum):
 
 
 class Budget(NamedTuple):
-    """At most so much of something in the whole run or, with a pattern, in each piece of code that the pattern fits.
+    """The most of something in the whole run or, with a pattern, in each piece of code that the pattern matches.
 
-    A pattern is a glob for the title, the name or the file of the code; of several that fit the longest decides, stars not
+    A pattern is a glob for the title, the name or the file of the code; of several that match the longest decides, stars not
     counted.
     """
 
@@ -36,7 +36,7 @@ class Budget(NamedTuple):
 
 class Policy(NamedTuple):
     """What makes a check fail. ``fail_on`` None means the default: what is avoidable, limit hits and failures; with ``select`` everything
-    selected; with budgets limit hits and failures, besides the budgets.
+    selected; with budgets limit hits and failures, in addition to the budgets.
 
     ``select`` and ``ignore`` hold the beginnings of rule codes; the longer one decides, an equal one ignores.
     """
@@ -51,7 +51,7 @@ class Policy(NamedTuple):
         if self.fail_on is not None:
             return frozenset(self.fail_on)
         if self.budgets:
-            return frozenset(_BESIDE_BUDGETS)
+            return frozenset(_KINDS_WITH_BUDGETS)
         return frozenset(AlertKind) if self.select else frozenset(DEFAULT_KINDS)
 
     def fails_on(self, kinds: frozenset[AlertKind]) -> bool:
@@ -67,12 +67,12 @@ class Policy(NamedTuple):
     def budgets_of(self, names: Sequence[str]) -> Iterator[Budget]:
         """The budgets of a piece of code with these names (title, function, file), one of each metric at most."""
         for metric in Metric:
-            fitting = [item for item in self.budgets if item.metric is metric and item.pattern and fits(item.pattern, names)]
+            fitting = [item for item in self.budgets if item.metric is metric and item.pattern and matches(item.pattern, names)]
             if fitting:  # of equal ones the last, as on every command line
                 yield max(reversed(fitting), key=lambda item: len(item.pattern.replace("*", "")))
 
 
-def fits(pattern: str, names: Iterable[str]) -> bool:
+def matches(pattern: str, names: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names)
 
 

@@ -10,11 +10,11 @@ from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 
 _DRIVE = re.compile(r"^[A-Za-z]:/")
 _INSTALLED = re.compile(r"(?:^|/)(?:(?:site|dist)-packages|lib/python3\.\d+)/")
-# So many directories are tried, innermost first.
-_DEEPEST = 64
+# At most this many directories are tried, innermost first.
+_MAX_DEPTH = 64
 
 
-class Spot(NamedTuple):
+class SourceLine(NamedTuple):
     """A 1-based line of a file. ``file`` is relative to the repository where ``is_inside``, else as the trace has it; slashes always."""
 
     file: str
@@ -26,7 +26,7 @@ class Spot(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Checkout:
+class Repository:
     """The repository. ``root`` is its directory on this machine; ``prefixes`` are what its files begin with in the trace.
 
     A trace from elsewhere (a container, another machine) has other directories in front: a file of which the longest end is there below
@@ -37,14 +37,14 @@ class Checkout:
     prefixes: tuple[str, ...] = ()
     known: dict[str, tuple[str, bool]] = field(default_factory=dict, repr=False, compare=False)
 
-    def spot(self, file: str, line: int) -> Spot | None:
+    def source_line(self, file: str, line: int) -> SourceLine | None:
         """None for code that lies in no file, such as generated code and notebook cells."""
         if not file or file.startswith("<") or is_notebook_cell(file):
             return None
         found = self.known.get(file)
         if found is None:
             found = self.known[file] = self._placed(file.replace("\\", "/"))
-        return Spot(found[0], max(line, 1), found[1])
+        return SourceLine(found[0], max(line, 1), found[1])
 
     def _placed(self, path: str) -> tuple[str, bool]:
         inner = self._stripped(path) or ("" if path.startswith("/") or _DRIVE.match(path) else path)
@@ -55,7 +55,7 @@ class Checkout:
         return (path, False) if _INSTALLED.search(path) or is_library(path) else self._by_end(path)
 
     def _stripped(self, path: str) -> str:
-        """What stands behind a prefix or the root, "" where the path has none of these in front."""
+        """What follows a prefix or the root, "" where the path has none of these in front."""
         roots = (os.path.realpath(self.root), os.path.abspath(self.root))
         for prefix in (*self.prefixes, *roots):
             start = prefix.replace("\\", "/").rstrip("/") + "/"
@@ -66,7 +66,7 @@ class Checkout:
     def _by_end(self, path: str) -> tuple[str, bool]:
         parts = [part for part in path.split("/")[1:] if part]
         if ".." not in parts:
-            for start in range(max(0, len(parts) - _DEEPEST), len(parts)):
+            for start in range(max(0, len(parts) - _MAX_DEPTH), len(parts)):
                 end = "/".join(parts[start:])
                 if os.path.isfile(os.path.join(self.root, end)):
                     return end, True

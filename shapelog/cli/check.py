@@ -21,7 +21,7 @@ from shapelog.cli.output import Output, Target, exit_on_error, message, reject_d
 from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
-    from shapelog.check.check import Checked
+    from shapelog.check.check import CheckResult
     from shapelog.check.policy import Policy
 
 
@@ -64,7 +64,7 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
         wanted = reporter_options(options, target)._replace(again=_report_arguments(paths, options.input))
         return renderer("check", target.format)(checked, wanted)
 
-    status = write_outputs(Output(render, lambda: checked.survey.report.has_problems, is_partial), options.output)
+    status = write_outputs(Output(render, lambda: checked.found.report.has_problems, is_partial), options.output)
     if all(target.file for target in options.output.targets):
         message(str(checked.headline))
     sys.exit(status or (1 if checked.has_failed and not exit_zero else 0))
@@ -72,11 +72,11 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
 
 def _check(
     paths: Sequence[str], policy: "Policy", baseline: str | None, new_baseline: str, options: CommonOptions
-) -> "tuple[Checked, bool]":
+) -> "tuple[CheckResult, bool]":
     """The outcome, and whether a trace could not be read; then the new baseline is not written."""
-    from shapelog.check.alerts import survey
+    from shapelog.check.alerts import collect_alerts
     from shapelog.check.check import check
-    from shapelog.check.repository_paths import Checkout
+    from shapelog.check.repository_paths import Repository
     from shapelog.cli.check_options import read_baseline, record_baseline
     from shapelog.errors import ShapelogError
     from shapelog.report.report import analyze
@@ -85,8 +85,8 @@ def _check(
         raise ShapelogError("check: which trace? shapelog check TRACE")
     known = read_baseline(baseline) if baseline and not new_baseline else None
     trace, is_partial = load_all(paths, options)
-    repository = Checkout(options.repository.source_root, options.repository.strip_prefix)
-    found = survey(analyze(trace, options.output.debug), repository)
+    repository = Repository(options.repository.source_root, options.repository.strip_prefix)
+    found = collect_alerts(analyze(trace, options.output.debug), repository)
     if new_baseline and is_partial:
         message(f"{new_baseline} is not written, because not every trace could be read")
     elif new_baseline:

@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from shapelog.check.alerts import Survey
+from shapelog.check.alerts import Alerts
 from shapelog.check.baseline import Baseline, as_bytes, is_one, parse
 from shapelog.check.policy import Metric, Policy, budgets_of, codes_of, kinds_of
 from shapelog.cli.options import PolicyOptions
@@ -73,7 +73,7 @@ def read_baseline(path: str) -> Baseline:
         raise ShapelogError(f"{path}: cannot read the baseline: {error.strerror}") from error
 
 
-def record_baseline(found: Survey, path: str) -> Baseline:
+def record_baseline(found: Alerts, path: str) -> Baseline:
     """Write the baseline of a run to a file, and return it."""
     content = as_bytes(found)
     write(content, Target("json", path), sys.stdout)

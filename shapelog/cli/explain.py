@@ -25,9 +25,9 @@ def explain(traces: tuple[str, ...], compile_id: str, rank: int | None, process:
     """
     with exit_on_error(options.output.debug):
         trace, is_partial = load_all(traces, options, rank)
-        from shapelog.report.explain_compile import tell
+        from shapelog.report.explain_compile import explain_compile
 
-        explanation = tell(trace, compile_id, rank, process)
+        explanation = explain_compile(trace, compile_id, rank, process)
 
     def render(target: Target) -> bytes:
         wanted = reporter_options(options, target)._replace(limit=0 if options.output.verbose else 20)

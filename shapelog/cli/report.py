@@ -11,7 +11,7 @@ from shapelog.cli.output import Output, Target, exit_on_error, reject_page_on_te
 from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
-    from shapelog.check.check import Checked
+    from shapelog.check.check import CheckResult
     from shapelog.report.report import Report
 
 
@@ -55,12 +55,12 @@ def report_output(report: "Report", options: CommonOptions, stream: TextIO | Non
     from functools import cache
 
     @cache
-    def overview() -> "Checked":
+    def overview() -> "CheckResult":
         from shapelog.check import check
-        from shapelog.check.alerts import survey
-        from shapelog.check.repository_paths import Checkout
+        from shapelog.check.alerts import collect_alerts
+        from shapelog.check.repository_paths import Repository
 
-        return check.overview(survey(report, Checkout(options.repository.source_root, options.repository.strip_prefix)))
+        return check.without_policy(collect_alerts(report, Repository(options.repository.source_root, options.repository.strip_prefix)))
 
     def render(target: Target) -> bytes:
         wanted = reporter_options(options, target, stream)._replace(frame=frame)

@@ -142,8 +142,8 @@ def load_large_job(selection: Selection, options: ReadOptions) -> Trace:
         name=name_of([file.name for file in selection.files]),
         notes=(*trace.notes, *_notes(job.ranks, represented, leader_numbers), *_unread_notes(job.files, job.refusals)),
         summarized=tuple(item for index, item in sorted(job.results.items()) if index not in in_full),
-        alike=represented,
-        together=_total_seconds(job.ranks, leader_numbers),
+        representatives=represented,
+        total_seconds=_total_seconds(job.ranks, leader_numbers),
         unread=(*trace.unread, *job.unread_ranks()),
     )
 

@@ -66,7 +66,7 @@ def _summary(rank: Rank, processes: int, trace: Trace, recompiles: dict[Compile,
     for compile in compiles:
         code = codes[compile]
         number = numbers[code] = numbers.get(code, -1) + 1
-        scheduled, found = _inductor(compile, _MAX_CHECKED - checked, trace.version.has(9))
+        scheduled, found = _inductor(compile, _MAX_CHECKED - checked, trace.version.at_least(9))
         checked += len(compile.inductor)
         parities += [(compile.label, item) for item in found[0]]
         step = _step(compile, code, number, recompiles.get(compile), scheduled, found[1])

@@ -46,19 +46,19 @@ class TorchVersion(NamedTuple):
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}"
 
-    def has(self, minor: int) -> bool:
+    def at_least(self, minor: int) -> bool:
         """Whether it is torch 2.``minor`` or later."""
         return (self.major, self.minor) >= (2, minor)
 
     @property
     def reads_sources(self) -> bool:
         """Whether it reads TORCH_COMPILE_DYNAMIC_SOURCES."""
-        return self.has(8)
+        return self.at_least(8)
 
     @property
     def reads_dims(self) -> bool:
         """Whether an entry of that list may end in ``:dim``."""
-        return self.has(13)
+        return self.at_least(13)
 
 
 def parse_version(text: str) -> TorchVersion | None:

@@ -410,9 +410,9 @@ class Summarized(NamedTuple):
 class Trace:
     """One run. ``torch_version`` is as written, or "" ; ``version_guess`` says in words what the records look like without one.
 
-    ``ranks`` are read in full. Of a large job those are a few that stand for all: ``alike`` holds for each of them the ranks that did the
-    same, itself among them; ``together`` the seconds that all those spent on each compile, by rank and label; and ``summarized`` the files
-    of the others. ``unread`` are ranks whose file could not be read at all.
+    ``ranks`` are read in full. Of a large job those are a few that represent all: ``representatives`` has for each of them the ranks that
+    did the same, itself among them; ``total_seconds`` the seconds that all those spent on each compile, by rank and label; and
+    ``summarized`` the files of the others. ``unread`` are ranks whose file could not be read at all.
     """
 
     name: str
@@ -424,8 +424,8 @@ class Trace:
     readers: tuple[Reader, ...] = field(repr=False, compare=False)
     build_problems: tuple[Problem, ...] = ()
     summarized: tuple[Summarized, ...] = ()
-    alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    together: Mapping[tuple[int, str], float] = field(default_factory=dict)
+    representatives: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    total_seconds: Mapping[tuple[int, str], float] = field(default_factory=dict)
     unread: tuple[int, ...] = ()
 
     @property
@@ -434,26 +434,26 @@ class Trace:
         return len(self._own) + sum(len(item.ranks) for item in self.summarized)
 
     @property
-    def told_count(self) -> int:
+    def covered_ranks(self) -> int:
         """How many of them are read in full, or did the same as one that is."""
-        return sum(self.weight(number) for number, _ in self._own)
+        return sum(self.rank_weight(number) for number, _ in self._own)
 
     @property
     def _own(self) -> frozenset[tuple[int | None, int]]:
         """Those that are read in full; several processes can have one rank."""
         return frozenset((rank.number, 0 if rank.number is not None else rank.process) for rank in self.ranks)
 
-    def standing(self, rank: int | None) -> tuple[int, ...]:
-        """The ranks that one which is read in full stands for, itself among them; () outside of a distributed run."""
-        return self.alike.get(rank, (rank,)) if rank is not None else ()
+    def represented_ranks(self, rank: int | None) -> tuple[int, ...]:
+        """The ranks that one which is read in full represents, itself among them; () outside of a distributed run."""
+        return self.representatives.get(rank, (rank,)) if rank is not None else ()
 
-    def weight(self, rank: int | None) -> int:
-        """How many ranks these are, 1 outside of a distributed run."""
-        return len(self.standing(rank)) or 1
+    def rank_weight(self, rank: int | None) -> int:
+        """How many ranks one represents, 1 outside of a distributed run."""
+        return len(self.represented_ranks(rank)) or 1
 
     def seconds(self, compile: Compile) -> float:
-        """What a compile took on all the ranks that its own stands for."""
-        return self.together.get((compile.rank, compile.label), compile.seconds) if compile.rank is not None else compile.seconds
+        """What a compile took on all the ranks that its own represents."""
+        return self.total_seconds.get((compile.rank, compile.label), compile.seconds) if compile.rank is not None else compile.seconds
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -465,7 +465,7 @@ class Trace:
         return parse_version(self.torch_version) or TorchVersion(2, _OLDEST.get(self.version_guess, 4))
 
     @property
-    def lists_sources(self) -> bool:
+    def supports_dynamic_sources(self) -> bool:
         """Whether this torch reads TORCH_COMPILE_DYNAMIC_SOURCES."""
         return self.version.reads_sources
 
@@ -509,8 +509,8 @@ def merged(traces: Sequence[Trace]) -> Trace:
         readers=tuple(reader for trace in traces for reader in trace.readers),
         build_problems=tuple(problem for trace in traces for problem in trace.build_problems),
         summarized=tuple(item for trace in traces for item in trace.summarized),
-        alike={rank: numbers for trace in traces for rank, numbers in trace.alike.items()},
-        together={key: spent for trace in traces for key, spent in trace.together.items()},
+        representatives={rank: numbers for trace in traces for rank, numbers in trace.representatives.items()},
+        total_seconds={key: spent for trace in traces for key, spent in trace.total_seconds.items()},
         unread=tuple(rank for trace in traces for rank in trace.unread),
     )
 

@@ -1,6 +1,6 @@
 """``compare(before, after)`` → Comparison: what a change did to the compiles of a program."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from shapelog.model.code_matching import Code, Pair, match
@@ -18,8 +18,8 @@ from shapelog.report.frame_changes import (
     dim_changes,
     dim_facts,
     facts_of,
+    gains_and_losses,
     instead,
-    judged,
     merged,
     side_of,
     summed,
@@ -34,7 +34,7 @@ class FrameChange:
     """One code before and after; ``before`` or ``after`` is None where that trace does not have it.
 
     ``causes`` are those of either side, also the ones with the same count. ``part_of`` is the title of the code, there in both traces,
-    that a new or gone one is a piece of, "" where there is none. ``facts`` are what is to be said about it, what is worse first.
+    that a new or gone one is a piece of, "" where there is none. ``facts`` are sentences about it, what is worse first.
     """
 
     before: Code | None
@@ -62,7 +62,7 @@ class FrameChange:
 
     @property
     def title(self) -> str:
-        """The name that tells most: a compile that failed does not tell the class."""
+        """The most telling name: that of a compile which failed has no class."""
         known = [code for code in (self.after, self.before) if code]
         return next((code.title for code in known if not code.has_bare_title), self.code.title)
 
@@ -138,11 +138,11 @@ class Comparison:
 def compare(before: Report, after: Report) -> Comparison:
     """What changed from one run to another, frames matched by their code. Times decide nothing: two runs of one program differ in them."""
     old = [_is_unrecorded(report.trace) for report in (before, after)]
-    by_frame = [{id(item.frame): item for item in report.frames} for report in (before, after)]
+    by_frame = [{item.frame: item for item in report.frames} for report in (before, after)]
     pairs = match(before.trace, after.trace)
-    sides = {id(pair): (side_of(pair.before, by_frame[0], old[0]), side_of(pair.after, by_frame[1], old[1])) for pair in pairs}
-    matched = {id(pair): _matched(*sides[id(pair)]) for pair in pairs if pair.before and pair.after}
-    frames = tuple(matched.get(id(pair)) or _lone(pair, *sides[id(pair)], matched) for pair in pairs)
+    sides = {pair: (side_of(pair.before, by_frame[0], old[0]), side_of(pair.after, by_frame[1], old[1])) for pair in pairs}
+    matched = {pair: _matched(*sides[pair]) for pair in pairs if pair.before and pair.after}
+    frames = tuple(matched.get(pair) or _lone(pair, *sides[pair], matched) for pair in pairs)
     was = summed((item.was for item in frames), old[0])
     now = summed((item.now for item in frames), old[1])
     outcome = _outcome(frames, was, now)
@@ -165,16 +165,26 @@ def _is_unrecorded(trace: Trace) -> bool:
 
 
 def _matched(before: Side, after: Side) -> FrameChange:
-    gains, losses = judged(before, after)
+    gains, losses = gains_and_losses(before, after)
     dims = dim_changes(before, after)
     facts = facts_of(before, after, gains, losses)
-    causes = cause_changes(before, after)
-    return FrameChange(before.code, after.code, before.counts, after.counts, causes, dims, gains, losses, "", facts)
+    return FrameChange(
+        before=before.code,
+        after=after.code,
+        was=before.counts,
+        now=after.counts,
+        causes=cause_changes(before, after),
+        dims=dims,
+        gains=gains,
+        losses=losses,
+        part_of="",
+        facts=facts,
+    )
 
 
-def _lone(pair: Pair, before: Side, after: Side, matched: dict[int, FrameChange]) -> FrameChange:
+def _lone(pair: Pair, before: Side, after: Side, matched: Mapping[Pair, FrameChange]) -> FrameChange:
     """Code that one trace alone has. A piece of code that both have was split off, or is part of its graph again."""
-    owner = matched.get(id(pair.owner)) if pair.owner else None
+    owner = matched.get(pair.owner) if pair.owner else None
     gains: tuple[Gain, ...] = ()
     losses: tuple[Loss, ...] = ()
     counts = after.counts if pair.after else before.counts
@@ -193,9 +203,18 @@ def _lone(pair: Pair, before: Side, after: Side, matched: dict[int, FrameChange]
     else:
         losses = (Loss.CODE,)
         verdict = f"only in the first run, {made}: not called, renamed, or not compiled any more"
-    causes = cause_changes(before, after)
-    part_of = owner.title if owner else ""
-    return FrameChange(before.code, after.code, before.counts, after.counts, causes, (), gains, losses, part_of, (verdict,))
+    return FrameChange(
+        before=before.code,
+        after=after.code,
+        was=before.counts,
+        now=after.counts,
+        causes=cause_changes(before, after),
+        dims=(),
+        gains=gains,
+        losses=losses,
+        part_of=owner.title if owner else "",
+        facts=(verdict,),
+    )
 
 
 def _importance(item: FrameChange) -> tuple[float, ...]:
@@ -297,14 +316,15 @@ def _notes(before: Report, after: Report, *cached: int) -> list[str]:
         values = [getattr(trace.config, name) for trace in (one, other)]
         if values[0] != values[1] and None not in values:
             notes.append(f"another setting: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after")
-    ranks = [{number for rank in trace.ranks for number in trace.standing(rank.number)} for trace in (one, other)]
+    ranks = [{number for rank in trace.ranks for number in trace.represented_ranks(rank.number)} for trace in (one, other)]
     for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
         if own and one.rank_count + other.rank_count > 2:
             notes.append(f"{rank_list(own)} only in the {when} run")
     for trace, when in ((one, "first"), (other, "second")):
-        if trace.told_count < trace.rank_count:
+        if trace.covered_ranks < trace.rank_count:
             notes.append(
-                f"of the {when} run {trace.told_count:,} of {trace.rank_count:,} ranks are compared, which have every cause of the others"
+                f"of the {when} run {trace.covered_ranks:,} of {trace.rank_count:,} ranks are compared, "
+                "which have every cause of the others"
             )
     if cached[0] != cached[1]:
         notes.append(f"a compile cache served {cached[0]} compiles before and {cached[1]} after, so their times cannot be compared")

@@ -1,4 +1,4 @@
-"""The whole story of one compile: every earlier entry it was held against, what differs in guards and graph, PyTorch's own words."""
+"""One compile explained in full: every earlier entry it was compared with, what differs in guards and graph, PyTorch's own words."""
 
 import difflib
 import re
@@ -30,7 +30,7 @@ class GuardChange(NamedTuple):
     after: str
 
 
-class Story(NamedTuple):
+class CompileExplanation(NamedTuple):
     """One compile. ``recompile`` is None for the first compile of a frame; ``others`` holds the entries that were not the nearest.
 
     ``guard_changes`` are against the nearest entry.
@@ -54,18 +54,18 @@ class Story(NamedTuple):
         return _graph_diff(nearest, self.compile) if nearest else ()
 
 
-def tell(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> Story:
-    """The story of the compile that ``label`` names, ``2/3`` or ``2/3#2``. Raises ShapelogError when there is none, or several."""
+def explain_compile(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> CompileExplanation:
+    """The explanation of the compile that ``label`` names, ``2/3`` or ``2/3#2``. Raises ShapelogError when there is none, or several."""
     frame, compile = _find(trace, label, rank, process)
-    return story_of(explain_trace(trace), frame, compile)
+    return explanation_of(explain_trace(trace), frame, compile)
 
 
-def story_of(explained: Explanations, frame: Frame, compile: Compile) -> Story:
-    """The story of a compile of a trace that was explained already."""
+def explanation_of(explained: Explanations, frame: Frame, compile: Compile) -> CompileExplanation:
+    """The explanation of a compile of a trace that was explained already."""
     recompile = next((item for item in explained.of_frame(frame) if item.compile is compile), None)
     nearest = recompile.nearest if recompile else None
     changes, before, after = _guard_changes(nearest, compile) if nearest else ((), 0, 0)
-    return Story(
+    return CompileExplanation(
         trace=explained.trace,
         frame=frame,
         compile=compile,

@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Compile, GraphBreak, Outcome, failure_message
+from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome, failure_message
 from shapelog.recompiles.shape_table import State
 from shapelog.report.report import FrameReport
 from shapelog.rules import RULES, UNEXPLAINED, Rule
@@ -114,21 +114,21 @@ class Side:
         return tuple(compile for frame in (self.code.frames if self.code else ()) for compile in frame.compiles)
 
 
-def side_of(code: Code | None, reports: dict[int, FrameReport], is_unrecorded: bool) -> Side:
-    """``is_unrecorded`` says that the torch version records neither graph breaks nor the recompile limit."""
+def side_of(code: Code | None, reports: Mapping[Frame, FrameReport], is_unrecorded: bool) -> Side:
+    """``is_unrecorded``: whether the torch version records neither graph breaks nor the recompile limit."""
     if code is None:
         return Side(None)
-    own = tuple(reports[id(frame)] for frame in code.frames)
-    compiles = [(compile, report.ranks) for report in own for compile in report.frame.compiles]
-    made = ((item.compile, report.ranks) for report in own for item in report.recompiles)
+    own = tuple(reports[frame] for frame in code.frames)
+    compiles = [item for report in own for item in report.compiles]
+    compiled = [item for item in compiles if item.compile.outcome is Outcome.COMPILED]
     counts = Counts(
-        compiles=sum(ranks for compile, ranks in compiles if compile.outcome is Outcome.COMPILED),
-        recompiles=sum(ranks for compile, ranks in made if compile.outcome is Outcome.COMPILED),
-        limit_hits=None if is_unrecorded else sum(ranks for compile, ranks in compiles if compile.outcome is Outcome.LIMIT),
-        failures=sum(ranks for compile, ranks in compiles if _failed(compile)),
-        breaks=None if is_unrecorded else len(_breaks(compile for compile, _ in compiles)),
-        cached=sum(ranks for compile, ranks in compiles if any(name.endswith("_hit") for name, _ in compile.caches)),
-        seconds=math.fsum(report.seconds for report in own),
+        compiles=sum(item.weight for item in compiled),
+        recompiles=sum(item.weight for item in compiled if item.recompile),
+        limit_hits=None if is_unrecorded else sum(item.weight for item in compiles if item.compile.outcome is Outcome.LIMIT),
+        failures=sum(item.weight for item in compiles if _failed(item.compile)),
+        breaks=None if is_unrecorded else len(_breaks(item.compile for item in compiles)),
+        cached=sum(item.weight for item in compiles if any(name.endswith("_hit") for name, _ in item.compile.caches)),
+        seconds=math.fsum(item.seconds for item in compiles),
     )
     return Side(code, own, counts)
 
@@ -186,15 +186,15 @@ def _in_order(causes: Iterable[CauseChange]) -> tuple[CauseChange, ...]:
 def causes_of(side: Side) -> Counter[tuple[str, str]]:
     """(rule code, property) → in how many recompiles; those that failed or were refused count as well."""
     found: Counter[tuple[str, str]] = Counter()
-    for report in side.reports:
-        for item in report.recompiles:
-            for key in {(cause.codes[0], cause.axis) for cause in item.causes} or {(UNEXPLAINED.code, "")}:
-                found[key] += report.ranks
+    for item in (item for report in side.reports for item in report.compiles):
+        if item.recompile:
+            for key in {(cause.codes[0], cause.axis) for cause in item.recompile.causes} or {(UNEXPLAINED.code, "")}:
+                found[key] += item.weight
     return found
 
 
 def _remedy_codes(side: Side) -> dict[tuple[str, str], str]:
-    """(rule code, property) → the rule whose remedy holds; one that says why marking is not enough stands before one that marks."""
+    """(rule code, property) → the rule whose remedy holds; one why marking is not enough wins over one that marks."""
     found = {(UNEXPLAINED.code, ""): UNEXPLAINED.code}
     for cause in (cause for report in side.reports for item in report.recompiles for cause in item.causes):
         key = cause.codes[0], cause.axis
@@ -229,7 +229,7 @@ def _since(side: Side) -> dict[str, tuple[str, Since]]:
     return found
 
 
-def judged(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple[Loss, ...]]:
+def gains_and_losses(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple[Loss, ...]]:
     """What is better and what is worse about code that both runs have."""
     was, now = before.counts, after.counts
     if not now.compiles:  # eager in both, or lost: whatever else went down did so because nothing is compiled
@@ -247,7 +247,7 @@ def judged(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple[Loss, ...
             losses.append(loss)
         elif change < 0:
             gains.append(gain)
-    is_capped = was.limit_hits is None and bool(now.limit_hits)  # nobody knows whether it was before
+    is_capped = was.limit_hits is None and bool(now.limit_hits)  # it is not known whether it was before
     if now.compiles < was.compiles and not losses and not is_capped:
         gains.append(Gain.COMPILES)
     elif now.compiles > was.compiles > 0:
@@ -256,10 +256,10 @@ def judged(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple[Loss, ...
 
 
 def facts_of(before: Side, after: Side, gains: tuple[Gain, ...], losses: tuple[Loss, ...]) -> tuple[str, ...]:
-    """What is to be said about code that both runs have, what is worse first."""
+    """Sentences about code that both runs have, what is worse first."""
     was, now = before.counts, after.counts
-    told = [gain for gain in gains if gain is not Gain.FAILURES or Gain.CODE not in gains]
-    facts = [_told_loss(loss, before, after) for loss in losses] + [_told_gain(gain, before, after) for gain in told]
+    shown = [gain for gain in gains if gain is not Gain.FAILURES or Gain.CODE not in gains]
+    facts = [_loss_sentence(loss, before, after) for loss in losses] + [_gain_sentence(gain, before, after) for gain in shown]
     if now.compiles < was.compiles and losses:
         facts.append("fewer compiles are no gain here")
     elif now.compiles < was.compiles and Gain.COMPILES not in gains:
@@ -282,7 +282,7 @@ def dim_facts(dims: tuple[DimChange, ...]) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def _told_loss(loss: Loss, before: Side, after: Side) -> str:
+def _loss_sentence(loss: Loss, before: Side, after: Side) -> str:
     was, now = before.counts, after.counts
     if loss is Loss.CODE:
         return f"lost its compiled code ({counted(was.compiles, 'compile')} before) and runs eagerly, or raises: {_ended(after)}"
@@ -302,7 +302,7 @@ def _told_loss(loss: Loss, before: Side, after: Side) -> str:
     return instead(was.compiles, now.compiles, "compile") + why
 
 
-def _told_gain(gain: Gain, before: Side, after: Side) -> str:
+def _gain_sentence(gain: Gain, before: Side, after: Side) -> str:
     was, now = before.counts, after.counts
     if gain is Gain.CODE:
         return f"compiled now ({counted(now.compiles, 'compile')}), it was not before"

@@ -17,8 +17,7 @@ def select_frames(report: Report, wanted: str, debug: bool = False) -> Report:
     It is the label of a frame, or a part of its title or name; a number is always a label. The health remains that of the whole trace.
     """
     chosen = frozenset(frame for frame in report.trace.frames if _matches(frame, wanted))
-    report.late.settled()  # so that the accounts include everything that the whole report reads
-    selected = report_on(_study_of(report.study, chosen), debug)
+    selected = report_on(_explanations_of(report.explained, chosen), debug)
     return selected._replace(frames=tuple(item for item in report.frames if item.frame in chosen))
 
 
@@ -26,12 +25,12 @@ def _matches(frame: Frame, wanted: str) -> bool:
     return wanted == frame.label or (not wanted.isdigit() and (wanted in frame.title or wanted in frame.name))
 
 
-def _study_of(study: Explanations, chosen: Collection[Frame]) -> Explanations:
+def _explanations_of(explained: Explanations, chosen: Collection[Frame]) -> Explanations:
     compiles = frozenset(compile for frame in chosen for compile in frame.compiles)
-    return study._replace(
-        trace=_trace_of(study.trace, chosen),
-        recompiles=tuple(item for item in study.recompiles if item.frame in chosen),
-        groups=tuple(found for group in study.groups for found in [_group_of(group, compiles)] if found.members),
+    return explained._replace(
+        trace=_trace_of(explained.trace, chosen),
+        recompiles=tuple(item for item in explained.recompiles if item.frame in chosen),
+        groups=tuple(found for group in explained.groups for found in [_group_of(group, compiles)] if found.members),
     )
 
 

@@ -1,4 +1,4 @@
-"""What several ranks did alike, as one thing to tell: their frames, groups of similar graphs, and findings."""
+"""What is the same on several ranks, once: their frames, groups of similar graphs, and findings."""
 
 import math
 from collections.abc import Hashable, Iterable
@@ -13,10 +13,10 @@ from shapelog.text import rank_list, without_addresses
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint:
-    """One frame as one rank or several had it: the same code with the same compiles, causes and values; the first stands for all.
+class MergedFrame:
+    """One frame as one rank or several had it: the same code with the same compiles, causes and values; the first represents all.
 
-    ``trace`` tells which ranks the members stand for.
+    ``trace`` has the ranks that the members represent.
     """
 
     members: tuple[FrameReport, ...]
@@ -28,8 +28,8 @@ class Joint:
 
     @property
     def seconds(self) -> float:
-        """Of all members together, and of the ranks that they stand for."""
-        return math.fsum(self.trace.seconds(compile) for item in self.members for compile in item.frame.compiles)
+        """Of all members together, and of the ranks that they represent."""
+        return math.fsum(compile.seconds for item in self.members for compile in item.compiles)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -40,17 +40,17 @@ class Joint:
     @property
     def owner(self) -> str:
         """``ranks 0-7``, ``process 4242`` outside of a distributed run."""
-        return owner_of((item.frame for item in self.members), self.trace)
+        return rank_label((item.frame for item in self.members), self.trace)
 
 
-def joint_frames(report: Report, with_values: bool = False) -> tuple[Joint, ...]:
-    """The frames of a report in their order, those that ranks had alike once; ``with_values`` also the values that varied were the same."""
+def merged_frames(report: Report, with_values: bool = False) -> tuple[MergedFrame, ...]:
+    """The frames of a report in their order, those that are the same on several ranks once; ``with_values``: the values as well."""
     if report.ranks is None:
-        return tuple(Joint((item,), report.trace) for item in report.frames)
+        return tuple(MergedFrame((item,), report.trace) for item in report.frames)
     found: dict[Hashable, list[FrameReport]] = {}
     for item in report.frames:
-        found.setdefault(_key(item, with_values) if item.frame.rank is not None else id(item), []).append(item)
-    return tuple(Joint(tuple(sorted(members, key=lambda item: item.frame.rank or 0)), report.trace) for members in found.values())
+        found.setdefault(_key(item, with_values) if item.frame.rank is not None else item.frame, []).append(item)
+    return tuple(MergedFrame(tuple(sorted(members, key=lambda item: item.frame.rank or 0)), report.trace) for members in found.values())
 
 
 def _key(item: FrameReport, with_values: bool) -> Hashable:
@@ -71,36 +71,37 @@ def _key(item: FrameReport, with_values: bool) -> Hashable:
     )
 
 
-def joint_groups(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
+def merged_groups(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
     """Groups of similar graphs whose members have the same labels on several ranks, together."""
     found: dict[Hashable, list[Group]] = {}
     for group in groups:
         labels = tuple((member.label, member.is_dynamic) for member in group.members)
         rank = group.members[0].rank
-        key = (labels, group.converged.label if group.converged else "") if rank is not None else id(group)
+        key = (labels, group.converged.label if group.converged else "") if rank is not None else group.members
         found.setdefault(key, []).append(group)
     return [tuple(members) for members in found.values()]
 
 
-def joint_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Finding, str]]:
+def merged_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Finding, str]]:
     """Each finding once, with the ranks it is about where several have it; "" where one process alone does."""
     found: dict[Hashable, list[Finding]] = {}
-    for item in findings:
-        told = item.rule.code, without_addresses(item.sentence), item.compile, item.place, item.details
-        found.setdefault(told if item.frame and item.frame.rank is not None else id(item), []).append(item)
+    for number, item in enumerate(findings):
+        is_of_rank = item.frame and item.frame.rank is not None
+        shared = item.rule.code, without_addresses(item.sentence), item.compile, item.place, item.details
+        found.setdefault(shared if is_of_rank else number, []).append(item)
     return [(members[0], _owner(members, trace)) for members in found.values()]
 
 
 def _owner(members: list[Finding], trace: Trace) -> str:
     first, is_of_job = members[0].frame, members[0].rule.section is Section.RANKS
-    is_shared = len(members) > 1 or (first is not None and not is_of_job and bool(trace.alike))
-    return owner_of((item.frame for item in members if item.frame), trace) if is_shared else ""
+    is_shared = len(members) > 1 or (first is not None and not is_of_job and bool(trace.representatives))
+    return rank_label((item.frame for item in members if item.frame), trace) if is_shared else ""
 
 
-def owner_of(frames: Iterable[Frame | Compile], trace: Trace | None = None) -> str:
-    """The ranks that frames or compiles are of, and those that they stand for in ``trace``; or their process."""
-    told = list(frames)
-    numbers = [frame.rank for frame in told if frame.rank is not None]
+def rank_label(frames: Iterable[Frame | Compile], trace: Trace | None = None) -> str:
+    """The ranks that frames or compiles are of, and those that they represent in ``trace``; or their process."""
+    listed = list(frames)
+    numbers = [frame.rank for frame in listed if frame.rank is not None]
     if trace:
-        numbers = [number for rank in numbers for number in trace.standing(rank)]
-    return rank_list(numbers) if numbers else f"process {told[0].process}"
+        numbers = [number for rank in numbers for number in trace.represented_ranks(rank)]
+    return rank_list(numbers) if numbers else f"process {listed[0].process}"

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,7 @@ from shapelog.recompiles.shape_table import ShapeTable, shape_table, varying_axe
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.analyses import ANALYSES
 from shapelog.report.results import Finding, Table
+from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, Rule, Verdict
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class VerdictTotal:
     """How many recompiles came to one verdict, and what they cost in seconds."""
 
     verdict: Verdict
@@ -37,13 +39,13 @@ class Summary(NamedTuple):
     recompiles: int
     seconds: float
     recompile_seconds: float
-    parts: tuple[Part, ...]
+    parts: tuple[VerdictTotal, ...]
     limit_hits: int
     failures: int
     frames: int
 
-    def part(self, verdict: Verdict) -> Part:
-        return next((part for part in self.parts if part.verdict is verdict), Part(verdict, 0, 0.0))
+    def part(self, verdict: Verdict) -> VerdictTotal:
+        return next((part for part in self.parts if part.verdict is verdict), VerdictTotal(verdict, 0, 0.0))
 
 
 class Axis(NamedTuple):
@@ -60,17 +62,16 @@ class Axis(NamedTuple):
 
 
 class FrameReport(NamedTuple):
-    """One frame with its axes and recompiles. Seconds are those of all ``ranks`` that it stands for."""
+    """One frame with its compiles, axes and recompiles; what can be saved is in seconds of all ranks that it represents."""
 
     frame: Frame
+    compiles: tuple[WeightedCompile, ...]
     axes: tuple[Axis, ...]
     recompiles: tuple[Recompile, ...]
     saved_by_marking: float
     saved_by_code: float
-    limit: Compile | None
+    limit_hit: Compile | None
     facts: FactTable
-    seconds: float
-    ranks: int = 1
 
     @property
     def shapes(self) -> ShapeTable:
@@ -83,60 +84,27 @@ class FrameReport(NamedTuple):
         return shape_table(self.frame, self.recompiles, self.facts, is_whole=False)
 
 
-class Settled(NamedTuple):
-    """What is only known once nothing more is read from the trace."""
-
-    advice: Advice | None
-    problems: tuple[Problem, ...]
-    accounts: tuple[Account, ...]
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Late:
-    """The advice, and with it the end of the accounts: the one part of a report that others can be shown without."""
-
-    study: Explanations
-    failed: tuple[Problem, ...]
-    debug: bool
-    known: Settled | None = None
-
-    def settled(self) -> Settled:
-        if self.known is None:
-            trace, failed = self.study.trace, list(self.failed)
-            advice = _advice(self.study, failed, self.debug)
-            self.known = Settled(advice, trace.problems + tuple(failed), trace.accounts)
-        return self.known
-
-
 class Report(NamedTuple):
-    """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two."""
+    """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two.
+
+    ``advice`` is what to mark dynamic, None where that failed, which is one of the problems then.
+    """
 
     trace: Trace
-    study: Explanations
+    explained: Explanations
     summary: Summary
     frames: tuple[FrameReport, ...]
     groups: tuple[Group, ...]
     findings: tuple[Finding, ...]
     tables: tuple[Table, ...]
-    late: Late
+    advice: Advice | None
+    problems: tuple[Problem, ...]
+    accounts: tuple[Account, ...]
     ranks: "RankReport | None" = None
 
     @property
-    def advice(self) -> Advice | None:
-        """What to mark dynamic, made when it is first asked for; None where that failed, which is one of the problems then."""
-        return self.late.settled().advice
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        return self.late.settled().problems
-
-    @property
-    def accounts(self) -> tuple[Account, ...]:
-        return self.late.settled().accounts
-
-    @property
     def recompiles(self) -> tuple[Recompile, ...]:
-        return self.study.recompiles
+        return self.explained.recompiles
 
     @property
     def has_problems(self) -> bool:
@@ -174,21 +142,25 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
             name = analysis.__name__.rsplit(".", 1)[-1]
             text = f"the analysis {name} failed ({type(error).__name__}: {error}); its part of the report is missing"
             failed.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
-    frames = sorted([_frame_report(frame, explained) for frame in explained.trace.frames], key=_importance)
+    frames = sorted([_frame_report(frame, explained) for frame in trace.frames], key=_importance)
+    advice = _advice(explained, failed, debug)
     return Report(
         trace=trace,
-        study=explained,
-        summary=_summary(trace, explained),
+        explained=explained,
+        summary=_summary(explained),
         frames=tuple(frames),
         groups=explained.groups,
         findings=tuple(findings),
         tables=tuple(tables),
-        late=Late(explained, tuple(failed), debug),
+        advice=advice,
+        problems=trace.problems + tuple(failed),
+        accounts=trace.accounts,
         ranks=ranks,
     )
 
 
 def _advice(explained: Explanations, failed: list[Problem], debug: bool) -> Advice | None:
+    """What to mark dynamic; where making it fails, that is added to ``failed``."""
     try:
         return advise(explained)
     except Exception as error:
@@ -203,15 +175,15 @@ def _importance(item: FrameReport) -> tuple[float, ...]:
     """Seconds that could be saved first, those that the user need not change code for before the others."""
     return (
         -(item.saved_by_marking + item.saved_by_code),
-        -float(item.limit is not None),
+        -float(item.limit_hit is not None),
         -float(len(item.recompiles)),
         -item.frame.seconds,
         item.frame.compiles[0].order,
     )
 
 
-def _seconds(recompiles: tuple[Recompile, ...], verdict: Verdict, trace: Trace) -> float:
-    return math.fsum([trace.seconds(item.compile) for item in recompiles if item.verdict is verdict])
+def _seconds(compiles: Iterable[WeightedCompile], verdict: Verdict) -> float:
+    return math.fsum(item.seconds for item in compiles if item.recompile and item.recompile.verdict is verdict)
 
 
 def _axes(frame: Frame, explained: Explanations) -> tuple[Axis, ...]:
@@ -229,42 +201,45 @@ def _axes(frame: Frame, explained: Explanations) -> tuple[Axis, ...]:
 
 
 def _frame_report(frame: Frame, explained: Explanations) -> FrameReport:
-    recompiles = explained.of_frame(frame)
+    compiles = weighted_compiles(explained, (frame,))
     return FrameReport(
         frame=frame,
+        compiles=compiles,
         axes=_axes(frame, explained),
-        recompiles=recompiles,
-        saved_by_marking=_seconds(recompiles, Verdict.MARKING, explained.trace),
-        saved_by_code=_seconds(recompiles, Verdict.CODE, explained.trace),
-        limit=next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None),
+        recompiles=explained.of_frame(frame),
+        saved_by_marking=_seconds(compiles, Verdict.MARKING),
+        saved_by_code=_seconds(compiles, Verdict.CODE),
+        limit_hit=next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None),
         facts=explained.facts,
-        seconds=math.fsum(map(explained.trace.seconds, frame.compiles)),
-        ranks=explained.trace.weight(frame.rank),
     )
 
 
-def _summary(trace: Trace, explained: Explanations) -> Summary:
-    verdicts = {id(item.compile): item.verdict.value for item in explained.recompiles}
-    others = [rank for item in trace.summarized for rank in item.ranks]
-    told = chain(
-        ((compile.outcome.value, verdicts.get(id(compile), ""), compile.seconds) for compile in trace.compiles),
-        ((step.outcome, step.verdict, item.compile) for rank in others for step, item in zip(rank.steps, rank.spent, strict=True)),
+def _summary(explained: Explanations) -> Summary:
+    """Of all ranks, each with its own seconds, whether it is read in full or only summarized."""
+    trace = explained.trace
+    verdicts = {item.compile: item.verdict.value for item in explained.recompiles}
+    summarized = [rank for item in trace.summarized for rank in item.ranks]
+    every = chain(
+        ((compile.outcome.value, verdicts.get(compile, ""), compile.seconds) for compile in trace.compiles),
+        ((step.outcome, step.verdict, item.compile) for rank in summarized for step, item in zip(rank.steps, rank.spent, strict=True)),
     )
     outcomes: Counter[str] = Counter()
-    spent_on: dict[str, list[float]] = {}
-    made: list[float] = []
-    for outcome, verdict, spent in told:
+    seconds_by_verdict: dict[str, list[float]] = {}
+    recompiles: list[float] = []
+    for outcome, verdict, seconds in every:
         outcomes[outcome] += 1
-        spent_on.setdefault(verdict, []).append(spent)
+        seconds_by_verdict.setdefault(verdict, []).append(seconds)
         if verdict and outcome == Outcome.COMPILED.value:
-            made.append(spent)
+            recompiles.append(seconds)
     return Summary(
         compiles=outcomes[Outcome.COMPILED.value],
-        recompiles=len(made),
-        seconds=math.fsum(chain.from_iterable(spent_on.values())),
-        recompile_seconds=math.fsum(made),
-        parts=tuple(Part(item, len(spent_on[item.value]), math.fsum(spent_on[item.value])) for item in Verdict if item.value in spent_on),
+        recompiles=len(recompiles),
+        seconds=math.fsum(chain.from_iterable(seconds_by_verdict.values())),
+        recompile_seconds=math.fsum(recompiles),
+        parts=tuple(
+            VerdictTotal(verdict, len(spent), math.fsum(spent)) for verdict in Verdict if (spent := seconds_by_verdict.get(verdict.value))
+        ),
         limit_hits=outcomes[Outcome.LIMIT.value],
         failures=outcomes[Outcome.FAILED.value],
-        frames=len(trace.frames) + sum(rank.frames for rank in others),
+        frames=len(trace.frames) + sum(rank.frames for rank in summarized),
     )

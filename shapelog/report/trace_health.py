@@ -6,12 +6,12 @@ from shapelog.errors import Problem
 from shapelog.report.report import Report
 from shapelog.text import plural
 
-# So many files have a problem each to themselves, and so many are named where more have the same.
-_APART, _FILES = 4, 3
+# The most files that are listed one by one with the same problem, and that are named where more have it.
+_MAX_SEPARATE, _MAX_NAMED = 4, 3
 
 
-class Told(NamedTuple):
-    """Problems of one file in the same words, in order of lines; ``others`` are further files of which the same is to be said."""
+class ProblemGroup(NamedTuple):
+    """Problems of one file in the same words, in order of lines; ``others`` are further files with the same."""
 
     members: tuple[Problem, ...]
     others: tuple[str, ...] = ()
@@ -21,14 +21,14 @@ class Told(NamedTuple):
         """``and the same in 28 more files: a.log, b.log, …``; "" where there are none."""
         if not self.others:
             return ""
-        names = ", ".join(self.others[:_FILES]) + (", …" if len(self.others) > _FILES else "")
+        names = ", ".join(self.others[:_MAX_NAMED]) + (", …" if len(self.others) > _MAX_NAMED else "")
         return f"and the same in {plural(len(self.others), 'more file')}: {names}"
 
 
 class Health(NamedTuple):
     """Counts over all files, in records, bytes and payloads. ``unknown`` lists kinds that no version known so far writes, "" without any.
 
-    ``problems`` are told together where they say the same of one file, or of many.
+    ``problems`` are together where they are the same in one file, or in many.
     """
 
     records: int
@@ -37,7 +37,7 @@ class Health(NamedTuple):
     verified: int
     config: tuple[tuple[str, str], ...]
     unknown: str
-    problems: tuple[Told, ...]
+    problems: tuple[ProblemGroup, ...]
 
 
 def health_of(report: Report) -> Health:
@@ -57,16 +57,16 @@ def health_of(report: Report) -> Health:
     )
 
 
-def _problems(report: Report) -> tuple[Told, ...]:
-    alike: dict[tuple[str, str, str], list[Problem]] = {}
+def _problems(report: Report) -> tuple[ProblemGroup, ...]:
+    by_message: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in report.problems:
-        alike.setdefault((problem.code, problem.file, problem.message), []).append(problem)
-    told = [Told(tuple(members)) for members in alike.values()]
-    everywhere: dict[tuple[str, str, int], list[Told]] = {}
-    for item in told:
+        by_message.setdefault((problem.code, problem.file, problem.message), []).append(problem)
+    groups = [ProblemGroup(tuple(members)) for members in by_message.values()]
+    everywhere: dict[tuple[str, str, int], list[ProblemGroup]] = {}
+    for item in groups:
         everywhere.setdefault((item.members[0].code, item.members[0].message, len(item.members)), []).append(item)
-    return tuple(joined for items in everywhere.values() for joined in (items if len(items) <= _APART else [_joined(items)]))
+    return tuple(joined for items in everywhere.values() for joined in (items if len(items) <= _MAX_SEPARATE else [_joined(items)]))
 
 
-def _joined(items: list[Told]) -> Told:
-    return Told(items[0].members, tuple(item.members[0].file for item in items[1:]))
+def _joined(items: list[ProblemGroup]) -> ProblemGroup:
+    return ProblemGroup(items[0].members, tuple(item.members[0].file for item in items[1:]))

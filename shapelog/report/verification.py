@@ -1,4 +1,4 @@
-"""Did it help? The prediction of the advice held against a second run that followed it."""
+"""Did it help? The prediction of the advice compared with a second run that followed it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class FrameProof:
 class Verification:
     """Two runs of a command, the second with the suggestion. ``helped`` is False where compiles did not fall, or fell at a price.
 
-    ``faults`` say what went wrong, in words; ``notes`` what is different from the prediction.
+    ``faults`` are what went wrong, in words; ``notes`` what is different from the prediction.
     """
 
     advice: Advice
@@ -64,16 +64,23 @@ class Verification:
 
 
 def verify(before: Report, after: Report, advice: Advice, first: Ended, second: Ended) -> Verification:
-    """Hold a second run, which had the advice's list set, against the first and against the prediction."""
+    """Compare a second run, which had the advice's list set, with the first and with the prediction."""
     comparison = compare(before, after)
     proofs = tuple(_proof(change, advice) for change in comparison.frames)
-    faults = tuple(_faults(comparison, advice, first, second))
-    return Verification(advice, comparison, first, second, proofs, faults, tuple(_notes(comparison, advice, proofs)))
+    return Verification(
+        advice=advice,
+        comparison=comparison,
+        first=first,
+        second=second,
+        frames=proofs,
+        faults=tuple(_faults(comparison, advice, first, second)),
+        notes=tuple(_notes(comparison, advice, proofs)),
+    )
 
 
 def _proof(change: FrameChange, advice: Advice) -> FrameProof:
-    own = {id(frame) for frame in change.before.frames} if change.before else set()
-    known = [item for item in advice.forecasts if id(item.frame) in own]
+    own = frozenset(change.before.frames if change.before else ())
+    known = [item for item in advice.forecasts if item.frame in own]
     measured = change.now.compiles + (change.now.limit_hits or 0)
     return FrameProof(change, sum(item.before.total for item in known), sum(item.after.total for item in known) if own else None, measured)
 

@@ -34,8 +34,8 @@ RENDERERS: dict[Result, dict[str, str]] = {
         "json": "shapelog.reporters.json:render_comparison",
     },
     "explanation": {
-        "terminal": "shapelog.reporters.terminal.explain:render_story",
-        "json": "shapelog.reporters.json:render_story",
+        "terminal": "shapelog.reporters.terminal.explain:render_explanation",
+        "json": "shapelog.reporters.json:render_explanation",
     },
     "advice": {
         "terminal": "shapelog.reporters.terminal.advice:render_advice",

@@ -1,4 +1,4 @@
-"""The rules as Markdown: docs/rules.md, or what it says about one rule."""
+"""The rules as Markdown: docs/rules.md, or its part about one rule."""
 
 import re
 from collections.abc import Iterable

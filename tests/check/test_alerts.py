@@ -9,24 +9,24 @@ import lab
 import make
 import pytest
 
-from shapelog.check.alerts import Alert, Survey, fixed, survey
-from shapelog.check.repository_paths import Checkout, Spot
+from shapelog.check.alerts import Alert, Alerts, collect_alerts, stable_text
+from shapelog.check.repository_paths import Repository, SourceLine
 from shapelog.rules import AlertKind, Level
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
-ELSEWHERE = Checkout("nowhere")
+ELSEWHERE = Repository("nowhere")
 
 
-def of_fixture(name: str, checkout: Checkout = ELSEWHERE) -> Survey:
-    return survey(lab.analyzed(f"{name}.log.gz"), checkout)
+def of_fixture(name: str, repository: Repository = ELSEWHERE) -> Alerts:
+    return collect_alerts(lab.analyzed(f"{name}.log.gz"), repository)
 
 
-def by_code(found: Survey) -> dict[str, Alert]:
+def by_code(found: Alerts) -> dict[str, Alert]:
     return {alert.rule.code: alert for alert in found.alerts}
 
 
 def fingerprints(*traces: bytes, **more: object) -> list[str]:
-    found = make.surveyed(*traces, **more)  # type: ignore[arg-type]
+    found = make.alerts_of(*traces, **more)  # type: ignore[arg-type]
     names = [alert.fingerprint for alert in found.alerts]
     assert len(set(names)) == len(names)
     return sorted(names)
@@ -35,8 +35,8 @@ def fingerprints(*traces: bytes, **more: object) -> list[str]:
 # What there is.
 
 
-def test_one_alert_tells_every_recompile_of_one_property() -> None:
-    (alert,) = make.surveyed(make.run(make.sized(8, 3, 5, 7))).alerts
+def test_one_alert_covers_every_recompile_of_one_property() -> None:
+    (alert,) = make.alerts_of(make.run(make.sized(8, 3, 5, 7))).alerts
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
     assert alert.labels == ("0/1", "0/2", "0/3")
     assert alert.seconds == 4.5
@@ -46,19 +46,19 @@ def test_one_alert_tells_every_recompile_of_one_property() -> None:
 
 
 def test_ranks_share_an_alert_and_count_apart() -> None:
-    (alert,) = make.surveyed(make.small_run(), make.small_run(), make.small_run()).alerts
+    (alert,) = make.alerts_of(make.small_run(), make.small_run(), make.small_run()).alerts
     assert alert.ranks == (0, 1, 2)
     assert alert.labels == ("0/1",)
-    assert len(alert.events) == len({event.id for event in alert.events}) == 3
-    assert [event.process for event in alert.events] == [0, 1, 2]
+    assert len(alert.occurrences) == len({occurrence.compile for occurrence in alert.occurrences}) == 3
+    assert [occurrence.process for occurrence in alert.occurrences] == [0, 1, 2]
 
 
 def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
     limit = {"fail_type": "Unsupported", "fail_reason": "recompile limit exceeded (recompile_limit)", "has_guarded_code": False}
     trace = make.run(make.sized(8, 3), make.reasons(make.mismatch("0/1", 3, 4), id="0/2"), make.metrics("0/2", co_name="forward", **limit))
-    alert = by_code(make.surveyed(trace, trace))["SL401"]
+    alert = by_code(make.alerts_of(trace, trace))["SL401"]
     assert (alert.level, alert.kinds) == (Level.ERROR, {AlertKind.LIMIT})
-    assert len({event.id for event in alert.events}) == len(alert.events) == 2
+    assert len({occurrence.compile for occurrence in alert.occurrences}) == len(alert.occurrences) == 2
     assert alert.remedy.startswith("remove what fills the entries (x.size[0])")
 
 
@@ -66,14 +66,14 @@ def test_what_only_came_along_is_not_avoidable() -> None:
     recording = lab.sized(10)
     odd = lab.tree(lab.checked(size=(1, 8), dtype="float64"))
     recording.compile("0/1", lab.tensor(size=(1, 8), dtype="torch.float64"), guards=odd)
-    found = by_code(survey(recording.report(), ELSEWHERE))
+    found = by_code(collect_alerts(recording.report(), ELSEWHERE))
     assert found["SL301"].kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.NON_SIZE}
     assert found["SL104"].kinds == {AlertKind.RECOMPILE, AlertKind.SIZE}
     assert found["SL104"].codes == ("SL101", "SL104")
     assert found["SL104"].level is Level.NOTE
 
 
-def test_a_size_beside_the_grad_mode_is_not_to_blame_either() -> None:
+def test_a_size_that_changed_with_the_grad_mode_is_not_to_blame_either() -> None:
     found = by_code(of_fixture("lab/mixed_same_recompile"))
     assert AlertKind.AVOIDABLE in found["SL305"].kinds
     assert AlertKind.AVOIDABLE not in found["SL101"].kinds
@@ -85,19 +85,19 @@ def test_properties_that_changed_together_are_one_alert() -> None:
     assert "; 5 more changed with it: g.size[1], m.size[0], m.size[1], p.size[0], …" in alert.sentence
 
 
-def test_a_mark_is_told_also_where_some_of_the_recompiles_stay() -> None:
+def test_a_mark_is_suggested_also_where_some_of_the_recompiles_remain() -> None:
     alert = by_code(of_fixture("lab/range_branch"))["SL101"]
-    assert [AlertKind.MARKING in event.kinds for event in alert.events] == [False, True]
+    assert [AlertKind.MARKING in occurrence.kinds for occurrence in alert.occurrences] == [False, True]
     assert alert.remedy == "mark dim 0 of x dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
 
 
-def test_values_that_came_later_stand_beside_the_first() -> None:
+def test_values_that_came_later_are_listed_after_the_first() -> None:
     alert = by_code(of_fixture("lab/limit_module_widths"))["SL106"]
     assert alert.sentence.endswith("was 3 and is now 4 (then 5, 6, 7, 8, 9, 10); it is a parameter, and parameters are static by default")
 
 
 def test_what_has_no_cause_is_unexplained() -> None:
-    (alert,) = make.surveyed(make.run(make.compile("0/0"), make.compile("0/1"))).alerts
+    (alert,) = make.alerts_of(make.run(make.compile("0/0"), make.compile("0/1"))).alerts
     assert alert.rule.code == "SL399"
     assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.UNEXPLAINED}
 
@@ -106,7 +106,7 @@ def test_failures_breaks_and_restarts_are_alerts() -> None:
     assert by_code(of_fixture("real/2.6/l_failures"))["SL403"].kinds == {AlertKind.FAILURE}
     assert by_code(of_fixture("lab/graph_break_resume"))["SL501"].kinds == {AlertKind.BREAK}
     assert by_code(of_fixture("lab/float_arg_specialised"))["SL502"].kinds == {AlertKind.RESTART}
-    assert by_code(make.surveyed(make.run(make.sized(*range(2, 9)))))["SL402"].kinds == {AlertKind.LIMIT_NEAR}
+    assert by_code(make.alerts_of(make.run(make.sized(*range(2, 9)))))["SL402"].kinds == {AlertKind.LIMIT_NEAR}
 
 
 def broken(*words: str) -> bytes:
@@ -120,8 +120,8 @@ def broken(*words: str) -> bytes:
 
 def test_breaks_that_differ_in_an_address_or_a_directory_are_one() -> None:
     one, other = (f"call <function f at 0x7f{number}> in file /home/{number}/x.py, line 1{number}" for number in range(2))
-    (alert,) = make.surveyed(broken(one, other)).alerts
-    assert len(alert.events) == 2
+    (alert,) = make.alerts_of(broken(one, other)).alerts
+    assert len(alert.occurrences) == 2
     assert alert.facts == (one, other)
     assert fingerprints(broken(one)) == fingerprints(broken(other))
     assert fingerprints(broken(one)) != fingerprints(broken("call g"))
@@ -140,7 +140,7 @@ def test_breaks_that_differ_in_an_address_or_a_directory_are_one() -> None:
     ],
 )
 def test_a_property_is_named_without_what_differs_from_run_to_run(axis: str, kept: str) -> None:
-    assert fixed(axis) == kept
+    assert stable_text(axis) == kept
 
 
 # Where it is.
@@ -148,28 +148,28 @@ def test_a_property_is_named_without_what_differs_from_run_to_run(axis: str, kep
 
 def test_the_place_is_the_line_that_a_guard_names_else_that_of_the_function() -> None:
     found = {alert.rule.code: alert for alert in of_fixture("real/demo").alerts if alert.title == "Classifier.forward"}
-    assert found["SL101"].spot == Spot("/srv/ml/demo/demo.py", 15, False)
+    assert found["SL101"].source_line == SourceLine("/srv/ml/demo/demo.py", 15, False)
     assert found["SL101"].snippet == "hidden = torch.relu(self.mix(self.embed(tokens)))"
-    assert found["SL305"].spot == Spot("/srv/ml/demo/demo.py", 14, False)
+    assert found["SL305"].source_line == SourceLine("/srv/ml/demo/demo.py", 14, False)
     assert [text for _, text in found["SL305"].related] == ["Classifier.forward is called here"]
 
 
 def test_library_code_is_placed_where_the_user_calls_it() -> None:
     alert = by_code(of_fixture("lab/mixed_same_recompile"))["SL305"]
-    assert alert.spot == Spot("/srv/ml/lab/cases/mixed_same_recompile.py", 13, False)
+    assert alert.source_line == SourceLine("/srv/ml/lab/cases/mixed_same_recompile.py", 13, False)
     assert [text for _, text in alert.related] == ["Linear.inner begins here"]
 
 
 def test_code_without_a_file_has_no_place() -> None:
-    (alert,) = make.surveyed(make.run(make.sized(8, 3, file="<string>")).replace(make.MAIN.encode(), b"<stdin>")).alerts
-    assert alert.spot is None
+    (alert,) = make.alerts_of(make.run(make.sized(8, 3, file="<string>")).replace(make.MAIN.encode(), b"<stdin>")).alerts
+    assert alert.source_line is None
     assert alert.related == ()
 
 
-def test_places_are_told_from_the_repository_on() -> None:
-    (alert,) = make.surveyed(make.small_run(), prefixes=("/srv",)).alerts
-    assert alert.spot == Spot("app/model.py", 12, True)
-    assert alert.related == ((Spot("app/main.py", 30, True), "forward is called here"),)
+def test_places_are_relative_to_the_repository() -> None:
+    (alert,) = make.alerts_of(make.small_run(), prefixes=("/srv",)).alerts
+    assert alert.source_line == SourceLine("app/model.py", 12, True)
+    assert alert.related == ((SourceLine("app/main.py", 30, True), "forward is called here"),)
 
 
 # Fingerprints.
@@ -234,7 +234,7 @@ def test_a_notebook_has_the_same_fingerprints_each_time() -> None:
 
 def test_every_alert_of_a_run_has_its_own_fingerprint() -> None:
     for name in lab.PACKED:
-        names = [alert.fingerprint for alert in survey(lab.analyzed(name), ELSEWHERE).alerts]
+        names = [alert.fingerprint for alert in collect_alerts(lab.analyzed(name), ELSEWHERE).alerts]
         assert len(set(names)) == len(names)
         assert all(re.fullmatch("[0-9a-f]{32}", item) for item in names)
 
@@ -242,9 +242,9 @@ def test_every_alert_of_a_run_has_its_own_fingerprint() -> None:
 def test_fingerprints_and_order_do_not_depend_on_hashes(python: Process) -> None:
     code = """
 import sys, shapelog
-from shapelog.check.alerts import survey
-from shapelog.check.repository_paths import Checkout
-for alert in survey(shapelog.analyze(shapelog.load(sys.argv[1])), Checkout("nowhere")).alerts:
+from shapelog.check.alerts import collect_alerts
+from shapelog.check.repository_paths import Repository
+for alert in collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Repository("nowhere")).alerts:
     print(alert.fingerprint, alert.sentence, alert.axes, alert.remedy)
 """
     fixture = str(lab.FIXTURES / "lab" / "optimizer_loop.log.gz")

@@ -1,4 +1,4 @@
-"""A recorded state: what counts as new against it, and what is said of a file that is none."""
+"""A recorded state: what counts as new against it, and the error for a file that is not one."""
 
 import json
 import subprocess
@@ -8,11 +8,11 @@ import lab
 import make
 import pytest
 
-from shapelog.check.alerts import survey
+from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import Baseline, as_bytes, is_one, parse
-from shapelog.check.check import Checked, check
+from shapelog.check.check import CheckResult, check
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.repository_paths import Repository
 from shapelog.errors import ShapelogError
 from shapelog.rules import AlertKind
 
@@ -25,16 +25,16 @@ SELF = (
 )
 
 
-def against(before: bytes | tuple[bytes, ...], after: bytes | tuple[bytes, ...], policy: Policy = ANYTHING, **more: object) -> Checked:
+def against(before: bytes | tuple[bytes, ...], after: bytes | tuple[bytes, ...], policy: Policy = ANYTHING, **more: object) -> CheckResult:
     """The second run held against what was recorded of the first; several traces are the ranks of one run."""
     one, other = (traces if isinstance(traces, tuple) else (traces,) for traces in (before, after))
-    known = parse(as_bytes(make.surveyed(*one)), "known.json")
-    return check(make.surveyed(*other, **more), policy, known)  # type: ignore[arg-type]
+    known = parse(as_bytes(make.alerts_of(*one)), "known.json")
+    return check(make.alerts_of(*other, **more), policy, known)  # type: ignore[arg-type]
 
 
-def new(checked: Checked) -> list[tuple[str, str, int]]:
+def new(checked: CheckResult) -> list[tuple[str, str, int]]:
     """(code, rule, how many are new) of each alert that has any."""
-    return [(item.alert.title, item.alert.rule.code, len(item.new)) for item in checked.judged if item.new]
+    return [(item.alert.title, item.alert.rule.code, len(item.new)) for item in checked.alerts if item.new]
 
 
 def is_the_same(before: bytes | tuple[bytes, ...], after: bytes | tuple[bytes, ...], **more: object) -> bool:
@@ -49,7 +49,7 @@ def is_the_same(before: bytes | tuple[bytes, ...], after: bytes | tuple[bytes, .
 
 def test_a_run_shows_nothing_new_against_itself() -> None:
     for name in lab.PACKED:
-        found = survey(lab.analyzed(name), Checkout("nowhere"))
+        found = collect_alerts(lab.analyzed(name), Repository("nowhere"))
         checked = check(found, ANYTHING, parse(as_bytes(found), "known.json"))
         assert not checked.has_failed
         assert checked.fixed == ()
@@ -77,7 +77,7 @@ def test_what_resumes_after_a_graph_break_may_shift_too() -> None:
     assert is_the_same(run(0), run(30))
 
 
-def test_classes_with_methods_of_one_name_are_told_apart() -> None:
+def test_classes_with_methods_of_one_name_are_distinguished() -> None:
     def run(shift: int, *names: str) -> bytes:
         lengths = {"Encoder": (8, 3), "Decoder": (8, 3, 5)}
         lines = {"Encoder": 12 + shift, "Decoder": 40 + shift}
@@ -92,7 +92,7 @@ def test_classes_with_methods_of_one_name_are_told_apart() -> None:
     assert new(against(run(0, "Encoder"), run(0))) == [("Decoder.forward", "SL101", 2)]
 
 
-def test_library_code_is_told_apart_by_the_line_that_calls_it() -> None:
+def test_library_code_is_distinguished_by_the_line_that_calls_it() -> None:
     def run(shift: int, root: str = "/usr/lib/python3", *more: int) -> bytes:
         file = LIBRARY.replace("/usr/lib/python3", root)
         called = [make.sized(8, 3, file=file, call=30 + shift), make.sized(8, 3, 5, *more, frame=1, file=file, call=31 + shift)]
@@ -131,7 +131,7 @@ def test_the_worst_rank_sets_what_each_may_do() -> None:
     assert is_the_same(before, (make.run(make.sized(8)), make.run(make.sized(8, 3, 5))))
     checked = against(before, (make.run(make.sized(8, 3, 5, 6)), make.run(make.sized(8, 3))), Policy(budgets=(Budget(Metric.COMPILES, 0),)))
     assert new(checked)[1:] == [("forward", "SL101", 1)]
-    assert checked.measured[0].spent == 1
+    assert checked.budgets[0].spent == 1
 
 
 # What is new.
@@ -141,13 +141,13 @@ def test_one_more_recompile_of_a_known_cause_is_new_and_counts_alone() -> None:
     budgets = tuple(Budget(metric, 0) for metric in Metric)
     checked = against(make.run(make.sized(8, 3)), make.run(make.sized(8, 3, 5)), Policy(budgets=budgets))
     assert checked.has_failed
-    assert {item.budget.metric: item.spent for item in checked.measured} == {
+    assert {item.budget.metric: item.spent for item in checked.budgets} == {
         Metric.COMPILES: 1,
         Metric.RECOMPILES: 1,
         Metric.AVOIDABLE: 1.5,
     }
-    (alert,) = (item for item in checked.judged if item.alert.rule.code == "SL101")
-    assert [event.label for event in alert.new] == ["0/2"]
+    (alert,) = (item for item in checked.alerts if item.alert.rule.code == "SL101")
+    assert [occurrence.label for occurrence in alert.new] == ["0/2"]
     assert (alert.known, alert.is_spent) == (1, True)
     assert (
         against(make.run(make.sized(8, 3)), make.run(make.sized(8, 3, 5)), Policy(budgets=(Budget(Metric.RECOMPILES, 1),))).has_failed
@@ -178,7 +178,7 @@ def test_a_cause_goes_with_each_of_its_properties() -> None:
     assert against(apart, together).has_failed
 
 
-def test_what_is_fixed_is_told() -> None:
+def test_what_is_fixed_is_shown() -> None:
     before = make.run(make.sized(8, 3, 5), make.sized(8, 3, frame=1, name="other", line=40))
     checked = against(before, make.run(make.sized(8, 3)))
     assert not checked.has_failed
@@ -186,7 +186,7 @@ def test_what_is_fixed_is_told() -> None:
     assert str(checked.headline) == "Check passed: nothing new; 2 compiles, 1 recompile"
 
 
-def test_another_torch_is_told() -> None:
+def test_another_torch_is_shown() -> None:
     other = make.small_run().replace(b"2.13.0+cpu", b"2.12.0+cpu")
     note = "known.json was written with torch 2.13.0+cpu, this is 2.12.0+cpu: what that changed counts as new"
     assert against(make.small_run(), other).notes == (note,)
@@ -199,9 +199,9 @@ def test_another_torch_is_told() -> None:
 def test_a_baseline_holds_neither_times_nor_ids_and_not_the_order_of_compiles() -> None:
     before = make.run(make.sized(8, 3), make.sized(4, 5, frame=1, name="other", line=12))
     after = make.run(make.sized(4, 5, frame=2, name="other", line=12, entire_frame_compile_time_s=9.75), make.sized(8, 3, frame=6))
-    content = as_bytes(make.surveyed(before))
-    assert content == as_bytes(make.surveyed(after))
-    assert content == as_bytes(make.surveyed(before, before))
+    content = as_bytes(make.alerts_of(before))
+    assert content == as_bytes(make.alerts_of(after))
+    assert content == as_bytes(make.alerts_of(before, before))
     assert json.loads(content) == {
         "format": "shapelog baseline",
         "format_version": 1,
@@ -222,18 +222,18 @@ def test_a_baseline_holds_neither_times_nor_ids_and_not_the_order_of_compiles() 
 
 
 def test_a_baseline_names_files_from_the_repository_on() -> None:
-    assert b"/srv" not in as_bytes(make.surveyed(make.small_run(), prefixes=("/srv",)))
+    assert b"/srv" not in as_bytes(make.alerts_of(make.small_run(), prefixes=("/srv",)))
     library = make.run(make.sized(8, 3, file="/home/me/venv/lib/python3.12/site-packages/net/model.py"))
-    assert b"/home/me" not in as_bytes(make.surveyed(library))
+    assert b"/home/me" not in as_bytes(make.alerts_of(library))
 
 
 def test_a_baseline_does_not_depend_on_hashes(python: Process) -> None:
     code = """
 import sys, shapelog
-from shapelog.check.alerts import survey
+from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes
-from shapelog.check.repository_paths import Checkout
-sys.stdout.buffer.write(as_bytes(survey(shapelog.analyze(shapelog.load(sys.argv[1])), Checkout("nowhere"))))
+from shapelog.check.repository_paths import Repository
+sys.stdout.buffer.write(as_bytes(collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Repository("nowhere"))))
 """
     fixture = str(lab.FIXTURES / "real" / "2.4" / "d_module.log.gz")
     one, other = (python(code, fixture, PYTHONHASHSEED=seed).stdout for seed in "12")
@@ -272,7 +272,7 @@ def test_another_version_is_refused(version: object) -> None:
 
 
 def test_whatever_is_damaged_in_a_baseline_it_is_refused_or_read() -> None:
-    whole = json.loads(as_bytes(make.surveyed(make.small_run())))
+    whole = json.loads(as_bytes(make.alerts_of(make.small_run())))
     for key in ("title", "name", "file", "line", "called_at", "compiles", "alerts"):
         for value in (None, -1, 1.5, float("inf"), "x", [], [1], {}, {"file": "a"}, 10**30, "\ud800"):
             content = json.dumps({**whole, "frames": [{**whole["frames"][0], key: value}]}).encode()
@@ -280,7 +280,7 @@ def test_whatever_is_damaged_in_a_baseline_it_is_refused_or_read() -> None:
             if known is None:
                 assert "a damaged baseline" in refusal(content)
             else:
-                check(make.surveyed(make.small_run()), ANYTHING, known)
+                check(make.alerts_of(make.small_run()), ANYTHING, known)
         assert "a damaged baseline" in refusal(
             json.dumps({**whole, "frames": [{k: v for k, v in whole["frames"][0].items() if k != key}]}).encode()
         )
@@ -290,6 +290,6 @@ def test_whatever_is_damaged_in_a_baseline_it_is_refused_or_read() -> None:
 
 @pytest.mark.parametrize("count", [-1, 1.5, True, "3", None, float("inf")])
 def test_a_count_is_a_whole_number(count: object) -> None:
-    whole = json.loads(as_bytes(make.surveyed(make.small_run())))
+    whole = json.loads(as_bytes(make.alerts_of(make.small_run())))
     whole["frames"][0]["alerts"][0]["count"] = count
     assert "is no count" in refusal(json.dumps(whole).encode())

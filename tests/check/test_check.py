@@ -1,14 +1,14 @@
-"""Whether a run is good enough: kinds, rules selected and ignored, budgets, and what is said about it."""
+"""Whether a run is good enough: kinds, rules selected and ignored, budgets, and the sentences about it."""
 
 import lab
 import make
 import pytest
 
-from shapelog.check.alerts import Survey, survey
+from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.baseline import as_bytes, parse
-from shapelog.check.check import Checked, check, overview
+from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.repository_paths import Repository
 from shapelog.model.trace import merged
 from shapelog.report.report import analyze
 from shapelog.rules import AlertKind, Level
@@ -16,31 +16,31 @@ from shapelog.rules import AlertKind, Level
 NOTHING = Policy(fail_on=())
 
 
-def of_fixture(name: str) -> Survey:
-    return survey(lab.analyzed(f"{name}.log.gz"), Checkout("nowhere"))
+def of_fixture(name: str) -> Alerts:
+    return collect_alerts(lab.analyzed(f"{name}.log.gz"), Repository("nowhere"))
 
 
-def zero_one_and_dtype() -> Survey:
+def zero_one_and_dtype() -> Alerts:
     """A recompile for another dtype, whose size 1 came along; and one for a size of 1 alone."""
     recording = lab.sized(10)
     odd = lab.tree(lab.checked(size=(1, 8), dtype="float64"))
     recording.compile("0/1", lab.tensor(size=(1, 8), dtype="torch.float64"), guards=odd)
-    return survey(recording.report(), Checkout("nowhere"))
+    return collect_alerts(recording.report(), Repository("nowhere"))
 
 
-def budget(found: Survey, metric: Metric, most: float, pattern: str = "", **policy: object) -> Checked:
+def budget(found: Alerts, metric: Metric, most: float, pattern: str = "", **policy: object) -> CheckResult:
     return check(found, Policy(budgets=(Budget(metric, most, pattern),), **policy))  # type: ignore[arg-type]
 
 
-def failing(checked: Checked) -> list[str]:
+def failing(checked: CheckResult) -> list[str]:
     return [item.alert.rule.code for item in checked.failing]
 
 
 # Kinds.
 
 
-def test_a_run_without_compiles_passes_and_says_so() -> None:
-    checked = check(make.surveyed(make.run()), Policy())
+def test_a_run_without_compiles_passes_with_a_note() -> None:
+    checked = check(make.alerts_of(make.run()), Policy())
     assert not checked.has_failed
     assert str(checked.headline) == "Check passed: nothing was compiled"
     assert checked.notes[0].startswith("the trace holds no compile: ")
@@ -73,10 +73,10 @@ def test_a_check_fails_on_the_kinds_that_are_named(name: str, kinds: tuple[Alert
 
 def test_failures_and_unexplained_recompiles_are_kinds() -> None:
     assert "SL403" in failing(check(of_fixture("real/2.6/l_failures"), Policy(fail_on=(AlertKind.FAILURE,))))
-    odd = make.surveyed(make.run(make.compile("0/0"), make.compile("0/1")))
+    odd = make.alerts_of(make.run(make.compile("0/0"), make.compile("0/1")))
     assert failing(check(odd, Policy())) == []
     assert failing(check(odd, Policy(fail_on=(AlertKind.UNEXPLAINED,)))) == ["SL399"]
-    near = make.surveyed(make.run(make.sized(*range(2, 9))))
+    near = make.alerts_of(make.run(make.sized(*range(2, 9))))
     assert failing(check(near, Policy(fail_on=(AlertKind.LIMIT_NEAR,)))) == ["SL402"]
 
 
@@ -84,7 +84,7 @@ def test_a_cause_that_came_along_does_not_fail_by_itself() -> None:
     found = zero_one_and_dtype()
     checked = check(found, Policy())
     assert failing(checked) == ["SL301"]
-    assert [(item.alert.rule.code, item.level) for item in checked.judged] == [("SL301", Level.ERROR), ("SL104", Level.NOTE)]
+    assert [(item.alert.rule.code, item.level) for item in checked.alerts] == [("SL301", Level.ERROR), ("SL104", Level.NOTE)]
     assert not check(found, Policy(ignore=("SL301",))).has_failed
     assert failing(check(found, Policy(fail_on=(AlertKind.RECOMPILE,)))) == ["SL301", "SL104"]
 
@@ -105,9 +105,9 @@ def test_what_is_not_selected_or_is_ignored_does_not_count() -> None:
 def test_a_recompile_counts_until_all_of_its_causes_are_ignored() -> None:
     found = zero_one_and_dtype()
     for ignore, spent in (((), 1), (("SL301",), 1), (("SL104",), 1), (("SL301", "SL104"), 0), (("SL3", "SL1"), 0)):
-        assert budget(found, Metric.RECOMPILES, 0, ignore=ignore).measured[0].spent == spent
-    assert budget(found, Metric.RECOMPILES, 0, select=("SL301",)).measured[0].spent == 1
-    assert budget(found, Metric.RECOMPILES, 0, select=("SL302",)).measured[0].spent == 0
+        assert budget(found, Metric.RECOMPILES, 0, ignore=ignore).budgets[0].spent == spent
+    assert budget(found, Metric.RECOMPILES, 0, select=("SL301",)).budgets[0].spent == 1
+    assert budget(found, Metric.RECOMPILES, 0, select=("SL302",)).budgets[0].spent == 0
 
 
 # Budgets.
@@ -115,7 +115,7 @@ def test_a_recompile_counts_until_all_of_its_causes_are_ignored() -> None:
 
 @pytest.mark.parametrize("metric", list(Metric))
 def test_a_budget_is_kept_at_its_limit_and_exceeded_by_one_more(metric: Metric) -> None:
-    found = make.surveyed(make.run(make.sized(8, 3, 5), make.sized(4, frame=1, name="other", line=40)))
+    found = make.alerts_of(make.run(make.sized(8, 3, 5), make.sized(4, frame=1, name="other", line=40)))
     spent = {Metric.COMPILES: 4, Metric.RECOMPILES: 2, Metric.AVOIDABLE: 3.0}[metric]
     assert not budget(found, metric, spent).has_failed
     checked = budget(found, metric, spent - 0.5 if metric is Metric.AVOIDABLE else spent - 1)
@@ -127,31 +127,31 @@ def test_a_budget_is_kept_at_its_limit_and_exceeded_by_one_more(metric: Metric) 
 
 
 def test_a_budget_decides_about_recompiles_and_not_about_limits() -> None:
-    assert not budget(make.surveyed(make.small_run()), Metric.COMPILES, 9).has_failed
+    assert not budget(make.alerts_of(make.small_run()), Metric.COMPILES, 9).has_failed
     assert failing(budget(of_fixture("lab/fresh_classes"), Metric.COMPILES, 99)) == ["SL401"]
-    assert budget(make.surveyed(make.small_run()), Metric.COMPILES, 9, fail_on=(AlertKind.AVOIDABLE,)).has_failed
+    assert budget(make.alerts_of(make.small_run()), Metric.COMPILES, 9, fail_on=(AlertKind.AVOIDABLE,)).has_failed
 
 
 def test_no_avoidable_second_is_a_budget_too() -> None:
-    assert budget(make.surveyed(make.small_run()), Metric.AVOIDABLE, 0).has_failed
+    assert budget(make.alerts_of(make.small_run()), Metric.AVOIDABLE, 0).has_failed
     assert not budget(zero_one_and_dtype(), Metric.AVOIDABLE, 0, ignore=("SL301",)).has_failed
     assert not budget(of_fixture("lab/one_first"), Metric.AVOIDABLE, 0).has_failed
 
 
 def test_ranks_spend_together_and_so_do_traces_of_one_process_id() -> None:
-    ranks = make.surveyed(make.small_run(), make.small_run())
+    ranks = make.alerts_of(make.small_run(), make.small_run())
     assert not budget(ranks, Metric.RECOMPILES, 2).has_failed
     assert budget(ranks, Metric.RECOMPILES, 1).has_failed
-    runs = survey(analyze(merged([make.built(make.small_run()), make.built(make.small_run())])), Checkout("nowhere"))
-    assert [item.spent for item in budget(runs, Metric.RECOMPILES, 1).measured] == [2]
-    assert not check(runs, Policy(), parse(as_bytes(make.surveyed(make.small_run())), "known.json")).has_failed
+    runs = collect_alerts(analyze(merged([make.built(make.small_run()), make.built(make.small_run())])), Repository("nowhere"))
+    assert [item.spent for item in budget(runs, Metric.RECOMPILES, 1).budgets] == [2]
+    assert not check(runs, Policy(), parse(as_bytes(make.alerts_of(make.small_run())), "known.json")).has_failed
 
 
 def test_budgets_of_frames_are_held_against_each() -> None:
-    found = make.surveyed(make.run(make.sized(8, 3, 5), make.sized(4, 5, frame=1, name="other", line=40)), prefixes=("/srv",))
+    found = make.alerts_of(make.run(make.sized(8, 3, 5), make.sized(4, 5, frame=1, name="other", line=40)), prefixes=("/srv",))
     assert [item.code.title for item in budget(found, Metric.RECOMPILES, 1, "*").exceeded if item.code] == ["forward"]
-    assert [item.spent for item in budget(found, Metric.RECOMPILES, 9, "app/*.py").measured] == [2, 1]
-    assert budget(found, Metric.RECOMPILES, 0, "nothing").measured == ()
+    assert [item.spent for item in budget(found, Metric.RECOMPILES, 9, "app/*.py").budgets] == [2, 1]
+    assert budget(found, Metric.RECOMPILES, 0, "nothing").budgets == ()
     checked = budget(found, Metric.RECOMPILES, 1, "forward")
     assert checked.reasons == ("2 recompiles in forward, 1 allowed",)
     assert [(item.alert.title, item.alert.rule.code) for item in checked.failing] == [("forward", "SL801"), ("forward", "SL101")]
@@ -160,37 +160,37 @@ def test_budgets_of_frames_are_held_against_each() -> None:
 
 
 def test_a_budget_that_fits_no_code_is_noted() -> None:
-    (note,) = budget(make.surveyed(make.small_run()), Metric.RECOMPILES, 1, "Net.forwad").notes
+    (note,) = budget(make.alerts_of(make.small_run()), Metric.RECOMPILES, 1, "Net.forwad").notes
     assert note == "no compiled code has Net.forwad as its title, function or file, so the budget for it limits nothing"
-    assert budget(make.surveyed(make.small_run()), Metric.RECOMPILES, 1, "forw*").notes == ()
+    assert budget(make.alerts_of(make.small_run()), Metric.RECOMPILES, 1, "forw*").notes == ()
 
 
-def test_a_budget_of_the_run_is_told_at_the_code_that_spent_most() -> None:
+def test_a_budget_of_the_run_is_shown_at_the_code_that_spent_most() -> None:
     trace = make.run(make.sized(8, 3, 5, frame=1, line=40, name="cheap", entire_frame_compile_time_s=0.1), make.sized(8, 3))
     for metric, title in ((Metric.RECOMPILES, "cheap"), (Metric.AVOIDABLE, "forward")):
-        over = budget(make.surveyed(trace), metric, 0).judged[0].alert
+        over = budget(make.alerts_of(trace), metric, 0).alerts[0].alert
         assert over.title == title
         assert over.sentence.endswith(f"; the most in {title}")
-    known = parse(as_bytes(make.surveyed(trace)), "known.json")
-    later = make.surveyed(trace + make.compile("0/2", (5, 16), [make.mismatch("0/1", 3, 5)]))
-    assert check(later, Policy(budgets=(Budget(Metric.RECOMPILES, 0),)), known).judged[0].alert.title == "forward"
+    known = parse(as_bytes(make.alerts_of(trace)), "known.json")
+    later = make.alerts_of(trace + make.compile("0/2", (5, 16), [make.mismatch("0/1", 3, 5)]))
+    assert check(later, Policy(budgets=(Budget(Metric.RECOMPILES, 0),)), known).alerts[0].alert.title == "forward"
 
 
-def test_seconds_that_look_alike_are_told_exactly() -> None:
-    found = make.surveyed(make.run(make.sized(8, 3, entire_frame_compile_time_s=0.002)))
+def test_seconds_that_would_round_to_the_same_are_shown_exactly() -> None:
+    found = make.alerts_of(make.run(make.sized(8, 3, entire_frame_compile_time_s=0.002)))
     assert budget(found, Metric.AVOIDABLE, 0).reasons == ("0.002 s of avoidable recompiles, 0 s allowed",)
-    assert budget(make.surveyed(make.small_run()), Metric.AVOIDABLE, 1).reasons == ("1.50 s of avoidable recompiles, 1.00 s allowed",)
+    assert budget(make.alerts_of(make.small_run()), Metric.AVOIDABLE, 1).reasons == ("1.50 s of avoidable recompiles, 1.00 s allowed",)
 
 
 def test_alerts_of_budgets_have_fingerprints_of_their_own() -> None:
-    found = make.surveyed(make.run(make.sized(8, 3), make.sized(8, 3, frame=1, line=40)))
+    found = make.alerts_of(make.run(make.sized(8, 3), make.sized(8, 3, frame=1, line=40)))
     budgets = tuple(Budget(metric, 0, pattern) for metric in Metric for pattern in ("", "*"))
-    names = [item.alert.fingerprint for item in check(found, Policy(budgets=budgets)).judged]
+    names = [item.alert.fingerprint for item in check(found, Policy(budgets=budgets)).alerts]
     assert len(names) == 9 + 2
     assert len(set(names)) == len(names)
 
 
-# What is said.
+# Sentences.
 
 
 def test_the_answer_names_limits_then_each_compile_under_its_worst_kind() -> None:
@@ -205,29 +205,29 @@ def test_the_answer_names_limits_then_each_compile_under_its_worst_kind() -> Non
 
 
 def test_a_report_asks_nothing_and_shows_the_same() -> None:
-    shown = overview(of_fixture("real/demo"))
+    shown = without_policy(of_fixture("real/demo"))
     assert not shown.has_failed
     assert str(shown.headline).startswith("19 compiles, 15 recompiles in 39.1 s: recompile limit hit in ")
-    assert [item.level for item in shown.judged] == [item.alert.level for item in shown.judged]
-    assert shown.measured == ()
+    assert [item.level for item in shown.alerts] == [item.alert.level for item in shown.alerts]
+    assert shown.budgets == ()
 
 
 def test_damage_makes_the_answer_less_sure() -> None:
-    (note,) = check(make.surveyed(make.small_run() + b"this is no record\n"), Policy()).notes
+    (note,) = check(make.alerts_of(make.small_run() + b"this is no record\n"), Policy()).notes
     assert note.startswith("made.log:")
     assert note.endswith("compiles may be missing (--strict makes that an error)")
 
 
-def test_what_helps_is_the_line_to_set_with_its_saving() -> None:
-    assert check(make.surveyed(make.small_run()), NOTHING).what_helps == (
+def test_the_remedy_is_the_line_to_set_with_its_saving() -> None:
+    assert check(make.alerts_of(make.small_run()), NOTHING).remedy == (
         "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"  # 2 compiles in 3.00 s become 1 compile in 1.50 s (predicted)"
     )
-    assert check(of_fixture("lab/no_recompiles"), NOTHING).what_helps == ""
-    assert "export" not in check(of_fixture("lab/one_first"), NOTHING).what_helps
+    assert check(of_fixture("lab/no_recompiles"), NOTHING).remedy == ""
+    assert "export" not in check(of_fixture("lab/one_first"), NOTHING).remedy
 
 
 def test_every_recompile_is_in_some_alert() -> None:
     for name in lab.PACKED:
-        found = survey(lab.analyzed(name), Checkout("nowhere"))
-        seen = {event.id for alert in found.alerts for event in alert.events if AlertKind.RECOMPILE in event.kinds}
+        found = collect_alerts(lab.analyzed(name), Repository("nowhere"))
+        seen = {occurrence.compile for alert in found.alerts for occurrence in alert.occurrences if AlertKind.RECOMPILE in occurrence.kinds}
         assert len(seen) == found.report.summary.recompiles

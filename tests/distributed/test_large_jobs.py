@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import shapelog
-from shapelog.check.alerts import survey
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.alerts import collect_alerts
+from shapelog.check.repository_paths import Repository
 from shapelog.cli.main import cli
 from shapelog.distributed import large_jobs
 from shapelog.distributed.executor import Executor, Lost
@@ -28,7 +28,7 @@ from shapelog.model.trace import Trace
 from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, is_large, select, select_files
 from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import explain_trace
-from shapelog.report.merge_ranks import joint_findings, joint_frames
+from shapelog.report.merge_ranks import merged_findings, merged_frames
 from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options
 from shapelog.reporters.html.render import render as page
@@ -85,12 +85,12 @@ def test_identical_ranks_are_shown_once_and_all_counted(here: None, tmp_path: Pa
     trace = load_summarized(written(tmp_path, *identical(19), make.run(FIRST)))
     report = analyze(trace, debug=True)
     assert [rank.number for rank in trace.ranks] == [0, 19]
-    assert trace.alike == {0: tuple(range(19)), 19: (19,)}
+    assert trace.representatives == {0: tuple(range(19)), 19: (19,)}
     assert (report.summary.compiles, report.summary.recompiles, report.summary.frames) == (39, 19, 20)
     assert report.ranks is not None
     assert report.ranks.numbers == tuple(range(20))
-    assert [item.owner for item in joint_frames(report)] == ["ranks 0-18", "rank 19"]
-    assert (trace.rank_count, trace.told_count) == (20, 20)
+    assert [item.owner for item in merged_frames(report)] == ["ranks 0-18", "rank 19"]
+    assert (trace.rank_count, trace.covered_ranks) == (20, 20)
     assert trace.notes[-1] == (
         "20 ranks are compared; frames and recompiles are told of ranks 0 and 19 in full, and each of the others compiled the same for the "
         "same reasons"
@@ -151,8 +151,8 @@ def test_two_runs_of_a_job_that_are_read_as_one_count_twice(here: None, tmp_path
     trace = load_large_job(select(str(tmp_path), InputOptions("all")), OPTIONS)
     report = analyze(trace, debug=True)
     assert [rank.number for rank in trace.ranks] == [0, 1, 3]
-    assert trace.alike == {0: tuple(range(18)), 1: tuple(number for number in range(18) if number != 3), 3: (3,)}
-    assert (trace.rank_count, trace.told_count, len(trace.accounts)) == (36, 36, 36)
+    assert trace.representatives == {0: tuple(range(18)), 1: tuple(number for number in range(18) if number != 3), 3: (3,)}
+    assert (trace.rank_count, trace.covered_ranks, len(trace.accounts)) == (36, 36, 36)
     assert report.summary.compiles == whole.summary.compiles == 18 * 2 + 17 + 2
     assert report.summary.recompiles == whole.summary.recompiles == 19
     assert report.summary.seconds == pytest.approx(whole.summary.seconds)
@@ -168,7 +168,7 @@ def test_runs_that_no_rank_can_represent_are_noted(here: None, tmp_path: Path) -
     written(tmp_path, of_sizes(8, 16), *identical(17))
     (tmp_path / "dedicated_log_torch_trace_rank_0_zyxwvuts.log").write_bytes(of_sizes(8, 16, 24))
     trace = load_large_job(select(str(tmp_path), InputOptions("all")), OPTIONS)
-    assert (trace.rank_count, trace.told_count, len(trace.ranks)) == (19, 18, 2)
+    assert (trace.rank_count, trace.covered_ranks, len(trace.ranks)) == (19, 18, 2)
     assert trace.notes[-1].startswith("1 more rank compiled in yet another order or number")
 
 
@@ -232,11 +232,11 @@ def test_every_cause_of_the_job_is_on_a_rank_that_is_read_in_full(here: None, tm
     assert 24 in {rank.number for rank in trace.ranks}  # that which compiled most
     report = analyze(trace, debug=True)
     assert report.summary.compiles == sum(range(1, 25)) + 2
-    assert trace.told_count < trace.rank_count == 25
+    assert trace.covered_ranks < trace.rank_count == 25
     assert trace.notes[-1].endswith("every cause of theirs is on one of those, too")
     assert report.advice is not None
-    assert report.advice.scope == f"on {trace.told_count} of 25 ranks"
-    assert f"(predicted, on {trace.told_count} of 25 ranks)" in render(report, Options(width=200)).decode()
+    assert report.advice.scope == f"on {trace.covered_ranks} of 25 ranks"
+    assert f"(predicted, on {trace.covered_ranks} of 25 ranks)" in render(report, Options(width=200)).decode()
 
 
 def test_there_are_at_most_as_many_representatives_as_ranks_read_in_full(here: None, tmp_path: Path) -> None:
@@ -255,14 +255,14 @@ def _summaries(number: int, data: bytes) -> Iterator[RankSummary]:
 
 
 def test_alerts_name_all_their_ranks(here: None, tmp_path: Path) -> None:
-    found = survey(analyze(load_summarized(written(tmp_path, *identical(20))), debug=True), Checkout("nowhere"))
+    found = collect_alerts(analyze(load_summarized(written(tmp_path, *identical(20))), debug=True), Repository("nowhere"))
     assert [alert.ranks for alert in found.alerts] == [tuple(range(20))] * len(found.alerts)
     assert found.alerts
 
 
 def test_findings_name_the_represented_ranks(here: None, tmp_path: Path) -> None:
     report = analyze(load_summarized(written(tmp_path, *[make.run(FIRST, AGAIN, LIMIT)] * 18, make.run(FIRST))), debug=True)
-    owners = {item.rule.code: owner for item, owner in joint_findings(report.findings, report.trace)}
+    owners = {item.rule.code: owner for item, owner in merged_findings(report.findings, report.trace)}
     assert owners["SL401"] == "ranks 0-17"
     assert owners["SL701"] == ""
     assert report.summary.limit_hits == 18
@@ -332,7 +332,7 @@ def test_ranks_at_a_url_are_fetched_by_workers(here: None) -> None:
     try:
         seen: list[str] = []
         trace = load_url("memory://folding", seen)
-        assert trace.alike == {0: tuple(range(18))}
+        assert trace.representatives == {0: tuple(range(18))}
         assert all(address.startswith("memory://") for address in seen)
         assert len(seen) == 18
     finally:
@@ -418,7 +418,7 @@ def test_files_without_a_rank_are_read_here(here: None, tmp_path: Path) -> None:
 def test_from_python_a_large_job_is_read_here_or_by_workers(tmp_path: Path) -> None:
     written(tmp_path, *identical(MAX_RANKS_IN_FULL + 1))
     here, workers = shapelog.load(tmp_path), shapelog.load(tmp_path, executor="processes:2")
-    assert here.alike == workers.alike == {0: tuple(range(MAX_RANKS_IN_FULL + 1))}
+    assert here.representatives == workers.representatives == {0: tuple(range(MAX_RANKS_IN_FULL + 1))}
     assert here.rank_count == workers.rank_count == MAX_RANKS_IN_FULL + 1
     with pytest.raises(ShapelogError, match="is no executor"):
         shapelog.load(tmp_path, executor="threads")

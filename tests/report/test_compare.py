@@ -330,12 +330,12 @@ def test_each_rank_is_compared_with_itself(tmp_path: Path) -> None:
         return shapelog.analyze(shapelog.load(where))
 
     found = compare(load("before", sizes(10, 12), sizes(10, 12)), load("after", sizes(10, 12), sizes(10), sizes(10)))
-    told = {frame.code.first.rank: (frame.was.compiles, frame.now.compiles) for frame in found.frames}
-    assert told == {0: (2, 2), 1: (2, 1), 2: (0, 1)}
+    by_rank = {frame.code.first.rank: (frame.was.compiles, frame.now.compiles) for frame in found.frames}
+    assert by_rank == {0: (2, 2), 1: (2, 1), 2: (0, 1)}
     assert "rank 2 only in the second run" in found.notes
 
 
-def test_what_a_version_does_not_record_is_said_and_not_compared() -> None:
+def test_what_a_version_does_not_record_is_noted_and_not_compared() -> None:
     old, new = Recording(torch_version=""), Recording()
     found = compared(sizes(10, 12, made=old), broken(sizes(10, 12, made=new)))
     assert (found.was.breaks, found.was.limit_hits, found.now.breaks) == (None, None, 1)

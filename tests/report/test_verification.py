@@ -23,7 +23,7 @@ def with_list(value: str) -> dict[str, str]:
     return {"dynamo_config": "{}", "compiler_config": json.dumps({"dynamic_sources": value})}
 
 
-def told(found: Verification) -> list[tuple[str, int, int | None, int]]:
+def frame_counts(found: Verification) -> list[tuple[str, int, int | None, int]]:
     return [(item.change.title, item.before, item.predicted, item.measured) for item in found.frames]
 
 
@@ -34,7 +34,7 @@ def test_fewer_compiles_help_and_the_prediction_came_true() -> None:
     found = proved(THREE, freed("0/0"))
     assert (found.helped, found.is_exact, found.measured) == (True, True, 1)
     assert (found.faults, found.notes) == ((), ())
-    assert told(found) == [("f", 3, 1, 1)]
+    assert frame_counts(found) == [("f", 3, 1, 1)]
 
 
 def test_it_helped_though_less_than_was_predicted() -> None:
@@ -47,13 +47,13 @@ def test_a_limit_that_is_no_longer_hit_counts() -> None:
     reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
     found = proved(sized(*range(3, 11)).limit("0/8", *reasons), freed("0/0", 3))
     assert (found.helped, found.is_exact) == (True, True)
-    assert told(found) == [("f", 9, 1, 1)]
+    assert frame_counts(found) == [("f", 9, 1, 1)]
 
 
-def test_frames_that_were_not_there_before_are_told() -> None:
+def test_frames_that_were_not_there_before_are_shown() -> None:
     found = proved(THREE, sized(3, made=freed("0/0"), frame=1, name="g"))
     assert (found.helped, found.is_exact, found.notes) == (True, False, ("g: not there in the first run",))
-    assert told(found) == [("f", 3, 1, 1), ("g", 0, None, 1)]
+    assert frame_counts(found) == [("f", 3, 1, 1), ("g", 0, None, 1)]
 
 
 @pytest.mark.parametrize("program", ["demo", "batch_varies"])
@@ -106,14 +106,14 @@ def test_another_exit_code_is_no_help(codes: tuple[int, int], helped: bool) -> N
     assert found.faults == (() if helped else (f"the command ended with {codes[1]} instead of {codes[0]}",))
 
 
-def test_all_that_went_wrong_is_told() -> None:
+def test_all_that_went_wrong_is_shown() -> None:
     assert len(proved(THREE, sized(3, 4, 5, made=Recording(), frame=1, name="g"), (0, 1)).faults) == 3
 
 
 # What the program made of the list.
 
 
-def test_a_program_that_sets_a_list_of_its_own_is_told() -> None:
+def test_a_program_that_sets_a_list_of_its_own_is_shown() -> None:
     note = "the second run read another list than was set: the program sets TORCH_COMPILE_DYNAMIC_SOURCES or "
     found = proved(THREE, sized(10, 12, 14, **with_list("L['y']:0")))
     assert [item.startswith(note) for item in found.notes] == [False, True]

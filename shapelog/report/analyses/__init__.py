@@ -1,4 +1,4 @@
-"""One question each: ``analyze(study)`` yields findings and tables, most important first. The order here is that of every report."""
+"""One question each: ``analyze(explained)`` yields findings and tables, most important first. The order here is that of every report."""
 
 from shapelog.report.analyses import (
     compile_time,

@@ -3,48 +3,42 @@
 import math
 from collections.abc import Iterable, Iterator
 
-from shapelog.model.trace import Compile, Trace
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
+from shapelog.report.weighted import WeightedCompile, weighted_compiles
 
 _PHASES = ("Dynamo", "AOTAutograd", "Inductor", "code generation", "backend", "backward", "all")
 
 
-def analyze(study: Explanations) -> Iterator[Finding | Table]:
-    again = {id(item.compile) for item in study.recompiles}
-    first = [compile for compile in study.trace.compiles if id(compile) not in again]
-    recompiles = [compile for compile in study.trace.compiles if id(compile) in again]
-    columns_of = (_phases(first, study.trace), _phases(recompiles, study.trace))
-    if not any(phases["all"] for phases in columns_of):
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    compiles = weighted_compiles(explained)
+    first = _phases(item for item in compiles if item.recompile is None)
+    again = _phases(item for item in compiles if item.recompile)
+    if not first["all"] and not again["all"]:
         return
-    rows = [
-        (name, columns_of[0][name], columns_of[1][name], columns_of[0][name] + columns_of[1][name])
-        for name in _PHASES
-        if name == "all" or columns_of[0][name] or columns_of[1][name]
-    ]
+    rows = [(name, first[name], again[name], first[name] + again[name]) for name in _PHASES if name == "all" or first[name] or again[name]]
     columns = (Column("phase", is_wide=True), Column("first compiles", True), Column("recompiles", True), Column("all", True))
-    lost = math.fsum((compile.metrics.before_restart or 0.0) * study.trace.weight(compile.rank) for compile in study.trace.compiles)
+    lost = math.fsum(item.seconds_before_restart for item in compiles)
     notes = [f"{lost:.2f} s of it before restarts"] if lost >= 0.005 else []
-    notes.extend(_caches(study.trace))
+    notes.extend(_caches(compiles))
     yield Table("time", "Where compile time went (seconds)", columns, tuple(rows), "; ".join(notes))
 
 
-def _phases(compiles: Iterable[Compile], trace: Trace) -> dict[str, float]:
-    """Seconds of each phase, and of all; where ranks stand for others, theirs are divided as its own are."""
+def _phases(compiles: Iterable[WeightedCompile]) -> dict[str, float]:
+    """Seconds of each phase, and of all. Those of represented ranks are divided as those of the compile itself."""
     total = dict.fromkeys(_PHASES, 0.0)
-    for compile in compiles:
-        own, all_ranks = compile.seconds, trace.seconds(compile)
-        for name, seconds in compile.phases:
-            total[name] += seconds * all_ranks / own if own else seconds
-        total["all"] += all_ranks
+    for item in compiles:
+        for name, seconds in item.compile.phases:
+            total[name] += item.on_all_ranks(seconds)
+        total["all"] += item.seconds
     return total
 
 
-def _caches(trace: Trace) -> Iterator[str]:
+def _caches(compiles: Iterable[WeightedCompile]) -> Iterator[str]:
     counts: dict[str, int] = {}
-    for compile in trace.compiles:
-        for name, number in compile.caches:
-            counts[name] = counts.get(name, 0) + number * trace.weight(compile.rank)
+    for item in compiles:
+        for name, number in item.compile.caches:
+            counts[name] = counts.get(name, 0) + number * item.weight
     for cache, label in (("fx_graph_cache", "FX graph cache"), ("aotautograd_cache", "AOTAutograd cache")):
         found = [f"{counts[f'{cache}_{kind}']} {kind}" for kind in ("hit", "miss", "bypass") if f"{cache}_{kind}" in counts]
         if found:

@@ -27,8 +27,8 @@ _TYPES = {
 }
 
 
-def analyze(explanations: Explanations) -> Iterator[Finding | Table]:
-    for rank in explanations.trace.ranks:
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    for rank in explained.trace.ranks:
         last = max((compile.order for frame in rank.frames for compile in frame.compiles), default=-1)
         for frame in rank.frames:
             for compile in frame.compiles:
@@ -46,7 +46,8 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
     rule = _CONFLICT if contradicts_mark else _FAILED
     sentence = f"{frame.title} failed in {stage(compile)}: {failure_message(metrics.fail_reason or compile.error)}"
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
-    return Finding(rule, sentence, compile.label, place, (("type", metrics.fail_type),), frame)
+    details = (("type", metrics.fail_type),)
+    return Finding(rule=rule, sentence=sentence, compile=compile.label, place=place, details=details, frame=frame)
 
 
 def stage(compile: Compile) -> str:

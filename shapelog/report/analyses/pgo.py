@@ -25,14 +25,14 @@ class _Row(NamedTuple):
     when: str
 
 
-def analyze(study: Explanations) -> Iterator[Finding | Table]:
-    profiles = study.trace.code_states
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    profiles = explained.trace.code_states
     if not profiles:
         return
     rows: dict[_Row, list[str]] = {}
     compiles: dict[_Row, int] = {}
     for profile in profiles:
-        for row, count in _joined(_rows(profile, study.trace)).items():
+        for row, count in _joined(_rows(profile, explained.trace)).items():
             rows.setdefault(row, []).append(_process(profile))
             compiles[row] = count
     columns = [Column("frame"), Column("where"), Column("source"), Column("state", is_wide=True), Column("when")]
@@ -72,25 +72,28 @@ def _rows(profile: Profile, trace: Trace) -> Iterator[tuple[_Row, int]]:
         title = frames[0].title if frames else f"{entry.name} (not in this run)"
         where = f"{entry.file.rsplit('/', 1)[-1]}:{entry.line}"
         for state in varied:
-            yield _Row(title, where, Source(state.source).display_name, *_told(state, before.get(state.source), seen)), len(seen.compiles)
+            yield (
+                _Row(title, where, Source(state.source).display_name, *_state_words(state, before.get(state.source), seen)),
+                len(seen.compiles),
+            )
 
 
 def _entries(state: CodeState) -> dict[tuple[CodeEntry, int], CodeEntry]:
-    """The entries by their code. Closures that look alike are told apart by their order, which is kept from run to run."""
+    """The entries by their code. Identical closures are distinguished by their order, which is the same from run to run."""
     found: dict[tuple[CodeEntry, int], CodeEntry] = {}
-    alike: Counter[CodeEntry] = Counter()
+    same: Counter[CodeEntry] = Counter()
     for entry in state.entries:
         code = entry._replace(states=())
-        found[code, alike[code]] = entry
-        alike[code] += 1
+        found[code, same[code]] = entry
+        same[code] += 1
     return found
 
 
 def _frames_of(entry: CodeEntry, frames: Iterable[Frame]) -> list[Frame]:
     """The frames of a piece of code. A job may have been copied since its profile began, so the directory need not be the same."""
     file = entry.file.rsplit("/", 1)[-1]
-    alike = [frame for frame in frames if (frame.line, frame.name) == (entry.line, entry.name) and frame.file.rsplit("/", 1)[-1] == file]
-    return [frame for frame in alike if frame.file == entry.file] or alike
+    same = [frame for frame in frames if (frame.line, frame.name) == (entry.line, entry.name) and frame.file.rsplit("/", 1)[-1] == file]
+    return [frame for frame in same if frame.file == entry.file] or same
 
 
 class _Seen(NamedTuple):
@@ -117,7 +120,7 @@ def _seen(compiles: list[Compile]) -> _Seen:
     return seen
 
 
-def _told(state: SourceState, before: SourceState | None, seen: _Seen) -> tuple[str, str]:
+def _state_words(state: SourceState, before: SourceState | None, seen: _Seen) -> tuple[str, str]:
     """What is known of a source, and since when: its state in words, where that changed with what it was at the start."""
     words = _words(state, seen)
     if before and before.text == state.text:
@@ -180,13 +183,13 @@ def _note(profiles: tuple[Profile, ...], moments: set[str]) -> str:
 
 def _histories(profiles: tuple[Profile, ...]) -> list[str]:
     """Whether each process began with a profile, and whether it wrote one; processes that did the same together."""
-    told: dict[str, list[str]] = {}
+    by_history: dict[str, list[str]] = {}
     for profile in profiles:
-        told.setdefault(_history(profile), []).append(_process(profile))
-    if len(told) == 1:
-        return list(told)
+        by_history.setdefault(_history(profile), []).append(_process(profile))
+    if len(by_history) == 1:
+        return list(by_history)
     noun = "process" if any(profile.rank is None for profile in profiles) else "rank"
-    return [f"{noun} {', '.join(members)}: {words}" for words, members in told.items()]
+    return [f"{noun} {', '.join(members)}: {words}" for words, members in by_history.items()]
 
 
 def _history(profile: Profile) -> str:

@@ -1,4 +1,4 @@
-"""What did all ranks of a job do alike, which differ, and where first?"""
+"""What is the same on all ranks of a job, which differ, and where first?"""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -15,63 +15,70 @@ if TYPE_CHECKING:
     from shapelog.model.rank_summary import RankSummary
 
 _DIVERGENCE, _SIZE, _COLLECTIVES = RULES["SL701"], RULES["SL702"], RULES["SL703"]
-# So many compiles whose times differ most are told.
+# The most compiles whose times differ that are shown.
 _SPREADS = 12
 _AXES = 8
-# So many runs of numbers fit into a column.
+# The most runs of numbers that fit into a column.
 _NARROW = 4
 # Below this, compile times differ by chance.
 _WIDE = 0.05
-# A rank that ends so many seconds before the last is told as such; from an hour count on it may belong to another run.
+# A rank that ends this many seconds before the last is reported; from an hour count on it may belong to another run.
 _SOON, _EARLY, _LONG = 1.0, 60.0, 12 * 3600.0
 
 
-def analyze(study: Explanations) -> "Iterator[Finding | Table | RankReport]":
-    if study.trace.rank_count < 2:  # most traces are of one, and do without what only jobs need
+def analyze(explained: Explanations) -> "Iterator[Finding | Table | RankReport]":
+    if explained.trace.rank_count < 2:  # most traces are of one, and do without what only jobs need
         return
     from shapelog.distributed.compare_ranks import compare_ranks
     from shapelog.distributed.summarize import all_ranks
 
-    ranks = all_ranks(study)
+    ranks = all_ranks(explained)
     if len(ranks) < 2:
         return
-    report = compare_ranks(ranks, study.trace.unread)
+    report = compare_ranks(ranks, explained.trace.unread)
     yield report
-    yield from _findings(report, study)
+    yield from _findings(report, explained)
     yield _agreement(report)
     yield _overview(report)
     yield from _tables(report)
 
 
-def _findings(report: "RankReport", study: Explanations) -> Iterator[Finding]:
+def _findings(report: "RankReport", explained: Explanations) -> Iterator[Finding]:
     if report.divergence:
         first = report.divergence.sides[0]
-        frame = _frame(study, first.ranks, first.label)
-        alike = _alike(report.divergence.position)
-        yield Finding(_DIVERGENCE, f"{alike}{report.divergence.sentence}", first.label, location_of(frame), frame=frame)
+        frame = _frame(explained, first.ranks, first.label)
+        since = _since(report.divergence.position)
+        yield Finding(_DIVERGENCE, f"{since}{report.divergence.sentence}", first.label, location_of(frame), frame=frame)
     varied = [item for item in report.sizes if item.recompiled and not item.is_dynamic]
     if varied and not report.has_collectives_on:
         sentence = "; ".join(item.sentence for item in varied[:_AXES])
         more = f"; and {len(varied) - _AXES} more" if len(varied) > _AXES else ""
-        old = "" if study.trace.version.has(6) else "; this torch has no compiler collectives yet"
+        old = "" if explained.trace.version.at_least(6) else "; this torch has no compiler collectives yet"
         details = tuple((item.axis, f"made {rank_list(item.recompiled)} recompile") for item in varied[:_AXES])
-        frame = _frame(study, varied[0].recompiled, varied[0].label)
-        yield Finding(_SIZE, f"{sentence}{more}{old}", varied[0].label, location_of(frame), details, frame)
+        frame = _frame(explained, varied[0].recompiled, varied[0].label)
+        yield Finding(
+            rule=_SIZE,
+            sentence=f"{sentence}{more}{old}",
+            compile=varied[0].label,
+            place=location_of(frame),
+            details=details,
+            frame=frame,
+        )
     for item in report.mismatches:
-        frame = _frame(study, item.sides[0][1], item.label)
+        frame = _frame(explained, item.sides[0][1], item.label)
         yield Finding(_COLLECTIVES, item.sentence, item.label, location_of(frame), frame=frame)
 
 
-def _alike(position: int) -> str:
+def _since(position: int) -> str:
     if not position:
         return "from the first compile on, "
     return f"after {plural(position, 'compile')} that {'is' if position == 1 else 'are'} alike, "
 
 
-def _frame(study: Explanations, ranks: Iterable[int], label: str) -> Frame | None:
+def _frame(explained: Explanations, ranks: Iterable[int], label: str) -> Frame | None:
     """The frame of a compile on the first of some ranks."""
     wanted = set(ranks)
-    found = (frame for frame in study.trace.frames if frame.rank in wanted and any(item.label == label for item in frame.compiles))
+    found = (frame for frame in explained.trace.frames if frame.rank in wanted and any(item.label == label for item in frame.compiles))
     return next(found, None)
 
 
@@ -95,8 +102,8 @@ def _verdict(item: "ComparedProperty", ranks: int) -> str:
 def _groups(item: "ComparedProperty") -> str:
     if not item.differs:
         return item.groups[0].words if item.groups else ""
-    told = "; ".join(f"{rank_list(group.ranks)}: {group.words}" for group in item.groups)
-    return told + (f"; {rank_list(item.unknown)}: not recorded" if item.unknown else "")
+    known = "; ".join(f"{rank_list(group.ranks)}: {group.words}" for group in item.groups)
+    return known + (f"; {rank_list(item.unknown)}: not recorded" if item.unknown else "")
 
 
 def _overview(report: "RankReport") -> Table:
@@ -104,14 +111,14 @@ def _overview(report: "RankReport") -> Table:
     from shapelog.distributed.compare_ranks import slow_words
 
     early = dict(report.early)
-    alike: dict[tuple[int, int, int, str], list[RankSummary]] = {}
+    members_of: dict[tuple[int, int, int, str], list[RankSummary]] = {}
     for rank in report.ranks:
         again = sum(step.is_recompile and step.outcome == Outcome.COMPILED.value for step in rank.steps)
         failed = sum(step.outcome in (Outcome.FAILED.value, Outcome.UNFINISHED.value) for step in rank.steps)
         last = rank.steps[-1] if rank.steps else None
         ended = f"{last.label} {last.title}{'' if last.outcome == Outcome.COMPILED.value else f' ({last.outcome})'}" if last else "none"
-        alike.setdefault((len(rank.steps), again, failed, ended), []).append(rank)
-    members = sorted(alike.items(), key=lambda pair: pair[1][0].number)
+        members_of.setdefault((len(rank.steps), again, failed, ended), []).append(rank)
+    members = sorted(members_of.items(), key=lambda pair: pair[1][0].number)
     ends = [_before(max(early.get(rank.number, 0.0) for rank in ranks)) for _, ranks in members]
     rows = [
         (
@@ -163,8 +170,8 @@ def _tables(report: "RankReport") -> Iterator[Table]:
         from shapelog.distributed.collective_order import parity_words
 
         columns = (Column("compile"), Column("ranks"), Column("generated code", is_wide=True))
-        told = tuple((label, rank_list(ranks), parity_words(item.difference, item.missing_waits)) for label, item, ranks in report.parity)
-        yield Table("collective_parity", "Collectives of the generated code against the schedule", columns, told)
+        rows = tuple((label, rank_list(ranks), parity_words(item.difference, item.missing_waits)) for label, item, ranks in report.parity)
+        yield Table("collective_parity", "Collectives of the generated code against the schedule", columns, rows)
     wide = [item for item in report.compile_spread if item.width >= _WIDE][:_SPREADS]
     if wide:
         yield _spreads("rank_seconds", "Compile time across ranks (seconds)", wide, 1.0)

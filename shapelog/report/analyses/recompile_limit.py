@@ -1,42 +1,46 @@
-"""Which code ran into the recompile limit, from which compile on, and which axis ate the entries?"""
+"""Which code ran into the recompile limit, from which compile on, and which axes filled the entries?"""
 
 from collections import Counter
 from collections.abc import Iterator
 
-from shapelog.model.trace import Frame, Outcome
+from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Table, location_of
-from shapelog.rules import RULES
+from shapelog.rules import RULES, Rule
 
 DEFAULT_LIMIT = 8
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 
 
-def analyze(study: Explanations) -> Iterator[Finding | Table]:
-    config = study.trace.config
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    config = explained.trace.config
     limit = config.recompile_limit or DEFAULT_LIMIT
-    unrecorded = study.trace.version_guess.endswith("or older")
-    for frame in study.trace.frames:
+    unrecorded = explained.trace.version_guess.endswith("or older")
+    for frame in explained.trace.frames:
         hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
         entries = len(frame.entries)
         if hit is None and entries + 1 < limit:
             continue
-        eaters = _eaters(study, frame)
+        axes = _varying_axes(explained, frame)
         if hit is not None:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
             sentence = f"{frame.title} hit the {kind} at {hit.label}, with {entries} entries: later calls that fit none of them run eagerly"
-            yield Finding(_HIT, sentence, hit.label, location_of(frame), eaters, frame)
+            yield _finding(_HIT, sentence, hit, frame, axes)
         elif unrecorded and entries >= limit:
             sentence = f"{frame.title} has {entries} entries, which is the limit; this torch version leaves no record when it is exceeded"
-            yield Finding(_HIT, sentence, frame.compiles[-1].label, location_of(frame), eaters, frame)
+            yield _finding(_HIT, sentence, frame.compiles[-1], frame, axes)
         elif 1 < limit <= entries + 1:
             room = "the next recompile is refused" if entries >= limit else "room for one more, and the recompile after that is refused"
             sentence = f"{frame.title} has {entries} entries of {limit}: {room}"
-            yield Finding(_NEAR, sentence, frame.compiles[-1].label, location_of(frame), eaters, frame)
+            yield _finding(_NEAR, sentence, frame.compiles[-1], frame, axes)
 
 
-def _eaters(study: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:
+def _finding(rule: Rule, sentence: str, compile: Compile, frame: Frame, axes: tuple[tuple[str, str], ...]) -> Finding:
+    return Finding(rule=rule, sentence=sentence, compile=compile.label, place=location_of(frame), details=axes, frame=frame)
+
+
+def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:
     """The axes whose change made the entries, by how many recompiles each took part in."""
-    count = Counter(axis for item in study.of_frame(frame) for axis in dict.fromkeys(cause.axis for cause in item.causes))
-    total = len(study.of_frame(frame))
+    count = Counter(axis for item in explained.of_frame(frame) for axis in dict.fromkeys(cause.axis for cause in item.causes))
+    total = len(explained.of_frame(frame))
     return tuple((axis, f"in {number} of {total} recompiles") for axis, number in count.most_common(4))

@@ -8,9 +8,9 @@ from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 
 
-def analyze(study: Explanations) -> Iterator[Finding | Table]:
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     found: dict[tuple[str, str, str], list[tuple[Compile, Specialization]]] = {}
-    for compile in study.trace.compiles:
+    for compile in explained.trace.compiles:
         for item in compile.specializations:
             source = ", ".join(source.display_name for source in item.sources) or item.symbol
             found.setdefault((source, place(item.user_stack), item.reason), []).append((compile, item))

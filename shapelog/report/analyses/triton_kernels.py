@@ -6,9 +6,9 @@ from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 
 
-def analyze(study: Explanations) -> Iterator[Finding | Table]:
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     rows = []
-    for frame in study.trace.frames:
+    for frame in explained.trace.frames:
         entries = frame.entries
         graphs = [compile.graph for compile in entries] if len(entries) > 1 else []
         kernels = {index for graph in graphs if graph for index in graph.triton_kernels}

@@ -1,14 +1,14 @@
-"""What several CI formats say of an alert: its title, its message and where it is. One line each, and harmless characters."""
+"""What several CI formats show of an alert: its title, its message and where it is. One line each, and harmless characters."""
 
 from collections.abc import Iterable
 
 from shapelog.check.alerts import Alert, digest
-from shapelog.check.check import Checked, Judged
-from shapelog.check.repository_paths import Spot
+from shapelog.check.check import CheckedAlert, CheckResult
+from shapelog.check.repository_paths import SourceLine
 from shapelog.rules import AlertKind, problem_rule
 from shapelog.text import cut, one_line, plural, rank_list
 
-# What stands for code that lies in no file, where a format asks for one: its name tells where it is known from.
+# Shown for code that lies in no file, where a format asks for one: the name of the variable that the trace comes from.
 NO_FILE = "TORCH_TRACE"
 _LABELS = 12
 _FACTS = 4
@@ -27,10 +27,10 @@ def advice(alert: Alert) -> str:
     return cut(f"What helps: {one_line(alert.remedy)}", 2000)
 
 
-def details(item: Judged) -> tuple[str, ...]:
+def details(item: CheckedAlert) -> tuple[str, ...]:
     """What else is known, a line each: the facts that the sentence leaves out, the compiles and the baseline."""
     alert = item.alert
-    # A recompile's sentence tells its values, and each fact would tell one of them again.
+    # A recompile's sentence has its values, and each fact would repeat one of them.
     facts = (
         []
         if AlertKind.RECOMPILE in alert.kinds
@@ -46,41 +46,41 @@ def details(item: Judged) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def message(item: Judged) -> str:
+def message(item: CheckedAlert) -> str:
     """Sentence, advice and details; a line each."""
     return "\n".join((sentence(item.alert), advice(item.alert), *details(item)))
 
 
-def shown(alert: Alert) -> Spot | None:
+def shown(alert: Alert) -> SourceLine | None:
     """The line to show it at: its own, else a related one that lies in the repository; None where neither does."""
-    spots = (alert.spot, *(spot for spot, _ in alert.related))
-    return next((spot for spot in spots if spot and spot.is_inside), None)
+    source_lines = (alert.source_line, *(source_line for source_line, _ in alert.related))
+    return next((source_line for source_line in source_lines if source_line and source_line.is_inside), None)
 
 
 def place(alert: Alert) -> str:
     """``app/model.py:12``; "" for code that lies in no file."""
-    return cut(one_line(alert.spot), 500) if alert.spot else ""
+    return cut(one_line(alert.source_line), 500) if alert.source_line else ""
 
 
-def fingerprints(judged: Iterable[Judged]) -> tuple[str, ...]:
+def fingerprints(alerts: Iterable[CheckedAlert]) -> tuple[str, ...]:
     """Those of the alerts; one that came before is made another, because readers drop what seems to be there already."""
     seen: dict[str, int] = {}
     made = []
-    for item in judged:
+    for item in alerts:
         own = item.alert.fingerprint
         seen[own] = number = seen.get(own, 0) + 1
         made.append(own if number == 1 else digest(own, str(number)))
     return tuple(made)
 
 
-def problems(checked: Checked) -> tuple[str, ...]:
+def problems(checked: CheckResult) -> tuple[str, ...]:
     """What is wrong with the trace, a line each."""
     return tuple(
-        cut(one_line(f"{problem_rule(item.code).code} {item.place}: {item.message}"), 1000) for item in checked.survey.report.problems
+        cut(one_line(f"{problem_rule(item.code).code} {item.place}: {item.message}"), 1000) for item in checked.found.report.problems
     )
 
 
-def left_out(items: Iterable[Judged]) -> str:
+def left_out(items: Iterable[CheckedAlert]) -> str:
     """``2 errors, 1 note``; "" for none."""
     levels = [item.level for item in items]
     return ", ".join(plural(levels.count(level), level.value) for level in dict.fromkeys(levels))

@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from shapelog.check.check import Checked, Judged
+from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import advice, details, left_out, place, problems, sentence, shown, title
 from shapelog.rules import Level
 from shapelog.text import cut, one_line
 
-SUFFIX = ".txt"
 # GitHub shows ten of each level for a step, and 4,096 characters of each.
 _EACH = 10
 _MESSAGE = 4000
@@ -18,7 +17,7 @@ _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice
 _OLD = re.compile(r"#(?=#+\[)")
 
 
-def render_check(checked: Checked, options: Options) -> bytes:
+def render_check(checked: CheckResult, options: Options) -> bytes:
     chosen = [item for level in Level for item in _of(checked, level)[:_EACH]]
     rest = [item for level in Level for item in _of(checked, level)[_EACH:]]
     lines = [*map(_annotation, chosen), *map(_plain, _summary(checked))]
@@ -30,31 +29,31 @@ def render_check(checked: Checked, options: Options) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _of(checked: Checked, level: Level) -> list[Judged]:
-    return [item for item in checked.judged if item.level is level]
+def _of(checked: CheckResult, level: Level) -> list[CheckedAlert]:
+    return [item for item in checked.alerts if item.level is level]
 
 
-def _summary(checked: Checked) -> Iterator[str]:
+def _summary(checked: CheckResult) -> Iterator[str]:
     yield cut(str(checked.headline), _MESSAGE)
-    if checked.what_helps:
-        yield f"What helps: {checked.what_helps}"
+    if checked.remedy:
+        yield f"What helps: {checked.remedy}"
     for note in checked.notes:
         yield f"Note: {note}"
     for text in problems(checked)[:_EACH]:
         yield f"Problem of the trace: {text}"
 
 
-def _where(item: Judged) -> str:
-    return f"{place(item.alert)}: " if item.alert.spot else ""
+def _where(item: CheckedAlert) -> str:
+    return f"{place(item.alert)}: " if item.alert.source_line else ""
 
 
-def _annotation(item: Judged) -> str:
-    """GitHub can only show files of the repository; else the place stands in the message."""
+def _annotation(item: CheckedAlert) -> str:
+    """GitHub can only show files of the repository; else the place is in the message."""
     alert = item.alert
-    spot = shown(alert)
-    properties = {"file": one_line(spot.file), "line": str(spot.line)} if spot else {}
-    told = "" if spot and spot == alert.spot else _where(item)
-    message = "\n".join((told + sentence(alert), advice(alert), *details(item)))
+    source_line = shown(alert)
+    properties = {"file": one_line(source_line.file), "line": str(source_line.line)} if source_line else {}
+    where = "" if source_line and source_line == alert.source_line else _where(item)
+    message = "\n".join((where + sentence(alert), advice(alert), *details(item)))
     named = ",".join(f"{name}={_property(value)}" for name, value in {**properties, "title": title(alert)}.items())
     return f"::{_COMMANDS[item.level]} {named}::{_data(cut(_broken(message), _MESSAGE))}"
 

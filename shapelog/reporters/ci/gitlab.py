@@ -1,9 +1,9 @@
-"""GitLab's code quality report: what a merge request shows beside the lines that it changes."""
+"""GitLab's code quality report: what a merge request shows next to the lines that it changes."""
 
 from typing import Any
 
 from shapelog.check.alerts import Alert
-from shapelog.check.check import Checked, Judged
+from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import NO_FILE, advice, fingerprints, place, sentence, shown
 from shapelog.reporters.json_bytes import pretty
@@ -11,22 +11,21 @@ from shapelog.rule_docs import link
 from shapelog.rules import AlertKind, Level
 from shapelog.text import cut, one_line
 
-SUFFIX = ".json"
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
 # What runs eagerly or not at all.
 _BROKEN = {AlertKind.LIMIT, AlertKind.FAILURE}
 
 
-def render_check(checked: Checked, options: Options) -> bytes:
-    return pretty([_issue(item, name) for item, name in zip(checked.judged, fingerprints(checked.judged), strict=True)])
+def render_check(checked: CheckResult, options: Options) -> bytes:
+    return pretty([_issue(item, name) for item, name in zip(checked.alerts, fingerprints(checked.alerts), strict=True)])
 
 
-def _issue(item: Judged, name: str) -> dict[str, Any]:
+def _issue(item: CheckedAlert, name: str) -> dict[str, Any]:
     alert = item.alert
-    spot = shown(alert)
+    source_line = shown(alert)
     # Nothing here is a "blocker", which is the word for a security hole.
     severity = "critical" if item.level is Level.ERROR and alert.rule.alert_kind in _BROKEN else _SEVERITIES[item.level]
-    where = f" (at {place(alert)})" if alert.spot and alert.spot != spot else ""
+    where = f" (at {place(alert)})" if alert.source_line and alert.source_line != source_line else ""
     return {
         "type": "issue",
         "description": f"{sentence(alert)}{where}. {advice(alert)}",
@@ -35,7 +34,10 @@ def _issue(item: Judged, name: str) -> dict[str, Any]:
         "categories": ["Performance"],
         "fingerprint": name,
         "severity": severity,
-        "location": {"path": _path(alert), "lines": {"begin": spot.line if spot else alert.spot.line if alert.spot else 1}},
+        "location": {
+            "path": _path(alert),
+            "lines": {"begin": source_line.line if source_line else alert.source_line.line if alert.source_line else 1},
+        },
     }
 
 
@@ -43,10 +45,10 @@ def _path(alert: Alert) -> str:
     """GitLab reads no further than the first entry without a path, so each has one: outside of the repository the file's own, without
     the beginning that only absolute paths have, and a name for code that lies in no file.
     """
-    spot = shown(alert)
-    if spot:
-        return cut(one_line(spot.file), 1000)
-    if alert.spot is None:
+    source_line = shown(alert)
+    if source_line:
+        return cut(one_line(source_line.file), 1000)
+    if alert.source_line is None:
         return NO_FILE
-    parts = [part for part in one_line(alert.spot.file).split("/") if part not in ("", ".", "..") and not part.endswith(":")]
+    parts = [part for part in one_line(alert.source_line.file).split("/") if part not in ("", ".", "..") and not part.endswith(":")]
     return cut("/".join(parts), 1000) or NO_FILE

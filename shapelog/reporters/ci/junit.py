@@ -7,34 +7,33 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from shapelog.check.check import Checked, Judged
+from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.model.code_matching import Code
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import message, place, problems, sentence, title
 from shapelog.rules import AlertKind
 from shapelog.text import cut, file_name, one_line
 
-SUFFIX = ".xml"
 _SUITE = "shapelog"
 _NO_FILE = "code"
 _INSTALLED = re.compile(r"^.*/(?:site|dist)-packages/")
-# What XML 1.0 cannot hold, and harmless() leaves as it is.
+# What XML 1.0 cannot hold, and escape_control_chars() leaves as it is.
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A test. ``failing`` are the alerts that it fails with, ``others`` what it only tells; ``words`` say the failure in short."""
+    """A test. ``failing`` are the alerts that it fails with, ``others`` what it only reports; ``words`` are the failure in short."""
 
     group: str
     name: str
     seconds: float
     words: str
-    failing: tuple[Judged, ...]
-    others: tuple[Judged, ...] = ()
+    failing: tuple[CheckedAlert, ...]
+    others: tuple[CheckedAlert, ...] = ()
 
 
-def render_check(checked: Checked, options: Options) -> bytes:
+def render_check(checked: CheckResult, options: Options) -> bytes:
     cases = [*_budgets(checked), *_codes(checked)]
     counts = {
         "tests": str(len(cases)),
@@ -47,8 +46,8 @@ def render_check(checked: Checked, options: Options) -> bytes:
     for case in _apart(cases):
         _add(suite, case)
     gone = (f"Gone since the baseline: {text}" for text in checked.fixed)
-    told = (str(checked.headline), checked.what_helps, *checked.notes, *gone)
-    _text(suite, "system-out", "\n".join(one_line(line) for line in told if line))
+    lines = (str(checked.headline), checked.remedy, *checked.notes, *gone)
+    _text(suite, "system-out", "\n".join(one_line(line) for line in lines if line))
     # A damaged trace fails no check, so here it is no error either: tests fail when shapelog ends with 1, and only then.
     _text(suite, "system-err", "\n".join(problems(checked)))
     ElementTree.indent(root)
@@ -56,36 +55,43 @@ def render_check(checked: Checked, options: Options) -> bytes:
     return written + b"\n"
 
 
-def _budgets(checked: Checked) -> Iterator[Case]:
-    """The alerts of exceeded budgets stand in the order of the budgets."""
-    alerts = iter([item for item in checked.judged if AlertKind.BUDGET in item.alert.kinds])
-    for item in checked.measured:
+def _budgets(checked: CheckResult) -> Iterator[Case]:
+    """The alerts of exceeded budgets are in the order of the budgets."""
+    alerts = iter([item for item in checked.alerts if AlertKind.BUDGET in item.alert.kinds])
+    for item in checked.budgets:
         alert = next(alerts, None) if item.is_exceeded else None
         yield Case(f"{_SUITE}.budgets", item.name, 0.0, item.sentence, (alert,) if alert else ())
 
 
-def _codes(checked: Checked) -> Iterator[Case]:
-    by_code: dict[int, list[Judged]] = {}
-    for item in checked.judged:
+def _codes(checked: CheckResult) -> Iterator[Case]:
+    by_code: dict[Code, list[CheckedAlert]] = {}
+    for item in checked.alerts:
         if AlertKind.BUDGET not in item.alert.kinds:
-            by_code.setdefault(id(item.alert.code), []).append(item)
-    for code in checked.survey.codes:
-        items = by_code.get(id(code), [])
+            by_code.setdefault(item.alert.code, []).append(item)
+    for code in checked.found.codes:
+        items = by_code.get(code, [])
         failing = tuple(item for item in items if item.fails and checked.is_check)
         others = tuple(item for item in items if item not in failing)
         more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
         words = f"{sentence(failing[0].alert)}{more}" if failing else ""
         name = code.title or code.first.name or "unknown code"
-        yield Case(_group(checked, code), name, math.fsum(frame.seconds for frame in code.frames), words, failing, others)
+        yield Case(
+            group=_group(checked, code),
+            name=name,
+            seconds=math.fsum(frame.seconds for frame in code.frames),
+            words=words,
+            failing=failing,
+            others=others,
+        )
 
 
-def _group(checked: Checked, code: Code) -> str:
-    """The file with dots, because readers take what stands before the last one for a package: ``app.model`` of ``app/model.py``."""
-    spot = checked.survey.checkout.spot(code.first.file, code.first.line)
-    if spot is None:
+def _group(checked: CheckResult, code: Code) -> str:
+    """The file with dots, because readers take what precedes the last one for a package: ``app.model`` of ``app/model.py``."""
+    source_line = checked.found.repository.source_line(code.first.file, code.first.line)
+    if source_line is None:
         return f"{_SUITE}.{_NO_FILE}"
-    inner = _INSTALLED.sub("", spot.file)
-    file = inner if spot.is_inside or inner != spot.file else file_name(spot.file)
+    inner = _INSTALLED.sub("", source_line.file)
+    file = inner if source_line.is_inside or inner != source_line.file else file_name(source_line.file)
     return ".".join(part for part in posixpath.splitext(file)[0].split("/") if part not in ("", ".", "..")) or _NO_FILE
 
 
@@ -104,14 +110,14 @@ def _add(suite: ElementTree.Element, named: tuple[str, str, Case]) -> None:
     if case.failing:
         rules = ", ".join(dict.fromkeys(item.alert.rule.code for item in case.failing))
         failure = ElementTree.SubElement(element, "failure", {"type": rules, "message": cut(_allowed(one_line(case.words)), 1000)})
-        failure.text = _allowed(_told(case.failing))
+        failure.text = _allowed(_text_of(case.failing))
     if case.others:
-        _text(element, "system-out", _told(case.others))
+        _text(element, "system-out", _text_of(case.others))
 
 
-def _told(items: Iterable[Judged]) -> str:
+def _text_of(items: Iterable[CheckedAlert]) -> str:
     return "\n\n".join(
-        f"{title(item.alert)}\n{f'at {place(item.alert)}' if item.alert.spot else 'in no file'}\n{message(item)}" for item in items
+        f"{title(item.alert)}\n{f'at {place(item.alert)}' if item.alert.source_line else 'in no file'}\n{message(item)}" for item in items
     )
 
 

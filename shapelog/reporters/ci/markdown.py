@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shapelog.advice.paste_formats import as_python, as_shell, cost_of, why_nothing
-from shapelog.check.check import Checked, Judged, Measured
+from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.check.policy import Metric
 from shapelog.model.code_matching import Code
 from shapelog.report.report import FrameReport
@@ -15,7 +15,6 @@ from shapelog.rule_docs import link
 from shapelog.rules import RULES, AlertKind, Rule
 from shapelog.text import cut, file_name, plural, seconds
 
-SUFFIX = ".md"
 _VALUES = 12
 
 
@@ -37,12 +36,12 @@ class Section:
         return "\n\n".join(part for part in (self.head, "\n".join(self.items), self.tail) if part)
 
 
-def render_check(checked: Checked, options: Options) -> bytes:
+def render_check(checked: CheckResult, options: Options) -> bytes:
     return fitted([*_sections(checked)], options.room)
 
 
 def fitted(sections: Sequence[Section], room: int | None) -> bytes:
-    """The text in at most ``room`` bytes: the least important items are left out first, and it says so. Nothing where not even
+    """The text in at most ``room`` bytes: the least important items are left out first, with a note. Nothing where not even
     the first section fits.
     """
     kept, left = list(sections), dict[str, int]()
@@ -71,11 +70,11 @@ def _less(section: Section, over: int) -> tuple[Section, int]:
     return replace(section, items=tuple(items)), len(section.items) - len(items)
 
 
-def _sections(checked: Checked) -> Iterator[Section]:
-    failing = [item for item in checked.judged if item.fails]
-    # The table tells of budgets, so here is what they were spent on.
+def _sections(checked: CheckResult) -> Iterator[Section]:
+    failing = [item for item in checked.alerts if item.fails]
+    # The table has the budgets, so here is what they were spent on.
     failing = [item for item in failing if AlertKind.BUDGET not in item.alert.kinds] or failing
-    others = [item for item in checked.judged if not item.fails]
+    others = [item for item in checked.alerts if not item.fails]
     yield Section(0, "\n\n".join(_answer(checked)), noun="answer")
     yield from _what_helps(checked)
     if failing:
@@ -99,8 +98,8 @@ def _folded(rank: int, summary: str, items: Iterable[str], noun: str) -> Section
     return Section(rank, head, tuple(items), noun, tail)
 
 
-def _answer(checked: Checked) -> Iterator[str]:
-    report = checked.survey.report
+def _answer(checked: CheckResult) -> Iterator[str]:
+    report = checked.found.report
     trace, summary = report.trace, report.summary
     subject, rest = checked.headline if checked.is_check else ("torch.compile", str(checked.headline))
     yield f"## {subject}: {escaped(cut(rest, 1000))}"
@@ -117,11 +116,11 @@ def _answer(checked: Checked) -> Iterator[str]:
     ]
     lines = ["| | Number | Time |", "|---|--:|--:|"]
     yield "\n".join([*lines, *(f"| {name} | {number} | {time} |" for name, number, time in rows)])
-    if checked.measured:
-        yield "\n".join(["| Budget | Spent | Allowed | |", "|---|--:|--:|---|", *map(_budget, checked.measured)])
+    if checked.budgets:
+        yield "\n".join(["| Budget | Spent | Allowed | |", "|---|--:|--:|---|", *map(_budget, checked.budgets)])
 
 
-def _budget(item: Measured) -> str:
+def _budget(item: BudgetUse) -> str:
     name = item.budget.metric.value
     where = cell(cut(item.code.title, 200)) if item.code else "the whole run"
     spent, most = (
@@ -132,8 +131,8 @@ def _budget(item: Measured) -> str:
     return f"| {name} in {where} | {spent} | {most} | {'**exceeded**' if item.is_exceeded else 'kept'} |"
 
 
-def _what_helps(checked: Checked) -> Iterator[Section]:
-    report = checked.survey.report
+def _what_helps(checked: CheckResult) -> Iterator[Section]:
+    report = checked.found.report
     advice = report.advice
     if advice is None or not report.recompiles:
         return
@@ -146,9 +145,9 @@ def _what_helps(checked: Checked) -> Iterator[Section]:
     yield Section(1, f"### What to set\n\n{words}\n\n{block}", noun="line to set")
 
 
-def _item(item: Judged) -> str:
+def _item(item: CheckedAlert) -> str:
     alert = item.alert
-    where = f" {code(place(alert))}" if alert.spot else ""
+    where = f" {code(place(alert))}" if alert.source_line else ""
     lines = [f"- {_rule(alert.rule)}{where}: {escaped(cut(alert.sentence, 2000))}", f"  - What helps: {escaped(cut(alert.remedy, 2000))}"]
     if alert.snippet:
         lines.insert(1, f"  - The line: {code(cut(alert.snippet, 500))}")
@@ -163,23 +162,22 @@ def _rule(rule: Rule) -> str:
     return f"[{rule.code} {rule.name}]({link(rule)})"
 
 
-def _frames(checked: Checked) -> Iterator[str]:
+def _frames(checked: CheckResult) -> Iterator[str]:
     """For each code that recompiled the properties that varied, with their values in order; most important codes first."""
-    report = checked.survey.report
-    by_frame = {id(frame): found for found in checked.survey.codes for frame in found.frames}
-    grouped: dict[int, list[FrameReport]] = {}
+    report = checked.found.report
+    by_frame = {frame: found for found in checked.found.codes for frame in found.frames}
+    grouped: dict[Code, list[FrameReport]] = {}
     for item in report.frames:
         if item.axes:
-            grouped.setdefault(id(by_frame[id(item.frame)]), []).append(item)
-    known = {id(found): found for found in checked.survey.codes}
-    for key, items in grouped.items():
-        yield _varied(checked, known[key], items)
+            grouped.setdefault(by_frame[item.frame], []).append(item)
+    for found, items in grouped.items():
+        yield _varied(checked, found, items)
 
 
-def _varied(checked: Checked, found: Code, items: list[FrameReport]) -> str:
+def _varied(checked: CheckResult, found: Code, items: list[FrameReport]) -> str:
     recompiles = sum(len(item.recompiles) for item in items)
-    spot = checked.survey.checkout.spot(found.first.file, found.first.line)
-    where = f" {cell(cut(str(spot), 300))}" if spot else ""
+    source_line = checked.found.repository.source_line(found.first.file, found.first.line)
+    where = f" {cell(cut(str(source_line), 300))}" if source_line else ""
     cost = seconds(sum(item.frame.seconds for item in items))
     values: dict[str, dict[str, None]] = {}
     rules: dict[str, dict[str, None]] = {}

@@ -42,7 +42,7 @@ def code(text: object) -> str:
 
 
 def cell(text: object) -> str:
-    """Code in a table or in HTML, where neither bars nor backticks may stand for themselves."""
+    """Code in a table or in HTML, where both bars and backticks have to be escaped."""
     return f"<code>{_entities(text)}</code>"
 
 

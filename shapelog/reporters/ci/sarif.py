@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import quote
 
 from shapelog import __version__
-from shapelog.check.check import Checked, Judged
-from shapelog.check.repository_paths import Spot
+from shapelog.check.check import CheckedAlert, CheckResult
+from shapelog.check.repository_paths import SourceLine
 from shapelog.errors import DATA_LOSS, DEGRADED, INFO
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import NO_FILE, advice, details, fingerprints, left_out, message, sentence, shown
@@ -17,7 +17,6 @@ from shapelog.rule_docs import HOME, entry, link
 from shapelog.rules import RULES, Rule, Verdict, problem_rule
 from shapelog.text import cut, escape_controls, one_line
 
-SUFFIX = ".sarif"
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
 # GitHub refuses a run with more.
@@ -29,15 +28,15 @@ _WARNINGS = (Verdict.MARKING, Verdict.CODE, Verdict.TRACE)
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 
 
-def render_check(checked: Checked, options: Options) -> bytes:
+def render_check(checked: CheckResult, options: Options) -> bytes:
     return pretty({"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(checked)]})
 
 
-def _run(checked: Checked) -> dict[str, Any]:
-    judged, problems = checked.judged[:_MOST_RESULTS], checked.survey.report.problems[:_MOST_PROBLEMS]
-    rules = sorted({item.alert.rule.code for item in judged})
+def _run(checked: CheckResult) -> dict[str, Any]:
+    alerts, problems = checked.alerts[:_MOST_RESULTS], checked.found.report.problems[:_MOST_PROBLEMS]
+    rules = sorted({item.alert.rule.code for item in alerts})
     about = sorted({problem_rule(item.code).code for item in problems})
-    summary = checked.survey.report.summary
+    summary = checked.found.report.summary
     return {
         "tool": {
             "driver": {
@@ -56,7 +55,7 @@ def _run(checked: Checked) -> dict[str, Any]:
             }
         ],
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository that was checked."}}},
-        "results": list(_results(judged, rules, checked.baseline is not None)),
+        "results": list(_results(alerts, rules, checked.baseline is not None)),
         "properties": {
             "headline": one_line(str(checked.headline)),
             "compiles": summary.compiles,
@@ -70,13 +69,13 @@ def _run(checked: Checked) -> dict[str, Any]:
 def _descriptor(rule: Rule) -> dict[str, Any]:
     text = entry(rule.code)
     level = "error" if rule.verdict in _ERRORS else "warning" if rule.verdict in _WARNINGS else "note"
-    told = [f"## {title}\n\n{part}" for title, part in text.sections]
+    sections = [f"## {title}\n\n{part}" for title, part in text.sections]
     return {
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.name.replace("-", " ").capitalize()},
         "fullDescription": {"text": cut(_LINK.sub(r"\1", one_line(text.meaning).strip()), 1000)},
-        "help": {"text": f"{_sentence(rule.remedy)} See {link(rule)}", "markdown": "\n\n".join(told)},
+        "help": {"text": f"{_sentence(rule.remedy)} See {link(rule)}", "markdown": "\n\n".join(sections)},
         "helpUri": link(rule),
         "defaultConfiguration": {"level": level},
         "properties": {"tags": ["torch.compile", "recompilation", *(["dynamic-shapes"] if rule.size_related else [])]},
@@ -87,8 +86,8 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-def _notifications(checked: Checked, about: list[str]) -> Iterator[dict[str, Any]]:
-    problems = checked.survey.report.problems
+def _notifications(checked: CheckResult, about: list[str]) -> Iterator[dict[str, Any]]:
+    problems = checked.found.report.problems
     for problem in problems[:_MOST_PROBLEMS]:
         code = problem_rule(problem.code).code
         text = f"{problem.place}: {problem.message}"
@@ -99,7 +98,7 @@ def _notifications(checked: Checked, about: list[str]) -> Iterator[dict[str, Any
         }
     if len(problems) > _MOST_PROBLEMS:
         yield {"level": "warning", "message": {"text": f"{len(problems) - _MOST_PROBLEMS} more problems of the trace are left out"}}
-    rest = checked.judged[_MOST_RESULTS:]
+    rest = checked.alerts[_MOST_RESULTS:]
     if rest:
         text = f"GitHub takes {_MOST_RESULTS} results of a run: {left_out(rest)} of the least severe are left out"
         yield {"level": "warning", "message": {"text": text}}
@@ -107,23 +106,23 @@ def _notifications(checked: Checked, about: list[str]) -> Iterator[dict[str, Any
         yield {"level": "note", "message": {"text": _plain(note)}}
 
 
-def _results(judged: tuple[Judged, ...], rules: list[str], has_baseline: bool) -> Iterator[dict[str, Any]]:
-    names = fingerprints(judged)
-    hashes = _line_hashes(judged, names)
-    for item, name in zip(judged, names, strict=True):
+def _results(alerts: tuple[CheckedAlert, ...], rules: list[str], has_baseline: bool) -> Iterator[dict[str, Any]]:
+    names = fingerprints(alerts)
+    hashes = _line_hashes(alerts, names)
+    for item, name in zip(alerts, names, strict=True):
         alert = item.alert
-        spot = shown(alert) or alert.spot
+        source_line = shown(alert) or alert.source_line
         result: dict[str, Any] = {
             "ruleId": alert.rule.code,
             "ruleIndex": rules.index(alert.rule.code),
             "level": item.level.value,
             "message": {"text": _plain(message(item)), "markdown": _markdown(item)},
-            "locations": [_location(item, spot)],
+            "locations": [_location(item, source_line)],
             "partialFingerprints": {"shapelogFingerprint/v1": name, **hashes.get(name, {})},
             "properties": _properties(item),
         }
-        related = [(alert.spot, one_line(alert.title)), *alert.related]
-        others = [(place, text) for place, text in related if place and place != spot]
+        related = [(alert.source_line, one_line(alert.title)), *alert.related]
+        others = [(place, text) for place, text in related if place and place != source_line]
         if others:
             result["relatedLocations"] = [
                 {"id": number, "physicalLocation": _physical(place, ""), "message": {"text": _plain(text)}}
@@ -134,7 +133,7 @@ def _results(judged: tuple[Judged, ...], rules: list[str], has_baseline: bool) -
         yield result
 
 
-def _markdown(item: Judged) -> str:
+def _markdown(item: CheckedAlert) -> str:
     lines = (escaped(sentence(item.alert)), "", escaped(advice(item.alert)), "")
     return "\n".join((*lines, *(listed(line.removeprefix("- ")) for line in details(item))))
 
@@ -144,55 +143,55 @@ def _plain(text: str) -> str:
     return "\n".join(one_line(line) for line in text.split("\n")).replace("](", "] (")
 
 
-def _line_hashes(judged: Iterable[Judged], names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """GitHub tells two alerts of a rule apart by ``primaryLocationLineHash`` alone, which its upload action makes of the line's text.
+def _line_hashes(alerts: Iterable[CheckedAlert], names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """GitHub distinguishes two alerts of a rule by ``primaryLocationLineHash`` alone, which its upload action makes of the line's text.
 
     Where the result carries another hash than it makes, the action keeps it and warns. So a result has one of its own where the action
     makes none (outside of the repository) and where another of the same rule lies in the same line, but for the first of those, by
     fingerprint: its identity is that of the line.
     """
-    first: dict[tuple[str, Spot], str] = {}
-    known = [(item, shown(item.alert), name) for item, name in zip(judged, names, strict=True)]
-    for item, spot, name in known:
-        if spot:
-            key = (item.alert.rule.code, spot)
+    first: dict[tuple[str, SourceLine], str] = {}
+    known = [(item, shown(item.alert), name) for item, name in zip(alerts, names, strict=True)]
+    for item, source_line, name in known:
+        if source_line:
+            key = (item.alert.rule.code, source_line)
             first[key] = min(first.get(key, name), name)
     return {
         name: {"primaryLocationLineHash": f"{name[:16]}:1"}
-        for item, spot, name in known
-        if not spot or first[item.alert.rule.code, spot] != name
+        for item, source_line, name in known
+        if not source_line or first[item.alert.rule.code, source_line] != name
     }
 
 
-def _location(item: Judged, spot: Spot | None) -> dict[str, Any]:
+def _location(item: CheckedAlert, source_line: SourceLine | None) -> dict[str, Any]:
     """GitHub refuses the whole file for one result without a physical location, so code that lies in no file gets a name for one."""
     alert = item.alert
     title = cut(one_line(alert.title), 500)
     return {
-        "physicalLocation": _physical(spot, alert.snippet if spot == alert.spot else ""),
+        "physicalLocation": _physical(source_line, alert.snippet if source_line == alert.source_line else ""),
         "logicalLocations": [{"fullyQualifiedName": title, "kind": "function"}],
     }
 
 
-def _physical(spot: Spot | None, snippet: str) -> dict[str, Any]:
-    if spot is None:
+def _physical(source_line: SourceLine | None, snippet: str) -> dict[str, Any]:
+    if source_line is None:
         return {"artifactLocation": {"uri": NO_FILE, "uriBaseId": _ROOT, "description": {"text": "Code that lies in no file."}}}
-    region: dict[str, Any] = {"startLine": spot.line}
+    region: dict[str, Any] = {"startLine": source_line.line}
     if snippet:
         region["snippet"] = {"text": cut(escape_controls(snippet), 1000)}
-    return {"artifactLocation": _artifact(spot), "region": region}
+    return {"artifactLocation": _artifact(source_line), "region": region}
 
 
-def _artifact(spot: Spot) -> dict[str, str]:
-    path = quote(spot.file, safe="/~!$&'()*+,;=@", errors="surrogatepass")
-    if spot.is_inside:
+def _artifact(source_line: SourceLine) -> dict[str, str]:
+    path = quote(source_line.file, safe="/~!$&'()*+,;=@", errors="surrogatepass")
+    if source_line.is_inside:
         return {"uri": path, "uriBaseId": _ROOT}
     # file:///srv/app.py, file:///C:/app.py, file://host/share/app.py
     path = path.replace("%3A", ":", 1) if re.match(r"[A-Za-z]%3A/", path) else path
     return {"uri": f"file:{path}" if path.startswith("//") else f"file:///{path.lstrip('/')}"}
 
 
-def _properties(item: Judged) -> dict[str, Any]:
+def _properties(item: CheckedAlert) -> dict[str, Any]:
     alert = item.alert
     return {
         "frame": one_line(alert.title),

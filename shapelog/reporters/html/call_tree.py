@@ -105,7 +105,7 @@ class _Stacks:
 
 def stack_trie(report: Report, anchors: Anchors, with_code: bool = True) -> tuple[StackNode, ...]:
     """The outermost calls of all processes together. Code that goes on after a graph break stands below its function."""
-    recompiles = recompiles_by_compile(report.study)
+    recompiles = recompiles_by_compile(report.explained)
     root = _Node("", "")
     several = len(report.trace.ranks) > 1
     for rank in report.trace.ranks:

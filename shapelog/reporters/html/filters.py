@@ -40,7 +40,7 @@ def page_environment(context: PageContext) -> Environment:
     report, with_source = context.report, context.options.with_source
     shown = _shown(context.redact)
     coder = Coder()
-    reads_sources = report.trace.lists_sources
+    reads_sources = report.trace.supports_dynamic_sources
     made = environment(shown)
     made.filters.update(
         base=file_name,

@@ -9,8 +9,8 @@ from shapelog.model.trace import Compile, Frame, Outcome, failure_message
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeRow
-from shapelog.report.explain_compile import Story, graph_lines, story_of
-from shapelog.report.merge_ranks import Joint
+from shapelog.report.explain_compile import CompileExplanation, explanation_of, graph_lines
+from shapelog.report.merge_ranks import MergedFrame
 from shapelog.report.report import FrameReport, Report
 from shapelog.reporters.html.anchors import Anchors, kind_of
 from shapelog.reporters.html.chart_text import WORDS
@@ -55,7 +55,7 @@ class CompileDetails(NamedTuple):
     """
 
     is_full: bool = False
-    story: Story | None = None
+    story: CompileExplanation | None = None
     diff: Diff | None = None
     phases: tuple[Phase, ...] = ()
 
@@ -140,7 +140,7 @@ class FramePageBuilder:
         self.room -= _COMPILE + _ROW * len(diff.rows if diff else ())
         return CompileDetails(
             is_full=True,
-            story=story_of(self.report.study, frame, compile) if recompile else None,
+            story=explanation_of(self.report.explained, frame, compile) if recompile else None,
             diff=diff,
             phases=tuple(Phase(name, value, _share(value, compile.seconds)) for name, value in compile.phases if value > _SHORTEST),
         )
@@ -153,7 +153,7 @@ class FramePageBuilder:
         return found
 
 
-def frame_views(report: Report, merged: Iterable[Joint], anchors: Anchors, full: float) -> tuple[FrameView, ...]:
+def frame_views(report: Report, merged: Iterable[MergedFrame], anchors: Anchors, full: float) -> tuple[FrameView, ...]:
     """The frames, of which the first ``full`` compiles can be shown in full."""
     found = []
     for item in merged:
@@ -162,8 +162,8 @@ def frame_views(report: Report, merged: Iterable[Joint], anchors: Anchors, full:
     return tuple(found)
 
 
-def _frame_view(report: Report, joint: Joint, anchors: Anchors, full: float) -> FrameView:
-    item = joint.first
+def _frame_view(report: Report, merged: MergedFrame, anchors: Anchors, full: float) -> FrameView:
+    item = merged.first
     frame = item.frame
     recompiles = {id(entry.compile): entry for entry in item.recompiles}
     compiles = tuple(
@@ -172,9 +172,9 @@ def _frame_view(report: Report, joint: Joint, anchors: Anchors, full: float) -> 
     return FrameView(
         report=item,
         anchor=anchors.frame(frame),
-        owner=joint.owner if report.trace.rank_count > 1 else "",
-        parts=_parts(joint, compiles),
-        seconds=joint.seconds,
+        owner=merged.owner if report.trace.rank_count > 1 else "",
+        parts=_parts(merged, compiles),
+        seconds=merged.seconds,
         axes=tuple(
             AxisView(axis.name, axis.values[:_VALUES], max(0, len(axis.values) - _VALUES), axis.rules, axis.remedy_rules)
             for axis in item.axes
@@ -183,14 +183,14 @@ def _frame_view(report: Report, joint: Joint, anchors: Anchors, full: float) -> 
     )
 
 
-def _parts(joint: Joint, compiles: tuple[CompileView, ...]) -> tuple[tuple[str, int, float], ...]:
+def _parts(merged: MergedFrame, compiles: tuple[CompileView, ...]) -> tuple[tuple[str, int, float], ...]:
     """(kind, how many, seconds) in the order of ``WORDS``, without kinds that do not occur; members have the same kinds of compiles."""
     counts = dict.fromkeys(WORDS, 0)
     found: dict[str, list[float]] = {kind: [] for kind in WORDS}
-    for member in joint.members:
+    for member in merged.members:
         for view, compile in zip(compiles, member.frame.compiles, strict=True):
-            counts[view.kind] += joint.trace.weight(compile.rank)
-            found[view.kind].append(joint.trace.seconds(compile))
+            counts[view.kind] += merged.trace.rank_weight(compile.rank)
+            found[view.kind].append(merged.trace.seconds(compile))
     return tuple((kind, counts[kind], math.fsum(spent)) for kind, spent in found.items() if spent)
 
 
@@ -201,7 +201,7 @@ def _compile_view(report: Report, compile: Compile, recompile: Recompile | None,
         kind=kind_of(compile, recompile),
         recompile=recompile,
         headline=_headline(compile, recompile),
-        remedy=recompile.remedy(report.trace.lists_sources) if recompile else "",
+        remedy=recompile.remedy(report.trace.supports_dynamic_sources) if recompile else "",
         failure=failure_message(compile.metrics.fail_reason) if compile.metrics.fail_reason else "",
         is_full=is_full,
     )

@@ -14,8 +14,6 @@ from shapelog.reporters.html.environment import environment
 from shapelog.rules import UNEXPLAINED, Verdict
 from shapelog.text import one_line, plural, seconds, shorten
 
-SUFFIX = ".html"
-
 _T = TypeVar("_T")
 # Of a middle brightness, so that they stand out on white and on black alike.
 _COLORS = {
@@ -97,7 +95,7 @@ def render(report: Report, options: Options) -> bytes:
     """``options.limit`` is how many rows a table has, 0 for all."""
     frames, more_frames = _first([item for item in report.frames if item.recompiles], options.limit)
     recompiles, more_recompiles = _first(report.recompiles, options.limit)
-    limits = [f"{_text(item.frame.title)} (from {item.limit.label} on)" for item in report.frames if item.limit]
+    limits = [f"{_text(item.frame.title)} (from {item.limit_hit.label} on)" for item in report.frames if item.limit_hit]
     text = (
         environment()
         .get_template("notebook.html.j2")

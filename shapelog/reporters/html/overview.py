@@ -50,7 +50,7 @@ class Overview(NamedTuple):
 
 
 def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
-    limits = [(view.frame, view.report.limit) for view in views if view.report.limit]
+    limits = [(view.frame, view.report.limit_hit) for view in views if view.report.limit_hit]
     recompiles = [(view, item) for view in views for item in view.compiles if item.recompile]
     shell = as_shell(report.advice) if report.advice else ""
     python = as_python(report.advice) if report.advice else ""
@@ -132,7 +132,7 @@ def _tiles(report: Report) -> Iterator[Tile]:
         yield Tile(str(summary.limit_hits), "limit hit" if summary.limit_hits == 1 else "limit hits", "refused, run eagerly", "limit")
     if summary.failures:
         yield Tile(str(summary.failures), "failed", "", "failed")
-    breaks = sum(len(compile.breaks) * report.trace.weight(compile.rank) for compile in report.trace.compiles)
+    breaks = sum(len(compile.breaks) * report.trace.rank_weight(compile.rank) for compile in report.trace.compiles)
     if breaks:
         yield Tile(str(breaks), "graph break" if breaks == 1 else "graph breaks", "")
 

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from shapelog.report.merge_ranks import joint_findings, joint_frames
+from shapelog.report.merge_ranks import merged_findings, merged_frames
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.report.trace_health import health_of
@@ -45,7 +45,7 @@ class PageContext(NamedTuple):
 
 def page_context(report: Report, options: Options) -> PageContext:
     is_unlimited = options.embed in _UNLIMITED
-    merged = joint_frames(report, with_values=True)
+    merged = merged_frames(report, with_values=True)
     anchors = anchors_of(report.trace)
     for item in merged:  # a frame that several ranks had the same has one page, that of the first
         for member in item.members[1:]:
@@ -89,7 +89,7 @@ def result_variables(context: PageContext) -> dict[str, object]:
 
 
 def _findings(report: Report, *sections: Section) -> list[tuple[Finding, str]]:
-    return joint_findings((item for item in report.findings if item.rule.section in sections), report.trace)
+    return merged_findings((item for item in report.findings if item.rule.section in sections), report.trace)
 
 
 def _index(context: PageContext, summary: Overview) -> dict[str, object]:

@@ -66,11 +66,13 @@ def ranks_view(report: Report) -> RanksView | None:
 def _full(report: Report) -> str:
     """Which ranks of a large job the rest of the page is about."""
     trace = report.trace
-    if not trace.alike:
+    if not trace.representatives:
         return ""
-    others = trace.rank_count - trace.told_count
+    others = trace.rank_count - trace.covered_ranks
     rest = f"; {plural(others, 'rank')} with the same causes in other numbers are compared here only" if others else ""
-    return f"Frames, compiles and times are told of {rank_list(trace.alike)} in full, which stand for all that did the same{rest}."
+    return (
+        f"Frames, compiles and times are told of {rank_list(trace.representatives)} in full, which stand for all that did the same{rest}."
+    )
 
 
 def _row(item: "ComparedProperty") -> RankRow:

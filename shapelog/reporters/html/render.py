@@ -22,9 +22,8 @@ from shapelog.reporters.html.page_context import PageContext, page_context, resu
 from shapelog.resources import template_dir
 
 if TYPE_CHECKING:
-    from shapelog.check.check import Checked
+    from shapelog.check.check import CheckResult
 
-SUFFIX = ".html"
 # The first frames, of at most so many compiles together, are in place up to so many characters of HTML; all others are compressed.
 _FIRST = 24
 _INLINE = 800_000
@@ -39,13 +38,12 @@ def render(report: Report, options: Options) -> bytes:
     return _page(page_context(report, options), None)
 
 
-def render_check(checked: "Checked", options: Options) -> bytes:
+def render_check(checked: "CheckResult", options: Options) -> bytes:
     """The page, which begins with the outcome of the check."""
-    return _page(page_context(checked.survey.report, options), checked)
+    return _page(page_context(checked.found.report, options), checked)
 
 
-def _page(context: PageContext, checked: "Checked | None") -> bytes:
-    context.report.late.settled()  # what the pages of frames read is not to show in the accounts
+def _page(context: PageContext, checked: "CheckResult | None") -> bytes:
     environment = page_environment(context)
     frames = _FramePages(context, environment)
     payloads = payload_chunks((row.make for row in context.records.payloads), 0 if context.is_unlimited else _PAYLOADS)

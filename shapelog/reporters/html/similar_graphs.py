@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from shapelog.model.trace import Compile, Frame
 from shapelog.recompiles.similar_graphs import Group
-from shapelog.report.merge_ranks import joint_groups, owner_of
+from shapelog.report.merge_ranks import merged_groups, rank_label
 from shapelog.report.report import Report
 
 
@@ -32,9 +32,9 @@ def groups_of(report: Report) -> Groups:
     owners = {id(compile): frame for frame in report.trace.frames for compile in frame.compiles}
     within: list[GroupRow] = []
     across: list[GroupRow] = []
-    for alike in joint_groups(report.groups):
+    for alike in merged_groups(report.groups):
         group = alike[0]
-        told = owner_of((item.members[0] for item in alike), report.trace) if report.trace.rank_count > 1 else ""
+        told = rank_label((item.members[0] for item in alike), report.trace) if report.trace.rank_count > 1 else ""
         by_frame: dict[int, list[Compile]] = {}
         for member in group.members:
             by_frame.setdefault(id(owners[id(member)]), []).append(member)

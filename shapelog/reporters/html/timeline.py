@@ -117,7 +117,7 @@ class _Heap:
 def timeline(report: Report, anchors: Anchors, with_code: bool = True) -> Timeline:
     """The chart of a report, without any lane if nothing was compiled. Sentences may quote code: without it causes are told by rule."""
     trace = report.trace
-    recompiles = recompiles_by_compile(report.study)
+    recompiles = recompiles_by_compile(report.explained)
     frames = [frame for frame in trace.frames if frame.compiles]
     owners = {id(compile): frame for frame in frames for compile in frame.compiles}
     ordered = _in_order(frames)

@@ -10,13 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shapelog.advice.advise import Advice
-    from shapelog.check.check import Checked
+    from shapelog.check.check import CheckResult
     from shapelog.report.compare import Comparison
-    from shapelog.report.explain_compile import Story
+    from shapelog.report.explain_compile import CompileExplanation
     from shapelog.report.verification import Verification
     from shapelog.rule_docs import Entry
-
-SUFFIX = ".json"
 
 
 def render(report: Report, options: Options) -> bytes:
@@ -25,13 +23,13 @@ def render(report: Report, options: Options) -> bytes:
     return pretty(report_data(report))
 
 
-def render_story(story: "Story", options: Options) -> bytes:
-    from shapelog.reporters.json.explain import story_data
+def render_explanation(explanation: "CompileExplanation", options: Options) -> bytes:
+    from shapelog.reporters.json.explain import explanation_data
 
-    return pretty(story_data(story))
+    return pretty(explanation_data(explanation))
 
 
-def render_check(checked: "Checked", options: Options) -> bytes:
+def render_check(checked: "CheckResult", options: Options) -> bytes:
     from shapelog.reporters.json.check import check_data
 
     return pretty(check_data(checked))

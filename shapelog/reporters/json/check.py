@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from shapelog.check.check import Checked, Judged, Measured
+from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.reporters.json.parts import summary_data, trace_data
 
 # 1: first shape. 2: the kind ``rank``.
 FORMAT_VERSION = 2
 
 
-def check_data(checked: Checked) -> dict[str, Any]:
-    report = checked.survey.report
+def check_data(checked: CheckResult) -> dict[str, Any]:
+    report = checked.found.report
     advice = report.advice
     return {
         "format": "shapelog check",
@@ -26,17 +26,17 @@ def check_data(checked: Checked) -> dict[str, Any]:
             "ignore": list(checked.policy.ignore),
             "baseline": checked.baseline.name if checked.baseline else None,
         },
-        "budgets": [_budget_data(item) for item in checked.measured],
-        "alerts": [alert_data(item) for item in checked.judged],
+        "budgets": [_budget_data(item) for item in checked.budgets],
+        "alerts": [alert_data(item) for item in checked.alerts],
         "ignored": checked.ignored,
         "fixed": list(checked.fixed),
         "notes": list(checked.notes),
         "env": advice.env if advice else None,
-        "what_helps": checked.what_helps or None,
+        "what_helps": checked.remedy or None,
     }
 
 
-def _budget_data(item: Measured) -> dict[str, Any]:
+def _budget_data(item: BudgetUse) -> dict[str, Any]:
     return {
         "metric": item.budget.metric.value,
         "frame": item.code.title if item.code else None,
@@ -47,7 +47,7 @@ def _budget_data(item: Measured) -> dict[str, Any]:
     }
 
 
-def alert_data(item: Judged) -> dict[str, Any]:
+def alert_data(item: CheckedAlert) -> dict[str, Any]:
     """One alert, in the same shape in every format."""
     alert = item.alert
     return {
@@ -63,10 +63,10 @@ def alert_data(item: Judged) -> dict[str, Any]:
         "sentence": alert.sentence,
         "facts": list(alert.facts),
         "remedy": alert.remedy,
-        "file": alert.spot.file if alert.spot else None,
-        "line": alert.spot.line if alert.spot else None,
+        "file": alert.source_line.file if alert.source_line else None,
+        "line": alert.source_line.line if alert.source_line else None,
         "code_line": alert.snippet or None,
-        "related": [{"file": spot.file, "line": spot.line, "text": text} for spot, text in alert.related],
+        "related": [{"file": source_line.file, "line": source_line.line, "text": text} for source_line, text in alert.related],
         "compile_ids": list(alert.labels),
         "ranks": list(alert.ranks),
         "count": alert.count,

@@ -2,39 +2,44 @@
 
 from typing import Any
 
-from shapelog.report.explain_compile import Story
+from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters.json.parts import caller_data, cause_data, reasons_data, recompile_data
 
 # 1: first shape.
 FORMAT_VERSION = 1
 
 
-def story_data(story: Story) -> dict[str, Any]:
-    compile, frame = story.compile, story.frame
+def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
+    compile, frame = explanation.compile, explanation.frame
     return {
         "format": "shapelog story",
         "format_version": FORMAT_VERSION,
         "compile_id": compile.label,
         "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
         "called_at": caller_data(frame, compile),
-        "nearest_called_at": caller_data(frame, story.recompile.nearest) if story.recompile and story.recompile.nearest else None,
+        "nearest_called_at": caller_data(frame, explanation.recompile.nearest)
+        if explanation.recompile and explanation.recompile.nearest
+        else None,
         "outcome": compile.outcome.value,
         "seconds": compile.seconds,
         "attempts": compile.attempts,
-        "recompile": recompile_data(story.recompile, story.trace.lists_sources) if story.recompile else None,
+        "recompile": recompile_data(explanation.recompile, explanation.trace.supports_dynamic_sources) if explanation.recompile else None,
         "other_entries": [
-            {"entry": item.entry.label, "cause_details": [cause_data(cause, story.trace.lists_sources) for cause in item.causes]}
-            for item in story.others
+            {
+                "entry": item.entry.label,
+                "cause_details": [cause_data(cause, explanation.trace.supports_dynamic_sources) for cause in item.causes],
+            }
+            for item in explanation.others
         ],
-        "similar_to_nearest": story.is_similar,
-        "similar_graphs": [member.label for member in story.group.members] if story.group else [],
+        "similar_to_nearest": explanation.is_similar,
+        "similar_graphs": [member.label for member in explanation.group.members] if explanation.group else [],
         "guard_changes": [
             {"source": item.source, "property": item.prop, "before": item.before or None, "after": item.after or None}
-            for item in story.guard_changes
+            for item in explanation.guard_changes
         ],
-        "sources_guarded_only_before": story.guards_only_before,
-        "sources_guarded_only_after": story.guards_only_after,
-        "graph_diff": list(story.graph_diff),
+        "sources_guarded_only_before": explanation.guards_only_before,
+        "sources_guarded_only_after": explanation.guards_only_after,
+        "graph_diff": list(explanation.graph_diff),
         "symbols": [{"symbol": item.name, "source": item.source, "hint": item.hint, "range": item.range} for item in compile.symbols],
         "specializations": [
             {"symbol": item.symbol, "sources": list(item.sources), "value": item.value, "reason": item.reason}

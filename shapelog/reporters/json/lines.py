@@ -3,24 +3,23 @@
 from collections.abc import Iterator
 from typing import Any
 
-from shapelog.check.check import Checked
+from shapelog.check.check import CheckResult
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.json.check import alert_data, check_data
 from shapelog.reporters.json.parts import problem_data, recompile_data
 from shapelog.reporters.json_bytes import line
 
-SUFFIX = ".jsonl"
 # 1: first shape. 2: the kind ``rank``.
 FORMAT_VERSION = 2
 _LISTS = ("alerts", "budgets")
 
 
-def render_check(checked: Checked, options: Options) -> bytes:
+def render_check(checked: CheckResult, options: Options) -> bytes:
     return b"".join(map(line, _lines(checked)))
 
 
-def _lines(checked: Checked) -> Iterator[dict[str, Any]]:
+def _lines(checked: CheckResult) -> Iterator[dict[str, Any]]:
     """``shapelog/schema/lines.schema.json`` describes each."""
     data = check_data(checked)
     head = {name: value for name, value in data.items() if name not in _LISTS}
@@ -31,11 +30,11 @@ def _lines(checked: Checked) -> Iterator[dict[str, Any]]:
         "format_version": FORMAT_VERSION,
         "passed": data["passed"] if checked.is_check else None,
     }
-    for item in checked.judged:
+    for item in checked.alerts:
         yield {"type": "alert", **alert_data(item)}
-    report = checked.survey.report
+    report = checked.found.report
     for recompile in report.recompiles:
-        yield {"type": "recompile", **recompile_data(recompile, report.trace.lists_sources)}
+        yield {"type": "recompile", **recompile_data(recompile, report.trace.supports_dynamic_sources)}
     for budget in data["budgets"]:
         yield {"type": "budget", **budget}
     yield from _problems(report)

@@ -41,8 +41,8 @@ def caller_data(frame: Frame, compile: Compile) -> str | None:
     return line_data(frame.caller(compile))
 
 
-def recompile_data(item: Recompile, lists_sources: bool) -> dict[str, Any]:
-    """``lists_sources`` is whether this torch reads a list of dynamic sources, which decides about remedies."""
+def recompile_data(item: Recompile, supports_dynamic_sources: bool) -> dict[str, Any]:
+    """``supports_dynamic_sources`` is whether this torch reads a list of dynamic sources, which decides about remedies."""
     return {
         "compile_id": item.compile.label,
         "rank": item.frame.rank,
@@ -57,9 +57,9 @@ def recompile_data(item: Recompile, lists_sources: bool) -> dict[str, Any]:
         "verdict": item.verdict.value,
         "served_by": item.served_by.label if item.served_by else None,
         "seconds": item.compile.seconds,
-        "cause_details": [cause_data(cause, lists_sources) for cause in item.causes],
+        "cause_details": [cause_data(cause, supports_dynamic_sources) for cause in item.causes],
         "consequences": list(item.consequences),
-        "remedy": item.remedy(lists_sources),
+        "remedy": item.remedy(supports_dynamic_sources),
         "missing": item.unexplained_because or None,
         "note": item.why_not_markable or None,
         "reasons": reasons_data(item.compile),
@@ -70,7 +70,7 @@ def reasons_data(compile: Compile) -> list[dict[str, str]]:
     return [{"entry": reason.entry, "text": reason.text} for reason in compile.reasons]
 
 
-def cause_data(cause: Cause, lists_sources: bool) -> dict[str, Any]:
+def cause_data(cause: Cause, supports_dynamic_sources: bool) -> dict[str, Any]:
     return {
         "codes": list(cause.codes),
         "rule": cause.rule.name,
@@ -80,7 +80,7 @@ def cause_data(cause: Cause, lists_sources: bool) -> dict[str, Any]:
         "after": cause.after or None,
         "size_related": cause.size_related,
         "sentence": cause.sentence,
-        "remedy": remedy_for(cause.remedy_rule, lists_sources),
+        "remedy": remedy_for(cause.remedy_rule, supports_dynamic_sources),
         "place": str(cause.place) if cause.place else None,
         "code_line": (cause.place.code or None) if cause.place else None,
         "named_by_pytorch": cause.named_by_pytorch,

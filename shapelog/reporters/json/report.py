@@ -28,7 +28,7 @@ def report_data(report: Report) -> dict[str, Any]:
         },
         "advice": advice_data(report.advice) if report.advice else None,
         "frames": [_frame_data(item) for item in report.frames],
-        "recompiles": [recompile_data(item, trace.lists_sources) for item in report.recompiles],
+        "recompiles": [recompile_data(item, trace.supports_dynamic_sources) for item in report.recompiles],
         "similar_graphs": [[member.label for member in group.members] for group in report.groups],
         "similar_graph_details": [_group_data(group) for group in report.groups],
         "findings": [_finding_data(item) for item in report.findings],
@@ -39,9 +39,9 @@ def report_data(report: Report) -> dict[str, Any]:
 
 
 def _rank_data(rank: Rank, trace: Trace) -> dict[str, Any]:
-    """A rank that is read in full, and those of a large job that did the same."""
-    alike = trace.alike.get(rank.number, ()) if rank.number is not None else ()
-    return {"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames), "stands_for": list(alike)}
+    """A rank that is read in full, and those of a large job that it represents."""
+    represented = trace.representatives.get(rank.number, ()) if rank.number is not None else ()
+    return {"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames), "stands_for": list(represented)}
 
 
 def _frame_data(item: FrameReport) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _frame_data(item: FrameReport) -> dict[str, Any]:
         "seconds": frame.seconds,
         "saved_by_marking": item.saved_by_marking,
         "saved_by_code": item.saved_by_code,
-        "limit_hit": item.limit.label if item.limit else None,
+        "limit_hit": item.limit_hit.label if item.limit_hit else None,
         "compiles": [_compile_data(compile) for compile in frame.compiles],
         "axes": [
             {"axis": axis.name, "source": axis.source, "values": list(axis.values), "codes": [rule.code for rule in axis.rules]}

@@ -8,20 +8,19 @@ from shapelog.advice.paste_formats import cost_of
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
-from shapelog.reporters.terminal.text_page import COLORS, Page
+from shapelog.reporters.terminal.text_page import COLORS, TextPage
 from shapelog.text import one_line, plural, plural_noun, seconds
 
-SUFFIX = ".txt"
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
 
 
 def render_advice(advice: Advice, options: Options) -> bytes:
-    page = Page(options)
+    page = TextPage(options)
     draw(page, advice, options)
     return page.bytes()
 
 
-def draw(page: Page, advice: Advice, options: Options) -> None:
+def draw(page: TextPage, advice: Advice, options: Options) -> None:
     """All of it, on a page of its own."""
     headline(page, advice)
     if advice.suggestions:
@@ -38,7 +37,7 @@ def draw(page: Page, advice: Advice, options: Options) -> None:
     _alternatives(page, advice, options)
 
 
-def _suggestions(page: Page, advice: Advice, options: Options) -> None:
+def _suggestions(page: TextPage, advice: Advice, options: Options) -> None:
     groups = _together(advice.suggestions)
     page.heading("Suggestions", "each saves what is listed with it; together they save more" if len(groups) > 1 else "")
     shown = groups[: options.limit] if options.limit else groups
@@ -56,7 +55,7 @@ def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
     return list(groups.values())
 
 
-def _suggestion(page: Page, group: list[Suggestion], options: Options) -> None:
+def _suggestion(page: TextPage, group: list[Suggestion], options: Options) -> None:
     item = group[0]
     page.text(
         Text.assemble(
@@ -92,7 +91,7 @@ def _dims(item: Suggestion) -> str:
     return f"{plural_noun(len(item.dims), 'dim')} {', '.join(map(str, item.dims))}"
 
 
-def _left_out(page: Page, advice: Advice) -> None:
+def _left_out(page: TextPage, advice: Advice) -> None:
     if not advice.left_out:
         return
     page.heading("Left out", "they would save compiles, and do harm")
@@ -101,7 +100,7 @@ def _left_out(page: Page, advice: Advice) -> None:
         page.line(f"→ {item.remedy}", indent=4)
 
 
-def _remaining(page: Page, advice: Advice, options: Options) -> None:
+def _remaining(page: TextPage, advice: Advice, options: Options) -> None:
     if not advice.remaining:
         return
     stay = sum(len(item.compiles) for item in advice.remaining)
@@ -114,7 +113,7 @@ def _remaining(page: Page, advice: Advice, options: Options) -> None:
         page.line((f"… {plural(len(advice.remaining) - len(shown), 'more reason')}, shown with --limit 0", "dim"), indent=2)
 
 
-def _one_left(page: Page, item: Remaining) -> None:
+def _one_left(page: TextPage, item: Remaining) -> None:
     count = f"{plural(len(item.compiles), 'recompile')} {seconds(item.seconds)}"
     page.text(
         Text.assemble(
@@ -129,7 +128,7 @@ def _one_left(page: Page, item: Remaining) -> None:
     page.line(f"→ {item.remedy}", indent=4)
 
 
-def _alternatives(page: Page, advice: Advice, options: Options) -> None:
+def _alternatives(page: TextPage, advice: Advice, options: Options) -> None:
     if not advice.alternatives:
         return
     page.heading("Other tools", f"that torch {advice.version} has for this run")
@@ -137,7 +136,7 @@ def _alternatives(page: Page, advice: Advice, options: Options) -> None:
         _alternative(page, item, options)
 
 
-def _alternative(page: Page, item: Alternative, options: Options) -> None:
+def _alternative(page: TextPage, item: Alternative, options: Options) -> None:
     page.text(Text.assemble((one_line(item.tool), "bold"), f"  {one_line(item.subject)}"), 2)
     page.line(item.sentence, indent=4)
     for line in item.lines:
@@ -146,8 +145,8 @@ def _alternative(page: Page, item: Alternative, options: Options) -> None:
         page.line(("! ", "yellow"), item.warning, indent=4)
 
 
-def _pgo(page: Page, advice: Advice, options: Options) -> None:
-    """PyTorch's own list beside shapelog's."""
+def _pgo(page: TextPage, advice: Advice, options: Options) -> None:
+    """PyTorch's own list compared with shapelog's."""
     found = advice.pgo
     if found is None:
         return

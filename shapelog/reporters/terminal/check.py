@@ -2,18 +2,16 @@
 
 from rich.text import Text
 
-from shapelog.check.check import Checked, Judged, Measured
+from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
-from shapelog.reporters.terminal.text_page import LEVEL_COLORS, Page
+from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.text import one_line, plural, plural_noun, rank_list, shorten
 
-SUFFIX = ".txt"
 
-
-def render_check(checked: Checked, options: Options) -> bytes:
-    page = Page(options)
-    trace = checked.survey.report.trace
+def render_check(checked: CheckResult, options: Options) -> bytes:
+    page = TextPage(options)
+    trace = checked.found.report.trace
     version = trace.torch_version or trace.version_guess
     page.text(Text.assemble((shorten(one_line(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {one_line(version)}", "dim")))
     page.blank()
@@ -23,35 +21,35 @@ def render_check(checked: Checked, options: Options) -> bytes:
     _budgets(page, checked, options)
     _advice(page, checked)
     _alerts(page, "What fails", checked.failing, options, checked)
-    rest_of = tuple(item for item in checked.judged if not item.fails)
+    rest_of = tuple(item for item in checked.alerts if not item.fails)
     if options.verbose:
         _alerts(page, "What does not fail", rest_of, options, checked)
     _tail(page, checked, rest_of, options)
     return page.bytes()
 
 
-def _budgets(page: Page, checked: Checked, options: Options) -> None:
+def _budgets(page: TextPage, checked: CheckResult, options: Options) -> None:
     """Those of the run, and those of codes that are exceeded."""
-    shown = [item for item in checked.measured if item.code is None or item.is_exceeded or options.verbose]
+    shown = [item for item in checked.budgets if item.code is None or item.is_exceeded or options.verbose]
     if shown:
         page.heading("Budgets", "what the baseline knows is not counted" if checked.baseline else "")
         rows = [(item.name, *item.amounts, _mark(item)) for item in shown]
         page.table(("", "spent", "allowed", ""), rows, (False, True, True, False), (True, False, False, False))
 
 
-def _mark(item: Measured) -> Text:
+def _mark(item: BudgetUse) -> Text:
     return Text("exceeded", style="red") if item.is_exceeded else Text("kept", style="green")
 
 
-def _advice(page: Page, checked: Checked) -> None:
-    advice = checked.survey.report.advice
+def _advice(page: TextPage, checked: CheckResult) -> None:
+    advice = checked.found.report.advice
     if checked.has_failed and advice and advice.suggestions:
         page.heading("What to set", "shapelog suggest-dynamic tells why, how sure it is, and what it will not fix")
         headline(page, advice, indent=2)
         what_to_set(page, advice, indent=4)
 
 
-def _alerts(page: Page, title: str, items: tuple[Judged, ...], options: Options, checked: Checked) -> None:
+def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], options: Options, checked: CheckResult) -> None:
     shown = items[: options.limit] if options.limit else items
     if shown:
         page.heading(title, "worst first")
@@ -61,9 +59,9 @@ def _alerts(page: Page, title: str, items: tuple[Judged, ...], options: Options,
         page.line((f"… {plural(len(items) - len(shown), 'more')}, shown with --limit 0".replace("mores", "more"), "dim"), indent=2)
 
 
-def _alert(page: Page, item: Judged, checked: Checked, options: Options) -> None:
+def _alert(page: TextPage, item: CheckedAlert, checked: CheckResult, options: Options) -> None:
     alert = item.alert
-    where = str(alert.spot) if alert.spot else "no file known"
+    where = str(alert.source_line) if alert.source_line else "no file known"
     page.line((where, "bold"), "  ", (f"{alert.rule.code} {alert.rule.name}", LEVEL_COLORS[item.level]), indent=2)
     page.line(alert.sentence, indent=4)
     for fact in alert.facts[1:] if options.verbose else ():
@@ -78,7 +76,7 @@ def _alert(page: Page, item: Judged, checked: Checked, options: Options) -> None
     page.line((f"{plural_noun(len(alert.labels), 'compile')} {ids}{ranks}", "dim"), indent=4)
 
 
-def _tail(page: Page, checked: Checked, rest: tuple[Judged, ...], options: Options) -> None:
+def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], options: Options) -> None:
     """What is not shown, what is fixed, and where to read on."""
     lines = []
     if rest and not options.verbose:

@@ -9,11 +9,10 @@ from rich.text import Text
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect, Since
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import Page
+from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import RULES, remedy_for
 from shapelog.text import one_line, plural, plural_noun, seconds, shorten
 
-SUFFIX = ".txt"
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 _DIMS = {
     (Since.NEVER, Since.FIRST): "dynamic from the first compile on, was static",
@@ -27,7 +26,7 @@ _WORDS = {Effect.BETTER: "better", Effect.WORSE: "worse", Effect.MIXED: "mixed",
 
 
 def render_comparison(comparison: Comparison, options: Options) -> bytes:
-    page = Page(options)
+    page = TextPage(options)
     _head(page, comparison)
     _totals(page, comparison)
     for title, note, frames in (
@@ -41,10 +40,10 @@ def render_comparison(comparison: Comparison, options: Options) -> bytes:
     return page.bytes()
 
 
-def _head(page: Page, comparison: Comparison) -> None:
+def _head(page: TextPage, comparison: Comparison) -> None:
     traces = comparison.before.trace, comparison.after.trace
     names = [shorten(one_line(trace.name), max(20, page.width // 2 - 3)) for trace in traces]
-    versions = {trace.torch_version or trace.version_guess for trace in traces}  # where they differ, a note says so
+    versions = {trace.torch_version or trace.version_guess for trace in traces}  # where they differ, there is a note
     version = f"  torch {one_line(*versions)}" if len(versions) == 1 else ""
     page.text(Text.assemble((names[0], "bold"), " → ", (names[1], "bold"), (version, "dim")))
     page.blank()
@@ -54,7 +53,7 @@ def _head(page: Page, comparison: Comparison) -> None:
         page.line((note, "dim"), indent=2)
 
 
-def _totals(page: Page, comparison: Comparison) -> None:
+def _totals(page: TextPage, comparison: Comparison) -> None:
     was, now = comparison.was, comparison.now
     rows = [
         _total("compiles", was.compiles, now.compiles, bool(comparison.lost_graphs)),
@@ -100,9 +99,9 @@ def _across_ranks(frames: Iterable[FrameChange]) -> list[list[FrameChange]]:
     for item in frames:
         first, counts = item.code.first, [replace(side, seconds=0.0) for side in (item.was, item.now)]
         key = (first.file, first.line, first.name, item.title, item.kind, *counts, item.causes, item.dims, item.verdict)
-        alike = found.setdefault(key, [])
-        is_known = any((first.rank, first.process) == (other.code.first.rank, other.code.first.process) for other in alike)
-        found.setdefault((*key, len(alike)) if is_known else key, []).append(item)
+        same = found.setdefault(key, [])
+        is_known = any((first.rank, first.process) == (other.code.first.rank, other.code.first.process) for other in same)
+        found.setdefault((*key, len(same)) if is_known else key, []).append(item)
     return list(found.values())
 
 
@@ -114,7 +113,7 @@ def _ranks(members: Sequence[FrameChange]) -> str:
     return f"{plural_noun(len(ranks), 'rank')} {' '.join(map(str, ranks))}"
 
 
-def _frame_line(page: Page, members: Sequence[FrameChange], tail: str, mark: tuple[str, str] = ("", "")) -> None:
+def _frame_line(page: TextPage, members: Sequence[FrameChange], tail: str, mark: tuple[str, str] = ("", "")) -> None:
     item = members[0]
     head = Text.assemble((f"{mark[0]:<7}  " if mark[0] else "", mark[1]), (one_line(item.title), "bold"), f"  {one_line(_place(item))}")
     ranks = _ranks(members)
@@ -131,7 +130,7 @@ def _times(members: Sequence[FrameChange]) -> str:
     return spent[members[0].kind]
 
 
-def _frames(page: Page, title: str, note: str, frames: Sequence[FrameChange], options: Options) -> None:
+def _frames(page: TextPage, title: str, note: str, frames: Sequence[FrameChange], options: Options) -> None:
     groups = _across_ranks(frames)
     if not groups:
         return
@@ -148,18 +147,18 @@ def _frames(page: Page, title: str, note: str, frames: Sequence[FrameChange], op
     _more(page, len(groups) - len(shown), "frame", 2)
 
 
-def _more(page: Page, left: int, what: str, indent: int) -> None:
+def _more(page: TextPage, left: int, what: str, indent: int) -> None:
     if left:
         page.line((f"… {plural(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
 
 
-def _causes(page: Page, causes: Sequence[CauseChange], is_lost: bool, options: Options) -> None:
+def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool, options: Options) -> None:
     """Those of one rule and count together. Where compiled code was lost, causes that went with it are no gain."""
-    alike: dict[tuple[str, int, int], list[str]] = {}
+    by_change: dict[tuple[str, int, int], list[str]] = {}
     for cause in causes:
-        alike.setdefault((cause.code, cause.before, cause.after), []).append(one_line(cause.axis))
+        by_change.setdefault((cause.code, cause.before, cause.after), []).append(one_line(cause.axis))
     rows = []
-    for (code, before, after), names in alike.items():
+    for (code, before, after), names in by_change.items():
         style = "red" if after > before else "green" if after < before and not is_lost else ""
         listed = " ".join(names) if options.verbose else shorten(" ".join(names), page.width)
         each = " each" if len(names) > 1 else ""
@@ -171,23 +170,23 @@ def _causes(page: Page, causes: Sequence[CauseChange], is_lost: bool, options: O
     _more(page, len(rows) - len(shown), "cause", 4)
 
 
-def _dims(page: Page, dims: Sequence[DimChange], options: Options) -> None:
-    alike: dict[tuple[Since, Since], list[str]] = {}
+def _dims(page: TextPage, dims: Sequence[DimChange], options: Options) -> None:
+    by_change: dict[tuple[Since, Since], list[str]] = {}
     for item in dims:
-        alike.setdefault((item.before, item.after), []).append(one_line(item.axis))
-    for change, names in alike.items():
+        by_change.setdefault((item.before, item.after), []).append(one_line(item.axis))
+    for change, names in by_change.items():
         listed = " ".join(names) if options.verbose else shorten(" ".join(names), 2 * page.width)
         page.line(f"{_DIMS[change]}: ", (listed, "cyan"), indent=4)
 
 
-def _left(page: Page, comparison: Comparison, options: Options) -> None:
-    """What still recompiles in the second run, why, and what helps; each remedy once."""
+def _left(page: TextPage, comparison: Comparison, options: Options) -> None:
+    """What still recompiles in the second run, why, and the remedy; each remedy once."""
     groups = _across_ranks(item for item in comparison.frames if any(cause.after for cause in item.causes))
     if not groups:
         return
     page.heading("Still recompiling", "in the second run, and what helps")
     groups.sort(key=lambda members: -sum(member.now.recompiles for member in members))
-    said: set[str] = set()
+    shown_remedies: set[str] = set()
     shown = groups[: options.limit] if options.limit else groups
     for members in shown:
         item = members[0]
@@ -198,11 +197,11 @@ def _left(page: Page, comparison: Comparison, options: Options) -> None:
             listed = names if options.verbose else shorten(names, page.width)
             page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
             for rule in dict.fromkeys(RULES[cause.remedy_code] for cause in own):
-                help_text = remedy_for(rule, comparison.after.trace.lists_sources)
-                if help_text not in said:
+                remedy = remedy_for(rule, comparison.after.trace.supports_dynamic_sources)
+                if remedy not in shown_remedies:
                     name = f"{rule.code} {rule.name}: " if rule.code != code else ""
-                    page.line("→ ", (name, "dim"), help_text, indent=6)
-                said.add(help_text)
+                    page.line("→ ", (name, "dim"), remedy, indent=6)
+                shown_remedies.add(remedy)
     _more(page, len(groups) - len(shown), "frame", 2)
 
 
@@ -212,7 +211,7 @@ def _recompiles(counts: Counts) -> str:
     return plural(counts.recompiles, "recompile") + refused + failed
 
 
-def _unchanged(page: Page, comparison: Comparison, options: Options) -> None:
+def _unchanged(page: TextPage, comparison: Comparison, options: Options) -> None:
     groups = _across_ranks(comparison.unchanged)
     if not groups:
         return

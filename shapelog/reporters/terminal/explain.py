@@ -1,37 +1,36 @@
-"""The story of one compile in a terminal."""
+"""The explanation of one compile in a terminal."""
 
 from rich.text import Text
 
 from shapelog.recompiles.causes import Cause, EntryDifference
-from shapelog.report.explain_compile import Story
+from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import COLORS, Page
+from shapelog.reporters.terminal.text_page import COLORS, TextPage
 from shapelog.rules import remedy_for
 from shapelog.text import one_line, plural, seconds, shorten
 
-SUFFIX = ".txt"
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def render_story(story: Story, options: Options) -> bytes:
-    page = Page(options)
-    _head(page, story)
-    _why(page, story)
-    _guards(page, story, options)
-    _graph(page, story, options)
-    _symbols(page, story)
-    _words(page, story)
+def render_explanation(explanation: CompileExplanation, options: Options) -> bytes:
+    page = TextPage(options)
+    _head(page, explanation)
+    _why(page, explanation)
+    _guards(page, explanation, options)
+    _graph(page, explanation, options)
+    _symbols(page, explanation)
+    _words(page, explanation)
     return page.bytes()
 
 
-def _head(page: Page, story: Story) -> None:
-    compile, frame = story.compile, story.frame
+def _head(page: TextPage, explanation: CompileExplanation) -> None:
+    compile, frame = explanation.compile, explanation.frame
     where = f"{frame.file}:{frame.line}" if frame.file else "code unknown"
     page.text(Text.assemble((compile.label, "bold"), "  ", (one_line(frame.title), "bold"), f"  {one_line(where)}"))
     called = frame.caller(compile)
     if called:
         page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)
-    before = frame.caller(story.recompile.nearest) if story.recompile and story.recompile.nearest else None
+    before = frame.caller(explanation.recompile.nearest) if explanation.recompile and explanation.recompile.nearest else None
     if before and before != called:
         page.line((f"the nearest entry was made at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
@@ -50,17 +49,17 @@ def _head(page: Page, story: Story) -> None:
         page.line(("failed", "red"), f": {metrics.fail_type}: {metrics.fail_reason.strip().splitlines()[0]}", indent=2)
 
 
-def _why(page: Page, story: Story) -> None:
-    item = story.recompile
+def _why(page: TextPage, explanation: CompileExplanation) -> None:
+    item = explanation.recompile
     if item is None:
         page.heading("First compile of this code", "nothing to hold it against")
         return
     if item.nearest is None:
         page.heading("Why", item.verdict.value)
         for cause in item.causes:
-            _cause(page, cause, False, story.trace.lists_sources)
+            _cause(page, cause, False, explanation.trace.supports_dynamic_sources)
         page.line(item.unexplained_because, indent=2)
-        page.line(f"→ {item.remedy(story.trace.lists_sources)}", indent=2)
+        page.line(f"→ {item.remedy(explanation.trace.supports_dynamic_sources)}", indent=2)
         return
     checked = f"the nearest of {plural(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
     page.heading(f"Why: against {item.nearest.label}", checked)
@@ -71,16 +70,16 @@ def _why(page: Page, story: Story) -> None:
     )
     for index, cause in enumerate(item.causes):
         is_last = all(other.remedy_rule != cause.remedy_rule for other in item.causes[index + 1 :])
-        _cause(page, cause, is_last, story.trace.lists_sources)
+        _cause(page, cause, is_last, explanation.trace.supports_dynamic_sources)
     if item.why_not_markable:
         page.line(item.why_not_markable, indent=2)
     if item.consequences:
         page.line(("follows from that: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
-    for other in story.others:
+    for other in explanation.others:
         _other(page, other)
 
 
-def _cause(page: Page, cause: Cause, is_last_of_kind: bool, lists_sources: bool) -> None:
+def _cause(page: TextPage, cause: Cause, is_last_of_kind: bool, supports_dynamic_sources: bool) -> None:
     page.text(Text.assemble((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {one_line(cause.sentence)}"), 2)
     change = f"{one_line(cause.axis)}: {one_line(cause.before) or '?'} → {one_line(cause.after) or '?'}"
     page.text(
@@ -89,10 +88,10 @@ def _cause(page: Page, cause: Cause, is_last_of_kind: bool, lists_sources: bool)
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
     if is_last_of_kind:
-        page.line(f"→ {remedy_for(cause.remedy_rule, lists_sources)}", indent=4)
+        page.line(f"→ {remedy_for(cause.remedy_rule, supports_dynamic_sources)}", indent=4)
 
 
-def _other(page: Page, other: EntryDifference) -> None:
+def _other(page: TextPage, other: EntryDifference) -> None:
     shown = [cause.sentence for cause in other.causes[:2]]
     if len(other.causes) > 2:
         shown.append(f"and {len(other.causes) - 2} more ({', '.join(dict.fromkeys(cause.codes[0] for cause in other.causes[2:]))})")
@@ -100,11 +99,11 @@ def _other(page: Page, other: EntryDifference) -> None:
     page.line(("farther: ", "dim"), f"{other.entry.label}: {what}", indent=2)
 
 
-def _guards(page: Page, story: Story, options: Options) -> None:
-    if story.recompile is None or story.recompile.nearest is None:
+def _guards(page: TextPage, explanation: CompileExplanation, options: Options) -> None:
+    if explanation.recompile is None or explanation.recompile.nearest is None:
         return
-    page.heading("Guards that differ", f"{story.recompile.nearest.label} → {story.compile.label}")
-    shown = story.guard_changes[: options.limit] if options.limit else story.guard_changes
+    page.heading("Guards that differ", f"{explanation.recompile.nearest.label} → {explanation.compile.label}")
+    shown = explanation.guard_changes[: options.limit] if options.limit else explanation.guard_changes
     for change in shown:
         name = f"{change.source.display_name} {change.prop}" if change.source else change.prop
         page.text(
@@ -116,36 +115,36 @@ def _guards(page: Page, story: Story, options: Options) -> None:
             ),
             2,
         )
-    if len(shown) < len(story.guard_changes):
-        page.line((f"… {len(story.guard_changes) - len(shown)} more, shown with --verbose", "dim"), indent=2)
-    if not story.guard_changes:
+    if len(shown) < len(explanation.guard_changes):
+        page.line((f"… {len(explanation.guard_changes) - len(shown)} more, shown with --verbose", "dim"), indent=2)
+    if not explanation.guard_changes:
         page.line(("none that both check", "dim"), indent=2)
-    only = [f"{count} sources guarded in {label} only" for count, label in _only(story) if count]
+    only = [f"{count} sources guarded in {label} only" for count, label in _only(explanation) if count]
     if only:
         page.line((", ".join(only), "dim"), indent=2)
 
 
-def _only(story: Story) -> tuple[tuple[int, str], tuple[int, str]]:
-    nearest = story.recompile.nearest.label if story.recompile and story.recompile.nearest else ""
-    return (story.guards_only_before, nearest), (story.guards_only_after, story.compile.label)
+def _only(explanation: CompileExplanation) -> tuple[tuple[int, str], tuple[int, str]]:
+    nearest = explanation.recompile.nearest.label if explanation.recompile and explanation.recompile.nearest else ""
+    return (explanation.guards_only_before, nearest), (explanation.guards_only_after, explanation.compile.label)
 
 
-def _graph(page: Page, story: Story, options: Options) -> None:
-    if story.recompile is None or story.recompile.nearest is None:
+def _graph(page: TextPage, explanation: CompileExplanation, options: Options) -> None:
+    if explanation.recompile is None or explanation.recompile.nearest is None:
         return
-    page.heading("Graph", "similar: the same operations, numbers apart" if story.is_similar else "another one, or none recorded")
-    lines = story.graph_diff[2:]
+    page.heading("Graph", "similar: the same operations, numbers apart" if explanation.is_similar else "another one, or none recorded")
+    lines = explanation.graph_diff[2:]
     shown = lines[: 2 * options.limit] if options.limit else lines
     for line in shown:
         page.console.print(Text(f"  {shorten(one_line(line), page.width - 2)}", style=_DIFF_STYLES.get(line[:1], "dim")), soft_wrap=True)
     if len(shown) < len(lines):
         page.line((f"… {len(lines) - len(shown)} more lines, shown with --verbose", "dim"), indent=2)
-    if story.group and len(story.group.members) > 1:
-        page.line("similar graphs: " + " ".join(member.label for member in story.group.members), indent=2)
+    if explanation.group and len(explanation.group.members) > 1:
+        page.line("similar graphs: " + " ".join(member.label for member in explanation.group.members), indent=2)
 
 
-def _symbols(page: Page, story: Story) -> None:
-    compile = story.compile
+def _symbols(page: TextPage, explanation: CompileExplanation) -> None:
+    compile = explanation.compile
     if not compile.symbols and not compile.automatic_dynamic:
         return
     page.heading("Symbols")
@@ -162,8 +161,8 @@ def _symbols(page: Page, story: Story) -> None:
         page.line(("specialized: ", "magenta"), f"{names} to {item.value}{where}", indent=2)
 
 
-def _words(page: Page, story: Story) -> None:
-    if story.compile.reasons:
+def _words(page: TextPage, explanation: CompileExplanation) -> None:
+    if explanation.compile.reasons:
         page.heading("In PyTorch's words", "the first failed guard of each entry")
-        for reason in story.compile.reasons:
+        for reason in explanation.compile.reasons:
             page.line((f"{reason.entry}: ", "bold"), reason.text or "(blank)", indent=2)

@@ -10,11 +10,10 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import what_to_set
-from shapelog.reporters.terminal.text_page import Page
+from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import UNEXPLAINED
 from shapelog.text import file_name, one_line, plural, shorten
 
-SUFFIX = ".txt"
 # How many recompiles (or frames, or marks) a failure explains, and how many tests the summary names.
 LIMIT = 5
 WORST = 10
@@ -33,13 +32,13 @@ def explanation(report: Report, options: Options, root: str = "", kept: str = ""
     Files below ``root`` are named from there on. ``kept`` is the file of the trace, "" where it goes with the test; ``with_reset`` the
     mark that resets PyTorch before the test, "" where that is done already. ``with_frames`` lists what was compiled as well.
     """
-    page = Page(options)
+    page = TextPage(options)
     if with_frames:
         _frames(page, report, options, root)
     recompiles = [item for item in report.recompiles if not item.is_after_failure]
     limit = options.limit or len(recompiles)
     for item in recompiles[:limit]:
-        _recompile(page, item, report.trace.lists_sources, root)
+        _recompile(page, item, report.trace.supports_dynamic_sources, root)
     left = len(recompiles) - limit
     if left > 0:
         page.line(f"… {plural(left, 'more recompile')}, shown with -vv")
@@ -59,7 +58,7 @@ def _place(file: str, line: int, root: str) -> str:
     return f"{file}:{line}" if file else "code unknown"
 
 
-def _frames(page: Page, report: Report, options: Options, root: str) -> None:
+def _frames(page: TextPage, report: Report, options: Options, root: str) -> None:
     """The code that was compiled, in order, each with its number of compiles."""
     frames = [frame for frame in report.trace.frames if frame.entries]
     limit = options.limit or len(frames)
@@ -75,7 +74,7 @@ def _title(frame: Frame, root: str) -> str:
     return f"{frame.title}  {_place(frame.file, frame.line, root)}"
 
 
-def _recompile(page: Page, item: Recompile, lists_sources: bool, root: str) -> None:
+def _recompile(page: TextPage, item: Recompile, supports_dynamic_sources: bool, root: str) -> None:
     compile, frame = item.compile, item.frame
     against = f" against {item.nearest.label}" if item.nearest else ""
     page.line(f"{compile.label}{against}  {_title(frame, root)}  {item.verdict.value}")
@@ -90,7 +89,7 @@ def _recompile(page: Page, item: Recompile, lists_sources: bool, root: str) -> N
         page.line(f"called at {called}", indent=2)
     if item.why_not_markable and not item.is_against_unknown:
         page.line(item.why_not_markable, indent=2)
-    page.line(f"→ {item.remedy(lists_sources)}", indent=2)
+    page.line(f"→ {item.remedy(supports_dynamic_sources)}", indent=2)
 
 
 def _called_at(frame: Frame, compile: Compile, root: str) -> str:
@@ -104,7 +103,7 @@ def _called_at(frame: Frame, compile: Compile, root: str) -> str:
     return "" if is_runner else f"{_place(called.file, called.line, root)}  {called.code}"
 
 
-def _cause(page: Page, cause: Cause, frame: Frame, root: str) -> None:
+def _cause(page: TextPage, cause: Cause, frame: Frame, root: str) -> None:
     page.line(f"{' '.join(cause.codes)} {cause.rule.name}: {cause.sentence}", indent=2)
     place = cause.place
     if place:
@@ -113,7 +112,7 @@ def _cause(page: Page, cause: Cause, frame: Frame, root: str) -> None:
         page.line(f"at {_place(frame.file if is_own else place.file, place.line, root)}  {place.code}", indent=4)
 
 
-def _unknown(page: Page, recompiles: Sequence[Recompile], with_reset: str) -> None:
+def _unknown(page: TextPage, recompiles: Sequence[Recompile], with_reset: str) -> None:
     """Recompiles against code that an earlier test left in PyTorch's cache, and how to begin without it."""
     labels = [item.compile.label for item in recompiles if item.is_against_unknown]
     if labels:
@@ -124,7 +123,7 @@ def _unknown(page: Page, recompiles: Sequence[Recompile], with_reset: str) -> No
         page.raw(f"{names}: the code was compiled before this test, and not recorded then. Begin without it: {how}")
 
 
-def _marking(page: Page, report: Report, total: int, options: Options) -> None:
+def _marking(page: TextPage, report: Report, total: int, options: Options) -> None:
     advice = report.advice
     if advice is None:
         return
@@ -139,7 +138,7 @@ def _marking(page: Page, report: Report, total: int, options: Options) -> None:
     _calls(page, advice, options)
 
 
-def _calls(page: Page, advice: Advice, options: Options) -> None:
+def _calls(page: TextPage, advice: Advice, options: Options) -> None:
     lines = [line for item in advice.suggestions for line in item.python]
     limit = options.limit or len(lines)
     if lines:
@@ -157,9 +156,9 @@ def summary(tests: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
     if not compiled:
         return ("no test compiled anything",)
     compiles, recompiles = (sum(column) for column in zip(*compiled, strict=True))
-    said = f"{plural(len(compiled), 'test')} compiled: {plural(compiles, 'compile')}, {plural(recompiles, 'recompile')}"
+    summary = f"{plural(len(compiled), 'test')} compiled: {plural(compiles, 'compile')}, {plural(recompiles, 'recompile')}"
     worst = sorted((-again, -made, name) for name, (made, again) in tests.items() if again)
     width = max((len(plural(-again, "recompile")) for again, _, _ in worst), default=0)
     lines = [f"{plural(-again, 'recompile'):<{width}}  {plural(-made, 'compile')}  {one_line(name)}" for again, made, name in worst[:WORST]]
     more = [f"… {plural(len(worst) - WORST, 'more test')} that recompiled"] if len(worst) > WORST else []
-    return (said, *lines, *more)
+    return (summary, *lines, *more)

@@ -1,19 +1,19 @@
-"""The ranks of a job in a terminal: what all did alike in a few lines, then what differs, and where first."""
+"""The ranks of a job in a terminal: what all have in common in a few lines, then what differs, and where first."""
 
 from typing import TYPE_CHECKING
 
-from shapelog.reporters.terminal.text_page import Page
+from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, rank_list, shorten
 
 if TYPE_CHECKING:
     from shapelog.distributed.agreement import ComparedProperty
     from shapelog.distributed.compare_ranks import RankReport
 
-# So many groups of ranks are told of each respect.
+# The most groups of ranks that are shown of each respect.
 _GROUPS = 6
 
 
-def ranks_heading(page: Page, ranks: "RankReport") -> None:
+def ranks_heading(page: TextPage, ranks: "RankReport") -> None:
     page.heading("Ranks", f"{rank_list(ranks.numbers)}; what they did alike is told once, with the times of all of them together")
     if ranks.missing:
         page.line(("missing: ", "yellow"), f"{rank_list(ranks.missing)} left no trace here", indent=2)
@@ -21,20 +21,23 @@ def ranks_heading(page: Page, ranks: "RankReport") -> None:
         page.line(("not read: ", "yellow"), f"the trace of {rank_list(ranks.unread)} could not be read; see Health", indent=2)
 
 
-def what_ranks_share(page: Page, ranks: "RankReport", limit: int, verbose: bool) -> None:
-    """What all did alike, then the groups of those that differ. ``limit`` 0 tells every group; ``verbose`` what to record for the rest."""
+def what_ranks_share(page: TextPage, ranks: "RankReport", limit: int, verbose: bool) -> None:
+    """What all have in common, then the groups of those that differ.
+
+    ``limit`` 0 shows every group, ``verbose`` what to record for the rest.
+    """
     same = [item for item in ranks.properties if item.is_known and not item.differs]
-    told = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
-    if told:
-        page.line(("same on all: ", "green"), told, indent=2)
+    shared = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
+    if shared:
+        page.line(("same on all: ", "green"), shared, indent=2)
     for item in same:
         if item.unknown:
             page.line(("same: ", "green"), f"{item.title} ({item.groups[0].words}) on {rank_list(item.groups[0].ranks)}", indent=2)
-    alike: dict[object, list[ComparedProperty]] = {}
+    divided: dict[object, list[ComparedProperty]] = {}
     for item in ranks.properties:
         if item.differs:
-            alike.setdefault((tuple(group.ranks for group in item.groups), item.unknown, item.note), []).append(item)
-    for items in alike.values():
+            divided.setdefault((tuple(group.ranks for group in item.groups), item.unknown, item.note), []).append(item)
+    for items in divided.values():
         _differ(page, items, limit)
     unknown = [item for item in ranks.properties if not item.is_known]
     for item in unknown if verbose else ():
@@ -44,18 +47,18 @@ def what_ranks_share(page: Page, ranks: "RankReport", limit: int, verbose: bool)
         page.line((f"not known: {names}; --verbose tells what to record", "dim"), indent=2)
 
 
-def _differ(page: Page, items: "list[ComparedProperty]", limit: int) -> None:
+def _differ(page: TextPage, items: "list[ComparedProperty]", limit: int) -> None:
     """Respects that divide ranks in the same way, together."""
     first = items[0]
     titles = ", ".join(item.title for item in items)
     page.line(("differ: ", "yellow"), titles, (f"  {first.note}" if first.note else "", "dim"), indent=2)
     most = max(_GROUPS, limit) if limit else len(first.groups)
-    told = [
+    rows = [
         (rank_list(group.ranks), "; ".join(item.groups[index].words for item in items)) for index, group in enumerate(first.groups[:most])
     ]
-    told += [(rank_list(first.unknown), "not recorded")] if first.unknown else []
-    width = min(max(len(name) for name, _ in told), page.width // 3)
-    for name, words in told:
+    rows += [(rank_list(first.unknown), "not recorded")] if first.unknown else []
+    width = min(max(len(name) for name, _ in rows), page.width // 3)
+    for name, words in rows:
         page.line((f"{shorten(name, width):<{width}}", "bold"), f"  {one_line(words)}", indent=6)
     if len(first.groups) > most:
         rest = sum(len(group.ranks) for group in first.groups[most:])

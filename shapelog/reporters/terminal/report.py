@@ -9,18 +9,16 @@ from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
 from shapelog.recompiles.similar_graphs import Group
-from shapelog.report.merge_ranks import Joint, joint_findings, joint_frames, joint_groups, owner_of
+from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.report import Axis, FrameReport, Report
-from shapelog.report.results import Cell, Table
+from shapelog.report.results import Cell, Location, Table
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
-from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, Page
+from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage
 from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule, remedy_for
 from shapelog.text import megabytes, one_line, plural, seconds, shorten
-
-SUFFIX = ".txt"
 
 _T = TypeVar("_T")
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
@@ -28,14 +26,10 @@ _LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* ke
 
 
 def render(report: Report, options: Options) -> bytes:
-    page = Page(options)
+    page = TextPage(options)
     if options.frame is not None:
         for item in report.frames:
-            frame = item.frame
-            if options.frame == frame.label or (
-                not options.frame.isdigit() and (options.frame in frame.title or options.frame in frame.name)
-            ):
-                _one_frame(page, report, item, options)
+            _one_frame(page, report, item, options)
         return page.bytes()
     _verdict(page, report)
     _advice(page, report)
@@ -54,7 +48,7 @@ def render(report: Report, options: Options) -> bytes:
     return page.bytes()
 
 
-def _ranks(page: Page, report: Report, options: Options) -> None:
+def _ranks(page: TextPage, report: Report, options: Options) -> None:
     if report.ranks is None:
         return
     ranks_heading(page, report.ranks)
@@ -68,12 +62,12 @@ def _first(items: Sequence[_T], limit: int) -> tuple[Sequence[_T], int]:
     return (items[:limit], max(0, len(items) - limit)) if limit else (items, 0)
 
 
-def _more(page: Page, left: int, what: str, indent: int = 2) -> None:
+def _more(page: TextPage, left: int, what: str, indent: int = 2) -> None:
     if left:
         page.line((f"… {plural(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
 
 
-def _verdict(page: Page, report: Report) -> None:
+def _verdict(page: TextPage, report: Report) -> None:
     trace, summary = report.trace, report.summary
     version = (
         f"torch {trace.torch_version}" if trace.torch_version else f"torch {trace.version_guess} (not recorded; guessed from the records)"
@@ -106,9 +100,9 @@ def _verdict(page: Page, report: Report) -> None:
             )
         )
     page.table(("", "", "", ""), rows, (True, False, True, False), (False, False, False, False))
-    hit = [item for item in report.frames if item.limit is not None]
+    hit = [item for item in report.frames if item.limit_hit is not None]
     if hit:
-        names = ", ".join(f"{item.frame.title} (from {item.limit.label} on)" for item in hit[:3] if item.limit)
+        names = ", ".join(f"{item.frame.title} (from {item.limit_hit.label} on)" for item in hit[:3] if item.limit_hit)
         more = f" and {len(hit) - 3} more" if len(hit) > 3 else ""
         page.line(("Recompile limit hit", "bold red"), f": later calls that fit no entry run eagerly in {names}{more}")
     elif summary.compiles:
@@ -121,8 +115,8 @@ def _verdict(page: Page, report: Report) -> None:
         page.line((plural(summary.failures, "compile") + " failed", "bold red"), ", see Failures")
 
 
-def _advice(page: Page, report: Report) -> None:
-    """What to do first; the rest of it is another command's page."""
+def _advice(page: TextPage, report: Report) -> None:
+    """What to do first; the rest of it is another command's output."""
     advice = report.advice
     if advice is None or not report.summary.recompiles:
         return
@@ -135,42 +129,42 @@ def _advice(page: Page, report: Report) -> None:
 
 
 def _place(file: str, line: int) -> str:
-    return f"{file.rsplit('/', 1)[-1]}:{line}" if file else "code unknown"
+    return Location(file, line).short if file else "code unknown"
 
 
-def _frame_head(page: Page, joint: Joint, multi: bool) -> None:
-    item = joint.first
+def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
+    item = merged.first
     frame = item.frame
     called = frame.called_at
     where = _place(frame.file, frame.line)
     if called and frame.is_library:
         where += f", called at {_place(called.file, called.line)}"
-    rank = f"{joint.owner}  " if multi else ""
+    rank = f"{merged.owner}  " if multi else ""
     head = Text.assemble((rank, "dim"), (one_line(frame.title), "bold"), f"  {one_line(where)}", (f"  frame {frame.label}", "dim"))
     page.text(head, 2)
-    each = " on each" if len(joint.members) > 1 or joint.trace.weight(frame.rank) > 1 else ""
-    parts: list[str | tuple[str, str]] = [f"{plural(len(frame.entries), 'compile')}{each} {seconds(joint.seconds)}"]
-    recompiles = [entry for member in joint.members for entry in member.recompiles]
+    compiles = [compiled for member in merged.members for compiled in member.compiles]
+    each = " on each" if len(merged.members) > 1 or any(compiled.weight > 1 for compiled in compiles) else ""
+    parts: list[str | tuple[str, str]] = [f"{plural(len(frame.entries), 'compile')}{each} {seconds(merged.seconds)}"]
     for verdict in Verdict:
         members = [entry for entry in item.recompiles if entry.verdict is verdict]
         if members:
-            spent = sum(joint.trace.seconds(entry.compile) for entry in recompiles if entry.verdict is verdict)
+            spent = sum(compiled.seconds for compiled in compiles if compiled.recompile and compiled.recompile.verdict is verdict)
             parts.extend((" · ", (f"{len(members)} {verdict.value}", COLORS[verdict]), f" {seconds(spent)}" if spent >= 0.005 else ""))
     page.line(*parts, indent=4)
 
 
-def _frames(page: Page, report: Report, options: Options) -> None:
-    shown = [item for item in joint_frames(report) if item.first.recompiles or (options.verbose and item.first.frame.compiles)]
+def _frames(page: TextPage, report: Report, options: Options) -> None:
+    shown = [item for item in merged_frames(report) if item.first.recompiles or (options.verbose and item.first.frame.compiles)]
     if not shown:
         return
     page.heading("Frames that recompiled", "by the seconds that could be saved")
     multi = report.trace.rank_count > 1
     first, left = _first(shown, options.limit)
-    said: set[str] = set()
-    for joint in first:
-        item = joint.first
-        _frame_head(page, joint, multi)
-        _axes(page, joint.axes, options, report.trace.lists_sources, said)
+    shown_remedies: set[str] = set()
+    for merged in first:
+        item = merged.first
+        _frame_head(page, merged, multi)
+        _axes(page, merged.axes, options, report.trace.supports_dynamic_sources, shown_remedies)
         if not options.verbose:
             _notes(page, item)
         if options.verbose:
@@ -179,7 +173,7 @@ def _frames(page: Page, report: Report, options: Options) -> None:
     _more(page, left, "frame")
 
 
-def _notes(page: Page, item: FrameReport) -> None:
+def _notes(page: TextPage, item: FrameReport) -> None:
     """What keeps marking from removing some of the recompiles, each reason once."""
     notes: dict[str, list[str]] = {}
     for entry in item.recompiles:
@@ -189,8 +183,8 @@ def _notes(page: Page, item: FrameReport) -> None:
         page.line((f"{shorten(' '.join(labels), 40)}: ", "dim"), note, indent=6)
 
 
-def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: bool, said: set[str]) -> None:
-    """Each axis with its values, codes and what helps; ``said`` holds the codes whose remedy stands above already."""
+def _axes(page: TextPage, axes: Sequence[Axis], options: Options, supports_dynamic_sources: bool, shown_remedies: set[str]) -> None:
+    """Each axis with its values, codes and remedies; ``shown_remedies`` are the codes whose remedy is shown above already."""
     first, left = _first(axes, options.limit)
     width = min(max((len(one_line(axis.name)) for axis in first), default=0), page.width // 2)
     for axis in first:
@@ -201,9 +195,9 @@ def _axes(page: Page, axes: Sequence[Axis], options: Options, lists_sources: boo
         values = shorten(gap.join(one_line(value) for value in axis.values), room)
         page.text(Text.assemble((f"{name:<{width}}", "bold cyan"), f"  {values}" if values else "", (f"  {codes}", "dim")), 6)
         for rule in axis.remedy_rules:
-            if rule.code not in said:
-                said.add(rule.code)
-                page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, lists_sources)}"), 8)
+            if rule.code not in shown_remedies:
+                shown_remedies.add(rule.code)
+                page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, supports_dynamic_sources)}"), 8)
     _more(page, left, "axis", 6)
 
 
@@ -211,10 +205,10 @@ def _where(cause: Cause) -> str:
     if cause.place is None:
         return ""
     code = f"  {cause.place.code}" if cause.place.code else ""
-    return f"{cause.place.file.rsplit('/', 1)[-1]}:{cause.place.line}{code}"
+    return f"{Location(cause.place.file, cause.place.line).short}{code}"
 
 
-def _recompile(page: Page, item: Recompile, indent: int) -> None:
+def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
     against = f" against {item.nearest.label}" if item.nearest else ""
     style = COLORS[item.verdict]
     head = Text.assemble((item.compile.label, "bold"), against, "  ", (item.verdict.value, style), f"  {seconds(item.compile.seconds)}")
@@ -231,25 +225,25 @@ def _recompile(page: Page, item: Recompile, indent: int) -> None:
 
 def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
     """From what to what the same property changed in the other recompiles of a group, where they differ from the first."""
-    said = {(cause.before, cause.after)}
+    known = {(cause.before, cause.after)}
     found = []
     for member in members:
         for other in member.causes:
             change = (other.before, other.after)
-            if other.axis == cause.axis and change not in said and all(change):
-                said.add(change)
+            if other.axis == cause.axis and change not in known and all(change):
+                known.add(change)
                 found.append(f"{member.compile.label} {one_line(other.before)} → {one_line(other.after)}")
     return ", ".join(found)
 
 
-def _not_sizes(page: Page, report: Report, options: Options) -> None:
+def _not_sizes(page: TextPage, report: Report, options: Options) -> None:
     """Recompiles that have a cause marking cannot remove, those with the same causes in one frame together."""
     grouped: dict[tuple[int, tuple[tuple[str, str], ...]], list[Recompile]] = {}
-    numbers = {id(member.frame): number for number, joint in enumerate(joint_frames(report)) for member in joint.members}
+    numbers = {member.frame: number for number, merged in enumerate(merged_frames(report)) for member in merged.members}
     for item in report.recompiles:
         others = tuple((cause.rule.code, cause.axis) for cause in item.causes if not cause.size_related)
         if others or not item.causes:
-            grouped.setdefault((numbers[id(item.frame)], others), []).append(item)
+            grouped.setdefault((numbers[item.frame], others), []).append(item)
     if not grouped:
         return
     multi = report.trace.rank_count > 1
@@ -258,32 +252,32 @@ def _not_sizes(page: Page, report: Report, options: Options) -> None:
         grouped.values(), key=lambda members: (-sum(report.trace.seconds(entry.compile) for entry in members), members[0].compile.order)
     )
     first, left = _first(ordered, options.limit)
-    said: set[str] = set()
+    shown_remedies: set[str] = set()
     for members in first:
         sample = members[0]
         spent = sum(report.trace.seconds(entry.compile) for entry in members)
         ids = shorten(" ".join(dict.fromkeys(entry.compile.label for entry in members)), max(20, page.width // 3))
-        owner = (f"{owner_of((entry.frame for entry in members), report.trace)}  " if multi else "", "dim")
+        owner = (f"{rank_label((entry.frame for entry in members), report.trace)}  " if multi else "", "dim")
         page.text(Text.assemble(owner, (one_line(sample.frame.title), "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
         for code in dict.fromkeys(cause.codes[0] for cause in sample.causes if not cause.size_related):
-            cause, *alike = [cause for cause in sample.causes if cause.codes[0] == code]
+            cause, *same_code = [cause for cause in sample.causes if cause.codes[0] == code]
             page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {one_line(cause.sentence)}"), 4)
             if _where(cause):
                 page.line((f"at {_where(cause)}", "dim"), indent=6)
             changes = _other_changes(cause, members)
             if changes:
                 page.line((f"and {shorten(changes, 2 * page.width)}", "dim"), indent=6)
-            if alike:
-                names = ", ".join(one_line(other.axis) for other in alike)
-                page.line((f"and {len(alike)} more of this kind: {shorten(names, 2 * page.width)}", "dim"), indent=6)
+            if same_code:
+                names = ", ".join(one_line(other.axis) for other in same_code)
+                page.line((f"and {len(same_code)} more of this kind: {shorten(names, 2 * page.width)}", "dim"), indent=6)
         if any(cause.size_related for cause in sample.causes):
             page.line(("and about sizes as well, see above", "dim"), indent=4)
         if not sample.causes:
             page.line((f"{UNEXPLAINED.code} {UNEXPLAINED.name}", "magenta"), f": {sample.unexplained_because}", indent=4)
-        help_text = sample.remedy(report.trace.lists_sources)
-        if help_text not in said:
-            page.line(f"→ {help_text}", indent=4)
-        said.add(help_text)
+        remedy = sample.remedy(report.trace.supports_dynamic_sources)
+        if remedy not in shown_remedies:
+            page.line(f"→ {remedy}", indent=4)
+        shown_remedies.add(remedy)
     _more(page, left, "kind")
 
 
@@ -293,14 +287,14 @@ def _cell(value: Cell) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def _tables(page: Page, report: Report, options: Options, names: Iterable[str]) -> None:
+def _tables(page: TextPage, report: Report, options: Options, names: Iterable[str]) -> None:
     for name in names:
         table = report.table(name)
         if table is not None:
             _table(page, table, options)
 
 
-def _table(page: Page, table: Table, options: Options) -> None:
+def _table(page: TextPage, table: Table, options: Options) -> None:
     page.heading(table.title)
     first, left = _first(table.rows, options.limit)
     if first:
@@ -315,20 +309,20 @@ def _table(page: Page, table: Table, options: Options) -> None:
         page.line((table.note if options.verbose else shorten(table.note, 6 * page.width), "dim"), indent=2)
 
 
-def _groups(page: Page, report: Report, options: Options) -> None:
+def _groups(page: TextPage, report: Report, options: Options) -> None:
     """Groups of two or more: the graph was compiled again although it hardly differs."""
     several = [group for group in report.groups if len(group.members) > 1]
-    groups = sorted(joint_groups(several), key=lambda alike: _group_cost(alike[0]))
+    groups = sorted(merged_groups(several), key=lambda same: _group_cost(same[0]))
     if not groups:
         return
     page.heading("Similar graphs", "the same operations on the same tensors; numbers and sizes do not count")
     first, left = _first(groups, options.limit)
     room = max(20, page.width - 30)
-    for alike in first:
-        group = alike[0]
+    for same in first:
+        group = same[0]
         static, dynamic = (" ".join(member.label for member in part) for part in (group.static, group.dynamic))
-        owners = [item.members[0] for item in alike]
-        text = Text(f"{owner_of(owners, report.trace)}  " if report.trace.rank_count > 1 else "", style="")
+        owners = [item.members[0] for item in same]
+        text = Text(f"{rank_label(owners, report.trace)}  " if report.trace.rank_count > 1 else "", style="")
         if static:
             text.append("static ", style="dim").append(shorten(static, room))
         if dynamic:
@@ -345,14 +339,14 @@ def _group_cost(group: Group) -> tuple[float, int]:
     return -sum(member.seconds for member in group.members[1:]), group.members[0].order
 
 
-def _findings(page: Page, report: Report, section: Section, options: Options) -> None:
-    """Those of a section below its heading; that of the ranks has more in it, so its heading is drawn already."""
+def _findings(page: TextPage, report: Report, section: Section, options: Options) -> None:
+    """Those of a section below its heading; that of the ranks has more in it, so its heading is written already."""
     found = [item for item in report.findings if item.rule.section is section]
     if not found:
         return
     if section is not Section.RANKS:
         page.heading(section.value)
-    first, left = _first(joint_findings(found, report.trace), options.limit)
+    first, left = _first(merged_findings(found, report.trace), options.limit)
     for item, owner in first:
         page.text(
             Text.assemble(
@@ -368,7 +362,7 @@ def _findings(page: Page, report: Report, section: Section, options: Options) ->
     _more(page, left, "finding")
 
 
-def _health(page: Page, report: Report, options: Options) -> None:
+def _health(page: TextPage, report: Report, options: Options) -> None:
     health = health_of(report)
     page.heading("Health of the trace")
     lost = f", {health.unreadable} bytes unreadable" if health.unreadable else ", every byte accounted for"
@@ -379,10 +373,10 @@ def _health(page: Page, report: Report, options: Options) -> None:
         rule = problem_rule("unknown-kind")
         page.line((f"{rule.code} {rule.name}", "yellow"), f": {health.unknown}", indent=2)
         page.line((rule.remedy, "dim"), indent=4)
-    said: set[str] = set()
+    shown_remedies: set[str] = set()
     first, left = _first(health.problems, options.limit)
-    for told in first:
-        members = told.members
+    for found in first:
+        members = found.members
         problem, rule = members[0], problem_rule(members[0].code)
         style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")
         lines = f" ({plural(problem.count, 'line')})" if problem.code == "bad-prefix" else ""
@@ -390,11 +384,11 @@ def _health(page: Page, report: Report, options: Options) -> None:
         if len(members) > 1:
             numbers = " ".join(str(member.line) for member in members[1:])
             page.line((f"and {len(members) - 1} more, at lines {shorten(numbers, page.width)}", "dim"), indent=4)
-        if told.others:
-            page.line((told.elsewhere, "dim"), indent=4)
-        if rule.code not in said:
+        if found.others:
+            page.line((found.elsewhere, "dim"), indent=4)
+        if rule.code not in shown_remedies:
             page.line((rule.remedy, "dim"), indent=4)
-        said.add(rule.code)
+        shown_remedies.add(rule.code)
     _more(page, left, "problem")
     if options.verbose:
         for book in report.accounts:
@@ -410,21 +404,21 @@ def _used(name: str, unused: object) -> str:
     return "counted, not used" if isinstance(unused, dict) and name in unused else ""
 
 
-def _one_frame(page: Page, report: Report, item: FrameReport, options: Options) -> None:
-    _frame_head(page, Joint((item,), report.trace), report.trace.rank_count > 1)
+def _one_frame(page: TextPage, report: Report, item: FrameReport, options: Options) -> None:
+    _frame_head(page, MergedFrame((item,), report.trace), report.trace.rank_count > 1)
     frame = item.frame
     if frame.called_at:
         page.line((f"called at {frame.called_at.file}:{frame.called_at.line}  {frame.called_at.code}", "dim"), indent=4)
-    _axes(page, item.axes, Options(limit=0 if options.verbose else 12), report.trace.lists_sources, set())
+    _axes(page, item.axes, Options(limit=0 if options.verbose else 12), report.trace.supports_dynamic_sources, set())
     _shape_table(page, item.shapes, options)
     if item.recompiles:
         page.heading("Recompiles")
     for entry in item.recompiles:
         _recompile(page, entry, 2)
-        page.line(f"→ {entry.remedy(report.trace.lists_sources)}", indent=4)
+        page.line(f"→ {entry.remedy(report.trace.supports_dynamic_sources)}", indent=4)
 
 
-def _shape_table(page: Page, table: ShapeTable, options: Options) -> None:
+def _shape_table(page: TextPage, table: ShapeTable, options: Options) -> None:
     """One row a source and dim, one column a compile; rows that never vary are left out unless all is asked for."""
     varying = [row for row in table.rows if not row.is_constant]
     rows = list(table.rows) if options.verbose else varying

@@ -1,4 +1,4 @@
-"""The rules in a terminal: all of them in a table, or what the handbook says about one."""
+"""The rules in a terminal: all of them in a table, or the handbook on one."""
 
 import re
 from collections.abc import Iterable
@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from rich.text import Text
 
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import COLORS, Page
+from shapelog.reporters.terminal.text_page import COLORS, TextPage
 from shapelog.rule_docs import Entry, blocks, families, link
 from shapelog.rules import Rule
 
-SUFFIX = ".txt"
 # The fewest columns that a remedy is read well in.
 _READABLE = 44
 _CODE = re.compile(r"`([^`]+)`")
@@ -18,7 +17,7 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
 
 def render_rules(entries: Iterable[Entry], options: Options) -> bytes:
-    page = Page(options)
+    page = TextPage(options)
     found = tuple(entries)
     names = max(len(item.rule.name) for item in found)
     kinds = max(len(item.rule.verdict.value) for item in found)
@@ -31,7 +30,7 @@ def render_rules(entries: Iterable[Entry], options: Options) -> bytes:
     return page.bytes()
 
 
-def _row(page: Page, rule: Rule, names: int, kinds: int) -> None:
+def _row(page: TextPage, rule: Rule, names: int, kinds: int) -> None:
     """Code, name, kind and remedy in columns; the remedy below the others where it would be a narrow one."""
     head = Text(f"{rule.code}  {rule.name.ljust(names)}  ")
     head.append(rule.verdict.value.ljust(kinds), _color(rule))
@@ -45,7 +44,7 @@ def _row(page: Page, rule: Rule, names: int, kinds: int) -> None:
 
 
 def render_rule(entry: Entry, options: Options) -> bytes:
-    page = Page(options)
+    page = TextPage(options)
     rule = entry.rule
     page.line((f"{rule.code} {rule.name}", "bold"), "  ", (rule.verdict.value, _color(rule)))
     page.line(f"→ {rule.remedy}", indent=2)
@@ -61,7 +60,7 @@ def _color(rule: Rule) -> str:
     return COLORS.get(rule.verdict, "red")
 
 
-def _section(page: Page, text: str) -> None:
+def _section(page: TextPage, text: str) -> None:
     for index, (language, block) in enumerate(blocks(text)):
         if index:
             page.blank()
@@ -93,7 +92,7 @@ def _paragraphs(block: str) -> list[str]:
     return found
 
 
-def _styled(page: Page, paragraph: str) -> Text:
+def _styled(page: TextPage, paragraph: str) -> Text:
     """Code in color without its backticks; without colors they stay."""
     if page.console.no_color:
         return Text(paragraph)

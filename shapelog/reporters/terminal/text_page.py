@@ -49,7 +49,7 @@ def console(stream: TextIO, is_terminal: bool, color: bool, width: int | None = 
     )
 
 
-class Page:
+class TextPage:
     """Lines for one console, kept as rich texts until the end."""
 
     def __init__(self, options: Options) -> None:
@@ -154,7 +154,7 @@ class Page:
 
 
 def _environment_width() -> int:
-    """What COLUMNS says, 0 if it says nothing of use."""
+    """The width that COLUMNS gives, 0 if it gives none."""
     text = os.environ.get("COLUMNS", "")
     return min(max(_NARROWEST, int(text)), 1000) if text.isascii() and text.isdecimal() and len(text) < 6 and int(text) else 0
 

@@ -5,14 +5,12 @@ from rich.text import Text
 from shapelog.report.verification import FrameProof, Verification
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import what_to_set
-from shapelog.reporters.terminal.text_page import Page
+from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, seconds
-
-SUFFIX = ".txt"
 
 
 def render_verification(verification: Verification, options: Options) -> bytes:
-    page = Page(options)
+    page = TextPage(options)
     _verdict(page, verification)
     page.blank()
     what_to_set(page, verification.advice)
@@ -23,7 +21,7 @@ def render_verification(verification: Verification, options: Options) -> bytes:
     return page.bytes()
 
 
-def _verdict(page: Page, found: Verification) -> None:
+def _verdict(page: TextPage, found: Verification) -> None:
     if found.helped:
         before, now = found.advice.before, found.comparison.now
         surety = (
@@ -40,7 +38,7 @@ def _events(compiles: int, limit_hits: int | None) -> str:
     return plural(compiles, "compile") + (f" and {plural(limit_hits, 'limit hit')}" if limit_hits else "")
 
 
-def _totals(page: Page, found: Verification) -> None:
+def _totals(page: TextPage, found: Verification) -> None:
     advice, now = found.advice, found.comparison.now
     hits = str(now.limit_hits) if now.limit_hits is not None else "?"
     rows: list[tuple[str | Text, ...]] = [
@@ -56,16 +54,16 @@ def _measured(measured: int, predicted: int | None) -> Text:
     return Text(str(measured), style="green" if measured == predicted else "yellow")
 
 
-def _frames(page: Page, found: Verification, options: Options) -> None:
-    told = [item for item in found.frames if options.verbose or item.before != item.measured or not item.is_exact]
-    shown = told[: options.limit] if options.limit else told
+def _frames(page: TextPage, found: Verification, options: Options) -> None:
+    differing = [item for item in found.frames if options.verbose or item.before != item.measured or not item.is_exact]
+    shown = differing[: options.limit] if options.limit else differing
     if shown:
         page.heading("By frame", "compiles and limit hits")
         rows = [_row(item) for item in shown]
         page.table(("", "before", "predicted", "measured"), rows, (False, True, True, True), (True, False, False, False))
-    if len(shown) < len(told):
-        page.line((f"… {plural(len(told) - len(shown), 'more frame')}, shown with --limit 0", "dim"), indent=2)
-    same = len(found.frames) - len(told)
+    if len(shown) < len(differing):
+        page.line((f"… {plural(len(differing) - len(shown), 'more frame')}, shown with --limit 0", "dim"), indent=2)
+    same = len(found.frames) - len(differing)
     if same:
         page.line((f"{plural(same, 'frame')} as before, as predicted", "dim"), indent=2)
 
@@ -78,7 +76,7 @@ def _row(item: FrameProof) -> tuple[str | Text, ...]:
     return name, str(item.before), predicted, _measured(item.measured, item.predicted)
 
 
-def _notes(page: Page, found: Verification) -> None:
+def _notes(page: TextPage, found: Verification) -> None:
     if found.notes:
         page.heading("Not as predicted")
         for note in found.notes:

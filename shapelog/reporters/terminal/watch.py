@@ -15,17 +15,17 @@ from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_shell, effect_of
 from shapelog.capture.watch import Event, Snapshot
 from shapelog.model.trace import Outcome, Rank
-from shapelog.report.merge_ranks import Joint, joint_frames, owner_of
+from shapelog.report.merge_ranks import MergedFrame, merged_frames, rank_label
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, console
 from shapelog.rules import Verdict
 from shapelog.text import file_name, megabytes, one_line, plural, seconds, shorten
 
-# How many causes a line tells, and how many values of an axis.
+# The most causes in a line, and values of an axis.
 _CAUSES, _VALUES = 2, 12
 _DIED = {Outcome.FAILED: "red", Outcome.LIMIT: "bold red"}
-# What is told of a compile that did not make code.
+# What a compile that did not make code did.
 _VERBS = {
     Outcome.FAILED: "failed",
     Outcome.LIMIT: "hit the recompile limit",
@@ -67,9 +67,9 @@ class Screen:
 
 
 def lines(snapshot: Snapshot) -> list[str]:
-    """A line for each compile that is new, those that several ranks have alike as one."""
+    """A line for each compile that is new, those that are the same on several ranks as one."""
     is_job = snapshot.report is not None and len(snapshot.report.trace.ranks) > 1
-    return [_told(events, is_job).plain for events in _alike(snapshot.fresh)]
+    return [_line(events, is_job).plain for events in _across_ranks(snapshot.fresh)]
 
 
 def console_on(stream: TextIO, options: Options) -> Console:
@@ -88,9 +88,9 @@ def _head(snapshot: Snapshot, width: int) -> list[Text]:
     if report is not None:
         version = report.trace.torch_version or report.trace.version_guess
         facts = [f"torch {version}", megabytes(snapshot.size)]
-    beside = "  ".join(facts)
-    name = shorten(one_line(snapshot.where), max(12, width - len(beside) - 2))
-    first = Text.assemble((name, "bold"), (f"  {one_line(beside)}", "dim") if beside else "")
+    version_and_size = "  ".join(facts)
+    name = shorten(one_line(snapshot.where), max(12, width - len(version_and_size) - 2))
+    first = Text.assemble((name, "bold"), (f"  {one_line(version_and_size)}", "dim") if version_and_size else "")
     parts = [f"watched for {_duration(snapshot.watched)}"]
     if snapshot.silent is not None and report is not None:
         parts.append(f"last record {_duration(snapshot.silent)} ago")
@@ -146,13 +146,13 @@ def _sections(snapshot: Snapshot, report: Report, width: int) -> list[_Section]:
     """In the order in which they are shown; those without an entry are left out."""
     is_job = len(report.trace.ranks) > 1
     frames = sorted(
-        (joint for joint in joint_frames(report) if joint.first.recompiles),
-        key=lambda joint: (-sum(len(item.recompiles) for item in joint.members), -joint.seconds),
+        (merged for merged in merged_frames(report) if merged.first.recompiles),
+        key=lambda merged: (-sum(len(item.recompiles) for item in merged.members), -merged.seconds),
     )
-    recent = [[_told(events, is_job)] for events in reversed(_alike(snapshot.events))]
+    recent = [[_line(events, is_job)] for events in reversed(_across_ranks(snapshot.events))]
     found = [
         _Section("What to set so far", _advice(report.advice, snapshot.where, width - 2)),
-        _Section("Frames that recompile most", [_frame(joint, is_job) for joint in frames]),
+        _Section("Frames that recompile most", [_frame(merged, is_job) for merged in frames]),
         _Section("Last compiles", recent, "newest first"),
         _Section("Ranks" if any(rank.number is not None for rank in report.trace.ranks) else "Processes", _ranks(report.trace.ranks)),
     ]
@@ -198,18 +198,18 @@ def _advice(advice: Advice | None, where: str, room: int) -> list[list[Text]]:
     return [[Text(line, style="cyan"), headline]]
 
 
-def _frame(joint: Joint, is_job: bool) -> list[Text]:
-    item = joint.first
+def _frame(merged: MergedFrame, is_job: bool) -> list[Text]:
+    item = merged.first
     frame = item.frame
     place = f"  {file_name(frame.file)}:{frame.line}" if frame.file else ""
-    count = sum(len(member.recompiles) for member in joint.members)
-    spent = math.fsum(entry.compile.seconds for member in joint.members for entry in member.recompiles)
+    count = sum(len(member.recompiles) for member in merged.members)
+    spent = math.fsum(entry.compile.seconds for member in merged.members for entry in member.recompiles)
     head = Text.assemble(
-        (f"{joint.owner}  " if is_job else "", "dim"),
+        (f"{merged.owner}  " if is_job else "", "dim"),
         (one_line(frame.title), "bold"),
         (one_line(place), "dim"),
         f"  {plural(count, 'recompile')} {seconds(spent)}",
-        ("  limit hit" if item.limit else "", "bold red"),
+        ("  limit hit" if item.limit_hit else "", "bold red"),
     )
     axes = Text("  ")
     for axis in item.axes:
@@ -239,7 +239,7 @@ def _rank(counts: tuple[int, ...], members: Sequence[Rank]) -> Text:
     entries, again, hits, failed = counts[:4]
     frames = [frame for rank in members for frame in rank.frames]
     numbers = [rank for rank in members if rank.number is not None]
-    name = (owner_of(frames) if frames else f"rank {numbers[0].number}") if numbers else f"process {members[0].process}"
+    name = (rank_label(frames) if frames else f"rank {numbers[0].number}") if numbers else f"process {members[0].process}"
     times = [sum(frame.seconds for frame in rank.frames) for rank in members]
     low, high = seconds(min(times)), seconds(max(times))
     spent = low if low == high else f"{low} to {high}"
@@ -252,26 +252,26 @@ def _rank(counts: tuple[int, ...], members: Sequence[Rank]) -> Text:
 
 
 def _clock(when: str) -> str:
-    """The time of day that a record tells, to the second."""
+    """The time of day of a record, to the second."""
     return when[5:13] if len(when) >= 13 else "--:--:--"
 
 
-def _alike(events: Iterable[Event]) -> list[list[Event]]:
-    """Compiles that ranks have alike together, in the order in which the last of each came."""
+def _across_ranks(events: Iterable[Event]) -> list[list[Event]]:
+    """Compiles that are the same on several ranks together, in the order in which the last of each came."""
     found: dict[tuple[object, ...], list[Event]] = {}
     for number, event in enumerate(events):
         of_rank = event.frame.rank if event.frame.rank is not None else None
-        told = (event.compile.label, event.frame.title, event.compile.outcome, _why(event), of_rank is None and number)
-        found[told] = [*found.pop(told, ()), event]
+        key = (event.compile.label, event.frame.title, event.compile.outcome, _why(event), of_rank is None and number)
+        found[key] = [*found.pop(key, ()), event]
     return list(found.values())
 
 
-def _told(events: Sequence[Event], is_job: bool) -> Text:
+def _line(events: Sequence[Event], is_job: bool) -> Text:
     event = events[-1]
     compile, item = event.compile, event.recompile
     again = item is not None and not item.is_after_failure
     verb = _VERBS.get(compile.outcome) or ("recompiled" if again else "compiled")
-    owner = f"{owner_of(one.frame for one in events)} " if is_job else ""
+    owner = f"{rank_label(one.frame for one in events)} " if is_job else ""
     spent = max(one.compile.seconds for one in events)
     style = _DIED.get(compile.outcome) or (COLORS[item.verdict] if item and again else "")
     text = Text.assemble(

@@ -19,7 +19,7 @@ def table(recording: Recording) -> Table:
     return found
 
 
-def test_each_phase_is_told_without_those_inside_of_it() -> None:
+def test_each_phase_is_shown_without_those_inside_of_it() -> None:
     made = Recording().compile("0/0", tensor(), seconds=10.0, **TIMES).compile("0/1", tensor(size=(12, 8)), seconds=2.0)
     rows = {row[0]: row[1:] for row in table(made).rows}
     assert rows == {
@@ -71,7 +71,7 @@ def test_the_phases_add_up(name: str) -> None:
         assert sum(row[column] for row in phases) == pytest.approx(total[column], abs=0.02)  # type: ignore[misc]
 
 
-def test_the_time_of_a_backend_that_tells_no_phases_is_the_backends() -> None:
+def test_the_time_of_a_backend_without_phases_is_the_backends() -> None:
     made = Recording().compile("0/0", tensor(), seconds=3.0, backend_compile_time_s=1.0)
     rows = {row[0]: row[1:] for row in table(made).rows}
     assert rows == {"Dynamo": (2.0, 0.0, 2.0), "backend": (1.0, 0.0, 1.0), "all": (3.0, 0.0, 3.0)}

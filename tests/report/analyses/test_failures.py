@@ -22,7 +22,7 @@ def failed(kind: str, reason: str, traceback: str = "", **more: object) -> Findi
     return finding
 
 
-def test_a_failure_is_told_with_its_first_line_and_place() -> None:
+def test_a_failure_is_shown_with_its_first_line_and_place() -> None:
     finding = failed("Unsupported", "no such builtin\n  more", fail_user_frame_filename="/srv/ml/app/model.py", fail_user_frame_lineno=7)
     assert (finding.rule.code, finding.compile, finding.place) == ("SL403", "0/0", Location("/srv/ml/app/model.py", 7))
     assert finding.sentence == "f failed in Dynamo (tracing the code): no such builtin"
@@ -53,11 +53,11 @@ def test_the_stage_of_the_backend_is_the_deepest_in_the_traceback(traceback: str
     assert "RuntimeError: boom" in finding.sentence
 
 
-def test_a_failure_without_a_message_says_so() -> None:
+def test_a_failure_without_a_message_is_reported_as_such() -> None:
     assert "no message was recorded" in failed("Unsupported", "").sentence
 
 
-def test_a_compile_that_the_trace_cuts_off_is_told() -> None:
+def test_a_compile_that_the_trace_cuts_off_is_shown() -> None:
     made = Recording().compile("0/0", tensor())
     made.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, "0/1")
     (finding,) = found(made)
@@ -82,7 +82,7 @@ def test_a_good_compile_and_a_refused_one_are_no_failures() -> None:
     assert found(made.limit("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 12, actual 13")) == []
 
 
-def test_the_failures_of_a_real_program_are_told_by_stage() -> None:
+def test_the_failures_of_a_real_program_are_shown_by_stage() -> None:
     stages = [item.sentence.split(" failed in ")[1].split(": ")[0] for item in analyzed("real/2.6/l_failures.log.gz").findings]
     assert stages.count("the backend") == 3
     assert stages.count("Dynamo (running an operation on fake tensors)") == 1

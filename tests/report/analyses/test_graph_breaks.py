@@ -24,7 +24,7 @@ def broken(text: str, **metrics: object) -> Recording:
 
 
 @pytest.mark.parametrize(("text", "words"), [(OLD, "builtin: print"), (NEW, "Failed to trace builtin operator")])
-def test_a_graph_break_is_told_with_its_place(text: str, words: str) -> None:
+def test_a_graph_break_is_shown_with_its_place(text: str, words: str) -> None:
     table = tables(broken(text))["graph_breaks"]
     (row,) = table.rows
     assert str(row[0]).endswith("model.py:6")
@@ -38,12 +38,12 @@ def test_a_reason_that_ends_with_a_colon_gets_no_second_one() -> None:
     assert str(table.rows[0][1]).startswith("Failed to trace builtin operator: Dynamo does not know")
 
 
-def test_a_restart_that_a_graph_break_explains_is_not_told_again() -> None:
+def test_a_restart_that_a_graph_break_explains_is_not_reported_again() -> None:
     found = tables(broken(NEW, restart_reasons=["Failed to trace builtin operator\n  more"], dynamo_time_before_restart_s=0.5))
     assert list(found) == ["graph_breaks"]
 
 
-def test_a_restart_for_another_reason_is_told_with_the_seconds_it_lost() -> None:
+def test_a_restart_for_another_reason_is_shown_with_the_seconds_it_lost() -> None:
     made = Recording().compile("0/0", tensor(), restart_reasons=["speculation diverged"], dynamo_time_before_restart_s=0.5)
     table = tables(made)["restarts"]
     assert table.rows == (("speculation diverged", 1, 0.5, "0/0"),)
@@ -72,7 +72,7 @@ def test_the_break_of_a_real_program_is_where_it_prints() -> None:
     assert row[-1] == "2/0 2/1 2/2"
 
 
-def test_two_four_has_no_break_records_and_its_restarts_are_told() -> None:
+def test_two_four_has_no_break_records_and_its_restarts_are_shown() -> None:
     report = analyzed("real/2.4/f_graph_breaks.log.gz")
     assert report.table("graph_breaks") is None
     restarts = report.table("restarts")

@@ -17,7 +17,7 @@ def state(*lines: str, head: str = HEAD, suggestion: str = "") -> str:
     return "\n".join([head, *(f"  {line}" for line in lines)]) + (f"\n\n{closing}" if suggestion else "")
 
 
-def told(made: Recording) -> Table:
+def pgo_table(made: Recording) -> Table:
     (table,) = (item for item in analyze(made.explained()) if isinstance(item, Table))
     return table
 
@@ -26,7 +26,7 @@ def put(*lines: str, **more: str) -> Table:
     """The table of a cold run of one compile that wrote a state."""
     made = Recording().compile("0/0", tensor())
     made.artifact("0/0", "put_local_code_state", state(*lines, **more))
-    return told(made)
+    return pgo_table(made)
 
 
 def words(table: Table) -> list[tuple[object, ...]]:
@@ -45,7 +45,7 @@ def test_a_size_that_became_dynamic() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected"),
     [
         ("L['x']: tensor size=[?, 8, ?] stride=[S(1), 1, 1]", "dims 0, 2 dynamic of [?, 8, ?]"),
         ("L['x']: tensor size=[?, 8] stride=[?, 1]", "dim 0 dynamic of [?, 8], stride 0 varied"),
@@ -54,8 +54,8 @@ def test_a_size_that_became_dynamic() -> None:
         ("L['k']: fully dynamic scalar or tensor", "int or float varied, or the rank changed"),
     ],
 )
-def test_the_state_of_a_source_in_words(line: str, said: str) -> None:
-    assert [row[3] for row in put(line).rows] == [said]
+def test_the_state_of_a_source_in_words(line: str, expected: str) -> None:
+    assert [row[3] for row in put(line).rows] == [expected]
 
 
 def test_what_never_varied_is_left_out() -> None:
@@ -68,16 +68,16 @@ def test_what_never_varied_is_left_out() -> None:
 def test_a_dim_that_the_program_marked() -> None:
     made = Recording().compile("0/0", tensor(dynamo_dynamic_indices=[0]))
     made.artifact("0/0", "put_local_code_state", state("L['x']: tensor size=[?, 8] stride=[S(1), 1]"))
-    assert words(told(made)) == [("x", "dim 0 dynamic of [?, 8], marked by the program", "written")]
+    assert words(pgo_table(made)) == [("x", "dim 0 dynamic of [?, 8], marked by the program", "written")]
 
 
-def test_a_number_that_varied_is_told_from_a_rank() -> None:
+def test_a_number_that_varied_is_distinguished_from_a_rank() -> None:
     symbols = (("s0", "4", "L['k']"), ("zf0", "2.5", "L['s']"), ("s1", "4", "L['both']"))
     made = Recording().compile("0/0", tensor(), tensor("L['both']"), symbols=symbols)
     lines = [f"L['{name}']: fully dynamic scalar or tensor" for name in ("k", "s", "x", "both", "unseen")]
     made.artifact("0/0", "put_local_code_state", state(*lines))
-    said = ["int varied", "float varied", "rank changed", "now a tensor, now a number", "int or float varied, or the rank changed"]
-    assert [row[3] for row in told(made).rows] == said
+    expected = ["int varied", "float varied", "rank changed", "now a tensor, now a number", "int or float varied, or the rank changed"]
+    assert [row[3] for row in pgo_table(made).rows] == expected
 
 
 def test_a_number_that_stays_a_constant_is_known_from_its_guard() -> None:
@@ -85,7 +85,7 @@ def test_a_number_that_stays_a_constant_is_known_from_its_guard() -> None:
     made = Recording().compile("0/0", tensor(), guards=guards)
     lines = [f"L['self'].{name}: fully dynamic scalar or tensor" for name in "kp"]
     made.artifact("0/0", "get_local_code_state", state(*lines))
-    assert [row[3] for row in told(made).rows] == ["int varied", "float varied"]
+    assert [row[3] for row in pgo_table(made).rows] == ["int varied", "float varied"]
 
 
 def test_what_was_known_at_the_start_and_what_came_anew() -> None:
@@ -95,7 +95,7 @@ def test_what_was_known_at_the_start_and_what_came_anew() -> None:
     made.artifact("0/0", "get_local_code_state", state(*before))
     made.artifact("0/0", "put_local_code_state", state(*after))
     made.artifact("0/0", "put_remote_code_state", state(*after))
-    table = told(made)
+    table = pgo_table(made)
     assert words(table) == [
         ("x", "dim 0 dynamic of [?, 8]", "read at start"),
         ("y", "dims 0, 1 dynamic of [?, ?]; at the start dim 0 dynamic of [?, 8]", "written"),
@@ -109,17 +109,17 @@ def test_a_closure_that_pytorch_did_not_recognize_learns_again() -> None:
     made = Recording().compile("0/0", tensor())
     made.artifact("0/0", "get_local_code_state", f"{HEAD}\n{known}")
     made.artifact("0/0", "put_local_code_state", f"{HEAD}\n{known}\n{HEAD}\n{known}\n{HEAD}\n{new}")
-    table = told(made)
+    table = pgo_table(made)
     assert words(table) == [("x", "dim 0 dynamic of [?, 8]", "read, learned again"), ("x", "dims 0, 1 dynamic of [?, ?]", "written")]
     assert "closures that PyTorch did not take for those of the profile" in table.note
 
 
-def test_code_of_an_earlier_run_comes_last_and_is_told() -> None:
+def test_code_of_an_earlier_run_comes_last_and_is_shown() -> None:
     made = Recording().compile("0/0", tensor())
     line = "L['x']: tensor size=[?, 8] stride=[S(1), 1]"
     both = state(line, head="hash(11111111)/srv/ml/app/old.py:30:g:") + "\n" + state(line)
     made.artifact("0/0", "get_local_code_state", both)
-    assert [row[:2] for row in told(made).rows] == [("f", "model.py:5"), ("g (not in this run)", "old.py:30")]
+    assert [row[:2] for row in pgo_table(made).rows] == [("f", "model.py:5"), ("g (not in this run)", "old.py:30")]
 
 
 def test_code_that_was_copied_to_another_directory_is_known() -> None:
@@ -127,11 +127,11 @@ def test_code_that_was_copied_to_another_directory_is_known() -> None:
     assert [row[:2] for row in table.rows] == [("f", "model.py:5")]
 
 
-def test_lines_that_cannot_be_read_are_told() -> None:
+def test_lines_that_cannot_be_read_are_shown() -> None:
     assert "2 lines of it could not be read" in put("L['x']: of a new kind", "L['y']: scalar 1 2").note
 
 
-def test_a_run_without_pgo_is_not_told() -> None:
+def test_a_run_without_pgo_is_not_shown() -> None:
     assert list(analyze(Recording().compile("0/0", tensor()).explained())) == []
     assert analyzed("lab/batch_varies.log.gz").table("pgo") is None
 
@@ -145,7 +145,7 @@ def test_several_processes_are_one_table() -> None:
     made.compile("0/0", tensor())
     made.artifact("0/0", "get_local_code_state", state(lines[0]))
     made.lines = first + [line.replace(" 12031 ", " 12032 ", 1) for line in made.lines]
-    table = told(made)
+    table = pgo_table(made)
     assert table.columns[-1].name == "processes"
     assert [row[2:] for row in table.rows] == [
         ("x", "dim 0 dynamic of [?, 8]", "written", "12031"),
@@ -156,11 +156,11 @@ def test_several_processes_are_one_table() -> None:
     assert "process 12032: warm run" in table.note
 
 
-def test_processes_that_agree_are_told_once() -> None:
+def test_processes_that_agree_are_shown_once() -> None:
     made = Recording().compile("0/0", tensor())
     made.artifact("0/0", "put_local_code_state", state("L['x']: tensor size=[?, 8] stride=[S(1), 1]", suggestion="L['x']"))
     made.lines += [line.replace(" 12031 ", " 12032 ", 1) for line in made.lines]
-    table = told(made)
+    table = pgo_table(made)
     assert [row[-1] for row in table.rows] == ["all"]
     assert table.note.count("cold run") == table.note.count("PyTorch suggests") == 1
     assert "process" not in table.note
@@ -182,7 +182,7 @@ def test_a_real_program_in_several_versions(name: str) -> None:
     assert ("PyTorch suggests" in table.note) is ("2.15" in name)
 
 
-def test_a_profile_from_another_job_is_told_with_its_storage() -> None:
+def test_a_profile_from_another_job_is_shown_with_its_storage() -> None:
     table = analyzed("real/2.13/pgo_remote.log.gz").table("pgo")
     assert table is not None
     assert "read from extra remote storage" in table.note
@@ -199,7 +199,7 @@ def test_a_healthy_program_has_a_note_and_no_rows() -> None:
     assert "when" not in section
 
 
-def test_pytorchs_suggestion_stands_in_the_json_as_written_and_short_in_the_terminal() -> None:
+def test_pytorchs_suggestion_is_in_the_json_as_written_and_short_in_the_terminal() -> None:
     sources = ",".join(f"L['batch']['feature_{number}']" for number in range(200))
     made = Recording().compile("0/0", tensor())
     made.artifact("0/0", "put_local_code_state", state("L['x']: tensor size=[?, 8] stride=[S(1), 1]", suggestion=sources))

@@ -1,4 +1,4 @@
-"""What the report says of several ranks: findings, tables, one list of advice, and each thing that ranks did alike once."""
+"""The report on several ranks: findings, tables, one list of advice, and what is the same on several ranks once."""
 
 import re
 from collections.abc import Callable
@@ -8,11 +8,11 @@ import make
 import pytest
 from jobs import AGAIN, ALIKE, FIRST, HANGS, PARTED, SIZES, report, sized
 
-from shapelog.check.alerts import Survey, survey
+from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.check import check
 from shapelog.check.policy import Policy, kinds_of
-from shapelog.check.repository_paths import Checkout
-from shapelog.report.merge_ranks import joint_findings, joint_frames, joint_groups
+from shapelog.check.repository_paths import Repository
+from shapelog.report.merge_ranks import merged_findings, merged_frames, merged_groups
 from shapelog.report.report import Report, analyze
 from shapelog.report.results import Finding, Location, Table
 from shapelog.reporters import Options
@@ -102,11 +102,11 @@ def test_sizes_that_no_rank_recompiled_for_are_in_the_table_alone() -> None:
 
 
 def test_with_compiler_collectives_sizes_that_differ_are_no_finding() -> None:
-    told = make.artifact("compiler_collective", "L['x']: tensor size=[12, 16] stride=[16, 1]", id="0/0")
+    artifact = make.artifact("compiler_collective", "L['x']: tensor size=[12, 16] stride=[16, 1]", id="0/0")
     ranks = []
     for first, again in (sized(12, 16), sized(10, 14)):
         head, *rest = make.records(first)
-        ranks.append((b"".join((head, told, *rest)), again))
+        ranks.append((b"".join((head, artifact, *rest)), again))
     assert of_ranks(report(*ranks)) == []
 
 
@@ -117,7 +117,7 @@ def test_ranks_with_as_many_compiles_share_a_row() -> None:
     )
 
 
-def test_what_nobody_recorded_says_how_to_record_it() -> None:
+def test_what_was_not_recorded_comes_with_how_to_record_it() -> None:
     rows = {row[0]: row for row in table(ALIKE, "rank_agreement").rows}
     assert rows["compile ids"][1:3] == ("same on all 4", "2 compiles, the last 0/1")
     assert rows["tensor metadata"][1] == "not known"
@@ -125,41 +125,41 @@ def test_what_nobody_recorded_says_how_to_record_it() -> None:
     assert "record_and_log_graph_execution_order" in str(rows["order of execution"][3])
 
 
-def test_a_run_that_ends_long_before_the_others_is_told() -> None:
+def test_a_run_that_ends_long_before_the_others_is_shown() -> None:
     late = AGAIN.replace(b"V1120 08:27", b"V1120 08:37")
     item = report((FIRST, late), (FIRST,))
     assert table(item, "ranks").rows[1][-1] == "600 s"
     assert table(item, "ranks").note.startswith("rank 1 wrote nothing in the last minute or longer")
 
 
-# Each thing that ranks did alike is told once.
+# What is the same on several ranks is shown once.
 
 
-def test_frames_that_ranks_had_alike_are_told_once() -> None:
-    (joint,) = joint_frames(ALIKE)
+def test_frames_that_are_the_same_on_several_ranks_are_shown_once() -> None:
+    (joint,) = merged_frames(ALIKE)
     assert (joint.owner, joint.seconds, len(joint.members)) == ("ranks 0-3", 12.0, 4)
     text = flat(ALIKE)
     assert "ranks 0-3 forward model.py:12 frame 0 2 compiles on each 12.0 s · 1 avoidable by marking 6.00 s" in text
 
 
 def test_frames_whose_sizes_differ_are_one_where_values_do_not_matter() -> None:
-    (joint,) = joint_frames(SIZES)
+    (joint,) = merged_frames(SIZES)
     assert joint.axes[0].values == ("12", "16", "10", "14")
-    assert [item.owner for item in joint_frames(SIZES, with_values=True)] == ["ranks 0, 2 and 3", "rank 1"]
+    assert [item.owner for item in merged_frames(SIZES, with_values=True)] == ["ranks 0, 2 and 3", "rank 1"]
 
 
 def test_frames_of_ranks_that_parted_stay_apart() -> None:
-    assert [item.owner for item in joint_frames(PARTED)] == ["ranks 0-2", "rank 3"]
+    assert [item.owner for item in merged_frames(PARTED)] == ["ranks 0-2", "rank 3"]
 
 
-def test_groups_and_findings_of_several_ranks_are_told_once() -> None:
+def test_groups_and_findings_of_several_ranks_are_shown_once() -> None:
     failed = make.compile(fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
     item = report((failed,), (failed,), (FIRST,))
-    assert [(found.rule.code, owner) for found, owner in joint_findings(item.findings, item.trace)] == [
+    assert [(found.rule.code, owner) for found, owner in merged_findings(item.findings, item.trace)] == [
         ("SL403", "ranks 0 and 1"),
         ("SL701", ""),
     ]
-    assert [len(alike) for alike in joint_groups(ALIKE.groups)] == [4]
+    assert [len(alike) for alike in merged_groups(ALIKE.groups)] == [4]
     assert flat(item).count("SL403 compile-failed") == 1
 
 
@@ -192,7 +192,7 @@ def test_many_groups_of_ranks_are_shortened_unless_all_are_asked_for() -> None:
     assert "more group" not in shown(item, limit=0)
 
 
-def test_the_page_has_a_part_for_ranks_and_tells_alike_frames_once() -> None:
+def test_the_page_has_a_part_for_ranks_and_identical_frames_once() -> None:
     text = page(ALIKE, Options()).decode()
     assert '<section class="page" id="ranks"' in text
     assert '<a href="#ranks">Ranks <span class="count">4</span></a>' in text
@@ -208,14 +208,14 @@ def test_every_link_of_a_job_s_page_leads_somewhere() -> None:
         assert set(re.findall(r'href="#([^"]+)"', text)) <= names
 
 
-def surveyed(item: Report) -> Survey:
-    return survey(item, Checkout("nowhere", ()))
+def alerts_of(item: Report) -> Alerts:
+    return collect_alerts(item, Repository("nowhere", ()))
 
 
 def test_ranks_that_part_fail_a_check_only_where_that_is_asked() -> None:
-    (alert,) = [item for item in surveyed(HANGS).alerts if item.rule.code == "SL703"]
+    (alert,) = [item for item in alerts_of(HANGS).alerts if item.rule.code == "SL703"]
     assert alert.kinds == frozenset({AlertKind.RANK})
-    assert not check(surveyed(HANGS), Policy()).has_failed
-    asked = check(surveyed(HANGS), Policy(fail_on=kinds_of(["rank"])))
+    assert not check(alerts_of(HANGS), Policy()).has_failed
+    asked = check(alerts_of(HANGS), Policy(fail_on=kinds_of(["rank"])))
     assert asked.has_failed
     assert "rank divergence" in str(asked.headline)

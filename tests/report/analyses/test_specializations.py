@@ -43,12 +43,12 @@ def test_a_symbol_without_a_source_is_named_by_itself() -> None:
     assert table.rows[0][0] == "s77"
 
 
-def test_nothing_pinned_is_nothing_said() -> None:
+def test_without_specializations_there_is_no_table() -> None:
     assert tables(Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 8)))) == []
     assert analyzed("lab/batch_varies.log.gz").table("specializations") is None
 
 
-def test_a_range_that_unrolls_is_told_in_a_real_program() -> None:
+def test_a_range_that_unrolls_is_shown_in_a_real_program() -> None:
     table = analyzed("lab/resume_int_special.log.gz").table("specializations")
     assert table is not None
     assert any("for _ in range(hops):" in str(row[2]) for row in table.rows)

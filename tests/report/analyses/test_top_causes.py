@@ -48,8 +48,8 @@ def test_a_recompile_without_a_known_cause_has_no_row() -> None:
 def test_the_seconds_add_up_to_those_of_the_explained_recompiles(name: str) -> None:
     report = analyzed(name)
     table = report.table("top_causes")
-    told = sum(item.compile.seconds for item in report.recompiles if item.causes)
-    assert (sum(row[-1] for row in table.rows if isinstance(row[-1], float)) if table else 0.0) == pytest.approx(told)
+    known = sum(item.compile.seconds for item in report.recompiles if item.causes)
+    assert (sum(row[-1] for row in table.rows if isinstance(row[-1], float)) if table else 0.0) == pytest.approx(known)
 
 
 @pytest.mark.parametrize(

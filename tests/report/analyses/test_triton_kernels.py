@@ -19,7 +19,7 @@ def code(index: int) -> str:
     return graph('L_x_: "f32[10, 8][8, 1]cuda:0"', CALL.format(index=index), "return ()")
 
 
-def test_a_kernel_in_a_frame_that_recompiles_is_told() -> None:
+def test_a_kernel_in_a_frame_that_recompiles_is_shown() -> None:
     made = Recording().compile("0/0", tensor(), code=code(0)).compile("0/1", tensor(size=(12, 8)), code=code(1))
     (table,) = tables(made)
     assert table.rows == (("f", "/srv/ml/app/model.py:5", 1, 2),)
@@ -30,6 +30,6 @@ def test_a_kernel_in_a_frame_that_compiled_once_is_not() -> None:
     assert tables(Recording().compile("0/0", tensor(), code=code(0))) == []
 
 
-def test_a_frame_without_kernels_is_not_told() -> None:
+def test_a_frame_without_kernels_is_not_shown() -> None:
     assert tables(Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 8)))) == []
     assert analyzed("real/demo.log.gz").table("kernels") is None

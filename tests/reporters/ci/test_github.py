@@ -6,7 +6,7 @@ from collections.abc import Callable
 import ci
 import pytest
 
-from shapelog.check.check import Checked, check
+from shapelog.check.check import CheckResult, check
 from shapelog.check.policy import Policy
 from shapelog.reporters import Options
 from shapelog.reporters.ci import github
@@ -16,14 +16,14 @@ Golden = Callable[[str, bytes], None]
 _COMMAND = re.compile(r"::(error|warning|notice) ([^:]*)::(.*)")
 
 
-def lines_of(checked: Checked) -> list[str]:
+def lines_of(checked: CheckResult) -> list[str]:
     output = github.render_check(checked, Options()).decode()
     assert "##[" not in output
     assert output.endswith("\n")
     return output.removesuffix("\n").split("\n")
 
 
-def commands_of(checked: Checked) -> list[tuple[str, dict[str, str], str]]:
+def commands_of(checked: CheckResult) -> list[tuple[str, dict[str, str], str]]:
     """(command, properties, message) as the runner takes a line apart: a command is what begins with two colons after any space."""
     found = []
     for line in lines_of(checked):
@@ -49,12 +49,12 @@ def test_it_is_as_recorded(golden: Golden) -> None:
 @pytest.mark.parametrize("name", ci.NAMES)
 def test_each_alert_is_one_command_up_to_ten_of_a_level(name: str) -> None:
     checked = check(ci.fixture(name), ci.BUDGETS)
-    levels = [item.level for item in checked.judged]
+    levels = [item.level for item in checked.alerts]
     assert len(commands_of(checked)) == sum(min(levels.count(level), 10) for level in Level)
     assert str(checked.headline) in lines_of(checked)
 
 
-def test_an_annotation_says_where_what_and_what_helps() -> None:
+def test_an_annotation_has_place_sentence_and_remedy() -> None:
     (found,) = (item for item in commands_of(ci.demo()) if "SL315" in item[1]["title"])
     assert found[0] == "error"
     assert found[1] == {"file": "demo/demo.py", "line": "29", "title": "SL315 module-int-varies: MovingAverage.forward"}
@@ -89,7 +89,7 @@ def test_ten_of_each_level_are_annotations_and_the_rest_is_listed() -> None:
     assert lines[-1] == "::endgroup::"
 
 
-def test_a_place_outside_of_the_repository_stands_in_the_message() -> None:
+def test_a_place_outside_of_the_repository_is_in_the_message() -> None:
     trace = ci.varying(1).replace(b"/srv/app/", b"/opt/elsewhere/")
     ((_, properties, message),) = commands_of(ci.checked(trace))
     assert set(properties) == {"title"}

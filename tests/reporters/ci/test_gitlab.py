@@ -8,7 +8,7 @@ import ci
 import make
 import pytest
 
-from shapelog.check.check import Checked, check
+from shapelog.check.check import CheckResult, check
 from shapelog.check.policy import Policy
 from shapelog.reporters import SUFFIXES, Options
 from shapelog.reporters.ci import gitlab
@@ -17,7 +17,7 @@ Golden = Callable[[str, bytes], None]
 SEVERITIES = {"info", "minor", "major", "critical", "blocker"}
 
 
-def issues_of(checked: Checked) -> list[dict[str, Any]]:
+def issues_of(checked: CheckResult) -> list[dict[str, Any]]:
     data: list[dict[str, Any]] = json.loads(gitlab.render_check(checked, Options()))
     for item in data:
         assert item["description"]
@@ -26,7 +26,7 @@ def issues_of(checked: Checked) -> list[dict[str, Any]]:
         assert path
         assert not path.startswith(("/", "./", "../"))
         assert item["location"]["lines"]["begin"] >= 1
-    assert len({item["fingerprint"] for item in data}) == len(data) == len(checked.judged)
+    assert len({item["fingerprint"] for item in data}) == len(data) == len(checked.alerts)
     return data
 
 
@@ -39,7 +39,7 @@ def test_any_trace_gives_entries_that_gitlab_reads(name: str) -> None:
     issues_of(check(ci.fixture(name), ci.BUDGETS))
 
 
-def test_severity_says_what_fails_and_what_is_lost() -> None:
+def test_the_severity_follows_what_fails_and_what_is_lost() -> None:
     severities = {item["check_name"][:5]: item["severity"] for item in issues_of(ci.demo())}
     assert severities["SL401"] == "critical"
     assert severities["SL315"] == "major"
@@ -72,7 +72,7 @@ def test_fingerprints_stay_when_lines_shift() -> None:
 
 
 def test_two_alerts_of_one_fingerprint_become_two() -> None:
-    """Budgets of a pattern are told apart by the title of the code alone."""
+    """Budgets of a pattern differ by the title of the code alone."""
     budgets = Policy(budgets=(ci.Budget(ci.Metric.COMPILES, 0, "*"),))
     assert len(issues_of(ci.checked(ci.namesakes(), budgets))) == 2
 

@@ -7,7 +7,7 @@ import ci
 import pytest
 from xmlschema import XMLSchema
 
-from shapelog.check.check import Checked, check, overview
+from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
 from shapelog.reporters import Options
 from shapelog.reporters.ci import junit
@@ -16,7 +16,7 @@ Golden = Callable[[str, bytes], None]
 SCHEMA = XMLSchema(str(ci.SCHEMAS / "junit-10.xsd"))
 
 
-def suite_of(checked: Checked) -> ElementTree.Element:
+def suite_of(checked: CheckResult) -> ElementTree.Element:
     output = junit.render_check(checked, Options())
     SCHEMA.validate(output.decode())
     found = ElementTree.fromstring(output).find("testsuite")
@@ -33,11 +33,11 @@ def test_it_is_as_recorded(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("name", ci.NAMES)
-def test_any_trace_gives_what_the_schema_of_jenkins_says(name: str) -> None:
+def test_any_trace_gives_what_the_schema_of_jenkins_requires(name: str) -> None:
     survey = ci.fixture(name)
     checked = check(survey, ci.BUDGETS)
     assert bool(suite_of(checked).findall("testcase/failure")) is checked.has_failed
-    assert suite_of(overview(survey)).findall("testcase/failure") == []
+    assert suite_of(without_policy(survey)).findall("testcase/failure") == []
 
 
 def test_a_budget_and_a_piece_of_code_are_a_test_each() -> None:
@@ -54,14 +54,14 @@ def test_a_budget_and_a_piece_of_code_are_a_test_each() -> None:
     assert (case.get("classname"), case.get("time")) == ("demo.demo", "11.131")
 
 
-def test_what_does_not_fail_is_told_beside_it() -> None:
+def test_what_does_not_fail_is_reported_next_to_it() -> None:
     suite = suite_of(ci.checked(ci.varying(1), Policy(fail_on=())))
-    told = suite.find("testcase/system-out")
-    assert told is not None
-    assert "dim 0 of x was 8 and is now 3" in (told.text or "")
+    output = suite.find("testcase/system-out")
+    assert output is not None
+    assert "dim 0 of x was 8 and is now 3" in (output.text or "")
 
 
-def test_functions_of_one_name_are_told_apart() -> None:
+def test_functions_of_one_name_are_distinguished() -> None:
     assert [case.get("name") for case in suite_of(ci.checked(ci.namesakes())).findall("testcase")] == ["forward", "forward #2"]
 
 
@@ -76,7 +76,7 @@ def test_names_that_try_to_be_something_else_stay_text() -> None:
     assert "\\ud800�" in name
 
 
-def test_a_damaged_trace_is_told_and_no_failure() -> None:
+def test_a_damaged_trace_is_shown_and_no_failure() -> None:
     suite = suite_of(ci.checked(ci.varying(1) + b"V1120 broken\n", Policy(fail_on=())))
     assert suite.get("errors") == suite.get("failures") == "0"
     assert "not a trace record" in (suite.findtext("system-err") or "")

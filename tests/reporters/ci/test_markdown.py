@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from shapelog.check.check import Checked, check, overview
+from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
 from shapelog.reporters import Options
 from shapelog.reporters.ci import markdown
@@ -25,7 +25,7 @@ _FOUND = re.compile(r"@\w|#\d|\bGH-\d|:[a-z]+:|\$")
 _OURS = re.compile(r"<!---->|</?code>|</?span>|</?details>|</?summary>|<a id")
 
 
-def text_of(checked: Checked, room: int | None = None) -> str:
+def text_of(checked: CheckResult, room: int | None = None) -> str:
     return markdown.render_check(checked, Options(room=room)).decode()
 
 
@@ -59,7 +59,7 @@ def test_it_is_as_recorded(golden: Golden) -> None:
 
 @pytest.mark.parametrize("name", ci.NAMES)
 def test_any_trace_gives_markdown_with_no_markup_of_its_own(name: str) -> None:
-    for checked in (check(ci.fixture(name), ci.BUDGETS), overview(ci.fixture(name))):
+    for checked in (check(ci.fixture(name), ci.BUDGETS), without_policy(ci.fixture(name))):
         assert_harmless(text_of(checked))
 
 
@@ -78,7 +78,7 @@ def test_the_answer_comes_first_and_then_what_to_set() -> None:
     ]
 
 
-def test_a_check_that_passes_says_so() -> None:
+def test_a_check_that_passes_is_reported_as_passed() -> None:
     text = text_of(check(ci.fixture("lab/no_recompiles"), Policy()))
     assert text.startswith("## Check passed: ")
     assert "What the check fails on" not in text
@@ -150,7 +150,7 @@ def test_any_text_stays_in_its_fence(text: str) -> None:
 
 
 @pytest.mark.parametrize("room", [100, 700, 1500, 3000, 6000])
-def test_it_fits_and_says_what_was_left_out(room: int) -> None:
+def test_it_fits_with_a_note_on_what_was_left_out(room: int) -> None:
     text = text_of(ci.demo(), room)
     assert len(text.encode()) <= room
     if text:

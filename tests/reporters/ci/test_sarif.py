@@ -9,9 +9,9 @@ import make
 import pytest
 from jsonschema import Draft202012Validator
 
-from shapelog.check.check import Checked, check, overview
+from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
-from shapelog.check.repository_paths import Spot
+from shapelog.check.repository_paths import SourceLine
 from shapelog.reporters import Options
 from shapelog.reporters.ci import sarif
 
@@ -19,7 +19,7 @@ Golden = Callable[[str, bytes], None]
 VALIDATOR = Draft202012Validator(ci.sarif_schema())
 
 
-def run_of(checked: Checked) -> dict[str, Any]:
+def run_of(checked: CheckResult) -> dict[str, Any]:
     data = json.loads(sarif.render_check(checked, Options()))
     assert [error.message for error in VALIDATOR.iter_errors(data)] == []
     (run,) = data["runs"]
@@ -31,12 +31,12 @@ def test_it_is_as_recorded(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("name", ci.NAMES)
-def test_any_trace_gives_what_the_official_schema_says(name: str) -> None:
+def test_any_trace_gives_what_the_official_schema_requires(name: str) -> None:
     survey = ci.fixture(name)
-    for checked in (check(survey, ci.BUDGETS), overview(survey)):
+    for checked in (check(survey, ci.BUDGETS), without_policy(survey)):
         run = run_of(checked)
         rules = run["tool"]["driver"]["rules"]
-        assert len(run["results"]) == len(checked.judged)
+        assert len(run["results"]) == len(checked.alerts)
         for result in run["results"]:
             assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
             # GitHub refuses the whole file otherwise.
@@ -48,7 +48,7 @@ def test_the_exit_code_is_that_of_the_check_and_a_report_has_none_but_0() -> Non
     assert run_of(ci.shown())["invocations"][0]["exitCode"] == 0
 
 
-def test_a_result_stands_at_the_line_with_its_code_and_names_the_other_lines() -> None:
+def test_a_result_is_at_the_line_with_its_code_and_names_the_other_lines() -> None:
     (result,) = (item for item in run_of(ci.demo())["results"] if item["ruleId"] == "SL315")
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "demo/demo.py", "uriBaseId": "%SRCROOT%"}
@@ -105,7 +105,7 @@ def test_fingerprints_are_unique_and_stay_when_lines_shift() -> None:
     assert len(names(ci.varying(3))) == 3
 
 
-def test_a_baseline_tells_new_from_unchanged() -> None:
+def test_a_baseline_separates_new_from_unchanged() -> None:
     known = run_of(ci.checked(ci.varying(1), baseline=ci.varying(1)))["results"]
     assert [item["baselineState"] for item in known] == ["unchanged"]
     new = run_of(ci.checked(ci.varying(1), baseline=make.run(make.compile())))["results"]
@@ -122,7 +122,7 @@ def test_a_baseline_tells_new_from_unchanged() -> None:
     ],
 )
 def test_a_file_outside_of_the_repository_is_a_file_uri(file: str, uri: str) -> None:
-    assert sarif._artifact(Spot(file, 1, False)) == {"uri": uri}
+    assert sarif._artifact(SourceLine(file, 1, False)) == {"uri": uri}
 
 
 def test_code_that_lies_in_no_file_has_a_place_all_the_same() -> None:
@@ -132,7 +132,7 @@ def test_code_that_lies_in_no_file_has_a_place_all_the_same() -> None:
     assert result["partialFingerprints"]["primaryLocationLineHash"]
 
 
-def test_more_results_than_github_takes_are_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_results_than_github_takes_are_left_out_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sarif, "_MOST_RESULTS", 2)
     run = run_of(ci.checked(ci.varying(5)))
     assert len(run["results"]) == 2

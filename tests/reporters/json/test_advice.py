@@ -1,4 +1,4 @@
-"""The advice as JSON: exactly what its schema says."""
+"""The advice as JSON: exactly what its schema requires."""
 
 import json
 
@@ -22,7 +22,7 @@ PLAIN = advice_on(10, 12)
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_the_advice_on_a_fixture_is_as_the_schema_says(name: str) -> None:
+def test_the_advice_on_a_fixture_is_as_the_schema_requires(name: str) -> None:
     advice = analyzed(name).advice
     assert advice is not None
     data = json.loads(render_advice(advice, Options()))
@@ -65,7 +65,7 @@ def test_the_json_of_a_list_with_one_entry() -> None:
     assert suggestion["python"] == ["torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come"]
 
 
-def test_the_json_says_why_there_is_no_list() -> None:
+def test_the_json_has_the_reason_why_there_is_no_list() -> None:
     data = advice_data(advice_on(10, 12, version=TorchVersion(2, 6)))
     assert (data["env"], data["shell"], data["torch_version"], data["torch_version_given"]) == ("", "", "2.6", True)
     assert data["why_empty"].startswith("torch 2.6 reads no list")

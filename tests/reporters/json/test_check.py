@@ -5,18 +5,21 @@ import json
 import lab
 import make
 
-from shapelog.check.alerts import survey
+from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes, parse
-from shapelog.check.check import check, overview
+from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.repository_paths import Repository
 from shapelog.reporters.json.check import alert_data, check_data
 
 
 def test_the_outcome_is_json_and_the_same_each_time() -> None:
     for name in lab.PACKED:
-        found = survey(lab.analyzed(name), Checkout("nowhere"))
-        for checked in (overview(found), check(found, Policy(budgets=(Budget(Metric.COMPILES, 1, "*"), Budget(Metric.AVOIDABLE, 0))))):
+        found = collect_alerts(lab.analyzed(name), Repository("nowhere"))
+        for checked in (
+            without_policy(found),
+            check(found, Policy(budgets=(Budget(Metric.COMPILES, 1, "*"), Budget(Metric.AVOIDABLE, 0)))),
+        ):
             data = check_data(checked)
             assert json.loads(json.dumps(data, allow_nan=False)) == data
             assert data["passed"] is not checked.has_failed
@@ -25,9 +28,9 @@ def test_the_outcome_is_json_and_the_same_each_time() -> None:
             ) or not checked.is_check
 
 
-def test_an_alert_as_json_tells_what_is_new_of_it() -> None:
-    known = parse(as_bytes(make.surveyed(make.run(make.sized(8, 3)))), "known.json")
-    (item,) = check(make.surveyed(make.run(make.sized(8, 3, 5)), prefixes=("/srv/app",)), Policy(), known).judged
+def test_an_alert_as_json_has_what_is_new_of_it() -> None:
+    known = parse(as_bytes(make.alerts_of(make.run(make.sized(8, 3)))), "known.json")
+    (item,) = check(make.alerts_of(make.run(make.sized(8, 3, 5)), prefixes=("/srv/app",)), Policy(), known).alerts
     data = alert_data(item)
     assert (data["count"], data["new"], data["fails"], data["level"]) == (2, 1, True, "error")
     assert (data["file"], data["line"], data["frame"], data["axis"]) == ("model.py", 12, "forward", "x.size[0]")

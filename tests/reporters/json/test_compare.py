@@ -1,4 +1,4 @@
-"""A comparison as JSON: exactly what its schema says."""
+"""A comparison as JSON: exactly what its schema requires."""
 
 import json
 
@@ -21,7 +21,7 @@ PAIRS = [(name, PACKED[(index + 7) % len(PACKED)]) for index, name in enumerate(
 
 
 @pytest.mark.parametrize(("before", "after"), [*PAIRS, *zip(LAB[1:], LAB, strict=False)])
-def test_any_two_traces_give_what_the_schema_says(before: str, after: str) -> None:
+def test_any_two_traces_give_what_the_schema_requires(before: str, after: str) -> None:
     found = compare(analyzed(before), analyzed(after))
     assert faults("comparison", comparison_data(found)) == []
     assert json.loads(render_comparison(found, Options())) == comparison_data(found)

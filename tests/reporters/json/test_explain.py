@@ -1,11 +1,11 @@
-"""Everything about one compile as JSON: exactly what its schema says."""
+"""Everything about one compile as JSON: exactly what its schema requires."""
 
 import pytest
 from json_schemas import faults
 from lab import analyzed
 
-from shapelog.report.explain_compile import tell
-from shapelog.reporters.json.explain import story_data
+from shapelog.report.explain_compile import explain_compile
+from shapelog.reporters.json.explain import explanation_data
 
 STORIES = [
     (name, compile.label)
@@ -24,7 +24,7 @@ STORIES = [
 
 
 @pytest.mark.parametrize(("name", "label"), STORIES)
-def test_a_story_is_as_the_schema_says(name: str, label: str) -> None:
-    data = story_data(tell(analyzed(name).trace, label))
+def test_an_explanation_is_as_the_schema_requires(name: str, label: str) -> None:
+    data = explanation_data(explain_compile(analyzed(name).trace, label))
     assert faults("story", data) == []
     assert data["compile_id"] == label

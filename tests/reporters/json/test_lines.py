@@ -9,7 +9,7 @@ import make
 import pytest
 from json_schemas import faults
 
-from shapelog.check.check import Checked, check, overview
+from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
 from shapelog.reporters import Options
 from shapelog.reporters import json as json_reporter
@@ -19,7 +19,7 @@ from shapelog.rules import AlertKind
 Golden = Callable[[str, bytes], None]
 
 
-def lines_of(checked: Checked) -> list[dict[str, Any]]:
+def lines_of(checked: CheckResult) -> list[dict[str, Any]]:
     found = [json.loads(line) for line in jsonl.render_check(checked, Options()).splitlines()]
     assert [fault for line in found for fault in faults("lines", line)] == []
     return found
@@ -31,13 +31,13 @@ def test_it_is_as_recorded(golden: Golden) -> None:
 
 @pytest.mark.parametrize("name", ci.NAMES)
 def test_any_trace_gives_what_the_schemas_say(name: str) -> None:
-    for checked in (check(ci.fixture(name), ci.BUDGETS), overview(ci.fixture(name))):
+    for checked in (check(ci.fixture(name), ci.BUDGETS), without_policy(ci.fixture(name))):
         kinds = [line["type"] for line in lines_of(checked)]
         assert kinds[0] == ("check" if checked.is_check else "report")
-        assert kinds.count("alert") == len(checked.judged)
-        assert kinds.count("recompile") == len(checked.survey.report.recompiles)
-        assert kinds.count("budget") == len(checked.measured)
-        assert kinds.count("problem") == len(checked.survey.report.problems)
+        assert kinds.count("alert") == len(checked.alerts)
+        assert kinds.count("recompile") == len(checked.found.report.recompiles)
+        assert kinds.count("budget") == len(checked.budgets)
+        assert kinds.count("problem") == len(checked.found.report.problems)
         assert faults("check", json.loads(json_reporter.render_check(checked, Options()))) == []
 
 
@@ -49,7 +49,7 @@ def test_a_report_neither_passed_nor_failed() -> None:
 def test_a_job_whose_ranks_part_gives_what_the_schemas_say() -> None:
     again = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
     traces = [make.run(make.compile("0/0"), *more) for more in ((again,), (again,), ())]
-    checked = check(ci.surveyed(make.distributed(*traces)), Policy(fail_on=(AlertKind.RANK,)))
+    checked = check(ci.alerts_of(make.distributed(*traces)), Policy(fail_on=(AlertKind.RANK,)))
     (alert,) = [line for line in lines_of(checked) if line["type"] == "alert" and line["fails"]]
     assert (alert["code"], alert["kinds"]) == ("SL701", ["rank"])
     assert faults("check", json.loads(json_reporter.render_check(checked, Options()))) == []

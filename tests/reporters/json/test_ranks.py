@@ -1,4 +1,4 @@
-"""The ranks of a job as JSON: exactly what the schema of the report says."""
+"""The ranks of a job as JSON: exactly what the schema of the report requires."""
 
 import json
 
@@ -8,7 +8,7 @@ from json_schemas import faults
 from shapelog.reporters.json.report import report_data
 
 
-def test_the_ranks_of_a_job_are_as_the_schema_says() -> None:
+def test_the_ranks_of_a_job_are_as_the_schema_requires() -> None:
     for item in (ALIKE, PARTED, SIZES, HANGS):
         assert faults("report", json.loads(json.dumps(report_data(item)))) == []
 

@@ -1,4 +1,4 @@
-"""The report as JSON: it holds what programs read, and is exactly what its schema says."""
+"""The report as JSON: it holds what programs read, and is exactly what its schema requires."""
 
 import json
 
@@ -13,7 +13,7 @@ from shapelog.rules import RULES
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_the_report_of_a_fixture_is_as_the_schema_says(name: str) -> None:
+def test_the_report_of_a_fixture_is_as_the_schema_requires(name: str) -> None:
     assert faults("report", report_data(analyzed(name))) == []
 
 
@@ -69,7 +69,7 @@ def test_a_row_of_the_shape_table_has_a_cell_for_each_compile() -> None:
             assert all(len(row["cells"]) == len(compiles) for row in frame["shapes"])
 
 
-def test_the_shape_table_tells_static_dynamic_and_violated() -> None:
+def test_the_shape_table_has_static_dynamic_and_violated_cells() -> None:
     (frame,) = report_data(analyzed("lab/two_dims.log.gz"))["frames"]
     rows = {row["axis"]: row["cells"] for row in frame["shapes"]}
     assert [(cell["value"], cell["state"], cell["violated"]) for cell in rows["x.size[0]"]] == [
@@ -97,7 +97,7 @@ def test_frames_that_could_save_most_come_first() -> None:
     assert [frame["saved_by_marking"] for frame in data["frames"]] == [5.0, 1.0, 0.5]
 
 
-def test_what_a_code_change_saves_is_told_apart_from_what_marking_saves() -> None:
+def test_what_a_code_change_saves_is_distinguished_from_what_marking_saves() -> None:
     made = Recording().compile("0/0", tensor(), guards=tree(state(), checked()))
     made.compile("0/1", tensor(size=(12, 8)), guards=tree(state(), checked(size=(12, 8))), seconds=2.0)
     made.compile("0/2", tensor(), guards=tree(state(grad_mode=False), checked()), seconds=3.0)

@@ -1,4 +1,4 @@
-"""The rules as JSON: exactly what their schema says."""
+"""The rules as JSON: exactly what their schema requires."""
 
 import json
 
@@ -10,7 +10,7 @@ from shapelog.rule_docs import entries, entry
 from shapelog.rules import RULES
 
 
-def test_all_rules_and_one_rule_are_as_the_schema_says() -> None:
+def test_all_rules_and_one_rule_are_as_the_schema_requires() -> None:
     every, one = json.loads(render_rules(entries(), Options())), json.loads(render_rule(entry("SL307"), Options()))
     assert faults("rules", every) == faults("rules", one) == []
     assert [item["code"] for item in every["rules"]] == sorted(RULES)

@@ -1,4 +1,4 @@
-"""A verification as JSON: exactly what its schema says."""
+"""A verification as JSON: exactly what its schema requires."""
 
 import json
 
@@ -24,7 +24,7 @@ def proved(before: Recording | Report, after: Recording | Report) -> Verificatio
 
 
 @pytest.mark.parametrize(("before", "after"), list(zip(PACKED[::2], [*PACKED[1::2], PACKED[0]], strict=False)))
-def test_any_two_runs_give_what_the_schema_says(before: str, after: str) -> None:
+def test_any_two_runs_give_what_the_schema_requires(before: str, after: str) -> None:
     data = json.loads(render_verification(proved(analyzed(before), analyzed(after)), Options()))
     assert faults("verification", data) == []
 

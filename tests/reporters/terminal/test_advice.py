@@ -48,7 +48,7 @@ def test_limit_hits_are_counted_in_the_first_line() -> None:
     assert shown(advised(made)).startswith("Mark 1 source dynamic: 2 compiles and 1 limit hit in 2.00 s become 1 compile in 1.00 s")
 
 
-def test_an_empty_list_says_why_and_nothing_else() -> None:
+def test_an_empty_list_comes_with_the_reason_and_nothing_else() -> None:
     assert shown(advised(sized(10))) == "Nothing to mark dynamic: nothing recompiled: every frame was compiled once.\n"
     page = shown(advised(sized(10, 1)), 120)
     assert page.startswith("Nothing to mark dynamic: no mark would remove any of the recompiles; see for each what stands in the way.\n")
@@ -56,7 +56,7 @@ def test_an_empty_list_says_why_and_nothing_else() -> None:
     assert "export" not in page
 
 
-def test_a_suggestion_tells_what_goes_how_sure_it_is_and_where() -> None:
+def test_a_suggestion_shows_what_it_removes_its_confidence_and_its_place() -> None:
     page = shown(advised(freed("0/1", 12, "L['x'].size()[0] <= 64", made=sized(10))))
     assert section(page, "Suggestions").splitlines() == [
         "Suggestions",
@@ -73,7 +73,7 @@ def test_an_int_and_several_dims_are_called_so() -> None:
     assert "      x  dims 0, 1  x.size[0] was 10, 12; x.size[1] was 8, 9" in shown(advised(made))
 
 
-def test_sources_that_only_help_together_are_told_together() -> None:
+def test_sources_that_only_help_together_are_shown_together() -> None:
     made = Recording()
     for number, size in enumerate((10, 12)):
         made.compile(f"0/{number}", tensor(size=(size, 8)), tensor("L['y']", (size, 8)))
@@ -82,7 +82,7 @@ def test_sources_that_only_help_together_are_told_together() -> None:
     assert [line.split()[0] for line in lines[1:3]] == ["x", "y"]
 
 
-def test_verbose_tells_what_goes_and_the_lines_for_the_code() -> None:
+def test_verbose_shows_what_is_removed_and_the_lines_for_the_code() -> None:
     short, verbose = (shown(advised(sized(10, 12)), verbose=is_verbose) for is_verbose in (False, True))
     for line in ("gone: 0/1; the graphs are alike", "torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12"):
         assert line not in short
@@ -105,7 +105,7 @@ def test_what_was_left_out_has_its_reason_and_remedy() -> None:
     assert remedy == "    → build the string outside of the compiled code, or pass k as a tensor"
 
 
-def test_what_stays_is_told_with_rule_sentence_and_remedy() -> None:
+def test_what_remains_is_shown_with_rule_sentence_and_remedy() -> None:
     made = sized(10, 12).compile("0/2", tensor(dtype="torch.float64"), guards=tree(checked(dtype="float64")), seconds=2.5)
     assert section(shown(advised(made)), "What marking will not fix").splitlines() == [
         "What marking will not fix  1 recompile, 2.50 s",
@@ -115,7 +115,7 @@ def test_what_stays_is_told_with_rule_sentence_and_remedy() -> None:
     ]
 
 
-def test_the_tools_of_this_torch_are_told_with_lines_to_paste() -> None:
+def test_the_tools_of_this_torch_are_shown_with_lines_to_paste() -> None:
     tools = section(shown(advice_on("lab/one_first.log.gz")), "Other tools")
     assert tools.startswith("Other tools  that torch 2.13 has for this run\n  unbacked source  x.size[0]\n")
     assert "      torch.compiler.config.unbacked_sources = \"L['x']:0\"  # or TORCH_COMPILE_UNBACKED_SOURCES\n" in tools
@@ -134,7 +134,7 @@ def many(count: int) -> Recording:
     return made
 
 
-def test_the_limit_cuts_each_list_and_says_how_much_is_left() -> None:
+def test_the_limit_cuts_each_list_and_shows_how_much_is_left() -> None:
     advice = advised(many(4))
     page = shown(advice, limit=1)
     assert "… 3 more suggestions, shown with --limit 0" in page

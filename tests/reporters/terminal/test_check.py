@@ -6,20 +6,20 @@ import lab
 import make
 import pytest
 
-from shapelog.check.alerts import survey
+from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes, parse
-from shapelog.check.check import Checked, check
+from shapelog.check.check import CheckResult, check
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Checkout
+from shapelog.check.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.check import render_check
 from shapelog.rules import AlertKind
 
 Golden = Callable[[str, bytes], None]
-DEMO = survey(lab.analyzed("real/demo.log.gz"), Checkout("nowhere", ("/srv/ml",)))
+DEMO = collect_alerts(lab.analyzed("real/demo.log.gz"), Repository("nowhere", ("/srv/ml",)))
 
 
-def shown(checked: Checked, width: int = 100, **options: object) -> str:
+def shown(checked: CheckResult, width: int = 100, **options: object) -> str:
     text = render_check(checked, Options(width=width, **options)).decode()  # type: ignore[arg-type]
     assert max(len(line) for line in text.split("\n") if "export " not in line) <= width
     return text
@@ -42,8 +42,8 @@ def test_the_answer_comes_first() -> None:
     assert "alerts that do not fail: --verbose shows them" in passed
 
 
-def test_a_run_without_compiles_says_why_that_may_be() -> None:
-    text = shown(check(make.surveyed(make.run()), Policy()))
+def test_a_run_without_compiles_comes_with_possible_reasons() -> None:
+    text = shown(check(make.alerts_of(make.run()), Policy()))
     assert "Check passed: nothing was compiled" in text
     assert "the trace holds no compile: did the program run what torch.compile wraps" in " ".join(text.split())
 
@@ -57,7 +57,7 @@ def test_each_alert_has_its_place_its_sentence_and_its_cure() -> None:
     assert lines[at + 4] == "compiles 1/1, 1/2, 1/3, 1/4, 1/5, 1/6, 1/7"
 
 
-def test_a_limit_cuts_the_list_and_says_so() -> None:
+def test_a_limit_cuts_the_list_with_a_note() -> None:
     checked = check(DEMO, Policy())
     assert f"… {len(checked.failing) - 2} more, shown with --limit 0" in shown(checked, limit=2)
     assert "more, shown with" not in shown(checked, limit=0)
@@ -76,28 +76,28 @@ def test_budgets_are_shown_with_what_was_spent() -> None:
     assert "recompiles in normalize" in kept
 
 
-def test_what_a_baseline_knows_is_told_apart() -> None:
+def test_what_a_baseline_knows_is_distinguished() -> None:
     known = parse(
-        as_bytes(make.surveyed(make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])))), "known.json"
+        as_bytes(make.alerts_of(make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])))), "known.json"
     )
     more = make.small_run() + make.compile("0/2", (5, 5), [make.mismatch("0/1", 16, 5, 1)])
-    text = shown(check(make.surveyed(more), Policy(), known))
+    text = shown(check(make.alerts_of(more), Policy(), known))
     assert "1 alert that does not fail, known from known.json: --verbose shows them" in text
     assert "1 of 1 were there" not in text
-    same = check(make.surveyed(make.small_run()), Policy(), known)
+    same = check(make.alerts_of(make.small_run()), Policy(), known)
     assert "Check passed: nothing new; 2 compiles, 1 recompile" in shown(same)
-    better = check(make.surveyed(make.run(make.compile("0/0"))), Policy(), known)
+    better = check(make.alerts_of(make.run(make.compile("0/0"))), Policy(), known)
     assert "Better than known.json (forward: SL101 x.size[0], 1 before, 0 now): --write-baseline records it" in shown(better)
 
 
 def test_ranks_are_named_where_there_are_several() -> None:
-    assert "compile 0/1  ranks 0 and 1" in shown(check(make.surveyed(make.small_run(), make.small_run()), Policy()))
+    assert "compile 0/1  ranks 0 and 1" in shown(check(make.alerts_of(make.small_run(), make.small_run()), Policy()))
 
 
 def test_names_and_code_from_a_trace_are_harmless() -> None:
     name = "\x1b]0;owned\x07\u202egnp.exe"
     trace = make.run(make.compile("0/0", name=name), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], name=name))
-    text = shown(check(make.surveyed(trace), Policy(budgets=(Budget(Metric.COMPILES, 0, "*"),))), color=False, verbose=True)
+    text = shown(check(make.alerts_of(trace), Policy(budgets=(Budget(Metric.COMPILES, 0, "*"),))), color=False, verbose=True)
     assert "owned" in text
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
 
@@ -105,7 +105,8 @@ def test_names_and_code_from_a_trace_are_harmless() -> None:
 @pytest.mark.parametrize("name", lab.PACKED)
 def test_every_fixture_can_be_shown(name: str) -> None:
     checked = check(
-        survey(lab.analyzed(name), Checkout("nowhere")), Policy(budgets=(Budget(Metric.COMPILES, 1, "*"),), fail_on=tuple(AlertKind))
+        collect_alerts(lab.analyzed(name), Repository("nowhere")),
+        Policy(budgets=(Budget(Metric.COMPILES, 1, "*"),), fail_on=tuple(AlertKind)),
     )
     text = shown(checked, 60, limit=0, verbose=True)
-    assert all(item.alert.rule.code in text for item in checked.judged)
+    assert all(item.alert.rule.code in text for item in checked.alerts)

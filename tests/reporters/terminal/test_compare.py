@@ -20,7 +20,7 @@ def shown(comparison: Comparison, width: int = 100, **options: object) -> str:
 
 
 def section(text: str, title: str) -> str:
-    """What stands under a heading."""
+    """The lines below a heading."""
     return re.split(r"\n\n", text[text.index(f"\n{title}") + 1 :])[0]
 
 
@@ -39,7 +39,7 @@ def test_the_answer_comes_first_and_then_the_totals() -> None:
     assert totals == [["compiles", "19", "8", "-11"], ["recompiles", "15", "4", "-11"]]
 
 
-def test_a_frame_tells_what_changed_and_the_causes_that_are_gone() -> None:
+def test_a_frame_shows_what_changed_and_the_causes_that_are_gone() -> None:
     average = section(shown(DEMO), "Frames that changed").split("\n  better   ")[1]
     assert average.splitlines() == [
         "MovingAverage.forward  demo.py:28  11.1 → 0.82 s",
@@ -50,7 +50,7 @@ def test_a_frame_tells_what_changed_and_the_causes_that_are_gone() -> None:
     ]
 
 
-def test_what_still_recompiles_is_told_with_a_remedy_once() -> None:
+def test_what_still_recompiles_is_shown_with_a_remedy_once() -> None:
     left = section(shown(DEMO), "Still recompiling")
     assert "SL311 constant-varies  pooling" in left
     assert left.count("SL301 dtype-varies") == 2
@@ -58,7 +58,7 @@ def test_what_still_recompiles_is_told_with_a_remedy_once() -> None:
     assert "SL101" not in left
 
 
-def test_dims_and_causes_of_one_kind_are_told_together() -> None:
+def test_dims_and_causes_of_one_kind_are_shown_together() -> None:
     found = compare(analyzed("lab/optimizer_loop.log.gz"), analyzed("real/2.13/optimizer_loop.pgo_warm.log.gz"))
     text = shown(found, 140)
     assert "dynamic from the first compile on, not from a later one: m.size[0] m.size[1] g.size[0] g.size[1] p.size[0] p.size[1]" in text
@@ -83,7 +83,7 @@ def test_a_lost_graph_is_red_and_what_went_with_it_is_not_green() -> None:
     assert "\x1b[1;32mBetter:" in render_comparison(DEMO, Options(width=100, color=True)).decode()
 
 
-def test_a_graph_break_is_told_with_its_place_and_the_piece_with_its_owner() -> None:
+def test_a_graph_break_is_shown_with_its_place_and_the_piece_with_its_owner() -> None:
     after = sizes(10)
     text = "Graph break in user code at /srv/ml/app/model.py:7\nGraph Break Reason: builtin: print\nUser code traceback:\n"
     after.artifact("0/0", "dynamo_graph_break_reason", text)
@@ -101,7 +101,7 @@ def test_code_that_is_gone_is_listed() -> None:
     assert "1 compile: not called, renamed, or not compiled any more" in section(page, "Only in the first run")
 
 
-def test_a_shifted_line_is_told() -> None:
+def test_a_shifted_line_is_shown() -> None:
     before = Recording().compile("0/0", tensor(), name="f", co_firstlineno=5).compile("0/1", tensor(size=(12, 8)), co_firstlineno=5)
     after = Recording().compile("0/0", tensor(), name="f", co_firstlineno=8)
     assert "f  model.py:8 (was at line 5)" in shown(compare(before.report(), after.report()))
@@ -115,7 +115,7 @@ def distributed(where: Path, *ranks: Recording) -> Report:
     return shapelog.analyze(shapelog.load(where))
 
 
-def test_the_same_change_in_several_ranks_is_told_once(tmp_path: Path) -> None:
+def test_the_same_change_in_several_ranks_is_shown_once(tmp_path: Path) -> None:
     before = distributed(tmp_path / "before", *(sizes(10, 12) for _ in range(3)))
     after = distributed(tmp_path / "after", sizes(10), sizes(10, 12), sizes(10))
     changed = section(shown(compare(before, after)), "Frames that changed")
@@ -125,7 +125,7 @@ def test_the_same_change_in_several_ranks_is_told_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2])
-def test_the_limit_cuts_each_list_and_says_how_much_is_left(limit: int) -> None:
+def test_the_limit_cuts_each_list_and_shows_how_much_is_left(limit: int) -> None:
     text = shown(DEMO, limit=limit)
     assert section(text, "Frames that changed").count("\n  better   ") == limit
     assert f"… {4 - limit} more frame{'s' if limit < 3 else ''}, shown with --limit 0" in text

@@ -5,15 +5,15 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import Page
+from shapelog.reporters.terminal.text_page import TextPage
 
 
-def drawn(page: Page) -> list[str]:
+def drawn(page: TextPage) -> list[str]:
     return page.bytes().decode().splitlines()
 
 
 def test_a_line_that_is_too_long_goes_on_behind_its_indent() -> None:
-    page = Page(Options(width=40))
+    page = TextPage(Options(width=40))
     page.line("word " * 20, indent=4)
     lines = drawn(page)
     assert " ".join(line.strip() for line in lines) == ("word " * 20).strip()
@@ -23,14 +23,14 @@ def test_a_line_that_is_too_long_goes_on_behind_its_indent() -> None:
 
 
 def test_columns_of_a_table_are_aligned_and_numbers_to_the_right() -> None:
-    page = Page(Options(width=60))
+    page = TextPage(Options(width=60))
     page.table(("name", "n"), [("short", "7"), ("much longer", "1234"), ("模型", "5")], (False, True), (True, False))
     assert {cell_len(line) for line in drawn(page)} == {2 + len("much longer") + 2 + 4}
     assert [line.split()[-1] for line in drawn(page)] == ["n", "7", "1234", "5"]
 
 
 def test_a_wide_column_is_shortened_where_a_table_does_not_fit() -> None:
-    page = Page(Options(width=70))
+    page = TextPage(Options(width=70))
     page.table(("what", "where", "n"), [("x" * 90, "somewhere", "12")], (False, False, True), (True, False, False))
     row = drawn(page)[1]
     assert cell_len(row) == 70
@@ -38,8 +38,8 @@ def test_a_wide_column_is_shortened_where_a_table_does_not_fit() -> None:
     assert "…" in row
 
 
-def test_a_wide_column_that_nobody_could_read_gets_lines_of_its_own() -> None:
-    page = Page(Options(width=40))
+def test_a_wide_column_that_would_be_unreadable_gets_lines_of_its_own() -> None:
+    page = TextPage(Options(width=40))
     page.table(("what", "where", "n"), [("x" * 50, "somewhere", "12")], (False, False, True), (True, False, False))
     lines = drawn(page)
     assert any(line.split() == ["somewhere", "12"] for line in lines)
@@ -48,7 +48,7 @@ def test_a_wide_column_that_nobody_could_read_gets_lines_of_its_own() -> None:
 
 
 def test_the_other_columns_fit_where_one_has_lines_of_its_own() -> None:
-    page = Page(Options(width=40))
+    page = TextPage(Options(width=40))
     page.table(
         ("ranks", "compiles", "last"),
         [("ranks 0-39, 41-67, 69-157 and 343 more", "12", "6/0 " + "f" * 30)],
@@ -61,7 +61,7 @@ def test_the_other_columns_fit_where_one_has_lines_of_its_own() -> None:
 
 
 def test_markup_and_emoji_codes_in_text_are_only_text() -> None:
-    page = Page(Options(width=80, color=True))
+    page = TextPage(Options(width=80, color=True))
     page.line("[red]x[/red] :smile:")
     page.text(Text("[/] :+1:"))
     assert drawn(page) == ["[red]x[/red] :smile:", "[/] :+1:"]
@@ -69,7 +69,7 @@ def test_markup_and_emoji_codes_in_text_are_only_text() -> None:
 
 @pytest.mark.parametrize("text", ["a", "", "a\tb", "blanks   ", "模型", "[bold]x[/bold] :smile: https://a.b 12", "x" * 90, " " * 50])
 def test_a_page_without_colors_is_what_the_console_makes_of_it(text: str) -> None:
-    page, other = Page(Options(width=100)), Page(Options(width=100))
+    page, other = TextPage(Options(width=100)), TextPage(Options(width=100))
     page.text(Text(text, style="bold red"), 3)
     page.blank()
     other.console.print(Text("   ").append(text, "bold red"), soft_wrap=True, overflow="ignore", no_wrap=True)

@@ -55,7 +55,7 @@ def test_it_did_not_help_and_why() -> None:
     assert "It did not help: f lost compiled code" in shown(proved(sized(10, 12), Recording().compile("0/0", tensor(), **LOST)))
 
 
-def test_a_limit_that_is_no_longer_hit_is_told() -> None:
+def test_a_limit_that_is_no_longer_hit_is_shown() -> None:
     reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
     page = shown(proved(sized(*range(3, 11)).limit("0/8", *reasons), freed("0/0", 3)))
     assert page.startswith("It helped: 8 compiles and 1 limit hit became 1 compile, exactly as predicted\n")

@@ -1,0 +1,46 @@
+"""The compiles of a run with their weight: how many ranks each one represents, and the seconds it took on all of them."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from shapelog.model.trace import Compile, Frame
+from shapelog.recompiles.explain import Explanations, Recompile
+
+
+class WeightedCompile(NamedTuple):
+    """A compile of a rank that is read in full. ``recompile`` is None for the first of a frame.
+
+    ``ranks`` are those that its own rank represents, () outside of a distributed run; ``seconds`` are of all of them.
+    """
+
+    frame: Frame
+    compile: Compile
+    recompile: Recompile | None
+    ranks: tuple[int, ...]
+    seconds: float
+
+    @property
+    def weight(self) -> int:
+        """On how many ranks, or processes outside of a distributed run, it was made."""
+        return len(self.ranks) or 1
+
+    @property
+    def seconds_before_restart(self) -> float:
+        """What analyses took that were started again, on all ranks."""
+        return self.weight * (self.compile.metrics.before_restart or 0.0)
+
+    def on_all_ranks(self, seconds: float) -> float:
+        """A part of the seconds of the compile itself, scaled so that such parts add up to ``seconds``."""
+        return seconds * self.seconds / self.compile.seconds if self.compile.seconds else seconds
+
+
+def weighted_compiles(explained: Explanations, frames: Iterable[Frame] | None = None) -> tuple[WeightedCompile, ...]:
+    """Every compile of the trace, or of some of its frames."""
+    trace = explained.trace
+    found = []
+    for frame in trace.frames if frames is None else frames:
+        recompiles = {item.compile: item for item in explained.of_frame(frame)}
+        ranks = trace.represented_ranks(frame.rank)
+        for compile in frame.compiles:
+            found.append(WeightedCompile(frame, compile, recompiles.get(compile), ranks, trace.seconds(compile)))
+    return tuple(found)
