@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from shapelog.distributed.agreement import ComparedProperty
 
 TABLES = ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
-# So many groups of ranks are told of each respect.
+# So many groups of ranks are told of each property.
 _GROUPS = 12
 
 

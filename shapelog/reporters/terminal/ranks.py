@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from shapelog.distributed.agreement import ComparedProperty
     from shapelog.distributed.compare_ranks import RankReport
 
-# The most groups of ranks that are shown of each respect.
+# The most groups of ranks that are shown of each property.
 _GROUPS = 6
 
 
@@ -48,7 +48,7 @@ def what_ranks_share(page: TextPage, ranks: "RankReport", limit: int, verbose: b
 
 
 def _differ(page: TextPage, items: "list[ComparedProperty]", limit: int) -> None:
-    """Respects that divide ranks in the same way, together."""
+    """Properties that divide ranks in the same way, together."""
     first = items[0]
     titles = ", ".join(item.title for item in items)
     page.line(("differ: ", "yellow"), titles, (f"  {first.note}" if first.note else "", "dim"), indent=2)
