@@ -1,9 +1,6 @@
 """How values become HTML: what the templates of the page are given to show numbers, places, code and differences with."""
 
-import keyword
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -16,10 +13,10 @@ from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import KINDS, Anchors
 from shapelog.reporters.html.chart_text import WORDS
 from shapelog.reporters.html.environment import environment
+from shapelog.reporters.html.highlight import diff_rows, highlighted
 from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import rows_html
 from shapelog.reporters.html.redact import Redaction, without_stack
-from shapelog.reporters.html.side_by_side import Diff, Row, Side
 from shapelog.rules import RULES, Rule, problem_rule, remedy_for
 from shapelog.text import escape_controls, file_name, file_size, one_line, plural, seconds
 
@@ -28,9 +25,6 @@ _ROWS = 60
 _LONGEST = 2000
 # Longer ones are names and texts that nobody reads, or meant to fill the page.
 _LONGEST_VALUE = 30_000
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
-# Longer lines are shown without colors, and those beyond the second length without their end.
-_LONGEST_LINE, _LONGEST_SHOWN = 600, 4000
 
 
 def page_environment(context: PageContext) -> Environment:
@@ -39,14 +33,13 @@ def page_environment(context: PageContext) -> Environment:
     """
     report, with_source = context.report, context.options.with_source
     shown = _shown(context.redact)
-    coder = Coder()
     reads_sources = report.trace.lists_sources
     made = environment(shown)
     made.filters.update(
         base=file_name,
         bytes=file_size,
         cell=_cell,
-        code=coder.line,
+        code=highlighted,
         cost=cost_of,
         counted=plural,
         is_library=is_library,
@@ -57,7 +50,7 @@ def page_environment(context: PageContext) -> Environment:
         seconds=seconds,
         sentence=_sentence,
         shortened=_shortened,
-        rows=coder.rows,
+        diff_rows=diff_rows,
         told=_told if with_source else _told_without_code,
     )
     made.globals.update(
@@ -69,14 +62,14 @@ def page_environment(context: PageContext) -> Environment:
         records=context.records.rows,
         report=report,
         rules=RULES,
-        source_line=_source_line(shown, coder, with_source),
+        source_line=_source_line(shown, with_source),
         with_source=with_source,
         words=WORDS,
     )
     return made
 
 
-def _source_line(shown: Callable[[Any], Any], coder: "Coder", with_source: bool) -> Callable[..., Markup]:
+def _source_line(shown: Callable[[Any], Any], with_source: bool) -> Callable[..., Markup]:
     def source_line(file: str, line: int, name: str = "", code: str = "") -> Markup:
         """A place in the program, with the code there where it may be shown; a page has thousands, and few that differ."""
         if not file:
@@ -86,7 +79,7 @@ def _source_line(shown: Callable[[Any], Any], coder: "Coder", with_source: bool)
         if name:
             parts.append(Markup('<span class="dim">in {}</span>').format(shown(name)))
         if code and with_source:
-            parts.append(Markup('<code class="line">{}</code>').format(coder.line(code)))
+            parts.append(Markup('<code class="line">{}</code>').format(highlighted(code)))
         return Markup(" ").join(parts)
 
     return cache(source_line)
@@ -147,89 +140,3 @@ def _told(text: str) -> str:
 
 def _told_without_code(text: str) -> str:
     return _shortened(without_stack(text))
-
-
-@dataclass(slots=True)
-class Coder:
-    """Python code with its parts in colors; each line is taken apart once."""
-
-    shown: dict[tuple[str, int, int], str] = field(default_factory=dict)
-    tokens: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    # With the diff itself, whose id would else be that of another once it is gone.
-    diffs: dict[int, tuple[Diff, Markup]] = field(default_factory=dict)
-
-    def line(self, text: str) -> Markup:
-        return Markup(self._marked(text, 0, 0))
-
-    def rows(self, diff: Diff) -> Markup:
-        """The rows of a table with four columns: number and line of either text."""
-        found = self.diffs.get(id(diff))
-        if found is None:
-            found = self.diffs[id(diff)] = diff, Markup("\n".join(map(self._row, diff.rows)))
-        return found[1]
-
-    def _row(self, row: Row) -> str:
-        if row.kind == "skipped":
-            return f'<tr class="skipped"><td colspan="4">{plural(row.skipped, "line")} the same</td></tr>'
-        return f'<tr class="{row.kind}">{self._side(row.left)}{self._side(row.right)}</tr>'
-
-    def _side(self, side: Side | None) -> str:
-        if side is None:
-            return '<td class="no"></td><td class="none"></td>'
-        return f'<td class="no">{side.number}</td><td class="text">{self._marked(side.text, side.start, side.end)}</td>'
-
-    def _marked(self, text: str, start: int, end: int) -> str:
-        """The line as HTML, with ``text[start:end]`` marked as what changed."""
-        if len(text) > _LONGEST_SHOWN:
-            text = f"{text[:_LONGEST_SHOWN]}… {len(text) - _LONGEST_SHOWN} characters left out"
-        key = text, start, end
-        found = self.shown.get(key)
-        if found is None:
-            found = self.shown[key] = "".join(self._pieces(text, start, end))
-        return found
-
-    def _pieces(self, text: str, start: int, end: int) -> Iterator[str]:
-        at = 0
-        for name, value in self._tokens(text):
-            for piece, is_marked in _cut(value, start - at, end - at):
-                shown = (piece if piece.isprintable() else escape_controls(piece)).translate(_ESCAPES)
-                if name:
-                    shown = f'<span class="{name}">{shown}</span>'
-                yield f"<mark>{shown}</mark>" if is_marked else shown
-            at += len(value)
-
-    def _tokens(self, text: str) -> list[tuple[str, str]]:
-        """(class, part) for each part of the line."""
-        found = self.tokens.get(text)
-        if found is None:
-            found = self.tokens[text] = _split(text) if len(text) <= _LONGEST_LINE else [("", text)]
-        return found
-
-
-@cache
-def _parts() -> re.Pattern[str]:
-    """Python as far as colors tell its parts apart: the names of groups are the classes, and what is in none has no color."""
-    return re.compile(
-        rf"(?P<hk>(?:{'|'.join((*keyword.kwlist, 'self'))})\b)|[^\W\d]\w*|(?P<hn>\d[\w.]*)|[^\w\"'#]+"
-        r"|(?P<hs>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')|(?P<hc>#.*)|."
-    )
-
-
-def _split(text: str) -> list[tuple[str, str]]:
-    """(class, part) for each part of a line, those without a color joined."""
-    merged: list[tuple[str, str]] = []
-    for found in _parts().finditer(text):
-        name, value = found.lastgroup or "", found[0]
-        if merged and merged[-1][0] == name:
-            merged[-1] = name, merged[-1][1] + value
-        else:
-            merged.append((name, value))
-    return merged
-
-
-def _cut(value: str, start: int, end: int) -> list[tuple[str, bool]]:
-    """``value`` in its parts before, inside and behind [start, end)."""
-    if end <= 0 or start >= len(value):
-        return [(value, False)]
-    start = max(0, start)
-    return [(piece, index == 1) for index, piece in enumerate((value[:start], value[start:end], value[end:])) if piece]

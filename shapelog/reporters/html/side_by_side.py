@@ -14,7 +14,7 @@ _ROWS = 300
 _NAME = re.compile(r"\s*\w*")
 
 
-class Side(NamedTuple):
+class Line(NamedTuple):
     """A line of one text: its 1-based number, and the part ``text[start:end]`` that the other side does not have."""
 
     number: int
@@ -27,8 +27,8 @@ class Row(NamedTuple):
     """``same``, ``changed``, ``gone`` (left only), ``new`` (right only), or ``skipped``: lines left out between two rows."""
 
     kind: str
-    left: Side | None
-    right: Side | None
+    left: Line | None
+    right: Line | None
     skipped: int = 0
 
 
@@ -79,11 +79,11 @@ def _equal(lines: Sequence[str], start: int, stop: int, other: int, is_first: bo
     if count <= head + tail:
         head, tail = count, 0
     for index in range(head):
-        yield Row("same", Side(start + index + 1, lines[start + index]), Side(other + index + 1, lines[start + index]))
+        yield Row("same", Line(start + index + 1, lines[start + index]), Line(other + index + 1, lines[start + index]))
     if count > head + tail:
         yield Row("skipped", None, None, count - head - tail)
     for index in range(count - tail, count):
-        yield Row("same", Side(start + index + 1, lines[start + index]), Side(other + index + 1, lines[start + index]))
+        yield Row("same", Line(start + index + 1, lines[start + index]), Line(other + index + 1, lines[start + index]))
 
 
 def _unequal(one: Sequence[str], other: Sequence[str], start: int, other_start: int) -> Iterator[Row]:
@@ -96,12 +96,12 @@ def _unequal(one: Sequence[str], other: Sequence[str], start: int, other_start: 
                 yield _changed(one[a + index], other[c + index], start + a + index + 1, other_start + c + index + 1)
             continue
         for index in range(a, b):
-            yield Row("gone", Side(start + index + 1, one[index]), None)
+            yield Row("gone", Line(start + index + 1, one[index]), None)
         for index in range(c, d):
-            yield Row("new", None, Side(other_start + index + 1, other[index]))
+            yield Row("new", None, Line(other_start + index + 1, other[index]))
 
 
 def _changed(left: str, right: str, number: int, other: int) -> Row:
     head = _common(left, right)
     tail = _common(left[head:][::-1], right[head:][::-1])
-    return Row("changed", Side(number, left, head, len(left) - tail), Side(other, right, head, len(right) - tail))
+    return Row("changed", Line(number, left, head, len(left) - tail), Line(other, right, head, len(right) - tail))
