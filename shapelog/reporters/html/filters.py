@@ -1,4 +1,4 @@
-"""How values become HTML: what the templates of the page are given to show numbers, places, code and differences with."""
+"""The filters and global names of the templates of the page."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,7 +11,7 @@ from shapelog.advice.paste_formats import cost_of
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import KINDS, Anchors
-from shapelog.reporters.html.chart_text import WORDS
+from shapelog.reporters.html.chart_text import KIND_LABELS
 from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.highlight import diff_rows, highlighted
 from shapelog.reporters.html.page_context import PageContext
@@ -21,10 +21,10 @@ from shapelog.rules import RULES, Rule, problem_rule, remedy_for
 from shapelog.text import escape_controls, file_name, file_size, one_line, plural, seconds
 
 # Rows of a table.
-_ROWS = 60
-_LONGEST = 2000
-# Longer ones are names and texts that nobody reads, or meant to fill the page.
-_LONGEST_VALUE = 30_000
+_MAX_ROWS = 60
+_MAX_TEXT = 2000
+# Longer names and texts are too long to be read, or meant to fill the page.
+_MAX_VALUE = 30_000
 
 
 def page_environment(context: PageContext) -> Environment:
@@ -32,52 +32,52 @@ def page_environment(context: PageContext) -> Environment:
     not to be shown.
     """
     report, with_source = context.report, context.options.with_source
-    shown = _shown(context.redact)
+    sanitize = _sanitizer(context.redact)
     reads_sources = report.trace.lists_sources
-    made = environment(shown)
-    made.filters.update(
-        base=file_name,
-        bytes=file_size,
+    templates = environment(sanitize)
+    templates.filters.update(
         cell=_cell,
         code=highlighted,
         cost=cost_of,
-        counted=plural,
+        file_name=file_name,
+        file_size=file_size,
         is_library=is_library,
         problem_rule=problem_rule,
+        pytorch_text=_pytorch_text if with_source else _pytorch_text_without_code,
+        plural=plural,
         place=lambda place: f"{file_name(place.file)}:{place.line}",
-        record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(shown(text))),
+        record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(sanitize(text))),
         remedy=lambda rule: _remedy(rule, reads_sources),
         seconds=seconds,
         sentence=_sentence,
         shortened=_shortened,
         diff_rows=diff_rows,
-        told=_told if with_source else _told_without_code,
     )
-    made.globals.update(
+    templates.globals.update(
         anchors=context.anchors,
         by_label=_by_label(report, context.anchors),
+        kind_labels=KIND_LABELS,
         kinds=KINDS,
-        limit=_ROWS,
+        limit=_MAX_ROWS,
         marks={"static": "", "dynamic": "~", "specialized": "!"},
         records=context.records.rows,
         report=report,
         rules=RULES,
-        source_line=_source_line(shown, with_source),
+        source_line=_source_line(sanitize, with_source),
         with_source=with_source,
-        words=WORDS,
     )
-    return made
+    return templates
 
 
-def _source_line(shown: Callable[[Any], Any], with_source: bool) -> Callable[..., Markup]:
+def _source_line(sanitize: Callable[[Any], Any], with_source: bool) -> Callable[..., Markup]:
     def source_line(file: str, line: int, name: str = "", code: str = "") -> Markup:
-        """A place in the program, with the code there where it may be shown; a page has thousands, and few that differ."""
+        """A place in the program, with the code there where it may be shown; a page has thousands, of which few differ."""
         if not file:
             return Markup()
-        title = Markup(' title="{}:{}"').format(shown(file), line) if with_source else ""
-        parts = [Markup('<span class="place"{}>{}:{}</span>').format(title, shown(file_name(file)), line)]
+        title = Markup(' title="{}:{}"').format(sanitize(file), line) if with_source else ""
+        parts = [Markup('<span class="place"{}>{}:{}</span>').format(title, sanitize(file_name(file)), line)]
         if name:
-            parts.append(Markup('<span class="dim">in {}</span>').format(shown(name)))
+            parts.append(Markup('<span class="dim">in {}</span>').format(sanitize(name)))
         if code and with_source:
             parts.append(Markup('<code class="line">{}</code>').format(highlighted(code)))
         return Markup(" ").join(parts)
@@ -94,19 +94,19 @@ def _by_label(report: Report, anchors: Anchors) -> dict[str, str]:
     return {label: anchor for label, anchor in found.items() if anchor}
 
 
-def _shown(redact: Redaction | None) -> Callable[[Any], Any]:
-    """What every value goes through; markup is made by this module and by templates alone, from values that did."""
+def _sanitizer(redact: Redaction | None) -> Callable[[Any], Any]:
+    """The function that every value is passed to before it is escaped; markup is templates of such values alone."""
 
-    def shown(value: Any) -> Any:
+    def sanitize(value: Any) -> Any:
         if not isinstance(value, str) or isinstance(value, Markup):
             return value
-        if len(value) > _LONGEST_VALUE:
-            value = _shortened(value, _LONGEST_VALUE)
+        if len(value) > _MAX_VALUE:
+            value = _shortened(value, _MAX_VALUE)
         if redact is not None:
             value = redact(value)
         return value if value.isprintable() else escape_controls(value)
 
-    return shown
+    return sanitize
 
 
 def _cell(value: str | int | float | None) -> str:
@@ -118,14 +118,14 @@ def _remedy(rule: Rule, reads_sources: bool) -> str:
     return _sentence(remedy_for(rule, reads_sources))
 
 
-def _sentence(text: str, begins: bool = True) -> str:
-    """With a capital, unless it goes on from what stands before it, and a full stop."""
+def _sentence(text: str, is_first: bool = True) -> str:
+    """With a full stop, and with a capital unless it continues the text before it."""
     text = text.strip()
-    head = text[:1].upper() + text[1:] if begins else text
+    head = text[:1].upper() + text[1:] if is_first else text
     return head if not head or head[-1] in ".!?:" else f"{head}."
 
 
-def _shortened(text: str, longest: int = _LONGEST) -> str:
+def _shortened(text: str, longest: int = _MAX_TEXT) -> str:
     """Long text without its middle."""
     if len(text) <= longest:
         return text
@@ -133,10 +133,10 @@ def _shortened(text: str, longest: int = _LONGEST) -> str:
     return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
 
 
-def _told(text: str) -> str:
-    """PyTorch's words, which can be a screen long."""
+def _pytorch_text(text: str) -> str:
+    """What PyTorch wrote, which can fill a screen."""
     return _shortened(text.strip())
 
 
-def _told_without_code(text: str) -> str:
+def _pytorch_text_without_code(text: str) -> str:
     return _shortened(without_stack(text))

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 # Lines that are the same around each difference.
 _CONTEXT = 2
-# Comparing takes time that grows with the square of what differs; so many lines a side are compared.
-_COMPARED = 3000
-_ROWS = 300
+# Lines of each text: comparing takes time that grows with the square of what differs.
+_MAX_COMPARED = 3000
+_MAX_ROWS = 300
 # What a line of a graph is about: the name before its type or value.
 _NAME = re.compile(r"\s*\w*")
 
@@ -48,10 +48,10 @@ def side_by_side(before: Sequence[str], after: Sequence[str]) -> Diff:
     start = _common(before, after)
     end = _common(before[start:][::-1], after[start:][::-1])
     one, other = before[start : len(before) - end], after[start : len(after) - end]
-    uncompared = max(0, len(one) - _COMPARED) + max(0, len(other) - _COMPARED)
+    uncompared = max(0, len(one) - _MAX_COMPARED) + max(0, len(other) - _MAX_COMPARED)
     rows: list[Row] = []
     differing = 0
-    matcher = difflib.SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED])
+    matcher = difflib.SequenceMatcher(None, one[:_MAX_COMPARED], other[:_MAX_COMPARED])
     groups = [(op, a + start, b + start, c + start, d + start) for op, a, b, c, d in matcher.get_opcodes()]
     whole = [("equal", 0, start, 0, start), *groups]
     if not uncompared:
@@ -62,8 +62,8 @@ def side_by_side(before: Sequence[str], after: Sequence[str]) -> Diff:
         else:
             differing += max(b - a, d - c)
             rows.extend(_unequal(before[a:b], after[c:d], a, c))
-    shown = rows[:_ROWS]
-    hidden = sum(row.kind not in ("same", "skipped") for row in rows[_ROWS:])
+    shown = rows[:_MAX_ROWS]
+    hidden = sum(row.kind not in ("same", "skipped") for row in rows[_MAX_ROWS:])
     return Diff(tuple(shown), hidden + uncompared, False, differing + uncompared)
 
 
@@ -87,7 +87,7 @@ def _equal(lines: Sequence[str], start: int, stop: int, other: int, is_first: bo
 
 
 def _unequal(one: Sequence[str], other: Sequence[str], start: int, other_start: int) -> Iterator[Row]:
-    """Lines that begin with the same name stand side by side."""
+    """Lines that begin with the same name share a row."""
     names = [_NAME.match(line)[0] for line in one]  # type: ignore[index]  # it matches everything
     others = [_NAME.match(line)[0] for line in other]  # type: ignore[index]
     for op, a, b, c, d in difflib.SequenceMatcher(None, names, others).get_opcodes():
