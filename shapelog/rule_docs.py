@@ -1,4 +1,4 @@
-"""The handbook of rules: what each rule means, an example, why it costs and how to fix it, from ``templates/rules/``."""
+"""The documentation of rules: what each rule means, an example, why it costs and how to fix it, from ``templates/rules/``."""
 
 import difflib
 from collections.abc import Iterable, Iterator
@@ -29,9 +29,9 @@ _FAMILIES = {
 
 
 class Entry(NamedTuple):
-    """What the handbook says about a rule: four texts in Markdown, without their headings.
+    """The documentation of a rule: four texts in Markdown, without their headings.
 
-    Paragraphs, lists of one level, fenced code and code in backticks are all that they use of it.
+    They use paragraphs, lists of one level, fenced code and code in backticks alone.
     """
 
     rule: Rule
@@ -54,7 +54,7 @@ class Family(NamedTuple):
 
 
 def entry(code_or_name: str) -> Entry:
-    """The entry of ``SL307``, ``sl307`` or ``global-state-varies``. Raises ShapelogError for what is no rule."""
+    """The entry of ``SL307``, ``sl307`` or ``global-state-varies``. Raises ShapelogError if there is no such rule."""
     wanted = code_or_name.strip().lower()
     known = {name.lower(): rule for rule in RULES.values() for name in (rule.code, rule.name)}
     rule = known.get(wanted)
@@ -78,7 +78,7 @@ def families(found: Iterable[Entry]) -> tuple[Family, ...]:
 
 
 def anchor(rule: Rule) -> str:
-    """Where docs/rules.md speaks of a rule."""
+    """The anchor of a rule in docs/rules.md."""
     return rule.code.lower()
 
 
@@ -112,7 +112,7 @@ def _read(rule: Rule) -> Entry:
 
 
 def parsed(rule: Rule, text: str, name: str) -> Entry:
-    """The text of a rule; raises ShapelogError where a section is missing or empty, or is none of the four."""
+    """The text of a rule; raises ShapelogError if a section is missing, empty, or not one of the four."""
     found: dict[str, list[str]] = {}
     section: list[str] = []
     for token, lines in _blocks(text):
