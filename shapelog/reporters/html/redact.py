@@ -9,7 +9,7 @@ from shapelog.reading.payloads.guards import place_of, split_comment
 from shapelog.text import one_line
 
 # A path that starts at a root: /a/b.py, C:\a\b.py, \\host\share\b.py, file:///a/b.py.
-_PATH = re.compile(r"(?:file://)?(?<![\w./\\<])(?:[A-Za-z]:)?[/\\]{1,2}(?:[^\s/\\'\"`<>|:;,(){}\[\]]+[/\\])+")
+_PATH = re.compile(r"(?:file://|(?<![\w./\\<]))(?:[A-Za-z]:)?[/\\]{1,2}(?:[^\s/\\'\"`<>|:;,(){}\[\]]+[/\\])+")
 _STACK = re.compile(r"\nUser stack trace:.*|^\s*File \"[^\"]*\", line \d+.*$(?:\n    .*)?", re.S | re.M)
 _SHORTEST = 6
 # What follows a place and two spaces is its line of code, whatever it looks like.
