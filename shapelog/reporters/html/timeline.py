@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
@@ -163,14 +164,15 @@ def _placed(ordered: Sequence[Compile], owners: dict[Compile, Frame], kinds: dic
         own = compile.metrics.start_time
         untimed += not own
         start = own - origin if own else end
-        frame, kind = owners[compile], kinds[compile]
         later = [part for part in compile.backward if part.start_time and part.start_time >= origin] if known else []
         in_backward = math.fsum(part.seconds or part.backward or 0.0 for part in later)
         length = max(0.0, compile.seconds - in_backward)
-        intervals.append(_Interval(compile, frame, kind, start, length, False))
+        make = partial(_Interval, compile=compile, frame=owners[compile], kind=kinds[compile])
+        intervals.append(make(start=start, seconds=length, is_backward=False))
         end = start + length
         for part in later:
-            intervals.append(_Interval(compile, frame, kind, (part.start_time or 0.0) - origin, part.seconds or part.backward or 0.0, True))
+            spent = part.seconds or part.backward or 0.0
+            intervals.append(make(start=(part.start_time or 0.0) - origin, seconds=spent, is_backward=True))
     return intervals, untimed
 
 
@@ -290,13 +292,20 @@ def _lane(frames: Sequence[Frame], groups: Sequence[_BarGroup], texts: _BarTexts
     bars = tuple(map(texts.bar, groups))
     if len(frames) > 1:
         name = plural(len(frames), "more frame")
-        return Lane(name, "", f"{name}: {cost}", took, "", bars)
+        return Lane(name=name, place="", title=f"{name}: {cost}", seconds=took, anchor="", bars=bars)
     (frame,) = frames
     full = texts.names[frame]
     resumed = resumed_by(frame.name)
     name = clipped(f"↳ {resumed[0]}, line {resumed[1]}", _MAX_NAME) if resumed else full
     owner = f"{_owner(frame)} · " if has_many_ranks else ""
-    return Lane(f"{owner}{name}", file_and_line(frame.file, frame.line), f"{owner}{full}: {cost}", took, texts.anchors.frame(frame), bars)
+    return Lane(
+        name=f"{owner}{name}",
+        place=file_and_line(frame.file, frame.line),
+        title=f"{owner}{full}: {cost}",
+        seconds=took,
+        anchor=texts.anchors.frame(frame),
+        bars=bars,
+    )
 
 
 def _owner(frame: Frame) -> str:
