@@ -1,18 +1,20 @@
-"""The handbook of rules: what each rule means, an example, why it costs and how to fix it, from ``templates/rules/``."""
+"""The documentation of rules: what each rule means, an example, why it costs and how to fix it, from ``templates/rules/``."""
 
 import difflib
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shapelog.errors import ShapelogError
 from shapelog.resources import template_dir
 from shapelog.rules import RULES, Rule
 
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
 HOME = "https://github.com/shapelog/shapelog"
 RULES_URL = f"{HOME}/blob/main/docs/rules.md"
 # The sections of a text, in their order.
 MEANING, EXAMPLE, COST, FIX = SECTIONS = ("What it means", "Example", "Why it costs", "How to fix it")
-FENCE = "```"
 # By the beginning of the code.
 _FAMILIES = {
     "SL1": "Sizes that vary",
@@ -27,9 +29,9 @@ _FAMILIES = {
 
 
 class Entry(NamedTuple):
-    """What the handbook says about a rule: four texts in Markdown, without their headings.
+    """The documentation of a rule: four texts in Markdown, without their headings.
 
-    Paragraphs, lists of one level, fenced code and code in backticks are all that they use of it.
+    They use paragraphs, lists of one level, fenced code and code in backticks alone.
     """
 
     rule: Rule
@@ -52,7 +54,7 @@ class Family(NamedTuple):
 
 
 def entry(code_or_name: str) -> Entry:
-    """The entry of ``SL307``, ``sl307`` or ``global-state-varies``. Raises ShapelogError for what is no rule."""
+    """The entry of ``SL307``, ``sl307`` or ``global-state-varies``. Raises ShapelogError if there is no such rule."""
     wanted = code_or_name.strip().lower()
     known = {name.lower(): rule for rule in RULES.values() for name in (rule.code, rule.name)}
     rule = known.get(wanted)
@@ -76,7 +78,7 @@ def families(found: Iterable[Entry]) -> tuple[Family, ...]:
 
 
 def anchor(rule: Rule) -> str:
-    """Where docs/rules.md speaks of a rule."""
+    """The anchor of a rule in docs/rules.md."""
     return rule.code.lower()
 
 
@@ -85,18 +87,19 @@ def link(rule: Rule) -> str:
 
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
-    """The blocks of a section: (``python``, code) for fenced code of that language, ("", text) for what stands between."""
-    language, lines, is_code = "", list[str](), False
-    for line in [*text.split("\n"), ""]:
-        if line.startswith(FENCE) or (not is_code and not line):
-            if lines:
-                yield language, "\n".join(lines)
-            if line.startswith(FENCE):
-                is_code = not is_code
-                language = line.removeprefix(FENCE) if is_code else ""
-            lines = []
-        else:
-            lines.append(line)
+    """The blocks of a section: (``python``, code) for fenced code of that language, ("", Markdown) for paragraphs and lists."""
+    for token, lines in _blocks(text):
+        yield (token.info, token.content.removesuffix("\n")) if token.type == "fence" else ("", lines)
+
+
+def _blocks(text: str) -> "Iterator[tuple[Token, str]]":
+    """Each block that is in no other one: its first token, and its lines."""
+    from markdown_it import MarkdownIt  # which only those commands wait for that show a rule
+
+    lines = text.split("\n")
+    for token in MarkdownIt().parse(text):
+        if token.map and not token.level:
+            yield token, "\n".join(lines[slice(*token.map)]).rstrip()
 
 
 def _read(rule: Rule) -> Entry:
@@ -109,20 +112,18 @@ def _read(rule: Rule) -> Entry:
 
 
 def parsed(rule: Rule, text: str, name: str) -> Entry:
-    """The text of a rule; raises ShapelogError where a section is missing or empty, or is none of the four."""
+    """The text of a rule; raises ShapelogError if a section is missing, empty, or not one of the four."""
     found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    is_code = False
-    for line in text.splitlines():
-        is_code ^= line.startswith(FENCE)
-        if line.startswith("## ") and not is_code:
-            lines = found.setdefault(line.removeprefix("## ").strip(), [])
+    section: list[str] = []
+    for token, lines in _blocks(text):
+        if token.tag == "h2":
+            section = found.setdefault(lines.removeprefix("##").strip(), [])
         else:
-            lines.append(line)
-    told = {title: "\n".join(body).strip() for title, body in found.items()}
-    missing = [title for title in SECTIONS if not told.get(title)]
-    foreign = [title for title in told if title not in SECTIONS]
-    if missing or foreign:
-        wrong = [f"no section {title!r}" for title in missing] + [f"an unknown section {title!r}" for title in foreign]
+            section.append(lines)
+    sections = {title: "\n\n".join(body) for title, body in found.items()}
+    missing = [title for title in SECTIONS if not sections.get(title)]
+    unknown = [title for title in sections if title not in SECTIONS]
+    if missing or unknown:
+        wrong = [f"no section {title!r}" for title in missing] + [f"an unknown section {title!r}" for title in unknown]
         raise ShapelogError(f"{name}: {', '.join(wrong)}")
-    return Entry(rule, told[MEANING], told[EXAMPLE], told[COST], told[FIX])
+    return Entry(rule, sections[MEANING], sections[EXAMPLE], sections[COST], sections[FIX])

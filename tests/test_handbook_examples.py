@@ -61,7 +61,7 @@ def ran(code: str, program: str, folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def shown(trace: Recording) -> set[str]:
-    """The codes of all causes and findings, and of breaks and restarts, which the trace itself tells."""
+    """The codes of all causes and findings, and of the breaks and restarts that the trace records."""
     report = trace.report
     assert not report.has_problems, [problem.message for problem in report.problems]
     found = {code for item in report.recompiles for code in item.codes} | {item.rule.code for item in report.findings}

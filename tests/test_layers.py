@@ -160,6 +160,8 @@ def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, com
         "rich",
         "orjson",
         "jinja2",
+        "markdown_it",
+        "pygments",
         "shapelog.model.builder",
         "shapelog.reading.scanner",
         "shapelog.report.report",

@@ -1,4 +1,4 @@
-"""The handbook of rules: every rule is told in full, whoever asks by whatever name, and docs/rules.md says the same."""
+"""The documentation of rules: complete, found by code or name, and the same in docs/rules.md."""
 
 import ast
 import gzip
@@ -25,7 +25,7 @@ ENTRIES = entries()
 TEXT = "## What it means\n\nA.\n\n## Example\n\n```python\nB\n```\n\n## Why it costs\n\nC.\n\n## How to fix it\n\nD.\n"
 # Several ranks, a budget and the faults of a trace are nothing that a program shows.
 WITHOUT_PROGRAM = ("SL7", "SL8", "SL9")
-# What is left of 80 columns behind the indent.
+# What is left of 80 columns after the indent.
 COLUMNS = 76
 
 per_rule = pytest.mark.parametrize("item", ENTRIES, ids=lambda item: item.rule.code)
@@ -50,7 +50,7 @@ def test_every_rule_has_an_entry_and_no_text_is_of_an_unknown_rule() -> None:
 
 
 @per_rule
-def test_an_entry_shows_what_it_speaks_of(item: Entry) -> None:
+def test_an_entry_has_an_example_and_a_fix(item: Entry) -> None:
     example, fix = ([language for language, _ in blocks(text) if language] for text in (item.example, item.fix))
     if item.rule.code.startswith(WITHOUT_PROGRAM):
         assert example == ["text"]
@@ -101,12 +101,12 @@ def test_a_text_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_
         entry("SL101")
 
 
-def test_blocks_are_code_and_what_stands_between() -> None:
+def test_blocks_are_fenced_code_paragraphs_and_lists() -> None:
     text = "one\ntwo\n\n```python\na = 1\n\nb = 2\n```\n- three\n- four"
     assert list(blocks(text)) == [("", "one\ntwo"), ("python", "a = 1\n\nb = 2"), ("", "- three\n- four")]
 
 
-# The examples of what is wrong with a trace: each is what the report says of a trace that was damaged so.
+# The examples of damaged traces: each is in the report on a trace with that damage.
 
 
 def lines_of(data: bytes, wanted: bytes) -> tuple[list[bytes], int]:
@@ -162,7 +162,7 @@ def intact() -> bytes:
         ("SL905", "mixed", two_processes),
     ],
 )
-def test_the_example_of_a_damaged_trace_is_what_the_report_says(
+def test_the_example_of_a_damaged_trace_is_what_the_report_shows(
     code: str, name: str, damage: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     path = tmp_path / f"{name}.log"
@@ -170,11 +170,11 @@ def test_the_example_of_a_damaged_trace_is_what_the_report_says(
     assert told_in(code, path)
 
 
-def test_the_example_of_records_outside_of_compiles_is_what_the_report_says() -> None:
+def test_the_example_of_records_outside_of_compiles_is_what_the_report_shows() -> None:
     assert told_in("SL906", lab.FIXTURES / "real" / "2.6" / "o_export.log.gz")
 
 
-def test_the_example_of_a_foreign_file_is_what_the_report_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_a_foreign_file_is_what_the_report_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dir").mkdir()
     (tmp_path / "dir" / "dedicated_log_torch_trace_rank_0_aaaaaaaa.log").write_bytes(intact())
     (tmp_path / "dir" / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log").write_text("epoch 1 loss 0.3\nepoch 2 loss 0.2\n")
@@ -182,7 +182,7 @@ def test_the_example_of_a_foreign_file_is_what_the_report_says(tmp_path: Path, m
     assert told_in("SL907", Path("dir"))
 
 
-def test_the_example_of_an_analysis_that_failed_is_what_the_report_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_an_analysis_that_failed_is_what_the_report_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(study: object) -> None:
         raise KeyError("backend_compile")
 
@@ -204,13 +204,13 @@ RANKS = {
 
 
 @pytest.mark.parametrize("code", sorted(RANKS))
-def test_the_example_of_a_job_is_what_the_report_says(code: str, tmp_path: Path) -> None:
+def test_the_example_of_a_job_is_what_the_report_shows(code: str, tmp_path: Path) -> None:
     for number, parts in enumerate(RANKS[code]):
         (tmp_path / f"dedicated_log_torch_trace_rank_{number}_aaaaaaaa.log").write_bytes(make.run(*parts))
     assert told_in(code, tmp_path)
 
 
-def test_the_example_of_a_budget_is_what_the_check_says() -> None:
+def test_the_example_of_a_budget_is_what_the_check_shows() -> None:
     ((_, example),) = blocks(entry("SL801").example)
     command, _, shown = example.partition("\n...\n")
     _, *arguments = command.removeprefix("$ ").replace("fixtures", str(lab.FIXTURES)).split()
@@ -219,7 +219,7 @@ def test_the_example_of_a_budget_is_what_the_check_says() -> None:
     assert " ".join(shown.split()) in " ".join(done.stdout.split())
 
 
-# Who asks by what name.
+# Codes and names.
 
 
 @pytest.mark.parametrize("name", ["SL307", "sl307", "global-state-varies", " Global-State-Varies "])
@@ -231,13 +231,13 @@ def test_a_rule_is_found_by_code_and_name(name: str) -> None:
     ("name", "hint"),
     [("SL1011", "; the nearest is SL101 size-varies"), ("size-vary", "; the nearest is SL101 size-varies"), ("", ""), ("recipes", "")],
 )
-def test_what_is_no_rule_is_refused_with_the_nearest_one(name: str, hint: str) -> None:
+def test_an_unknown_rule_is_refused_with_the_nearest_one(name: str, hint: str) -> None:
     with pytest.raises(ShapelogError) as raised:
         entry(name)
     assert str(raised.value) == f"no rule {name!r}{hint}; shapelog rules lists them all"
 
 
-def test_the_command_refuses_what_is_no_rule_in_one_line() -> None:
+def test_the_command_refuses_an_unknown_rule_in_one_line() -> None:
     done = call("rule", "SL1011")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "shapelog: no rule 'SL1011'; the nearest is SL101 size-varies; shapelog rules lists them all\n"
@@ -288,7 +288,7 @@ def test_colors_come_only_when_asked_for() -> None:
 # Markdown.
 
 
-def test_the_docs_are_what_the_texts_say() -> None:
+def test_the_docs_are_made_from_the_texts() -> None:
     made = output("rules", "--format", "markdown")
     assert DOCS.read_text(encoding="utf-8") == made, "write it anew: shapelog rules --format markdown -o docs/rules.md"
 
@@ -313,15 +313,15 @@ def test_a_rule_that_another_mentions_is_linked_but_not_in_code() -> None:
     assert "# unbacked, so that a batch of one shares the graph, too (SL104)" in text
 
 
-def test_markdown_of_one_rule_stands_on_its_own() -> None:
+def test_markdown_of_one_rule_has_no_links_to_others() -> None:
     text = output("rule", "SL320", "-f", "markdown")
     assert text.startswith("## SL320 object-state-varies\n\n*Avoidable by a code change.* Set the same attributes in \\_\\_init\\_\\_, or")
     assert "](#" not in text
     assert text.endswith("zeros is none.\n")
 
 
-def told_by(path: Path) -> set[str]:
-    """The codes of the problems that a module tells."""
+def problem_codes_in(path: Path) -> set[str]:
+    """The codes of the problems that a module reports."""
     calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
     named = [
         call
@@ -332,9 +332,11 @@ def told_by(path: Path) -> set[str]:
     return {text for text in texts if re.fullmatch(r"[a-z]+(-[a-z]+)+", text)}
 
 
-def test_every_problem_that_the_code_tells_has_a_rule_and_no_other_has() -> None:
-    told = set().union(*map(told_by, Path(shapelog.__file__).parent.rglob("*.py")))
-    assert told == {problem for rule in RULES.values() for problem in rule.problems} - {"unknown-kind"}  # which is counted and not told
+def test_every_reported_problem_has_a_rule_and_no_other_has() -> None:
+    reported = set().union(*map(problem_codes_in, Path(shapelog.__file__).parent.rglob("*.py")))
+    assert reported == {problem for rule in RULES.values() for problem in rule.problems} - {
+        "unknown-kind"
+    }  # which is counted and not reported
 
 
 # The parts.

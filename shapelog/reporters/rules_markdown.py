@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from shapelog.reporters import Options
-from shapelog.rule_docs import FENCE, Entry, anchor, families
+from shapelog.rule_docs import Entry, anchor, blocks, families
 from shapelog.rules import RULES
 
 _INTRODUCTION = """# The rules
@@ -60,8 +60,7 @@ def _plain(text: str) -> str:
 
 def _linked(text: str) -> str:
     """With a link wherever another rule is mentioned outside of code."""
-    parts = text.split(FENCE)
-    return FENCE.join(part if index % 2 else _MENTIONED.sub(_link, part) for index, part in enumerate(parts))
+    return "\n\n".join(f"```{language}\n{block}\n```" if language else _MENTIONED.sub(_link, block) for language, block in blocks(text))
 
 
 def _link(match: re.Match[str]) -> str:

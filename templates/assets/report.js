@@ -4,7 +4,7 @@
   const $ = (selector, root = document) => root.querySelector(selector);
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
   const index = JSON.parse($("#index").textContent);
-  const said = $("#said");
+  const status = $("#status");
   const title = document.title;
 
   const make = (name, text, className) => {
@@ -13,7 +13,7 @@
     if (className) element.className = className;
     return element;
   };
-  const say = (text) => { said.textContent = ""; requestAnimationFrame(() => { said.textContent = text; }); };
+  const announce = (text) => { status.textContent = ""; requestAnimationFrame(() => { status.textContent = text; }); };
   const stored = (value) => {
     try {
       if (value === undefined) return localStorage.getItem("shapelog-theme");
@@ -22,7 +22,7 @@
     return null;
   };
 
-  // Payloads and details that are kept compressed.
+  // Payloads and details that are compressed.
   const unpacked = new Map();
   const unpack = (name) => {
     if (!unpacked.has(name)) {
@@ -36,7 +36,7 @@
     return unpacked.get(name);
   };
 
-  // Characters that hide or reorder what stands around them, as escapes: in payloads as everywhere else in the page.
+  // Characters that hide or reorder the text around them, as escapes: in payloads as everywhere else in the page.
   const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\u{e0000}-\u{e007f}]/gu;
   const escaped = (character) => {
     const code = character.codePointAt(0);
@@ -73,7 +73,7 @@
       area.remove();
       button.focus();
     }
-    say(done ? "Copied" : "Could not copy");
+    announce(done ? "Copied" : "Could not copy");
     const before = button.dataset.text ?? (button.dataset.text = button.textContent);
     button.textContent = done ? "Copied" : "Select it by hand";
     setTimeout(() => { button.textContent = before; }, 1600);

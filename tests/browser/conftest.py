@@ -37,7 +37,7 @@ PAGES: dict[str, tuple[str | Callable[[], bytes | tuple[bytes, ...]], tuple[str,
     "check, hostile": (traces.hostile, ("--max-recompiles", "0", "--exit-zero")),
 }
 PHONE = {"width": 360, "height": 740}
-# Tells of what a policy refused, also where the console says nothing.
+# Reports what a policy refused, also where the console does not.
 WATCH = (
     "addEventListener('securitypolicyviolation', (event) => console.error('refused: ' + event.violatedDirective + ' ' + event.blockedURI));"
 )

@@ -141,7 +141,7 @@ def whole(page: str) -> str:
 
 
 def code_of(trace: Trace) -> Iterator[StackFrame]:
-    """Every line of code that the trace tells of."""
+    """Every line of code that is in the trace."""
     for compile in trace.compiles:
         yield from frames_of(compile)
         yield from compile.graph.user_lines if compile.graph else ()
@@ -185,7 +185,7 @@ def test_a_page_for_sharing_offers_no_payload(visit: Visit) -> None:
     expect(page.locator("footer")).to_contain_text("without source code, payloads and absolute paths")
 
 
-def test_a_page_for_sharing_still_says_what_to_do(visit: Visit) -> None:
+def test_a_page_for_sharing_still_shows_the_advice(visit: Visit) -> None:
     page = visit("demo, for sharing")
     expect(page.locator("#overview")).to_contain_text(
         "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['tokens']:0,L['tokens']:1,L['self'].step,L['features']:0\""

@@ -1,4 +1,4 @@
-"""The page on a phone, in light and dark, for people who see, hear or read it: nothing is cut off, nothing is told by color alone."""
+"""The page on a phone, in light and dark, and with a screen reader: nothing is cut off, and nothing is shown by color alone."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -75,7 +75,7 @@ def test_on_a_phone_an_open_payload_and_what_the_search_found_fit(visit: Visit) 
 
 
 @pytest.mark.parametrize("width", [1280, 900, 360])
-def test_nothing_that_a_link_leads_to_is_behind_the_bar(width: int, visit: Visit) -> None:
+def test_nothing_that_a_link_leads_to_is_covered_by_the_bar(width: int, visit: Visit) -> None:
     page = visit("demo", "compile-1-3", viewport={"width": width, "height": 700})
 
     def top(selector: str) -> float:
@@ -104,7 +104,7 @@ def test_on_a_phone_everything_to_press_can_be_reached(visit: Visit) -> None:
 
 
 def violations(page: "Page", *rules: str) -> list[str]:
-    """What axe-core says of the page as it is now."""
+    """The violations that axe-core finds in the page as it is now."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     # It walks hidden parts too, which takes most of its time.
     page.evaluate("document.querySelectorAll('main > [hidden]').forEach((part) => part.remove())")
@@ -139,7 +139,7 @@ def test_axe_finds_nothing_in_what_scripts_add(scheme: str, visit: Visit) -> Non
     assert violations(page) == []
 
 
-def test_the_charts_tell_in_words_what_they_draw(visit: Visit) -> None:
+def test_the_charts_have_a_description_in_words(visit: Visit) -> None:
     page = visit("demo")
     for figure in page.locator("#overview figure").all():
         assert len(figure.locator("p.hidden").first.text_content().split()) > 10

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 DEMO = FIXTURES / "real" / "demo.log.gz"
-# Unpacking tells that it has begun, and then waits until it may go on.
+# Unpacking signals that it has begun, and then waits until it may go on.
 SLOW = """
 window.begun = new Promise((begin) => {
   const text = Response.prototype.text;
@@ -109,7 +109,7 @@ def test_code_is_shown_in_colors(visit: Visit) -> None:
     assert keyword.evaluate("item => getComputedStyle(item).color") != table.locator("pre").evaluate("item => getComputedStyle(item).color")
 
 
-def test_without_payloads_the_causes_are_still_told(visit: Visit) -> None:
+def test_without_payloads_the_causes_are_still_shown(visit: Visit) -> None:
     page = visit("demo, no payloads", "compile-0-1")
     compile = page.locator("#compile-0-1")
     assert compile.locator("button.open").count() == 0
@@ -124,7 +124,7 @@ def test_records_outside_of_any_compile_open(visit: Visit) -> None:
     expect(table.locator("pre")).to_contain_text("2.13.0")
 
 
-def test_a_payload_that_is_damaged_says_so(visit: Visit) -> None:
+def test_a_damaged_payload_is_an_error_message(visit: Visit) -> None:
     page = visit("demo", "compile-0-1")
     button = opener(records(page, "0/1"), GRAPH)
     page.evaluate("name => { document.getElementById(name).textContent = 'AAAA'; }", button.get_attribute("data-chunk"))
@@ -132,14 +132,14 @@ def test_a_payload_that_is_damaged_says_so(visit: Visit) -> None:
     expect(page.locator("#compile-0-1").get_by_text("could not be unpacked")).to_be_visible()
 
 
-def test_a_browser_that_cannot_unpack_says_so(visit: Visit) -> None:
+def test_a_browser_that_cannot_unpack_is_named_as_the_reason(visit: Visit) -> None:
     page = visit("demo", "compile-0-1", before="delete window.DecompressionStream;")
     opener(records(page, "0/1"), GRAPH).click()
     expect(page.locator("#compile-0-1").get_by_text("too old")).to_be_visible()
 
 
 def packed(page: "Page") -> list[str]:
-    """The anchors of the frames whose details are kept compressed."""
+    """The anchors of the frames whose details are compressed."""
     return page.locator("article[data-chunk]").evaluate_all("articles => articles.map(article => article.id)")
 
 
@@ -184,7 +184,7 @@ def test_what_was_asked_for_last_is_shown_when_unpacking_takes_longer(visit: Vis
     expect(page.locator(f"#{frame} details.compile").first).to_be_visible()
 
 
-def test_graphs_stand_side_by_side_with_what_differs_marked(visit: Visit) -> None:
+def test_graphs_are_side_by_side_with_what_differs_marked(visit: Visit) -> None:
     page = visit("demo", "compile-0-1")
     compile = page.locator("#compile-0-1")
     compile.locator("summary").filter(has_text="Graph:").click()
@@ -200,5 +200,5 @@ def test_graphs_stand_side_by_side_with_what_differs_marked(visit: Visit) -> Non
         assert right in after
         assert (int(number), int(other)) > (0, 0)
     marked = table.locator("mark").all_text_contents()
-    assert "32" in marked
+    assert "32][32" in marked
     assert any("s27" in text for text in marked)

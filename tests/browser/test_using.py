@@ -152,7 +152,7 @@ def test_copying_takes_the_lines_for_python_exactly(visit: Visit) -> None:
         assert page.evaluate("navigator.clipboard.readText()").rstrip("\n") == text.rstrip("\n")
 
 
-def test_a_clipboard_that_refuses_is_said(visit: Visit) -> None:
+def test_a_clipboard_that_refuses_is_announced(visit: Visit) -> None:
     page = visit(
         "demo", before="navigator.clipboard.writeText = () => Promise.reject(new Error('no')); document.execCommand = () => false;"
     )

@@ -42,7 +42,7 @@ def hostile() -> bytes:
         label = f"0/{number}"
         if number:
             made.artifact(label, "recompile_reasons", f"0/0: {source} size mismatch at index 0. expected 10, actual 12  # {evil('reason')}")
-        _told(made, label)
+        _add_details(made, label)
         made.compile(
             label,
             tensor(source, size, dtype=f"torch.{name('dtype')}", device=f"device(type={name('device')!r})"),
@@ -74,7 +74,7 @@ def hostile() -> bytes:
             co_filename=f"{FOLDER}{name('file')}.py",
             restart_reasons=[evil("restart"), f"traced again from here: {TABS}"],
         )
-    _told(made, "1/0")
+    _add_details(made, "1/0")
     made.artifact(
         "1/0",
         "dynamo_graph_break_reason",
@@ -95,12 +95,12 @@ def _stack(code: str = "") -> list[dict[str, object]]:
     ]
 
 
-def _told(made: Recording, label: str) -> None:
+def _add_details(made: Recording, label: str) -> None:
     made.record("dynamo_start", {"stack": _stack()}, label)
 
 
 def large(frames: int = 64, compiles: int = 5) -> bytes:
-    """So much that later frames are kept compressed. Each frame is compiled for several sizes."""
+    """So much that later frames are compressed. Each frame is compiled for several sizes."""
     parts = []
     for frame in range(frames):
         for number in range(compiles):
@@ -123,7 +123,7 @@ def parted() -> tuple[bytes, ...]:
 
 
 def damaged() -> bytes:
-    """A line that is no record, a payload that is cut off, a checksum that does not fit."""
+    """A line that is no record, a payload that is cut off, a checksum that does not match."""
     return (
         make.small_run() + b"this is no record\n" + make.compile("1/0").replace(b"l_x_ + l_x_", b"l_x_ - l_x_") + make.compile("2/0")[:-400]
     )

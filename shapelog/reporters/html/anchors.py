@@ -7,10 +7,10 @@ from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.rules import Verdict
 
-_OWNER = re.compile(r"^(?:rank|process)-\d+-")
+_RANK_PREFIX = re.compile(r"^(?:rank|process)-\d+-")
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]+")
 
-# How the page colors a compile; "first" is one that nothing was held against.
+# How the page colors a recompile; "first" is any other compile.
 KINDS = {
     Verdict.MARKING: "marking",
     Verdict.CODE: "code",
@@ -26,31 +26,31 @@ KINDS = {
 class Anchors:
     """One name for each frame and compile of a trace; those of a rank begin with ``rank-1-`` where there are several processes."""
 
-    names: dict[int, str] = field(default_factory=dict)
+    names: dict[Frame | Compile, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
 
     def frame(self, frame: Frame) -> str:
-        return self.names[id(frame)]
+        return self.names[frame]
 
     def compile(self, compile: Compile) -> str:
-        return self.names[id(compile)]
+        return self.names[compile]
 
     def share(self, first: Frame, other: Frame) -> None:
-        """Give another rank's frame that was the same the names of the first, where it is told."""
-        self.names[id(other)] = self.names[id(first)]
-        for own, alike in zip(first.compiles, other.compiles, strict=True):
-            self.names[id(alike)] = self.names[id(own)]
+        """Give the identical frame of another rank the names of the first, on whose page it is."""
+        self.names[other] = self.names[first]
+        for shown, same in zip(first.compiles, other.compiles, strict=True):
+            self.names[same] = self.names[shown]
 
     def find(self, compile: Compile) -> str:
-        """That of a compile which the trace may not hold; "" if it does not."""
-        return self.names.get(id(compile), "")
+        """The name of a compile, "" if the trace does not hold it."""
+        return self.names.get(compile, "")
 
     @property
     def aliases(self) -> dict[str, str]:
         """``frame-2`` → ``rank-0-frame-2``: names without their rank lead to the first that has them."""
         found: dict[str, str] = {}
         for name in self.names.values():
-            plain = _OWNER.sub("", name)
+            plain = _RANK_PREFIX.sub("", name)
             if plain != name:
                 found.setdefault(plain, name)
         return found
@@ -61,23 +61,23 @@ class Anchors:
         while free in self.taken:
             free, number = f"{name}-again-{number}", number + 1
         self.taken.add(free)
-        self.names[id(thing)] = free
+        self.names[thing] = free
 
 
 def anchors_of(trace: Trace) -> Anchors:
     """The anchors of every frame and compile; ``2/3#2`` is ``compile-2-3-2``."""
     anchors = Anchors()
-    several = len(trace.ranks) > 1
+    has_many_ranks = len(trace.ranks) > 1
     for rank in trace.ranks:
         owner = f"rank-{rank.number}-" if rank.number is not None else f"process-{rank.process}-"
         for frame in rank.frames:
-            anchors.add(frame, f"{owner if several else ''}frame-{_worded(frame.label)}")
+            anchors.add(frame, f"{owner if has_many_ranks else ''}frame-{_with_hyphens(frame.label)}")
             for compile in frame.compiles:
-                anchors.add(compile, f"{owner if several else ''}compile-{_worded(compile.label)}")
+                anchors.add(compile, f"{owner if has_many_ranks else ''}compile-{_with_hyphens(compile.label)}")
     return anchors
 
 
-def _worded(label: str) -> str:
+def _with_hyphens(label: str) -> str:
     return _SEPARATORS.sub("-", label).strip("-") or "none"
 
 
@@ -90,6 +90,6 @@ def kind_of(compile: Compile, recompile: Recompile | None) -> str:
     return {Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}.get(compile.outcome, "first")
 
 
-def recompiles_by_compile(study: Explanations) -> dict[int, Recompile]:
-    """``id(compile)`` → its recompile, for those that were not their frame's first."""
-    return {id(item.compile): item for item in study.recompiles}
+def recompiles_by_compile(explained: Explanations) -> dict[Compile, Recompile]:
+    """The explanation of each compile that was not its frame's first."""
+    return {item.compile: item for item in explained.recompiles}

@@ -1,10 +1,10 @@
-"""What the charts have in common: the words for each kind of compile, and numbers and texts as they stand in SVG."""
+"""What the charts have in common: a label for each kind of compile, and numbers and texts as SVG needs them."""
 
 from shapelog.rules import Verdict
 from shapelog.text import file_name
 
-# How each kind of compile is told, in the order of the legend.
-WORDS = {
+# The label of each kind of compile, in the order of the legend.
+KIND_LABELS = {
     "first": "first compile",
     "marking": Verdict.MARKING.value,
     "code": Verdict.CODE.value,
@@ -15,7 +15,7 @@ WORDS = {
     "skipped": Verdict.SKIPPED.value,
 }
 
-_LONGEST_FILE = 80
+_MAX_FILE_NAME = 80
 
 
 def percent(value: float) -> str:
@@ -24,10 +24,11 @@ def percent(value: float) -> str:
 
 
 def clipped(text: str, longest: int) -> str:
+    """``text`` without its end where it has more than ``longest`` characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def place(file: str, line: int) -> str:
-    """``model.py:12``; "" where the trace does not tell."""
-    shown = clipped(file_name(file), _LONGEST_FILE)
+def file_and_line(file: str, line: int) -> str:
+    """``model.py:12``; "" if the trace does not record it."""
+    shown = clipped(file_name(file), _MAX_FILE_NAME)
     return f"{shown}:{line}" if shown and line else shown

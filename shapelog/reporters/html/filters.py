@@ -1,9 +1,6 @@
-"""How values become HTML: what the templates of the page are given to show numbers, places, code and differences with."""
+"""The filters and global names of the templates of the page."""
 
-import keyword
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -14,23 +11,20 @@ from shapelog.advice.paste_formats import cost_of
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import KINDS, Anchors
-from shapelog.reporters.html.chart_text import WORDS
+from shapelog.reporters.html.chart_text import KIND_LABELS
 from shapelog.reporters.html.environment import environment
+from shapelog.reporters.html.highlight import diff_rows, highlighted
 from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import rows_html
 from shapelog.reporters.html.redact import Redaction, without_stack
-from shapelog.reporters.html.side_by_side import Diff, Row, Side
 from shapelog.rules import RULES, Rule, problem_rule, remedy_for
 from shapelog.text import escape_controls, file_name, file_size, one_line, plural, seconds
 
 # Rows of a table.
-_ROWS = 60
-_LONGEST = 2000
-# Longer ones are names and texts that nobody reads, or meant to fill the page.
-_LONGEST_VALUE = 30_000
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
-# Longer lines are shown without colors, and those beyond the second length without their end.
-_LONGEST_LINE, _LONGEST_SHOWN = 600, 4000
+_MAX_ROWS = 60
+_MAX_TEXT = 2000
+# Longer names and texts are too long to be read, or meant to fill the page.
+_MAX_VALUE = 30_000
 
 
 def page_environment(context: PageContext) -> Environment:
@@ -38,55 +32,54 @@ def page_environment(context: PageContext) -> Environment:
     not to be shown.
     """
     report, with_source = context.report, context.options.with_source
-    shown = _shown(context.redact)
-    coder = Coder()
+    sanitize = _sanitizer(context.redact)
     reads_sources = report.trace.supports_dynamic_sources
-    made = environment(shown)
-    made.filters.update(
-        base=file_name,
-        bytes=file_size,
+    templates = environment(sanitize)
+    templates.filters.update(
         cell=_cell,
-        code=coder.line,
+        code=highlighted,
         cost=cost_of,
-        counted=plural,
+        file_name=file_name,
+        file_size=file_size,
         is_library=is_library,
         problem_rule=problem_rule,
+        pytorch_text=_pytorch_text if with_source else _pytorch_text_without_code,
+        plural=plural,
         place=lambda place: f"{file_name(place.file)}:{place.line}",
-        record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(shown(text))),
+        record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(sanitize(text))),
         remedy=lambda rule: _remedy(rule, reads_sources),
         seconds=seconds,
         sentence=_sentence,
         shortened=_shortened,
-        rows=coder.rows,
-        told=_told if with_source else _told_without_code,
+        diff_rows=diff_rows,
     )
-    made.globals.update(
+    templates.globals.update(
         anchors=context.anchors,
         by_label=_by_label(report, context.anchors),
+        kind_labels=KIND_LABELS,
         kinds=KINDS,
-        limit=_ROWS,
+        limit=_MAX_ROWS,
         marks={"static": "", "dynamic": "~", "specialized": "!"},
         records=context.records.rows,
         report=report,
         rules=RULES,
-        source_line=_source_line(shown, coder, with_source),
+        source_line=_source_line(sanitize, with_source),
         with_source=with_source,
-        words=WORDS,
     )
-    return made
+    return templates
 
 
-def _source_line(shown: Callable[[Any], Any], coder: "Coder", with_source: bool) -> Callable[..., Markup]:
+def _source_line(sanitize: Callable[[Any], Any], with_source: bool) -> Callable[..., Markup]:
     def source_line(file: str, line: int, name: str = "", code: str = "") -> Markup:
-        """A place in the program, with the code there where it may be shown; a page has thousands, and few that differ."""
+        """A place in the program, with the code there where it may be shown; a page has thousands, of which few differ."""
         if not file:
             return Markup()
-        title = Markup(' title="{}:{}"').format(shown(file), line) if with_source else ""
-        parts = [Markup('<span class="place"{}>{}:{}</span>').format(title, shown(file_name(file)), line)]
+        title = Markup(' title="{}:{}"').format(sanitize(file), line) if with_source else ""
+        parts = [Markup('<span class="place"{}>{}:{}</span>').format(title, sanitize(file_name(file)), line)]
         if name:
-            parts.append(Markup('<span class="dim">in {}</span>').format(shown(name)))
+            parts.append(Markup('<span class="dim">in {}</span>').format(sanitize(name)))
         if code and with_source:
-            parts.append(Markup('<code class="line">{}</code>').format(coder.line(code)))
+            parts.append(Markup('<code class="line">{}</code>').format(highlighted(code)))
         return Markup(" ").join(parts)
 
     return cache(source_line)
@@ -101,19 +94,19 @@ def _by_label(report: Report, anchors: Anchors) -> dict[str, str]:
     return {label: anchor for label, anchor in found.items() if anchor}
 
 
-def _shown(redact: Redaction | None) -> Callable[[Any], Any]:
-    """What every value goes through; markup is made by this module and by templates alone, from values that did."""
+def _sanitizer(redact: Redaction | None) -> Callable[[Any], Any]:
+    """The function that every value is passed to before it is escaped; markup is templates of such values alone."""
 
-    def shown(value: Any) -> Any:
+    def sanitize(value: Any) -> Any:
         if not isinstance(value, str) or isinstance(value, Markup):
             return value
-        if len(value) > _LONGEST_VALUE:
-            value = _shortened(value, _LONGEST_VALUE)
+        if len(value) > _MAX_VALUE:
+            value = _shortened(value, _MAX_VALUE)
         if redact is not None:
             value = redact(value)
         return value if value.isprintable() else escape_controls(value)
 
-    return shown
+    return sanitize
 
 
 def _cell(value: str | int | float | None) -> str:
@@ -125,14 +118,14 @@ def _remedy(rule: Rule, reads_sources: bool) -> str:
     return _sentence(remedy_for(rule, reads_sources))
 
 
-def _sentence(text: str, begins: bool = True) -> str:
-    """With a capital, unless it goes on from what stands before it, and a full stop."""
+def _sentence(text: str, is_first: bool = True) -> str:
+    """With a full stop, and with a capital unless it continues the text before it."""
     text = text.strip()
-    head = text[:1].upper() + text[1:] if begins else text
+    head = text[:1].upper() + text[1:] if is_first else text
     return head if not head or head[-1] in ".!?:" else f"{head}."
 
 
-def _shortened(text: str, longest: int = _LONGEST) -> str:
+def _shortened(text: str, longest: int = _MAX_TEXT) -> str:
     """Long text without its middle."""
     if len(text) <= longest:
         return text
@@ -140,96 +133,10 @@ def _shortened(text: str, longest: int = _LONGEST) -> str:
     return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
 
 
-def _told(text: str) -> str:
-    """PyTorch's words, which can be a screen long."""
+def _pytorch_text(text: str) -> str:
+    """What PyTorch wrote, which can fill a screen."""
     return _shortened(text.strip())
 
 
-def _told_without_code(text: str) -> str:
+def _pytorch_text_without_code(text: str) -> str:
     return _shortened(without_stack(text))
-
-
-@dataclass(slots=True)
-class Coder:
-    """Python code with its parts in colors; each line is taken apart once."""
-
-    shown: dict[tuple[str, int, int], str] = field(default_factory=dict)
-    tokens: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    # With the diff itself, whose id would else be that of another once it is gone.
-    diffs: dict[int, tuple[Diff, Markup]] = field(default_factory=dict)
-
-    def line(self, text: str) -> Markup:
-        return Markup(self._marked(text, 0, 0))
-
-    def rows(self, diff: Diff) -> Markup:
-        """The rows of a table with four columns: number and line of either text."""
-        found = self.diffs.get(id(diff))
-        if found is None:
-            found = self.diffs[id(diff)] = diff, Markup("\n".join(map(self._row, diff.rows)))
-        return found[1]
-
-    def _row(self, row: Row) -> str:
-        if row.kind == "skipped":
-            return f'<tr class="skipped"><td colspan="4">{plural(row.skipped, "line")} the same</td></tr>'
-        return f'<tr class="{row.kind}">{self._side(row.left)}{self._side(row.right)}</tr>'
-
-    def _side(self, side: Side | None) -> str:
-        if side is None:
-            return '<td class="no"></td><td class="none"></td>'
-        return f'<td class="no">{side.number}</td><td class="text">{self._marked(side.text, side.start, side.end)}</td>'
-
-    def _marked(self, text: str, start: int, end: int) -> str:
-        """The line as HTML, with ``text[start:end]`` marked as what changed."""
-        if len(text) > _LONGEST_SHOWN:
-            text = f"{text[:_LONGEST_SHOWN]}… {len(text) - _LONGEST_SHOWN} characters left out"
-        key = text, start, end
-        found = self.shown.get(key)
-        if found is None:
-            found = self.shown[key] = "".join(self._pieces(text, start, end))
-        return found
-
-    def _pieces(self, text: str, start: int, end: int) -> Iterator[str]:
-        at = 0
-        for name, value in self._tokens(text):
-            for piece, is_marked in _cut(value, start - at, end - at):
-                shown = (piece if piece.isprintable() else escape_controls(piece)).translate(_ESCAPES)
-                if name:
-                    shown = f'<span class="{name}">{shown}</span>'
-                yield f"<mark>{shown}</mark>" if is_marked else shown
-            at += len(value)
-
-    def _tokens(self, text: str) -> list[tuple[str, str]]:
-        """(class, part) for each part of the line."""
-        found = self.tokens.get(text)
-        if found is None:
-            found = self.tokens[text] = _split(text) if len(text) <= _LONGEST_LINE else [("", text)]
-        return found
-
-
-@cache
-def _parts() -> re.Pattern[str]:
-    """Python as far as colors tell its parts apart: the names of groups are the classes, and what is in none has no color."""
-    return re.compile(
-        rf"(?P<hk>(?:{'|'.join((*keyword.kwlist, 'self'))})\b)|[^\W\d]\w*|(?P<hn>\d[\w.]*)|[^\w\"'#]+"
-        r"|(?P<hs>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')|(?P<hc>#.*)|."
-    )
-
-
-def _split(text: str) -> list[tuple[str, str]]:
-    """(class, part) for each part of a line, those without a color joined."""
-    merged: list[tuple[str, str]] = []
-    for found in _parts().finditer(text):
-        name, value = found.lastgroup or "", found[0]
-        if merged and merged[-1][0] == name:
-            merged[-1] = name, merged[-1][1] + value
-        else:
-            merged.append((name, value))
-    return merged
-
-
-def _cut(value: str, start: int, end: int) -> list[tuple[str, bool]]:
-    """``value`` in its parts before, inside and behind [start, end)."""
-    if end <= 0 or start >= len(value):
-        return [(value, False)]
-    start = max(0, start)
-    return [(piece, index == 1) for index, piece in enumerate((value[:start], value[start:end], value[end:])) if piece]

@@ -13,18 +13,18 @@ from shapelog.report.explain_compile import CompileExplanation, explanation_of, 
 from shapelog.report.merge_ranks import MergedFrame
 from shapelog.report.report import FrameReport, Report
 from shapelog.reporters.html.anchors import Anchors, kind_of
-from shapelog.reporters.html.chart_text import WORDS
+from shapelog.reporters.html.chart_text import KIND_LABELS
 from shapelog.reporters.html.side_by_side import Diff, side_by_side
 from shapelog.rules import Rule
 
-# Rows of the shape table that never vary are shown up to so many.
-_CONSTANT_ROWS = 12
-_ROWS = 200
-_VALUES = 40
-# What a compile and a row of a diff take in HTML, in characters.
-_COMPILE, _ROW = 15_000, 500
+# Rows of the shape table that never vary are shown if there are no more of them.
+_MAX_CONSTANT_ROWS = 12
+_MAX_ROWS = 200
+_MAX_VALUES = 40
+# About how many characters of HTML a compile and a row of a diff take.
+_COMPILE_SIZE, _ROW_SIZE = 15_000, 500
 # Phases below half a millisecond are not shown.
-_SHORTEST = 0.0005
+_MIN_PHASE = 0.0005
 
 
 class Phase(NamedTuple):
@@ -36,7 +36,7 @@ class Phase(NamedTuple):
 
 
 class CompileView(NamedTuple):
-    """One compile, which can be told in full or with its causes alone."""
+    """One compile, which is shown in full or with its causes alone."""
 
     compile: Compile
     anchor: str
@@ -51,7 +51,7 @@ class CompileView(NamedTuple):
 class CompileDetails(NamedTuple):
     """What a page shows of a compile in addition to its causes: ``story`` of a recompile, ``diff`` of its graph and the nearest entry's.
 
-    Where it is not ``is_full``, the causes are all.
+    Where it is not ``is_full``, only the causes are shown.
     """
 
     is_full: bool = False
@@ -61,7 +61,7 @@ class CompileDetails(NamedTuple):
 
 
 class AxisView(NamedTuple):
-    """A property that varied, its first values, how many more there are, and the rules with what helps in this torch version."""
+    """A property that varied: its first values, how many more there are, its rules, and those of them whose remedy is shown."""
 
     name: str
     values: tuple[str, ...]
@@ -75,7 +75,7 @@ class AxisView(NamedTuple):
 
 
 class FrameView(NamedTuple):
-    """One frame, as lists of frames show it; one that several ranks had alike is shown once, as the first of them had it.
+    """One frame, as lists of frames show it; one that is identical on several ranks is shown once, as that of the first.
 
     ``parts`` holds (kind of compile, how many, seconds) over all of them, and ``seconds`` is their sum.
     """
@@ -111,7 +111,7 @@ class FrameDetails(NamedTuple):
 
 @dataclass(slots=True)
 class FramePageBuilder:
-    """The details of frames, as long as there is room for them: ``room`` is about how many characters of HTML compiles may still take.
+    """The details of frames, until they fill the page: ``room`` is about how many characters of HTML compiles may still take.
 
     Graphs that were compared are not compared again for another frame that has the same.
     """
@@ -119,7 +119,7 @@ class FramePageBuilder:
     report: Report
     anchors: Anchors
     room: float
-    diffs: dict[tuple[int, int], Diff] = field(default_factory=dict)
+    diffs: dict[tuple[Graph, Graph], Diff] = field(default_factory=dict)
 
     def details(self, view: FrameView) -> FrameDetails:
         rows, hidden, columns = _shape_rows(view.report) if view.compiles[0].is_full and self.room > 0 else ((), 0, ())
@@ -137,16 +137,16 @@ class FramePageBuilder:
         before = recompile.nearest.graph if recompile and recompile.nearest else None
         after = compile.graph if before else None
         diff = self._diff(before, after) if before and after else None
-        self.room -= _COMPILE + _ROW * len(diff.rows if diff else ())
+        self.room -= _COMPILE_SIZE + _ROW_SIZE * len(diff.rows if diff else ())
         return CompileDetails(
             is_full=True,
             story=explanation_of(self.report.explained, frame, compile) if recompile else None,
             diff=diff,
-            phases=tuple(Phase(name, value, _share(value, compile.seconds)) for name, value in compile.phases if value > _SHORTEST),
+            phases=tuple(Phase(name, value, _share(value, compile.seconds)) for name, value in compile.phases if value > _MIN_PHASE),
         )
 
     def _diff(self, before: Graph, after: Graph) -> Diff:
-        key = id(before), id(after)
+        key = before, after
         found = self.diffs.get(key)
         if found is None:
             found = self.diffs[key] = side_by_side(graph_lines(before), graph_lines(after))
@@ -165,9 +165,9 @@ def frame_views(report: Report, merged: Iterable[MergedFrame], anchors: Anchors,
 def _frame_view(report: Report, merged: MergedFrame, anchors: Anchors, full: float) -> FrameView:
     item = merged.first
     frame = item.frame
-    recompiles = {id(entry.compile): entry for entry in item.recompiles}
+    recompiles = {entry.compile: entry for entry in item.recompiles}
     compiles = tuple(
-        _compile_view(report, compile, recompiles.get(id(compile)), anchors, number < full) for number, compile in enumerate(frame.compiles)
+        _compile_view(report, compile, recompiles.get(compile), anchors, number < full) for number, compile in enumerate(frame.compiles)
     )
     return FrameView(
         report=item,
@@ -176,7 +176,7 @@ def _frame_view(report: Report, merged: MergedFrame, anchors: Anchors, full: flo
         parts=_parts(merged, compiles),
         seconds=merged.seconds,
         axes=tuple(
-            AxisView(axis.name, axis.values[:_VALUES], max(0, len(axis.values) - _VALUES), axis.rules, axis.remedy_rules)
+            AxisView(axis.name, axis.values[:_MAX_VALUES], max(0, len(axis.values) - _MAX_VALUES), axis.rules, axis.remedy_rules)
             for axis in item.axes
         ),
         compiles=compiles,
@@ -184,9 +184,9 @@ def _frame_view(report: Report, merged: MergedFrame, anchors: Anchors, full: flo
 
 
 def _parts(merged: MergedFrame, compiles: tuple[CompileView, ...]) -> tuple[tuple[str, int, float], ...]:
-    """(kind, how many, seconds) in the order of ``WORDS``, without kinds that do not occur; members have the same kinds of compiles."""
-    counts = dict.fromkeys(WORDS, 0)
-    found: dict[str, list[float]] = {kind: [] for kind in WORDS}
+    """(kind, how many, seconds) of the kinds that occur, in the order of ``KIND_LABELS``; members have the same kinds of compiles."""
+    counts = dict.fromkeys(KIND_LABELS, 0)
+    found: dict[str, list[float]] = {kind: [] for kind in KIND_LABELS}
     for member in merged.members:
         for view, compile in zip(compiles, member.frame.compiles, strict=True):
             counts[view.kind] += merged.trace.rank_weight(compile.rank)
@@ -227,7 +227,7 @@ def _shape_rows(item: FrameReport) -> tuple[tuple[ShapeRow, ...], int, tuple[Com
     """(the rows to show, how many are left out, the columns); constant rows only where they are few."""
     table = item.varying_shapes
     varying = [row for row in table.rows if not row.is_constant]
-    if len(table.rows) - len(varying) + table.left_out <= _CONSTANT_ROWS:
+    if len(table.rows) - len(varying) + table.left_out <= _MAX_CONSTANT_ROWS:
         table = item.shapes
         varying = list(table.rows)
-    return tuple(varying[:_ROWS]), len(table.rows) + table.left_out - len(varying[:_ROWS]), table.compiles
+    return tuple(varying[:_MAX_ROWS]), len(table.rows) + table.left_out - len(varying[:_MAX_ROWS]), table.compiles

@@ -4,22 +4,22 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shapelog.reporters.html.call_tree import StackNode
-from shapelog.reporters.html.chart_text import WORDS, clipped, percent
+from shapelog.reporters.html.call_tree import CallNode
+from shapelog.reporters.html.chart_text import KIND_LABELS, clipped, percent
 from shapelog.text import plural, seconds
 
-# Boxes below so many percent of the width are one box together.
+# In percent of the width: narrower boxes are joined to one.
 _NARROWEST = 0.2
-# What nobody could see is not drawn at all.
+# What would be too narrow to be seen is not drawn at all.
 _SMALLEST = 0.05
-_ROWS = 12
-# A box below that has room for no letter.
+_MAX_ROWS = 12
+# A narrower box has no room for a letter.
 _LETTER = 1.2
-# More boxes than this get no stop of the Tab key: the trie and the tables have the same links.
+# More boxes than this get no stop of the Tab key: the call tree and the tables have the same links.
 _TAB_STOPS = 100
 # A row with more boxes than this needs more width than a phone has.
 _CROWDED = 8
-_LONGEST = 80
+_MAX_TEXT = 80
 
 
 class Strip(NamedTuple):
@@ -46,8 +46,8 @@ class Box(NamedTuple):
     strips: tuple[Strip, ...]
 
 
-class Step(NamedTuple):
-    """A call that everything has in common, and which is told above the chart instead."""
+class CommonCall(NamedTuple):
+    """A call that everything has in common: it is shown above the chart."""
 
     name: str
     place: str
@@ -55,14 +55,14 @@ class Step(NamedTuple):
 
 
 class Icicle(NamedTuple):
-    """The chart, outermost calls in the first row. ``is_wide`` tells whether it is too full for a phone.
+    """The chart, outermost calls in the first row. ``is_wide`` means that it is too full for a phone.
 
-    ``has_stacks`` is False where no caller is known: then frames stand for themselves. ``by_seconds`` is False where no time was recorded
-    at all: then widths are numbers of compiles.
+    Where no caller is known, ``has_stacks`` is False and the frames themselves are the outermost boxes. Where no time was recorded,
+    ``by_seconds`` is False and widths are numbers of compiles.
     """
 
     rows: tuple[tuple[Box, ...], ...]
-    common: tuple[Step, ...]
+    common: tuple[CommonCall, ...]
     summary: str
     note: str
     has_stacks: bool
@@ -71,18 +71,18 @@ class Icicle(NamedTuple):
     is_wide: bool
 
 
-def icicle(trie: Sequence[StackNode]) -> Icicle:
-    """The chart of a trie; without any row if nothing was compiled."""
-    has_stacks = any(not node.anchor for node in trie)
-    by_seconds = any(node.seconds > 0 for node in trie)
-    common, nodes = _without_common(trie)
+def icicle(tree: Sequence[CallNode]) -> Icicle:
+    """The chart of a call tree; without any row if nothing was compiled."""
+    has_stacks = any(not node.anchor for node in tree)
+    by_seconds = any(node.seconds > 0 for node in tree)
+    common, nodes = _without_common(tree)
     rows: list[list[Box]] = []
     total = math.fsum(_size(node, by_seconds) for node in nodes)
     if total:
         _lay_out(nodes, 0.0, 100.0 / total, by_seconds, 0, rows)
     return Icicle(
         rows=tuple(map(tuple, rows)),
-        common=tuple(Step(node.name, node.place, node.code) for node in common),
+        common=tuple(CommonCall(node.name, node.place, node.code) for node in common),
         summary=_summary(nodes, has_stacks, by_seconds) if rows else "Nothing was compiled.",
         note=_note(has_stacks, by_seconds) if rows else "",
         has_stacks=has_stacks,
@@ -92,50 +92,50 @@ def icicle(trie: Sequence[StackNode]) -> Icicle:
     )
 
 
-def _size(node: StackNode, by_seconds: bool) -> float:
+def _size(node: CallNode, by_seconds: bool) -> float:
     return node.seconds if by_seconds else float(node.compiles)
 
 
-def _without_common(trie: Sequence[StackNode]) -> tuple[list[StackNode], Sequence[StackNode]]:
+def _without_common(tree: Sequence[CallNode]) -> tuple[list[CallNode], Sequence[CallNode]]:
     """(calls that everything has in common, what they lead to)"""
-    common: list[StackNode] = []
-    while len(trie) == 1 and not trie[0].anchor and trie[0].children:
-        common.append(trie[0])
-        trie = trie[0].children
-    return common, trie
+    common: list[CallNode] = []
+    while len(tree) == 1 and not tree[0].anchor and tree[0].children:
+        common.append(tree[0])
+        tree = tree[0].children
+    return common, tree
 
 
-def _lay_out(nodes: Sequence[StackNode], x: float, scale: float, by_seconds: bool, level: int, rows: list[list[Box]]) -> None:
+def _lay_out(nodes: Sequence[CallNode], x: float, scale: float, by_seconds: bool, level: int, rows: list[list[Box]]) -> None:
     """One box for each of these siblings from ``x`` on, and theirs below; ``scale`` is percent for each second or compile."""
     if level == len(rows):
         rows.append([])
-    is_last = level == _ROWS - 1
+    is_last = level == _MAX_ROWS - 1
     widths = [_size(node, by_seconds) * scale for node in nodes]
-    small = [place for place, width in enumerate(widths) if width < _NARROWEST]
+    small = [index for index, width in enumerate(widths) if width < _NARROWEST]
     folded = set(small) if len(small) > 1 else set()
-    for place, (node, width) in enumerate(zip(nodes, widths, strict=True)):
-        if place in folded or width < _SMALLEST:
+    for index, (node, width) in enumerate(zip(nodes, widths, strict=True)):
+        if index in folded or width < _SMALLEST:
             continue
         rows[level].append(_box(node, x, width, is_last))
         if node.children and not is_last:
             _lay_out(node.children, x, scale, by_seconds, level + 1, rows)
         x += width
-    rest = math.fsum(widths[place] for place in folded)
+    rest = math.fsum(widths[index] for index in folded)
     if rest >= _SMALLEST:
-        rows[level].append(_rest([nodes[place] for place in small], x, rest))
+        rows[level].append(_rest([nodes[index] for index in small], x, rest))
 
 
-def _box(node: StackNode, x: float, width: float, is_last: bool) -> Box:
+def _box(node: CallNode, x: float, width: float, is_last: bool) -> Box:
     where = f"{node.name} · {node.place}" if node.place else node.name
-    name, place = _named(node)
+    name, place = _heading(node)
     deeper = "what it calls is not shown: the stacks are deeper than the chart" if is_last and node.children else ""
-    parts = (where, clipped(node.code, _LONGEST), node.cost, _kinds(node.kinds), deeper)
+    parts = (where, clipped(node.code, _MAX_TEXT), node.cost, _kinds(node.kinds), deeper)
     return Box(
         x=percent(x),
         width=percent(width),
-        name=clipped(name, _LONGEST),
+        name=clipped(name, _MAX_TEXT),
         place=place,
-        code=clipped(node.code, _LONGEST),
+        code=clipped(node.code, _MAX_TEXT),
         cost=seconds(node.seconds),
         title="\n".join(part for part in parts if part),
         anchor=node.anchor,
@@ -145,12 +145,12 @@ def _box(node: StackNode, x: float, width: float, is_last: bool) -> Box:
     )
 
 
-def _named(node: StackNode) -> tuple[str, str]:
-    """(name, place) as they stand in a box: of a script's top level the file says more than ``<module>``."""
+def _heading(node: CallNode) -> tuple[str, str]:
+    """(name, place) as a box shows them: for the top level of a script, the file instead of ``<module>``."""
     return (node.place, "") if node.name == "<module>" and node.place else (node.name, node.place)
 
 
-def _rest(nodes: Sequence[StackNode], x: float, width: float) -> Box:
+def _rest(nodes: Sequence[CallNode], x: float, width: float) -> Box:
     took = math.fsum(node.seconds for node in nodes)
     name = f"… {len(nodes)} more"
     cost = _cost(took, sum(node.compiles for node in nodes))
@@ -174,7 +174,7 @@ def _cost(spent: float, compiles: int) -> str:
 
 
 def _kinds(kinds: Sequence[tuple[str, float]]) -> str:
-    return ", ".join(f"{WORDS[kind]} {seconds(spent)}" for kind, spent in kinds if spent > 0)
+    return ", ".join(f"{KIND_LABELS[kind]} {seconds(spent)}" for kind, spent in kinds if spent > 0)
 
 
 def _strips(kinds: Sequence[tuple[str, float]]) -> tuple[Strip, ...]:
@@ -188,13 +188,13 @@ def _strips(kinds: Sequence[tuple[str, float]]) -> tuple[Strip, ...]:
     return tuple(found)
 
 
-def _summary(nodes: Sequence[StackNode], has_stacks: bool, by_seconds: bool) -> str:
-    """The chart in one sentence, for those who do not see it."""
+def _summary(nodes: Sequence[CallNode], has_stacks: bool, by_seconds: bool) -> str:
+    """The chart in one sentence, for screen readers."""
     what = ("compile time" if by_seconds else "compiles") + (" by call stack" if has_stacks else " by function")
     compiles = sum(node.compiles for node in nodes)
     spent = math.fsum(node.seconds for node in nodes)
     first = nodes[0]
-    most = f"most of it in {_named(first)[0]} ({first.cost})" if len(nodes) > 1 else f"all of it in {_named(first)[0]}"
+    most = f"most of it in {_heading(first)[0]} ({first.cost})" if len(nodes) > 1 else f"all of it in {_heading(first)[0]}"
     return f"Icicle of {what}: {_cost(spent, compiles)}, {most}. The stacks of all compiles are listed under Trace."
 
 

@@ -15,7 +15,7 @@ from shapelog.rules import UNEXPLAINED, Verdict
 from shapelog.text import one_line, plural, seconds, shorten
 
 _T = TypeVar("_T")
-# Of a middle brightness, so that they stand out on white and on black alike.
+# Of a middle brightness, to be readable on white and on black.
 _COLORS = {
     Verdict.MARKING: "#2f9e44",
     Verdict.CODE: "#d08700",
@@ -25,13 +25,13 @@ _COLORS = {
     Verdict.LIMIT: "#d64545",
     Verdict.SKIPPED: "#888888",
 }
-_LONGEST = 160
-_LONGEST_LINE = 2000
+_MAX_TEXT = 160
+_MAX_LINE = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """How many recompiles came to a verdict."""
+class _VerdictTotal:
+    """How many recompiles have a verdict."""
 
     count: int
     verdict: str
@@ -40,7 +40,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class _FrameRow:
     """A frame that recompiled; ``varied`` holds (property, values, codes)."""
 
     title: str
@@ -51,7 +51,7 @@ class _Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class _Recompile:
+class _RecompileRow:
     """A recompile with its causes as (code, sentence)."""
 
     label: str
@@ -65,8 +65,8 @@ class _Recompile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Left:
-    """Recompiles that stay though all is marked, and what helps instead."""
+class _RemainingRow:
+    """Recompiles that remain after all is marked, and their remedy."""
 
     frame: str
     axis: str
@@ -79,16 +79,16 @@ class _Left:
 
 
 @dataclass(frozen=True, slots=True)
-class _Advice:
-    """What to set: ``line`` is to be copied as it is, and ``note`` stands for it where there is none."""
+class _AdviceView:
+    """What to set: ``line`` is to be copied as it is; ``note`` is shown in its place where there is none."""
 
     headline: str
     effect: str
     line: str
     note: str
     left_out: tuple[tuple[str, str, str], ...]
-    left: tuple[_Left, ...]
-    more_left: str
+    remaining: tuple[_RemainingRow, ...]
+    more_remaining: str
 
 
 def render(report: Report, options: Options) -> bytes:
@@ -102,8 +102,10 @@ def render(report: Report, options: Options) -> bytes:
         .render(
             headline=_headline(report),
             version=_text(report.trace.torch_version or f"{report.trace.version_guess} (guessed)"),
-            parts=[_Part(part.count, part.verdict.value, _COLORS[part.verdict], seconds(part.seconds)) for part in report.summary.parts],
-            limits=shorten(", ".join(limits), _LONGEST),
+            parts=[
+                _VerdictTotal(part.count, part.verdict.value, _COLORS[part.verdict], seconds(part.seconds)) for part in report.summary.parts
+            ],
+            limits=shorten(", ".join(limits), _MAX_TEXT),
             failures=plural(report.summary.failures, "compile") if report.summary.failures else "",
             advice=_advice(report.advice, options.limit) if report.advice and report.summary.compiles else None,
             frames=[_frame(item) for item in frames],
@@ -122,7 +124,7 @@ def _first(items: Sequence[_T], limit: int) -> tuple[Sequence[_T], int]:
 
 
 def _text(value: object) -> str:
-    return shorten(one_line(value), _LONGEST)
+    return shorten(one_line(value), _MAX_TEXT)
 
 
 def _headline(report: Report) -> str:
@@ -133,9 +135,9 @@ def _headline(report: Report) -> str:
     return f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}"
 
 
-def _frame(item: FrameReport) -> _Frame:
+def _frame(item: FrameReport) -> _FrameRow:
     frame = item.frame
-    return _Frame(
+    return _FrameRow(
         title=_text(frame.title),
         place=_text(f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}" if frame.file else "code unknown"),
         compiles=len(frame.entries),
@@ -147,11 +149,11 @@ def _frame(item: FrameReport) -> _Frame:
     )
 
 
-def _recompile(item: Recompile) -> _Recompile:
+def _recompile(item: Recompile) -> _RecompileRow:
     causes = tuple((" ".join(cause.codes), _text(cause.sentence)) for cause in item.causes) or (
         (UNEXPLAINED.code, _text(item.unexplained_because)),
     )
-    return _Recompile(
+    return _RecompileRow(
         label=item.compile.label,
         against=item.nearest.label if item.nearest else "",
         frame=_text(item.frame.title),
@@ -163,23 +165,23 @@ def _recompile(item: Recompile) -> _Recompile:
     )
 
 
-def _advice(advice: Advice, limit: int) -> _Advice:
+def _advice(advice: Advice, limit: int) -> _AdviceView:
     shell = as_shell(advice)
-    is_shown = bool(shell) and shell.isprintable() and len(shell) <= _LONGEST_LINE
-    left, more = _first(advice.remaining, limit)
-    return _Advice(
+    is_shown = bool(shell) and shell.isprintable() and len(shell) <= _MAX_LINE
+    remaining, more = _first(advice.remaining, limit)
+    return _AdviceView(
         headline=f"Mark {plural(len(advice.suggestions), 'source')} dynamic" if advice.suggestions else "Nothing to mark dynamic",
         effect=effect_of(advice) if advice.suggestions else "",
         line=shell if is_shown else "",
         note="" if is_shown else _text(where_to_get(advice) if shell else why_nothing(advice)),
         left_out=tuple((_text(item.mark.source), _text(item.reason), _text(item.remedy)) for item in advice.left_out),
-        left=tuple(map(_left, left)),
-        more_left=plural(more, "more reason") if more else "",
+        remaining=tuple(map(_remaining, remaining)),
+        more_remaining=plural(more, "more reason") if more else "",
     )
 
 
-def _left(item: Remaining) -> _Left:
-    return _Left(
+def _remaining(item: Remaining) -> _RemainingRow:
+    return _RemainingRow(
         frame=_text(item.frame.title),
         axis=_text(item.axis),
         code=f"{item.rule.code} {item.rule.name}",

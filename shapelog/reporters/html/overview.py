@@ -8,28 +8,28 @@ from shapelog.errors import DATA_LOSS
 from shapelog.model.trace import Compile, Frame
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
-from shapelog.reporters.html.chart_text import WORDS
+from shapelog.reporters.html.chart_text import KIND_LABELS
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.rules import RULES, Rule, Section, Verdict
 from shapelog.text import file_size, plural, seconds
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
-_LONGEST = 20_000
-_LIMITS = 6
-_RECOMPILES = 200
+_MAX_LIST = 20_000
+_MAX_LIMITS = 6
+_MAX_RECOMPILES = 200
 
 
 class Tile(NamedTuple):
-    """A number with what it counts; ``kind`` colors it, "" for none."""
+    """A number with what it counts; ``kind`` colors it, "" leaves it without a color."""
 
     number: str
-    words: str
+    label: str
     more: str
     kind: str = ""
 
 
 class Overview(NamedTuple):
-    """The first page. ``parts`` holds (kind of compile, how many, seconds); ``why`` says why there is no list to set."""
+    """The first page. ``parts`` holds (kind of compile, how many, seconds); ``why`` is the reason if there is no list to set."""
 
     title: str
     lead: str
@@ -63,14 +63,14 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
         size=file_size(sum(book.size for book in report.accounts)),
         tiles=tuple(_tiles(report)),
         parts=_parts(views),
-        limits=tuple(limits[:_LIMITS]),
-        more_limits=max(0, len(limits) - _LIMITS),
+        limits=tuple(limits[:_MAX_LIMITS]),
+        more_limits=max(0, len(limits) - _MAX_LIMITS),
         data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
-        shell=shell if shell.isprintable() and len(shell) <= _LONGEST else "",
-        python=python if len(python) <= _LONGEST else "",
+        shell=shell if shell.isprintable() and len(shell) <= _MAX_LIST else "",
+        python=python if len(python) <= _MAX_LIST else "",
         why=_why(report, shell),
-        recompiles=tuple(recompiles[:_RECOMPILES]),
-        more_recompiles=max(0, len(recompiles) - _RECOMPILES),
+        recompiles=tuple(recompiles[:_MAX_RECOMPILES]),
+        more_recompiles=max(0, len(recompiles) - _MAX_RECOMPILES),
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
         failures=tuple(item for item in report.findings if item.rule.section is Section.FAILURES),
     )
@@ -143,4 +143,4 @@ def _parts(views: tuple[FrameView, ...]) -> tuple[tuple[str, int, float], ...]:
         for kind, count, spent in view.parts:
             known = counts.get(kind, (0, 0.0))
             counts[kind] = known[0] + count, known[1] + spent
-    return tuple((kind, *counts[kind]) for kind in WORDS if kind in counts)
+    return tuple((kind, *counts[kind]) for kind in KIND_LABELS if kind in counts)

@@ -9,26 +9,26 @@ from shapelog.report.results import Finding
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.html.anchors import Anchors, anchors_of
-from shapelog.reporters.html.call_tree import stack_trie
+from shapelog.reporters.html.call_tree import call_tree
 from shapelog.reporters.html.frame_page import FrameView, frame_views
 from shapelog.reporters.html.icicle import icicle
 from shapelog.reporters.html.overview import Overview, overview
 from shapelog.reporters.html.ranks import TABLES, ranks_view
 from shapelog.reporters.html.record_rows import PageRecords, page_records
 from shapelog.reporters.html.redact import Redaction, redaction_of
-from shapelog.reporters.html.search_index import entries
+from shapelog.reporters.html.search_index import search_entries
 from shapelog.reporters.html.similar_graphs import groups_of
 from shapelog.reporters.html.timeline import timeline
 from shapelog.rules import Section
 
-# What to embed, where that is shown however large the page becomes.
+# Values of ``--embed`` that let the page become as large as it takes.
 _UNLIMITED = ("recompiled", "all")
 # Frames that have a page; the others are counted.
-_FRAMES = 1000
+_MAX_FRAMES = 1000
 # Compiles that are shown in full, those of the frames that matter most first; of the others only the causes are shown.
-_FULL = 150
+_MAX_FULL = 150
 # Files whose records are counted by kind.
-_FILES = 8
+_MAX_FILES = 8
 
 
 class PageContext(NamedTuple):
@@ -47,10 +47,10 @@ def page_context(report: Report, options: Options) -> PageContext:
     is_unlimited = options.embed in _UNLIMITED
     merged = merged_frames(report, with_values=True)
     anchors = anchors_of(report.trace)
-    for item in merged:  # a frame that several ranks had the same has one page, that of the first
+    for item in merged:  # identical frames of several ranks have one page, that of the first
         for member in item.members[1:]:
             anchors.share(item.first.frame, member.frame)
-    views = frame_views(report, merged[:_FRAMES], anchors, math.inf if is_unlimited else _FULL)
+    views = frame_views(report, merged[:_MAX_FRAMES], anchors, math.inf if is_unlimited else _MAX_FULL)
     return PageContext(
         report=report,
         options=options,
@@ -66,24 +66,24 @@ def result_variables(context: PageContext) -> dict[str, object]:
     """The variables of ``report.html.j2`` that hold results, but for the pages of frames."""
     report, anchors, views, with_source = context.report, context.anchors, context.views, context.options.with_source
     summary = overview(report, views)
-    trie = stack_trie(report, anchors, with_source)
+    tree = call_tree(report, anchors, with_source)
     return {
-        "elsewhere": ("top_causes", "rank_agreement", *TABLES),
-        "files": _FILES,
+        "call_tree": tree,
+        "tables_elsewhere": ("top_causes", "rank_agreement", *TABLES),
+        "max_files": _MAX_FILES,
         "findings": (
             ("Limits and failures", _findings(report, Section.LIMITS, Section.FAILURES)),
             (Section.OTHER.value, _findings(report, Section.OTHER)),
         ),
-        "groups": groups_of(report),
+        "similar_graphs": groups_of(report),
         "health": health_of(report),
-        "icicle": icicle(trie),
+        "icicle": icicle(tree),
         "index": _index(context, summary),
         "more_frames": max(0, len({anchors.frame(item.frame) for item in report.frames}) - len(views)),
-        "outside": context.records.rows.get("", ()),
+        "records_outside": context.records.rows.get("", ()),
         "overview": summary,
         "ranks": ranks_view(report),
         "timeline": timeline(report, anchors, with_source),
-        "trie": trie,
         "views": views,
     }
 
@@ -95,6 +95,6 @@ def _findings(report: Report, *sections: Section) -> list[tuple[Finding, str]]:
 def _index(context: PageContext, summary: Overview) -> dict[str, object]:
     """For the script: what the search finds, and the frame whose page each compile is on."""
     redact = context.redact or str
-    found = [[where, redact(title), redact(text)] for where, title, text in entries(context.views, summary)]
+    found = [[where, redact(title), redact(text)] for where, title, text in search_entries(context.views, summary)]
     inside = {item.anchor: view.anchor for view in context.views for item in view.compiles}
     return {"entries": found, "inside": inside, "aliases": context.anchors.aliases}

@@ -1,4 +1,4 @@
-"""The ranks of a job on the page: what all did alike, what differs and where first, and tables of sizes and times."""
+"""The ranks of a job on the page: what is the same on all, what differs and where first, and tables of sizes and times."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from shapelog.distributed.agreement import ComparedProperty
 
 TABLES = ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
-# So many groups of ranks are told of each property.
-_GROUPS = 12
+# Groups of ranks that are listed of each property.
+_MAX_GROUPS = 12
 
 
 class RankRow(NamedTuple):
@@ -24,9 +24,8 @@ class RankRow(NamedTuple):
 
 
 class RanksView(NamedTuple):
-    """``lead`` says which ranks were read, ``full`` which of them the other pages are about, ``same`` what all of them did alike.
-
-    ``unknown`` are respects that nothing is known of.
+    """``lead`` names the ranks that were read, ``full`` those that the other pages are about. ``same`` is what is the same on all ranks,
+    ``unknown`` what is not recorded for any.
     """
 
     number: int
@@ -76,7 +75,7 @@ def _full(report: Report) -> str:
 
 
 def _row(item: "ComparedProperty") -> RankRow:
-    groups = [(rank_list(group.ranks), group.words) for group in item.groups[:_GROUPS]]
+    groups = [(rank_list(group.ranks), group.words) for group in item.groups[:_MAX_GROUPS]]
     if item.unknown:
         groups.append((rank_list(item.unknown), "not recorded"))
-    return RankRow(item, tuple(groups), max(0, len(item.groups) - _GROUPS))
+    return RankRow(item, tuple(groups), max(0, len(item.groups) - _MAX_GROUPS))

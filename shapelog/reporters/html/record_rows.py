@@ -1,4 +1,4 @@
-"""The records of each compile as rows, and the payloads that the page embeds, those that people open first before others."""
+"""The records of each compile as rows, and the payloads that the page embeds."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _TITLES = {
     "compilation_metrics": "compilation metrics",
     "bwd_compilation_metrics": "compilation metrics of the backward",
 }
-# Kinds, and names of artifacts, that people open first.
+# Kinds, and names of artifacts, that are usually opened first.
 _FIRST = frozenset(
     (
         "dynamo_output_graph",
@@ -40,16 +40,16 @@ _FIRST = frozenset(
     )
 )
 _TIERS = 3
-# Characters from which on a text is named rather than repeated.
-_WORTH_NAMING = 1000
+# Texts of at least this many characters are not repeated but named.
+_MIN_NAMED = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
     """A record with a payload, or all ``count`` records of a kind that have none. ``make`` gives the text to open.
 
-    ``size`` is in bytes, ``key`` the same for equal texts; ``tier`` is 0 for what people open first, then 1, and 2 for records without a
-    payload.
+    ``size`` is in bytes, ``key`` the same for equal texts; ``tier`` is 0 for what is usually opened first, 1 for other
+    payloads, and 2 for records without one.
     """
 
     title: str
@@ -110,7 +110,7 @@ def _title(kind: str, name: str) -> str:
 
 
 def _header_row(title: str, records: list[Listed], owner: str) -> RecordRow:
-    """Records that have all in their first line: one is laid out, several are listed one a line."""
+    """Records without a payload: one is shown as indented JSON, several one a line."""
     return RecordRow(
         title=title,
         count=len(records),
@@ -141,12 +141,12 @@ def _without_repeated(header: dict[str, Any], first: dict[str, Any]) -> dict[str
 
 
 def _unless_repeated(value: object, known: object) -> object:
-    is_repeated = isinstance(value, str) and len(value) >= _WORTH_NAMING and value == known
+    is_repeated = isinstance(value, str) and len(value) >= _MIN_NAMED and value == known
     return f"the same {len(str(value)):,} characters as in the first record of this kind" if is_repeated else value
 
 
 def _by_tier(compiles: list[tuple[RecordRow, ...]]) -> tuple[RecordRow, ...]:
-    """Each text once, what people open first of all compiles before the rest of any."""
+    """Each text once, those of a lower tier first."""
     found: dict[str, RecordRow] = {}
     for row in (row for tier in range(_TIERS) for rows in compiles for row in rows if row.tier == tier):
         found.setdefault(row.key, row)

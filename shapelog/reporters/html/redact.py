@@ -1,4 +1,4 @@
-"""What a page says about a trace whose owner wants to share it: no code, no payloads, no absolute paths."""
+"""What is removed from a page that is to be shared: code, payloads and absolute paths."""
 
 import re
 from collections.abc import Iterable
@@ -9,12 +9,12 @@ from shapelog.reading.payloads.guards import place_of, split_comment
 from shapelog.text import one_line
 
 # A path that starts at a root: /a/b.py, C:\a\b.py, \\host\share\b.py, file:///a/b.py.
-_PATH = re.compile(r"(?:file://)?(?<![\w./\\<])(?:[A-Za-z]:)?[/\\]{1,2}(?:[^\s/\\'\"`<>|:;,(){}\[\]]+[/\\])+")
+_PATH = re.compile(r"(?:file://|(?<![\w./\\<]))(?:[A-Za-z]:)?[/\\]{1,2}(?:[^\s/\\'\"`<>|:;,(){}\[\]]+[/\\])+")
 _STACK = re.compile(r"\nUser stack trace:.*|^\s*File \"[^\"]*\", line \d+.*$(?:\n    .*)?", re.S | re.M)
 _SHORTEST = 6
-# What stands behind a place and two spaces is its line of code, whatever it looks like.
+# What follows a place and two spaces is its line of code, whatever it looks like.
 _QUOTED = re.compile(r"(:\d+)  \S.*", re.S)
-# What could as well be a name or a list of names is no line of code.
+# What could be a name or a list of names is not treated as a line of code.
 _NAMES = re.compile(r"[\w\s.,]*")
 
 
@@ -47,7 +47,7 @@ class Redaction:
 
 
 def redaction_of(trace: Trace) -> Redaction:
-    """What this trace holds that must not be told; longest first, so that no part of a longer one is left."""
+    """What must not be shown of this trace; longest first, so that no part of a longer one is left."""
     lines: set[str] = set()
     files: set[str] = set()
     for compile in trace.compiles:
@@ -70,8 +70,8 @@ def redaction_of(trace: Trace) -> Redaction:
             lines.update(place.code.strip() for place in map(place_of, comments) if place)
     files.update(frame.file for frame in trace.frames)
     folders = {file[: max(file.rfind("/"), file.rfind("\\")) + 1] for file in files}
-    told = {line for line in lines if not _NAMES.fullmatch(line)}
-    return Redaction(_longest_first(told | set(map(one_line, told))), _longest_first(folders))
+    code = {line for line in lines if not _NAMES.fullmatch(line)}
+    return Redaction(_longest_first(code | set(map(one_line, code))), _longest_first(folders))
 
 
 def _longest_first(texts: Iterable[str]) -> tuple[str, ...]:
@@ -79,5 +79,5 @@ def _longest_first(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def without_stack(text: str) -> str:
-    """PyTorch's words without the code, places and stacks that it appends to them."""
+    """PyTorch's text without the code, places and stacks that it appends to them."""
     return split_comment(_STACK.sub("", text))[0].strip()

@@ -24,13 +24,13 @@ from shapelog.resources import template_dir
 if TYPE_CHECKING:
     from shapelog.check.check import CheckResult
 
-# The first frames, of at most so many compiles together, are in place up to so many characters of HTML; all others are compressed.
-_FIRST = 24
-_INLINE = 800_000
+# The first frames, with at most this many compiles together, are not compressed up to this many characters of HTML; all others are.
+_MAX_FIRST_COMPILES = 24
+_MAX_INLINE = 800_000
 # Characters of HTML that compiles of the first frames, and of the others, may take before only their causes are shown.
 _FIRST_BUDGET, _OTHER_BUDGET = 3_000_000, 6_000_000
 # Compressed bytes of all payloads together.
-_PAYLOADS = 1_300_000
+_MAX_PAYLOADS = 1_300_000
 
 
 def render(report: Report, options: Options) -> bytes:
@@ -46,7 +46,7 @@ def render_check(checked: "CheckResult", options: Options) -> bytes:
 def _page(context: PageContext, checked: "CheckResult | None") -> bytes:
     environment = page_environment(context)
     frames = _FramePages(context, environment)
-    payloads = payload_chunks((row.make for row in context.records.payloads), 0 if context.is_unlimited else _PAYLOADS)
+    payloads = payload_chunks((row.make for row in context.records.payloads), 0 if context.is_unlimited else _MAX_PAYLOADS)
     css, script = "".join(map(_asset, ("report.css", "charts.css"))), _asset("report.js")
     pieces = environment.get_template("report.html.j2").generate(
         result_variables(context),
@@ -74,20 +74,20 @@ class _FramePages:
     def articles(self) -> Iterator[Markup]:
         """For each frame its page, or its headline where the page is compressed."""
         views = self.context.views
-        first = sum(count <= _FIRST for count in accumulate(len(view.compiles) for view in views)) or 1
-        yield from self._group(views[:first], "d", _INLINE, _FIRST_BUDGET)
+        first = sum(count <= _MAX_FIRST_COMPILES for count in accumulate(len(view.compiles) for view in views)) or 1
+        yield from self._group(views[:first], "d", _MAX_INLINE, _FIRST_BUDGET)
         yield from self._group(views[first:], "e", 0, _OTHER_BUDGET)
 
     def _group(self, views: tuple[FrameView, ...], prefix: str, inline: int, budget: float) -> Iterator[Markup]:
         builder = FramePageBuilder(self.context.report, self.context.anchors, math.inf if self.context.is_unlimited else budget)
         size, before = 0, len(self.chunks)
         for view in views:
-            page = self.environment.get_template("report/frame.html.j2").render(view=view, details=builder.details(view))
+            page = self.environment.get_template("report/frame_page.html.j2").render(view=view, details=builder.details(view))
             size += len(page)
             if size > inline:
                 chunk = page_chunk(f"{prefix}{len(self.chunks) - before}", page)
                 self.chunks.append(chunk)
-                page = self.environment.get_template("report/compressed_frame.html.j2").render(view=view, chunk=chunk.id)
+                page = self.environment.get_template("report/compressed_frame_page.html.j2").render(view=view, chunk=chunk.id)
             yield Markup(page)
 
 

@@ -8,25 +8,25 @@ from shapelog.reporters.html.overview import Overview
 from shapelog.text import file_name, one_line
 
 # Longer texts make the index heavy and no result clearer.
-_LONGEST = 160
-_RECOMPILES = 1500
+_MAX_TEXT = 160
+_MAX_RECOMPILES = 1500
 
 
-def entries(views: tuple[FrameView, ...], summary: Overview) -> Iterator[tuple[str, str, str]]:
+def search_entries(views: tuple[FrameView, ...], summary: Overview) -> Iterator[tuple[str, str, str]]:
     """(where it leads, title, details): frames, the sources that varied in them, rules, recompiles. A rule leads to ``rule SL101``."""
     for rule in summary.codes:
-        yield f"rule {rule.code}", f"{rule.code} {rule.name}", _cut(rule.remedy)
+        yield f"rule {rule.code}", f"{rule.code} {rule.name}", _clipped(rule.remedy)
     for view in views:
         frame = view.frame
         place = f"{file_name(frame.file)}:{frame.line}" if frame.file else ""
-        yield view.anchor, _cut(frame.title), _cut(" · ".join(part for part in (f"frame {frame.label}", view.owner, place) if part))
+        yield view.anchor, _clipped(frame.title), _clipped(" · ".join(part for part in (f"frame {frame.label}", view.owner, place) if part))
         for axis in view.axes:
-            yield view.anchor, _cut(axis.name), _cut(f"{axis.codes} in {frame.title}: {' '.join(axis.values)}")
+            yield view.anchor, _clipped(axis.name), _clipped(f"{axis.codes} in {frame.title}: {' '.join(axis.values)}")
     found = ((view, item, item.recompile) for view in views for item in view.compiles if item.recompile)
-    for view, item, recompile in islice(found, _RECOMPILES):
-        yield item.anchor, item.compile.label, _cut(f"{' '.join(recompile.codes)} {view.frame.title}: {item.headline}")
+    for view, item, recompile in islice(found, _MAX_RECOMPILES):
+        yield item.anchor, item.compile.label, _clipped(f"{' '.join(recompile.codes)} {view.frame.title}: {item.headline}")
 
 
-def _cut(text: str) -> str:
+def _clipped(text: str) -> str:
     text = one_line(text)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"

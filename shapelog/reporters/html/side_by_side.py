@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 # Lines that are the same around each difference.
 _CONTEXT = 2
-# Comparing takes time that grows with the square of what differs; so many lines a side are compared.
-_COMPARED = 3000
-_ROWS = 300
+# Lines of each text: comparing takes time that grows with the square of what differs.
+_MAX_COMPARED = 3000
+_MAX_ROWS = 300
 # What a line of a graph is about: the name before its type or value.
 _NAME = re.compile(r"\s*\w*")
 
 
-class Side(NamedTuple):
+class Line(NamedTuple):
     """A line of one text: its 1-based number, and the part ``text[start:end]`` that the other side does not have."""
 
     number: int
@@ -27,8 +27,8 @@ class Row(NamedTuple):
     """``same``, ``changed``, ``gone`` (left only), ``new`` (right only), or ``skipped``: lines left out between two rows."""
 
     kind: str
-    left: Side | None
-    right: Side | None
+    left: Line | None
+    right: Line | None
     skipped: int = 0
 
 
@@ -48,10 +48,10 @@ def side_by_side(before: Sequence[str], after: Sequence[str]) -> Diff:
     start = _common(before, after)
     end = _common(before[start:][::-1], after[start:][::-1])
     one, other = before[start : len(before) - end], after[start : len(after) - end]
-    uncompared = max(0, len(one) - _COMPARED) + max(0, len(other) - _COMPARED)
+    uncompared = max(0, len(one) - _MAX_COMPARED) + max(0, len(other) - _MAX_COMPARED)
     rows: list[Row] = []
     differing = 0
-    matcher = difflib.SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED])
+    matcher = difflib.SequenceMatcher(None, one[:_MAX_COMPARED], other[:_MAX_COMPARED])
     groups = [(op, a + start, b + start, c + start, d + start) for op, a, b, c, d in matcher.get_opcodes()]
     whole = [("equal", 0, start, 0, start), *groups]
     if not uncompared:
@@ -62,8 +62,8 @@ def side_by_side(before: Sequence[str], after: Sequence[str]) -> Diff:
         else:
             differing += max(b - a, d - c)
             rows.extend(_unequal(before[a:b], after[c:d], a, c))
-    shown = rows[:_ROWS]
-    hidden = sum(row.kind not in ("same", "skipped") for row in rows[_ROWS:])
+    shown = rows[:_MAX_ROWS]
+    hidden = sum(row.kind not in ("same", "skipped") for row in rows[_MAX_ROWS:])
     return Diff(tuple(shown), hidden + uncompared, False, differing + uncompared)
 
 
@@ -79,15 +79,15 @@ def _equal(lines: Sequence[str], start: int, stop: int, other: int, is_first: bo
     if count <= head + tail:
         head, tail = count, 0
     for index in range(head):
-        yield Row("same", Side(start + index + 1, lines[start + index]), Side(other + index + 1, lines[start + index]))
+        yield Row("same", Line(start + index + 1, lines[start + index]), Line(other + index + 1, lines[start + index]))
     if count > head + tail:
         yield Row("skipped", None, None, count - head - tail)
     for index in range(count - tail, count):
-        yield Row("same", Side(start + index + 1, lines[start + index]), Side(other + index + 1, lines[start + index]))
+        yield Row("same", Line(start + index + 1, lines[start + index]), Line(other + index + 1, lines[start + index]))
 
 
 def _unequal(one: Sequence[str], other: Sequence[str], start: int, other_start: int) -> Iterator[Row]:
-    """Lines that begin with the same name stand side by side."""
+    """Lines that begin with the same name share a row."""
     names = [_NAME.match(line)[0] for line in one]  # type: ignore[index]  # it matches everything
     others = [_NAME.match(line)[0] for line in other]  # type: ignore[index]
     for op, a, b, c, d in difflib.SequenceMatcher(None, names, others).get_opcodes():
@@ -96,12 +96,12 @@ def _unequal(one: Sequence[str], other: Sequence[str], start: int, other_start: 
                 yield _changed(one[a + index], other[c + index], start + a + index + 1, other_start + c + index + 1)
             continue
         for index in range(a, b):
-            yield Row("gone", Side(start + index + 1, one[index]), None)
+            yield Row("gone", Line(start + index + 1, one[index]), None)
         for index in range(c, d):
-            yield Row("new", None, Side(other_start + index + 1, other[index]))
+            yield Row("new", None, Line(other_start + index + 1, other[index]))
 
 
 def _changed(left: str, right: str, number: int, other: int) -> Row:
     head = _common(left, right)
     tail = _common(left[head:][::-1], right[head:][::-1])
-    return Row("changed", Side(number, left, head, len(left) - tail), Side(other, right, head, len(right) - tail))
+    return Row("changed", Line(number, left, head, len(left) - tail), Line(other, right, head, len(right) - tail))

@@ -22,36 +22,35 @@ class GroupRow(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Most expensive first; a group that spans frames is told once, and again for each of its frames that has several of its members."""
+    """Most expensive first; a group that spans frames is listed once, and again for each of its frames that has several of its members."""
 
     within: tuple[GroupRow, ...]
     across: tuple[GroupRow, ...]
 
 
 def groups_of(report: Report) -> Groups:
-    owners = {id(compile): frame for frame in report.trace.frames for compile in frame.compiles}
+    owners = {compile: frame for frame in report.trace.frames for compile in frame.compiles}
     within: list[GroupRow] = []
     across: list[GroupRow] = []
-    for alike in merged_groups(report.groups):
-        group = alike[0]
-        told = rank_label((item.members[0] for item in alike), report.trace) if report.trace.rank_count > 1 else ""
-        by_frame: dict[int, list[Compile]] = {}
+    for same in merged_groups(report.groups):
+        group = same[0]
+        ranks = rank_label((item.members[0] for item in same), report.trace) if report.trace.rank_count > 1 else ""
+        by_frame: dict[Frame, list[Compile]] = {}
         for member in group.members:
-            by_frame.setdefault(id(owners[id(member)]), []).append(member)
+            by_frame.setdefault(owners[member], []).append(member)
         if len(by_frame) > 1:
-            across.append(_row(group.members, group, owners, told))
-        within.extend(_row(tuple(members), group, owners, told) for members in by_frame.values() if len(members) > 1)
+            across.append(_row(group.members, group, owners, ranks))
+        within.extend(_row(tuple(members), group, owners, ranks) for members in by_frame.values() if len(members) > 1)
     return Groups(tuple(sorted(within, key=_cost)), tuple(sorted(across, key=_cost)))
 
 
-def _row(members: tuple[Compile, ...], group: Group, owners: dict[int, Frame], told: str) -> GroupRow:
-    frames = tuple({id(owners[id(member)]): owners[id(member)] for member in members}.values())
+def _row(members: tuple[Compile, ...], group: Group, owners: dict[Compile, Frame], ranks: str) -> GroupRow:
     last = members[-1]
     graph = last.graph
     is_whole = len(members) == len(group.members)
     return GroupRow(
-        frames=frames,
-        owner=told,
+        frames=tuple(dict.fromkeys(owners[member] for member in members)),
+        owner=ranks,
         static=tuple(member for member in members if not member.is_dynamic),
         dynamic=tuple(member for member in members if member.is_dynamic),
         converged=group.converged if is_whole else last if last.is_dynamic else None,

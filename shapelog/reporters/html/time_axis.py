@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from shapelog.reporters.html.chart_text import percent
 
-# So many seconds without compiles for each second with one leave a chart that can be read; where there are more, the longest gaps are
-# cut to one length, and all gaps together to so many.
+# Seconds without compiles for each second with one: up to the first number the chart can be read. Where there are more, the longest gaps
+# are cut to one length, so that all gaps together take the second.
 _READABLE = 1.5
 _IDLE = 0.5
 # No cut is drawn wider than this, for each second of work.
@@ -18,15 +18,15 @@ _WIDEST_CUT = 0.03
 # Round steps between ticks, in seconds.
 _STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 _TICKS = 7
-_MOST_TICKS = 20
-_MOST_LABELS = 40
-_MOST_CUTS = 150
+_MAX_TICKS = 20
+_MAX_LABELS = 40
+_MAX_CUTS = 150
 _NARROWEST_CUT = 0.2
 # The room that a character of a label takes at the narrowest width of the chart, and what is left between labels, in percent.
 _CHARACTER = 1.5
 _MARGIN = 2.0
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
-# Up to here moments are told in seconds, from here on by the clock.
+# Runs up to this length are labeled in seconds, longer ones in minutes and hours.
 _SHORT = 2 * _MINUTE
 
 
@@ -123,8 +123,8 @@ def _longest_shown(gaps: list[float], busy: float) -> float:
         return math.inf
     room = _IDLE * busy
     ordered = sorted(gaps)
-    for place, gap in enumerate(ordered):
-        share = room / (len(ordered) - place)
+    for index, gap in enumerate(ordered):
+        share = room / (len(ordered) - index)
         if gap > share:
             return min(share, _WIDEST_CUT * busy)
         room -= gap
@@ -132,8 +132,8 @@ def _longest_shown(gaps: list[float], busy: float) -> float:
 
 
 @dataclass(slots=True)
-class _Labels:
-    """Where labels stand already, each from left to right in percent."""
+class _LabelRow:
+    """The room that labels take already, each from left to right in percent."""
 
     taken: list[tuple[float, float]] = field(default_factory=list)
 
@@ -153,9 +153,9 @@ class _Labels:
 
 
 def ticks_of(axis: TimeAxis) -> tuple[Tick, ...]:
-    """A few round moments, as far from each other as their labels are long; behind a cut they count from where work went on."""
+    """A few round moments, as far from each other as their labels are long; after a cut they count from where compiling went on."""
     step = _step(axis.length / _TICKS) if axis.length else 1.0
-    labels = _Labels()
+    labels = _LabelRow()
     found: dict[float, Tick] = {}
 
     def add(moment: float, text: str) -> bool:
@@ -165,9 +165,9 @@ def ticks_of(axis: TimeAxis) -> tuple[Tick, ...]:
             found[x] = Tick(percent(x), text, anchor)
         return bool(anchor)
 
-    told = [stretch for stretch in axis.stretches if add(stretch[0], clock(stretch[0], axis.moments[-1], step) if stretch[0] else "0")]
-    for start, stop in told:
-        for number in range(1, min(math.floor((stop - start) / step), _MOST_TICKS) + 1):
+    labeled = [stretch for stretch in axis.stretches if add(stretch[0], clock(stretch[0], axis.moments[-1], step) if stretch[0] else "0")]
+    for start, stop in labeled:
+        for number in range(1, min(math.floor((stop - start) / step), _MAX_TICKS) + 1):
             add(start + number * step, ("+" if start else "") + clock(number * step, stop - start, step))
     return tuple(found[x] for x in sorted(found))
 
@@ -198,12 +198,12 @@ def clock(moment: float, last: float, step: float) -> str:
 
 def cuts_of(axis: TimeAxis) -> tuple[Cut, ...]:
     """The longest gaps that were cut, in order of time; the longest of all are labeled as far as there is room."""
-    labels = _Labels()
+    labels = _LabelRow()
     found: dict[tuple[float, float], Cut] = {}
-    for start, end in sorted(axis.gaps, key=lambda gap: gap[0] - gap[1])[:_MOST_CUTS]:
+    for start, end in sorted(axis.gaps, key=lambda gap: gap[0] - gap[1])[:_MAX_CUTS]:
         left, right = axis.at(start), axis.at(end)
         text, middle = stretch(end - start), (left + right) / 2
-        anchor = labels.take(middle, text) if len(found) < _MOST_LABELS else ""
+        anchor = labels.take(middle, text) if len(found) < _MAX_LABELS else ""
         found[start, end] = Cut(percent(left), percent(middle), percent(max(right - left, _NARROWEST_CUT)), text, anchor)
     return tuple(found[gap] for gap in axis.gaps if gap in found)
 

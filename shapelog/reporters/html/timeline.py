@@ -4,37 +4,38 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import Anchors, kind_of, recompiles_by_compile
-from shapelog.reporters.html.chart_text import WORDS, clipped, percent, place
+from shapelog.reporters.html.chart_text import KIND_LABELS, clipped, file_and_line, percent
 from shapelog.reporters.html.time_axis import Cut, Tick, TimeAxis, axis_of, cuts_of, stretch, ticks_of
 from shapelog.text import plural, seconds
 
-# Frames that get a lane of their own where there are more than this and one.
-_LANES = 23
-# In percent of the width: bars are at least so wide, and those that would be thinner than a pixel are put together within one window.
+# Frames with a lane of their own, if more than one other has to share a lane.
+_MAX_LANES = 23
+# In percent of the width: the width of the narrowest bar. Bars that would be thinner than a pixel are joined within one window.
 _NARROWEST = 0.35
 # What went wrong is worth a wider bar.
 _NARROWEST_FAULT = 0.7
 _FAULTS = frozenset(("failed", "limit"))
 _THIN = 0.2
 _WINDOW = 0.7
-# More bars than this make no better chart: windows are widened until they are fewer.
-_BARS = 1200
-# With more bars than this, the tables on the page are the better way through by keyboard.
-_TAB_STOPS = 100
+# Windows are widened until there are fewer bars.
+_MAX_BARS = 1200
+# With more bars than this, the tables on the page are easier to use by keyboard.
+_MAX_TAB_STOPS = 100
 # A lane with more bars than this needs more width than a phone has.
 _CROWDED = 24
-_LONGEST_NAME = 60
-_LONGEST_CAUSE = 120
+_MAX_NAME = 60
+_MAX_CAUSE = 120
 
 
 class Bar(NamedTuple):
-    """One compile, its backward graph (``is_backward``), or several that are too short to be told apart."""
+    """One compile, its backward graph (``is_backward``), or several that are too short to be drawn apart."""
 
     anchor: str
     kind: str
@@ -56,24 +57,24 @@ class Lane(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LegendEntry:
     """A kind of compile that occurs, how many there are and what they took."""
 
     kind: str
-    words: str
+    label: str
     count: int
     seconds: str
 
 
 class Timeline(NamedTuple):
-    """The chart. ``is_timed`` tells whether x is the time of the clock, or compiles stand one after another; ``is_wide`` whether it
-    is too full for a phone.
+    """The chart. Where ``is_timed``, x is the time of the clock, else compiles are drawn one after another; ``is_wide`` means that
+    the chart is too full for a phone.
     """
 
     lanes: tuple[Lane, ...]
     ticks: tuple[Tick, ...]
     cuts: tuple[Cut, ...]
-    legend: tuple[Entry, ...]
+    legend: tuple[LegendEntry, ...]
     summary: str
     notes: tuple[str, ...]
     is_timed: bool
@@ -82,7 +83,7 @@ class Timeline(NamedTuple):
     is_wide: bool
 
 
-class _Piece(NamedTuple):
+class _Interval(NamedTuple):
     """A stretch of time in which something was compiled, in seconds since the first."""
 
     compile: Compile
@@ -94,41 +95,41 @@ class _Piece(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Heap:
-    """Pieces that are drawn as one bar, from ``left`` to ``right`` in percent."""
+class _BarGroup:
+    """Intervals that are drawn as one bar, from ``left`` to ``right`` in percent."""
 
-    pieces: list[_Piece]
+    intervals: list[_Interval]
     left: float
     right: float
 
     @property
     def kind(self) -> tuple[str, bool]:
-        return self.pieces[0].kind, self.pieces[0].is_backward
+        return self.intervals[0].kind, self.intervals[0].is_backward
 
     @property
     def narrowest(self) -> float:
-        return _NARROWEST_FAULT if self.pieces[0].kind in _FAULTS else _NARROWEST
+        return _NARROWEST_FAULT if self.intervals[0].kind in _FAULTS else _NARROWEST
 
-    def add(self, other: "_Heap") -> None:
-        self.pieces += other.pieces
+    def add(self, other: "_BarGroup") -> None:
+        self.intervals += other.intervals
         self.right = max(self.right, other.right)
 
 
 def timeline(report: Report, anchors: Anchors, with_code: bool = True) -> Timeline:
-    """The chart of a report, without any lane if nothing was compiled. Sentences may quote code: without it causes are told by rule."""
+    """The chart of a report, without any lane if nothing was compiled. ``with_code`` allows sentences, which may quote it."""
     trace = report.trace
     recompiles = recompiles_by_compile(report.explained)
     frames = [frame for frame in trace.frames if frame.compiles]
-    owners = {id(compile): frame for frame in frames for compile in frame.compiles}
+    owners = {compile: frame for frame in frames for compile in frame.compiles}
     ordered = _in_order(frames)
-    kinds = {id(compile): kind_of(compile, recompiles.get(id(compile))) for compile in ordered}
-    pieces, untimed = _placed(ordered, owners, kinds)
-    axis = axis_of([(piece.start, piece.start + piece.seconds) for piece in pieces])
-    by_lane = _lanes(frames, pieces)
+    kinds = {compile: kind_of(compile, recompiles.get(compile)) for compile in ordered}
+    intervals, untimed = _placed(ordered, owners, kinds)
+    axis = axis_of([(interval.start, interval.start + interval.seconds) for interval in intervals])
+    by_lane = _lanes(frames, intervals)
     folded = _folded([own for _, own in by_lane], axis)
-    telling = _Telling(anchors, recompiles, {id(frame): clipped(frame.title, _LONGEST_NAME) for frame in frames}, with_code)
-    several = len(trace.ranks) > 1
-    lanes = tuple(_lane(group, heaps, telling, several) for (group, _), heaps in zip(by_lane, folded, strict=True))
+    texts = _BarTexts(anchors, recompiles, {frame: clipped(frame.title, _MAX_NAME) for frame in frames}, with_code)
+    has_many_ranks = len(trace.ranks) > 1
+    lanes = tuple(_lane(members, groups, texts, has_many_ranks) for (members, _), groups in zip(by_lane, folded, strict=True))
     is_timed = untimed < len(ordered)
     legend = _legend(ordered, kinds)
     return Timeline(
@@ -139,8 +140,8 @@ def timeline(report: Report, anchors: Anchors, with_code: bool = True) -> Timeli
         summary=_summary(legend, len(frames), len(ordered), axis, is_timed),
         notes=_notes(axis, untimed if is_timed else 0, is_timed),
         is_timed=is_timed,
-        has_backward=any(piece.is_backward for piece in pieces),
-        in_tab_order=sum(len(lane.bars) for lane in lanes) <= _TAB_STOPS,
+        has_backward=any(interval.is_backward for interval in intervals),
+        in_tab_order=sum(len(lane.bars) for lane in lanes) <= _MAX_TAB_STOPS,
         is_wide=any(len(lane.bars) > _CROWDED for lane in lanes) or len(axis.gaps) > 2,
     )
 
@@ -151,11 +152,11 @@ def _in_order(frames: Iterable[Frame]) -> list[Compile]:
     return sorted(compiles, key=lambda compile: (-1 if compile.rank is None else compile.rank, compile.process, compile.order))
 
 
-def _placed(ordered: Sequence[Compile], owners: dict[int, Frame], kinds: dict[int, str]) -> tuple[list[_Piece], int]:
-    """(the pieces of all compiles, how many compiles have no time of their own and stand behind the one before)"""
+def _placed(ordered: Sequence[Compile], owners: dict[Compile, Frame], kinds: dict[Compile, str]) -> tuple[list[_Interval], int]:
+    """(the intervals of all compiles, how many compiles have no time of their own and are drawn after the one before)"""
     known = [compile.metrics.start_time for compile in ordered if compile.metrics.start_time]
     origin = min(known, default=0.0)
-    pieces: list[_Piece] = []
+    intervals: list[_Interval] = []
     untimed, end, before = 0, 0.0, None
     for compile in ordered:
         if before != (compile.rank, compile.process):
@@ -163,158 +164,166 @@ def _placed(ordered: Sequence[Compile], owners: dict[int, Frame], kinds: dict[in
         own = compile.metrics.start_time
         untimed += not own
         start = own - origin if own else end
-        frame, kind = owners[id(compile)], kinds[id(compile)]
         later = [part for part in compile.backward if part.start_time and part.start_time >= origin] if known else []
-        told = math.fsum(part.seconds or part.backward or 0.0 for part in later)
-        length = max(0.0, compile.seconds - told)
-        pieces.append(_Piece(compile, frame, kind, start, length, False))
+        in_backward = math.fsum(part.seconds or part.backward or 0.0 for part in later)
+        length = max(0.0, compile.seconds - in_backward)
+        make = partial(_Interval, compile=compile, frame=owners[compile], kind=kinds[compile])
+        intervals.append(make(start=start, seconds=length, is_backward=False))
         end = start + length
         for part in later:
-            pieces.append(_Piece(compile, frame, kind, (part.start_time or 0.0) - origin, part.seconds or part.backward or 0.0, True))
-    return pieces, untimed
+            spent = part.seconds or part.backward or 0.0
+            intervals.append(make(start=(part.start_time or 0.0) - origin, seconds=spent, is_backward=True))
+    return intervals, untimed
 
 
-def _lanes(frames: Sequence[Frame], pieces: Sequence[_Piece]) -> list[tuple[tuple[Frame, ...], list[_Piece]]]:
-    """(frames, pieces) of each lane, in order of first compile; what took the least shares the last lane."""
-    by_frame: dict[int, list[_Piece]] = {id(frame): [] for frame in frames}
-    for piece in pieces:
-        by_frame[id(piece.frame)].append(piece)
-    ordered = sorted(frames, key=lambda frame: min(piece.start for piece in by_frame[id(frame)]))
-    if len(ordered) <= _LANES + 1:
-        return [((frame,), by_frame[id(frame)]) for frame in ordered]
-    kept = {id(frame) for frame in sorted(ordered, key=lambda frame: -frame.seconds)[:_LANES]}
-    rest = tuple(frame for frame in ordered if id(frame) not in kept)
-    lanes = [((frame,), by_frame[id(frame)]) for frame in ordered if id(frame) in kept]
-    return [*lanes, (rest, [piece for frame in rest for piece in by_frame[id(frame)]])]
+def _lanes(frames: Sequence[Frame], intervals: Sequence[_Interval]) -> list[tuple[tuple[Frame, ...], list[_Interval]]]:
+    """(frames, intervals) of each lane, in order of first compile; frames that took the least share the last lane."""
+    by_frame: dict[Frame, list[_Interval]] = {frame: [] for frame in frames}
+    for interval in intervals:
+        by_frame[interval.frame].append(interval)
+    ordered = sorted(frames, key=lambda frame: min(interval.start for interval in by_frame[frame]))
+    if len(ordered) <= _MAX_LANES + 1:
+        return [((frame,), by_frame[frame]) for frame in ordered]
+    with_lane = set(sorted(ordered, key=lambda frame: -frame.seconds)[:_MAX_LANES])
+    rest = tuple(frame for frame in ordered if frame not in with_lane)
+    lanes = [((frame,), by_frame[frame]) for frame in ordered if frame in with_lane]
+    return [*lanes, (rest, [interval for frame in rest for interval in by_frame[frame]])]
 
 
-def _folded(lanes: Sequence[list[_Piece]], axis: TimeAxis) -> list[list[_Heap]]:
+def _folded(lanes: Sequence[list[_Interval]], axis: TimeAxis) -> list[list[_BarGroup]]:
     """The bars of each lane, in order of time."""
     factor = 1
     while True:
-        found = [_heaps(pieces, axis, factor) for pieces in lanes]
-        if factor > 16 or sum(map(len, found)) <= _BARS:
-            return [_spread(heaps) for heaps in found]
+        found = [_grouped(intervals, axis, factor) for intervals in lanes]
+        if factor > 16 or sum(map(len, found)) <= _MAX_BARS:
+            return [_spread(groups) for groups in found]
         factor *= 2
 
 
-def _heaps(pieces: Sequence[_Piece], axis: TimeAxis, factor: int) -> list[_Heap]:
-    """A bar for each piece, but one for all thin pieces of a kind in one window, and one for those that would cover each other."""
-    heaps: dict[tuple[int, int, str, bool], _Heap] = {}
-    windows: dict[int, dict[str, _Heap]] = {}
+def _grouped(intervals: Sequence[_Interval], axis: TimeAxis, factor: int) -> list[_BarGroup]:
+    """A bar for each interval, but one for all thin ones of a kind in one window, and one for those that would cover each other."""
+    groups: dict[tuple[int, int, str, bool], _BarGroup] = {}
+    windows: dict[int, dict[str, _BarGroup]] = {}
     thin = _THIN * factor
-    for piece in sorted(pieces, key=lambda piece: piece.start):
-        left, right = axis.at(piece.start), axis.at(piece.start + piece.seconds)
-        heap = _Heap([piece], left, right)
+    for interval in sorted(intervals, key=lambda interval: interval.start):
+        left, right = axis.at(interval.start), axis.at(interval.start + interval.seconds)
+        group = _BarGroup([interval], left, right)
         if right - left < thin:
-            known = windows.setdefault(int(left / (_WINDOW * factor)), {}).setdefault(f"{piece.kind} {piece.is_backward}", heap)
+            known = windows.setdefault(int(left / (_WINDOW * factor)), {}).setdefault(f"{interval.kind} {interval.is_backward}", group)
         else:
-            known = heaps.setdefault((round(left / thin), round(right / thin), piece.kind, piece.is_backward), heap)
-        if known is not heap:
-            known.add(heap)
-    found = list(heaps.values())
-    before: _Heap | None = None
+            known = groups.setdefault((round(left / thin), round(right / thin), interval.kind, interval.is_backward), group)
+        if known is not group:
+            known.add(group)
+    found = list(groups.values())
+    before: _BarGroup | None = None
     for window in windows.values():
-        for heap in window.values():
+        for group in window.values():
             # Windows in a row that hold one and the same kind are one bar.
-            if before and len(window) == 1 and before.kind == heap.kind and heap.left - before.right <= thin:
-                before.add(heap)
+            if before and len(window) == 1 and before.kind == group.kind and group.left - before.right <= thin:
+                before.add(group)
             else:
-                found.append(heap)
-                before = heap
-    return sorted(found, key=lambda heap: heap.left)
+                found.append(group)
+                before = group
+    return sorted(found, key=lambda group: group.left)
 
 
-def _spread(heaps: list[_Heap]) -> list[_Heap]:
-    """Bars wide enough to be seen; one that begins under a widened one moves aside, as far as nobody sees."""
+def _spread(groups: list[_BarGroup]) -> list[_BarGroup]:
+    """Bars wide enough to be seen; one that begins under a widened one moves aside, by less than can be seen."""
     end = 0.0
-    for heap in heaps:
-        if heap.left < end <= heap.left + heap.narrowest:
-            heap.right = max(heap.right, end + min(heap.narrowest, heap.right - heap.left))
-            heap.left = end
-        heap.right = end = max(heap.right, heap.left + heap.narrowest)
+    for group in groups:
+        if group.left < end <= group.left + group.narrowest:
+            group.right = max(group.right, end + min(group.narrowest, group.right - group.left))
+            group.left = end
+        group.right = end = max(group.right, group.left + group.narrowest)
     edge = 100.0
-    for heap in reversed(heaps):
-        if heap.right <= edge:
+    for group in reversed(groups):
+        if group.right <= edge:
             break
-        heap.left, heap.right = max(0.0, min(heap.left, edge - heap.narrowest)), edge
-        edge = max(heap.left, heap.narrowest)
-    return heaps
+        group.left, group.right = max(0.0, min(group.left, edge - group.narrowest)), edge
+        edge = max(group.left, group.narrowest)
+    return groups
 
 
-class _Telling(NamedTuple):
-    """What the words about a compile are made of; ``names`` are those of the frames."""
+class _BarTexts(NamedTuple):
+    """Makes the texts of bars; ``names`` are those of the frames."""
 
     anchors: Anchors
-    recompiles: dict[int, Recompile]
-    names: dict[int, str]
+    recompiles: dict[Compile, Recompile]
+    names: dict[Frame, str]
     with_code: bool
 
-    def bar(self, heap: _Heap) -> Bar:
-        first = heap.pieces[0]
+    def bar(self, group: _BarGroup) -> Bar:
+        first = group.intervals[0]
         return Bar(
             anchor=self.anchors.compile(first.compile),
             kind=first.kind,
-            x=percent(heap.left),
-            width=percent(heap.right - heap.left),
-            title=self.one(first) if len(heap.pieces) == 1 else self.many(heap.pieces),
+            x=percent(group.left),
+            width=percent(group.right - group.left),
+            title=self.of_one(first) if len(group.intervals) == 1 else self.of_many(group.intervals),
             is_backward=first.is_backward,
         )
 
-    def one(self, piece: _Piece) -> str:
-        compile = piece.compile
-        part = "backward of " if piece.is_backward else ""
-        head = f"{part}{compile.label} · {self.names[id(piece.frame)]} · {seconds(piece.seconds)}"
-        words = "never ended" if compile.outcome is Outcome.UNFINISHED else WORDS[piece.kind]
-        cause = self.cause(self.recompiles.get(id(compile)))
-        return f"{head}\n{words}: {cause}" if cause else f"{head}\n{words}"
+    def of_one(self, interval: _Interval) -> str:
+        compile = interval.compile
+        part = "backward of " if interval.is_backward else ""
+        head = f"{part}{compile.label} · {self.names[interval.frame]} · {seconds(interval.seconds)}"
+        label = "never ended" if compile.outcome is Outcome.UNFINISHED else KIND_LABELS[interval.kind]
+        cause = self.cause(self.recompiles.get(compile))
+        return f"{head}\n{label}: {cause}" if cause else f"{head}\n{label}"
 
     def cause(self, recompile: Recompile | None) -> str:
         if recompile is None or not recompile.causes:
             return ""
         cause = recompile.causes[0]
-        return clipped(cause.sentence if self.with_code else f"{cause.codes[0]} {cause.rule.name} {cause.axis}".strip(), _LONGEST_CAUSE)
+        return clipped(cause.sentence if self.with_code else f"{cause.codes[0]} {cause.rule.name} {cause.axis}".strip(), _MAX_CAUSE)
 
-    def many(self, pieces: Sequence[_Piece]) -> str:
-        frames = {id(piece.frame) for piece in pieces}
-        whose = self.names[id(pieces[0].frame)] if len(frames) == 1 else plural(len(frames), "frame")
-        what = plural(len(pieces), "backward graph" if pieces[0].is_backward else "compile")
-        span = f"{pieces[0].compile.label} to {pieces[-1].compile.label}"
-        total = seconds(math.fsum(piece.seconds for piece in pieces))
-        return f"{what}, {span} · {whose} · {total} in all\n{WORDS[pieces[0].kind]}"
+    def of_many(self, intervals: Sequence[_Interval]) -> str:
+        frames = {interval.frame for interval in intervals}
+        whose = self.names[intervals[0].frame] if len(frames) == 1 else plural(len(frames), "frame")
+        what = plural(len(intervals), "backward graph" if intervals[0].is_backward else "compile")
+        span = f"{intervals[0].compile.label} to {intervals[-1].compile.label}"
+        total = seconds(math.fsum(interval.seconds for interval in intervals))
+        return f"{what}, {span} · {whose} · {total} in all\n{KIND_LABELS[intervals[0].kind]}"
 
 
-def _lane(frames: Sequence[Frame], heaps: Sequence[_Heap], telling: _Telling, several: bool) -> Lane:
+def _lane(frames: Sequence[Frame], groups: Sequence[_BarGroup], texts: _BarTexts, has_many_ranks: bool) -> Lane:
     took = seconds(math.fsum(frame.seconds for frame in frames))
     cost = f"{plural(sum(len(frame.compiles) for frame in frames), 'compile')}, {took}"
-    bars = tuple(map(telling.bar, heaps))
+    bars = tuple(map(texts.bar, groups))
     if len(frames) > 1:
         name = plural(len(frames), "more frame")
-        return Lane(name, "", f"{name}: {cost}", took, "", bars)
+        return Lane(name=name, place="", title=f"{name}: {cost}", seconds=took, anchor="", bars=bars)
     (frame,) = frames
-    full = telling.names[id(frame)]
+    full = texts.names[frame]
     resumed = resumed_by(frame.name)
-    name = clipped(f"↳ {resumed[0]}, line {resumed[1]}", _LONGEST_NAME) if resumed else full
-    owner = f"{_owner(frame)} · " if several else ""
-    return Lane(f"{owner}{name}", place(frame.file, frame.line), f"{owner}{full}: {cost}", took, telling.anchors.frame(frame), bars)
+    name = clipped(f"↳ {resumed[0]}, line {resumed[1]}", _MAX_NAME) if resumed else full
+    owner = f"{_owner(frame)} · " if has_many_ranks else ""
+    return Lane(
+        name=f"{owner}{name}",
+        place=file_and_line(frame.file, frame.line),
+        title=f"{owner}{full}: {cost}",
+        seconds=took,
+        anchor=texts.anchors.frame(frame),
+        bars=bars,
+    )
 
 
 def _owner(frame: Frame) -> str:
     return f"rank {frame.rank}" if frame.rank is not None else f"process {frame.process}"
 
 
-def _legend(ordered: Sequence[Compile], kinds: dict[int, str]) -> tuple[Entry, ...]:
+def _legend(ordered: Sequence[Compile], kinds: dict[Compile, str]) -> tuple[LegendEntry, ...]:
     counts = Counter(kinds.values())
-    spent = {kind: math.fsum(compile.seconds for compile in ordered if kinds[id(compile)] == kind) for kind in counts}
-    return tuple(Entry(kind, words, counts[kind], seconds(spent[kind])) for kind, words in WORDS.items() if kind in counts)
+    spent = {kind: math.fsum(compile.seconds for compile in ordered if kinds[compile] == kind) for kind in counts}
+    return tuple(LegendEntry(kind, label, counts[kind], seconds(spent[kind])) for kind, label in KIND_LABELS.items() if kind in counts)
 
 
-def _summary(legend: Sequence[Entry], frames: int, compiles: int, axis: TimeAxis, is_timed: bool) -> str:
-    """The chart in one sentence, for those who do not see it."""
+def _summary(legend: Sequence[LegendEntry], frames: int, compiles: int, axis: TimeAxis, is_timed: bool) -> str:
+    """The chart in one sentence, for screen readers."""
     if not legend:
         return "Nothing was compiled."
     span = f", {stretch(axis.moments[-1])} from the first to the end of the last" if is_timed else ""
-    parts = ", ".join(f"{entry.count} {entry.words} ({entry.seconds})" for entry in legend)
+    parts = ", ".join(f"{entry.count} {entry.label} ({entry.seconds})" for entry in legend)
     return f"Timeline of {plural(compiles, 'compile')} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames hold the same."
 
 

@@ -12,7 +12,7 @@ from lab import PACKED, Recording, analyzed
 import shapelog
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import anchors_of
-from shapelog.reporters.html.call_tree import StackNode, stack_trie
+from shapelog.reporters.html.call_tree import CallNode, call_tree
 from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.icicle import Box, Icicle, icicle
 
@@ -20,11 +20,11 @@ HOSTILE = "</script><img onerror=alert(1)>\"' onload=x"
 LIBRARY = "/usr/lib/python3.11/site-packages/torch/nn/modules/module.py"
 
 
-def trie(report: Report, with_code: bool = True) -> tuple[StackNode, ...]:
-    return stack_trie(report, anchors_of(report.trace), with_code)
+def trie(report: Report, with_code: bool = True) -> tuple[CallNode, ...]:
+    return call_tree(report, anchors_of(report.trace), with_code)
 
 
-def of(*compiles: tuple[str, str, Sequence[tuple[Any, ...]]], spent: float = 1.0) -> tuple[StackNode, ...]:
+def of(*compiles: tuple[str, str, Sequence[tuple[Any, ...]]], spent: float = 1.0) -> tuple[CallNode, ...]:
     """The trie of compiles given as (label, function, calls above it); a call is (file, line, function, code)."""
     parts = []
     for label, name, calls in compiles:
@@ -39,22 +39,22 @@ def call(line: int, name: str = "main", file: str = make.MAIN) -> tuple[str, int
     return (file, line, name, f"step({line})")
 
 
-def walk(nodes: Sequence[StackNode]) -> Iterator[StackNode]:
+def walk(nodes: Sequence[CallNode]) -> Iterator[CallNode]:
     for node in nodes:
         yield node
         yield from walk(node.children)
 
 
-def outline(nodes: Sequence[StackNode]) -> list[Any]:
-    """Names and places alone, children behind their parent."""
+def outline(nodes: Sequence[CallNode]) -> list[Any]:
+    """Names and places alone, children after their parent."""
     return [(f"{node.name} {node.place}", outline(node.children)) if node.children else f"{node.name} {node.place}" for node in nodes]
 
 
-def labels(node: StackNode) -> list[tuple[str, list[str]]]:
-    return [(group.words, [link.label for link in group.links]) for group in node.own]
+def labels(node: CallNode) -> list[tuple[str, list[str]]]:
+    return [(group.label, [link.label for link in group.links]) for group in node.own]
 
 
-def named(nodes: Sequence[StackNode], name: str) -> StackNode:
+def named(nodes: Sequence[CallNode], name: str) -> CallNode:
     (found,) = (node for node in walk(nodes) if node.name == name)
     return found
 
@@ -89,13 +89,13 @@ def test_a_compiled_function_lists_its_compiles_by_kind() -> None:
     assert root.anchor == ""
 
 
-def test_resumed_code_stands_below_its_function() -> None:
+def test_resumed_code_is_below_its_function() -> None:
     below = named(trie(analyzed("real/2.4/f_graph_breaks.log.gz")), "brk_explicit")
     assert [node.name for node in below.children] == ["line 28, resumed", "line 30, resumed"]
     assert below.seconds > below.children[0].seconds + below.children[1].seconds
 
 
-def test_resumed_code_stands_below_the_call_of_its_function_that_it_came_from() -> None:
+def test_resumed_code_is_below_the_call_of_its_function_that_it_came_from() -> None:
     resumed = "torch_dynamo_resume_in_f_at_20"
     found = of(("0/0", "f", [call(3), call(9, "train")]), ("0/1", "f", [call(4)]), ("1/0", resumed, [call(3), call(8, "train")]))
     assert outline(found) == [
@@ -109,7 +109,7 @@ def test_resumed_code_of_a_function_that_was_not_compiled_names_it() -> None:
     assert outline(found) == [("main main.py:3", [("f model.py", ["line 20, resumed model.py:12"])])]
 
 
-def test_a_limit_hit_without_a_stack_stands_where_its_function_was_called() -> None:
+def test_a_limit_hit_without_a_stack_is_where_its_function_was_called() -> None:
     leaf = named(trie(analyzed("real/2.6/w_kill.log.gz")), "<lambda>")
     assert leaf.compiles == 9
     assert ("over the limit", ["0/8"]) in labels(leaf)
@@ -132,11 +132,11 @@ def test_code_lines_are_shown_only_where_they_may_be() -> None:
     assert any(node.code for node in walk(trie(report)))
     without = trie(report, with_code=False)
     assert not any(node.code for node in walk(without))
-    assert "logsumexp" in markup("stack_trie", trie(report))
-    assert "logsumexp" not in markup("stack_trie", without) + markup("icicle", icicle(without))
+    assert "logsumexp" in markup("call_tree", trie(report))
+    assert "logsumexp" not in markup("call_tree", without) + markup("icicle", icicle(without))
 
 
-def test_ranks_that_call_alike_share_their_nodes_and_say_whose_compiles_are_whose() -> None:
+def test_ranks_with_the_same_calls_share_nodes_and_label_their_own_compiles() -> None:
     (root,) = trie(analyzed("real/2.13/n_dist_collpatched"))
     assert (root.name, root.compiles) == ("worker", 2)
     assert labels(root.children[0]) == [("rank 0 · first compile", ["0/0"]), ("rank 1 · first compile", ["0/0"])]
@@ -149,7 +149,7 @@ def test_of_deep_recursion_the_middle_is_left_out() -> None:
     assert names[15:18] == ["walk main.py:16", "4960 more calls ", "walk main.py:4977"]
 
 
-def test_a_recursive_call_of_the_compiled_function_itself_is_kept() -> None:
+def test_a_recursive_call_of_the_compiled_function_itself_is_shown() -> None:
     own = (make.MODEL, 12, "f", "")
     assert outline(of(("0/0", "f", [own, call(3)]))) == [("f model.py:12", [("main main.py:3", ["f model.py:12"])])]
 
@@ -163,11 +163,11 @@ def test_of_very_many_compiles_the_first_are_linked() -> None:
 
 def test_endless_names_files_and_code_are_clipped() -> None:
     found = of(("0/0", "f" * 10_000, [(f"/x/{'y' * 10_000}.py", 1, "m" * 10_000, "c" * 10_000)]))
-    assert len(markup("stack_trie", found)) + len(markup("icicle", icicle(found))) < 4000
+    assert len(markup("call_tree", found)) + len(markup("icicle", icicle(found))) < 4000
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_every_compile_stands_in_the_trie_once_and_no_second_is_lost(name: str) -> None:
+def test_every_compile_is_in_the_tree_once_and_no_second_is_lost(name: str) -> None:
     report = analyzed(name)
     found = trie(report)
     anchors = [link.anchor for node in walk(found) for group in node.own for link in group.links]
@@ -181,7 +181,7 @@ def test_every_compile_stands_in_the_trie_once_and_no_second_is_lost(name: str) 
 
 
 def test_the_trie_folds_and_links() -> None:
-    text = markup("stack_trie", trie(analyzed("real/demo.log.gz")))
+    text = markup("call_tree", trie(analyzed("real/demo.log.gz")))
     assert text.count("<details") == 3
     assert 'href="#compile-0-1"' in text
     assert 'href="#frame-3"' in text
@@ -192,7 +192,7 @@ def boxes(view: Icicle) -> list[Box]:
     return [box for row in view.rows for box in row]
 
 
-def test_what_all_have_in_common_is_told_above_the_chart() -> None:
+def test_calls_that_all_compiles_share_are_shown_above_the_chart() -> None:
     view = icicle(trie(analyzed("real/demo.log.gz")))
     assert [(step.name, step.place, step.code) for step in view.common] == [("<module>", "demo.py:68", "main()")]
     assert [box.name for box in view.rows[0]] == ["main", "normalize", "main", "main", "main"]
@@ -201,7 +201,7 @@ def test_what_all_have_in_common_is_told_above_the_chart() -> None:
     assert view.summary.startswith("Icicle of compile time by call stack: 67.3 s · 20 compiles, most of it in main (40.3 s · 3 compiles).")
 
 
-def test_a_box_tells_place_code_cost_and_kinds() -> None:
+def test_a_box_shows_place_code_cost_and_kinds() -> None:
     call_box, function = (row[0] for row in icicle(trie(analyzed("real/demo.log.gz"))).rows)
     assert call_box.title == (
         "main · demo.py:50\nloss = classify(torch.randint(100, (batch, length))).logsumexp(1).mean()\n"
@@ -235,7 +235,7 @@ def test_small_siblings_are_one_box() -> None:
     assert (large.has_text, rest.has_text) == (True, False)
 
 
-def test_what_is_deeper_than_the_chart_is_said() -> None:
+def test_a_box_notes_calls_that_are_deeper_than_the_chart() -> None:
     stacks = [[call(1), *(call(line, "walk") for line in range(10, 40))], [call(2)]]
     view = icicle(of(("0/0", "f", stacks[0]), ("1/0", "g", stacks[1])))
     assert len(view.rows) == 12
@@ -274,11 +274,11 @@ def test_one_compile_fills_the_chart() -> None:
     assert len(view.common) == 2
 
 
-def test_where_nothing_was_compiled_a_sentence_says_so() -> None:
+def test_without_compiles_there_is_a_sentence_in_place_of_the_chart() -> None:
     nodes = trie(shapelog.analyze(make.built(make.run())))
     assert nodes == ()
     assert markup("icicle", icicle(nodes)).strip() == '<p class="dim">Nothing was compiled.</p>'
-    assert markup("stack_trie", nodes).strip() == '<p class="dim">Nothing was compiled.</p>'
+    assert markup("call_tree", nodes).strip() == '<p class="dim">Nothing was compiled.</p>'
 
 
 def test_many_boxes_are_no_stops_of_the_tab_key() -> None:
@@ -289,7 +289,7 @@ def test_many_boxes_are_no_stops_of_the_tab_key() -> None:
 
 def test_hostile_names_and_code_stay_text() -> None:
     nodes = of(("0/0", HOSTILE, [(f"/x/{HOSTILE}.py", 1, HOSTILE, HOSTILE)]), ("1/0", "g", [call(2)]))
-    for text in (markup("icicle", icicle(nodes)), markup("stack_trie", nodes)):
+    for text in (markup("icicle", icicle(nodes)), markup("call_tree", nodes)):
         assert "<img" not in text
         assert "</script>" not in text
         assert "&lt;/script&gt;&lt;img onerror=alert(1)&gt;&#34;&#39; onload=x" in text

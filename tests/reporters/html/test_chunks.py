@@ -68,7 +68,7 @@ def test_bytes_that_are_not_utf8_are_replaced() -> None:
     assert unpacked([giving(raw)])["z0"].decode() == raw.decode("utf-8", "replace")
 
 
-def test_payloads_that_fit_into_the_budget_are_kept_and_the_rest_is_left_out() -> None:
+def test_payloads_within_the_budget_are_embedded_and_the_rest_is_left_out() -> None:
     assert unpacked(noises(20), limit=compressed_size(7) + 10) == {f"z{number}": noise(number) for number in range(7)}
 
 
@@ -77,7 +77,7 @@ def test_a_budget_that_is_met_exactly_is_not_exceeded() -> None:
     assert len(unpacked(noises(20), limit=compressed_size(7) - 1)) == 6
 
 
-def test_after_the_first_payload_that_does_not_fit_none_is_kept() -> None:
+def test_after_the_first_payload_beyond_the_budget_none_is_embedded() -> None:
     assert list(unpacked([giving(noise(size, size)) for size in (100, 50_000, 100)], limit=2000)) == ["z0"]
 
 
@@ -92,7 +92,7 @@ def test_once_the_budget_is_used_up_no_more_payloads_are_made() -> None:
     assert (len(found), made) == (3, [0, 1, 2, 3])
 
 
-def test_without_a_budget_everything_is_kept_whole() -> None:
+def test_without_a_budget_every_payload_is_embedded_whole() -> None:
     text = b"0123456789\n" * 300_000
     found = unpacked([*noises(20), giving(text)])
     assert len(found) == 21

@@ -1,33 +1,64 @@
-"""Code in colors: what is kept of one text never shows for another."""
+"""The filters of the page's templates."""
+
+from pathlib import Path
 
 import pytest
+from jinja2 import Environment
 
-from shapelog.reporters.html.filters import Coder
-from shapelog.reporters.html.side_by_side import side_by_side
+import shapelog
+from shapelog.reporters import Options
+from shapelog.reporters.html.filters import page_environment
+from shapelog.reporters.html.page_context import page_context
+
+DEMO = Path(__file__).parents[3] / "fixtures" / "real" / "demo.log.gz"
 
 
-def test_a_diff_is_not_taken_for_one_that_is_gone() -> None:
-    coder = Coder()
-    gone = [side_by_side([f"x{number}"], [f"y{number}"]) for number in range(100)]
-    for diff in gone:
-        coder.rows(diff)
-    del gone, diff
-    kept = [side_by_side([f"a{number}"], [f"b{number}"]) for number in range(100)]
-    assert all(f"a{number}" in coder.rows(diff) for number, diff in enumerate(kept))
+@pytest.fixture(scope="module")
+def report() -> shapelog.report.report.Report:
+    return shapelog.analyze(shapelog.load(DEMO))
+
+
+@pytest.fixture(scope="module")
+def templates(report: shapelog.report.report.Report) -> Environment:
+    return page_environment(page_context(report, Options()))
+
+
+@pytest.fixture(scope="module")
+def without_source(report: shapelog.report.report.Report) -> Environment:
+    return page_environment(page_context(report, Options(with_source=False)))
 
 
 @pytest.mark.parametrize(
-    ("code", "shown"),
+    ("expression", "shown"),
     [
-        ("if x1 > 2.5:", '<span class="hk">if</span> x1 &gt; <span class="hn">2.5</span>:'),
-        ("iffy = notself", "iffy = notself"),
-        (
-            "self.f('a<b') # \"c\"",
-            '<span class="hk">self</span>.f(<span class="hs">&#x27;a&lt;b&#x27;</span>) <span class="hc"># &quot;c&quot;</span>',
-        ),
-        ("x = 'open", "x = &#x27;open"),
-        (r"'\'' + \"", r'<span class="hs">&#x27;\&#x27;&#x27;</span> + \&quot;'),
+        ("'a size varied'|sentence", "A size varied."),
+        ("'a size varied'|sentence(false)", "a size varied."),
+        ("'Why?'|sentence", "Why?"),
+        ("''|sentence", ""),
+        ("none|cell", ""),
+        ("1.234|cell", "1.23"),
+        ("12|cell", "12"),
+        ("'a\nb'|cell", "a b"),
+        ("2|plural('entry')", "2 entries"),
+        ("('x' * 2010)|shortened", f"{'x' * 1000}\n… 10 characters left out …\n{'x' * 1000}"),
+        ("('x' * 2010)|pytorch_text", f"{'x' * 1000}\n… 10 characters left out …\n{'x' * 1000}"),
+        ("source_line('', 3)", ""),
     ],
 )
-def test_keywords_numbers_texts_and_comments_have_colors(code: str, shown: str) -> None:
-    assert Coder().line(code) == shown
+def test_filters_make_values_readable(expression: str, shown: str, templates: Environment) -> None:
+    assert templates.from_string(f"{{{{ {expression} }}}}").render() == shown
+
+
+def test_every_value_is_printable_and_not_endless(templates: Environment) -> None:
+    value = templates.from_string("{{ value }}")
+    assert value.render(value="a\u202eb") == r"a\u202eb"
+    assert value.render(value="x" * 30_000) == "x" * 30_000
+    assert len(value.render(value="x" * 50_000)) < 30_100
+
+
+def test_a_place_has_its_directory_and_code_only_where_they_may_be_shown(templates: Environment, without_source: Environment) -> None:
+    text = "{{ source_line('/srv/app/model.py', 12, 'forward', 'return x') }}"
+    name = '<span class="dim">in forward</span>'
+    code = '<code class="line"><span class="hk">return</span> x</code>'
+    assert templates.from_string(text).render() == f'<span class="place" title="/srv/app/model.py:12">model.py:12</span> {name} {code}'
+    assert without_source.from_string(text).render() == f'<span class="place">model.py:12</span> {name}'

@@ -156,7 +156,7 @@ def test_the_verdict_and_the_line_to_set_come_first() -> None:
     assert text.index("export TORCH_COMPILE_DYNAMIC_SOURCES=") < text.index("Frames by what could be saved")
 
 
-def test_where_torch_reads_no_list_the_lines_for_the_program_stand_for_it() -> None:
+def test_where_torch_reads_no_list_the_lines_for_the_program_are_shown() -> None:
     text = outline("real/2.4/a_auto.log.gz").text
     assert "Put this into the program and run again" in text
     assert "reads no list of dynamic sources (2.8 and later do); these lines mark the tensors." in text
@@ -164,7 +164,7 @@ def test_where_torch_reads_no_list_the_lines_for_the_program_stand_for_it() -> N
     assert "export TORCH_COMPILE_DYNAMIC_SOURCES" not in text
 
 
-def test_every_recompile_is_told_with_its_causes() -> None:
+def test_every_recompile_is_shown_with_its_causes() -> None:
     text = outline(DEMO).text
     for item in analyzed(DEMO).recompiles:
         for cause in item.causes:
@@ -192,25 +192,30 @@ def test_recompiled_embeds_those_of_frames_that_recompiled_and_all_those_of_othe
     assert "not embedded" not in page_of(report, embed="all")
 
 
-def test_what_has_no_room_is_kept_compressed_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"page_context._FRAMES": 12, "page_context._FULL": 10, "render._INLINE": 20_000, "render._FIRST": 6}.items():
+def test_frames_beyond_the_limits_are_compressed_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "page_context._MAX_FRAMES": 12,
+        "page_context._MAX_FULL": 10,
+        "render._MAX_INLINE": 20_000,
+        "render._MAX_FIRST_COMPILES": 6,
+    }.items():
         monkeypatch.setattr(f"shapelog.reporters.html.{name}", value)
     report = shapelog.analyze(made(*[make.compile(f"{number}/0", name=f"f{number}") for number in range(15)]))
     text = page_of(report)
     found = Outline(text)
-    kept = [attrs for tag, attrs in found.tags if tag == "article"]
-    packed = [attrs for attrs in kept if "data-chunk" in attrs]
-    assert len(kept) == 12
+    articles = [attrs for tag, attrs in found.tags if tag == "article"]
+    packed = [attrs for attrs in articles if "data-chunk" in attrs]
+    assert len(articles) == 12
     assert "3 more frames" in found.text
     assert {attrs["data-chunk"][0] for attrs in packed} == {"d", "e"}
-    assert len(packed) < len(kept)
+    assert len(packed) < len(articles)
     for attrs in packed:
         inside = Outline(found.chunk(attrs["data-chunk"]))
         assert attrs["id"] in inside.ids
         assert inside.unbalanced == []
 
 
-def test_what_is_not_told_of_a_compile_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compile_that_is_not_shown_in_full_names_the_command_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "_FIRST_BUDGET", 20_000)
     assert "explain TRACE" not in outline(DEMO).text
     text = Outline(page_of(analyzed(DEMO))).text
@@ -220,7 +225,7 @@ def test_what_is_not_told_of_a_compile_is_said(monkeypatch: pytest.MonkeyPatch) 
     assert "explain TRACE" not in Outline(page_of(analyzed(DEMO), embed="all")).text
 
 
-def test_nothing_compiled_and_nothing_recompiled_are_said() -> None:
+def test_runs_without_compiles_and_without_recompiles_have_their_own_headlines() -> None:
     assert "Nothing was compiled in this run." in Outline(page_of(shapelog.analyze(made()))).text
     assert "Nothing was recompiled." in outline("lab/no_recompiles.log.gz").text
 
@@ -274,7 +279,7 @@ def test_without_source_no_code_no_payload_and_no_directory_is_in_the_page(name:
     # Frames that are not at hand come out of chunks, which payloads would, too.
     inside = [Outline(found.chunk(attrs["data-chunk"])) for tag, attrs in found.tags if tag == "article" and "data-chunk" in attrs]
     tags = [tag for part in (found, *inside) for tag in part.tags]
-    said = " ".join(
+    shown = " ".join(
         [json.dumps(found.index), *(part.text for part in (found, *inside)), *(value for _, attrs in tags for value in attrs.values())]
     )
     assert not [attrs for tag, attrs in tags if tag != "article" and "data-chunk" in attrs]
@@ -282,14 +287,14 @@ def test_without_source_no_code_no_payload_and_no_directory_is_in_the_page(name:
     places |= {item for compile in report.trace.compiles for mark in compile.specializations for item in mark.user_stack.frames}
     for place in places:
         folder = place.file.rpartition("/")[0]
-        assert not folder.startswith("/") or folder not in said
-        assert len(place.code) < 8 or re.fullmatch(r"[\w\s.,]*", place.code) or place.code not in said
+        assert not folder.startswith("/") or folder not in shown
+        assert len(place.code) < 8 or re.fullmatch(r"[\w\s.,]*", place.code) or place.code not in shown
     for compile in report.trace.compiles:
         for line in compile.graph.user_lines if compile.graph else ():
-            assert len(line.code) < 8 or re.fullmatch(r"[\w\s.,]*", line.code) or line.code not in said
+            assert len(line.code) < 8 or re.fullmatch(r"[\w\s.,]*", line.code) or line.code not in shown
 
 
-def test_the_page_of_the_demo_without_source_still_says_what_to_do() -> None:
+def test_the_page_of_the_demo_without_source_still_shows_the_advice() -> None:
     text = Outline(page_of(analyzed(DEMO), with_source=False)).text
     assert "19 compiles and 1 limit hit become 8." in text
     assert "demo.py:14" in text
@@ -349,11 +354,11 @@ def test_the_page_of_a_check_begins_with_its_outcome(with_source: bool) -> None:
     assert ("/srv/ml/" in whole) == with_source
 
 
-def test_the_page_of_a_report_says_nothing_of_a_check() -> None:
+def test_the_page_of_a_report_has_no_section_of_a_check() -> None:
     assert "Check" not in outline(DEMO).text
 
 
-def test_the_page_of_a_check_that_passed_says_so_and_what_a_baseline_has_too_much() -> None:
+def test_the_page_of_a_passed_check_shows_so_and_what_a_baseline_has_too_much() -> None:
     trace = make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], free=[0]))
     passed = ci.checked(make.run(make.compile("0/0")), baseline=trace)
     text = Outline(render.render_check(passed, Options()).decode()).text

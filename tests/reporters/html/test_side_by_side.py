@@ -27,7 +27,7 @@ def test_equal_texts_have_no_rows() -> None:
     assert diff.rows == ()
 
 
-def test_a_line_that_changed_stands_beside_what_it_was_with_the_changed_part_marked() -> None:
+def test_a_changed_line_is_next_to_the_old_one_with_the_changed_part_marked() -> None:
     diff = side_by_side(["x: f32[3, 4]", "return x"], ["x: f32[s0, 4]", "return x"])
     assert kinds(diff) == ["changed", "same"]
     assert marked(diff.rows[0]) == ("3", "s0")
@@ -64,7 +64,7 @@ def test_differences_beyond_what_is_shown_are_counted() -> None:
 
 
 @given(st.lists(st.sampled_from("abcdef"), max_size=30), st.lists(st.sampled_from("abcdef"), max_size=30))
-def test_every_line_of_both_texts_is_told_or_counted(before: list[str], after: list[str]) -> None:
+def test_every_line_of_both_texts_is_shown_or_counted(before: list[str], after: list[str]) -> None:
     diff = side_by_side(before, after)
     if diff.is_same:
         assert before == after

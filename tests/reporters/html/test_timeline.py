@@ -1,9 +1,7 @@
 """The timeline: every compile has its bar, as wide as it took, and the chart can be read whatever the times are."""
 
-import math
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 import make
 import pytest
@@ -13,7 +11,6 @@ import shapelog
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import anchors_of
 from shapelog.reporters.html.environment import environment
-from shapelog.reporters.html.time_axis import axis_of, clock, cuts_of, stretch, ticks_of
 from shapelog.reporters.html.timeline import Bar, Lane, Timeline, timeline
 
 START = 1_795_171_332.0
@@ -78,7 +75,7 @@ def test_each_frame_has_a_lane_in_order_of_first_compile() -> None:
     assert [item.anchor for item in view.lanes] == ["frame-0", "frame-1", "frame-2", "frame-3"]
 
 
-def test_each_compile_has_a_bar_that_links_to_it_and_tells_why() -> None:
+def test_each_compile_has_a_bar_that_links_to_it_and_shows_its_cause() -> None:
     view = chart(analyzed("real/demo.log.gz"))
     first, backward, second, *_ = lane(view, "Classifier.forward").bars
     assert first.anchor == backward.anchor == "compile-0-0"
@@ -91,7 +88,7 @@ def test_each_compile_has_a_bar_that_links_to_it_and_tells_why() -> None:
     }
 
 
-def test_bars_are_as_wide_as_their_compiles_took_and_stand_where_they_began() -> None:
+def test_bars_begin_and_end_when_their_compiles_did() -> None:
     first, second = lane(made((0, 6.0), (8, 2.0)), "forward").bars
     assert ends(first) == (0, 60)
     assert ends(second) == (80, 100)
@@ -119,7 +116,7 @@ def test_a_limit_hit_that_took_no_time_can_still_be_seen() -> None:
     assert number(hit.width) >= 0.7
 
 
-def test_long_gaps_are_cut_and_said() -> None:
+def test_long_gaps_are_cut_with_a_note() -> None:
     view = made((0, 5.0), (3 * 3600, 5.0))
     first, second = lane(view, "forward").bars
     assert number(first.width) > 45
@@ -129,7 +126,7 @@ def test_long_gaps_are_cut_and_said() -> None:
     assert "2 h 59 min without compiles, cut out" in markup(view)
 
 
-def test_ticks_behind_a_cut_count_from_where_work_went_on() -> None:
+def test_ticks_after_a_cut_count_from_where_compiling_went_on() -> None:
     assert [tick.text for tick in made((0, 5.0), (3 * 3600, 5.0)).ticks] == ["0", "2 s", "4 s", "3:00:00", "+2 s", "+4 s"]
 
 
@@ -144,7 +141,7 @@ def test_gaps_of_a_dense_run_are_not_cut() -> None:
     assert made((0, 1.0), (2, 1.0), (4, 1.0)).cuts == ()
 
 
-def test_without_start_times_compiles_stand_one_after_another() -> None:
+def test_without_start_times_compiles_are_drawn_one_after_another() -> None:
     view = made((None, 3.0), (None, 1.0))
     assert [ends(bar) for bar in bars(view)] == [(0, 75), (75, 100)]
     assert not view.is_timed
@@ -152,7 +149,7 @@ def test_without_start_times_compiles_stand_one_after_another() -> None:
     assert "from the first to the end" not in view.summary
 
 
-def test_a_compile_without_a_start_time_stands_behind_the_one_before() -> None:
+def test_a_compile_without_a_start_time_is_drawn_after_the_one_before() -> None:
     view = made((0, 2.0), (None, 2.0), (6, 2.0))
     assert [ends(bar) for bar in bars(view)] == [(0, 25), (25, 50), (75, 100)]
     assert view.is_timed
@@ -192,7 +189,7 @@ def test_a_single_compile_fills_the_width() -> None:
     assert ends(bar) == (0, 100)
 
 
-def test_where_nothing_was_compiled_a_sentence_says_so() -> None:
+def test_without_compiles_there_is_a_sentence_in_place_of_the_chart() -> None:
     view = chart(shapelog.analyze(make.built(make.run())))
     assert (view.lanes, view.ticks, view.cuts, view.legend) == ((), (), (), ())
     assert markup(view).strip() == '<p class="dim">Nothing was compiled.</p>'
@@ -215,7 +212,7 @@ def test_lanes_of_several_ranks_say_whose_they_are() -> None:
     assert names == ["rank 1 · f", "rank 0 · f"]
 
 
-def test_compiles_too_short_to_be_told_apart_are_one_bar() -> None:
+def test_compiles_too_short_for_bars_of_their_own_are_one_bar() -> None:
     view = made((0, 100.0), *((100 + item / 100, 0.005) for item in range(20)))
     first, rest = bars(view)
     assert first.title.startswith("0/0 · ")
@@ -223,7 +220,7 @@ def test_compiles_too_short_to_be_told_apart_are_one_bar() -> None:
     assert rest.anchor == "compile-0-1"
 
 
-def test_short_compiles_of_two_kinds_are_told_apart() -> None:
+def test_short_compiles_of_two_kinds_have_two_bars() -> None:
     parts = [make.compile("0/0", start_time=START, entire_frame_compile_time_s=100.0)]
     for item in range(1, 11):
         failed = {} if item % 2 else {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
@@ -270,7 +267,7 @@ def test_many_bars_are_no_stops_of_the_tab_key() -> None:
     assert markup(lots).count('tabindex="-1"') == sum(1 for _ in bars(lots))
 
 
-def test_without_code_causes_are_told_by_their_rule() -> None:
+def test_without_code_causes_are_shown_by_their_rule() -> None:
     report = analyzed("lab/int_drives_python.log.gz")
     assert any("GAINS[level]" in bar.title for bar in bars(chart(report)))
     titles = [bar.title for bar in bars(chart(report, with_code=False))]
@@ -293,57 +290,3 @@ def test_every_fixture_can_be_drawn(name: str) -> None:
     assert sum(entry.count for entry in view.legend) == len(report.trace.compiles)
     assert all(0 <= ends(bar)[0] < ends(bar)[1] <= 100.01 for bar in bars(view))
     assert "style=" not in markup(view)
-
-
-@pytest.mark.parametrize("length", [1e-6, 0.02, 0.7, 3, 59, 61, 119, 121, 900, 4000, 86_399, 200_000, 4e7, 1e12])
-def test_an_axis_has_a_few_round_ticks_with_room_for_each(length: float) -> None:
-    ticks = ticks_of(axis_of([(0.0, length)]))
-    assert 3 <= len(ticks) <= 9
-    assert ticks[0].x == "0%"
-    places = [number(tick.x) for tick in ticks]
-    assert places == sorted(places)
-    steps = {round(after - before) for before, after in pairwise(places)}
-    assert max(steps) - min(steps) <= 1
-    assert len({tick.text for tick in ticks}) == len(ticks)
-
-
-def test_an_axis_keeps_order_and_reaches_from_edge_to_edge() -> None:
-    axis = axis_of([(5000.0, 5010.0), (0.0, 4.0), (2.0, 6.0), (90.0, 91.0)])
-    moments = [0.0, 3.0, 6.0, 40.0, 90.0, 91.0, 3000.0, 5000.0, 5005.0, 5010.0]
-    places = [axis.at(moment) for moment in moments]
-    assert places == sorted(places)
-    assert (places[0], places[-1]) == (0.0, pytest.approx(100.0))
-    assert axis.gaps == ((6.0, 90.0), (91.0, 5000.0))
-    assert math.isclose(axis.idle, 84 + 4909)
-    assert [cut.text for cut in cuts_of(axis)] == ["1 min 24 s", "1 h 21 min"]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.44, "0.4 s"),
-        (45, "45 s"),
-        (60, "1 min"),
-        (90, "1 min 30 s"),
-        (754, "12 min"),
-        (12_000, "3 h 20 min"),
-        (50_000, "13 h"),
-        (187_200, "2 d 4 h"),
-    ],
-)
-def test_stretches_are_told_in_two_units_at_most(seconds: float, text: str) -> None:
-    assert stretch(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("moment", "last", "step", "text"),
-    [
-        (0.5, 1, 0.05, "0.50 s"),
-        (20, 100, 20, "20 s"),
-        (125, 600, 60, "2:05"),
-        (3725, 9000, 600, "1:02:05"),
-        (262_920, 1e6, 3600, "3 d 1:02"),
-    ],
-)
-def test_moments_are_told_as_the_run_is_long(moment: float, last: float, step: float, text: str) -> None:
-    assert clock(moment, last, step) == text
