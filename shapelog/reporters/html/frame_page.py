@@ -49,13 +49,13 @@ class CompileView(NamedTuple):
 
 
 class CompileDetails(NamedTuple):
-    """What a page shows of a compile in addition to its causes: ``story`` of a recompile, ``diff`` of its graph and the nearest entry's.
+    """What a page shows of a compile in addition to its causes: ``explanation`` of a recompile, ``diff`` of its graph and the nearest entry's.
 
     Where it is not ``is_full``, only the causes are shown.
     """
 
     is_full: bool = False
-    story: CompileExplanation | None = None
+    explanation: CompileExplanation | None = None
     diff: Diff | None = None
     phases: tuple[Phase, ...] = ()
 
@@ -140,7 +140,7 @@ class FramePageBuilder:
         self.room -= _COMPILE_SIZE + _ROW_SIZE * len(diff.rows if diff else ())
         return CompileDetails(
             is_full=True,
-            story=explanation_of(self.report.explained, frame, compile) if recompile else None,
+            explanation=explanation_of(self.report.explained, frame, compile) if recompile else None,
             diff=diff,
             phases=tuple(Phase(name, value, _share(value, compile.seconds)) for name, value in compile.phases if value > _MIN_PHASE),
         )
