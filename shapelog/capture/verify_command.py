@@ -12,7 +12,7 @@ from shapelog.capture import run_command
 from shapelog.errors import ShapelogError
 from shapelog.reading.inputs import Selection
 from shapelog.report.report import Report
-from shapelog.report.verification import Ended, Verification, verify
+from shapelog.report.verification import CommandResult, Verification, verify
 
 DID_NOT_HELP, CANNOT_TRY = 1, 2
 # Compile caches, and the profiles of PGO beside them, would make the second run another one than the first.
@@ -52,7 +52,7 @@ def prove(
         say(f"the second run ended with {second.returncode} and compiled nothing")
         return DID_NOT_HELP
     after = analyzed(second.selection())
-    found = verify(before, after, advice, Ended(first.returncode, first.seconds), Ended(second.returncode, second.seconds))
+    found = verify(before, after, advice, CommandResult(first.returncode, first.seconds), CommandResult(second.returncode, second.seconds))
     say(f"both traces are kept: shapelog compare {where / 'before'} {where / 'after'}")
     return show(found) or (0 if found.helped else DID_NOT_HELP)
 
