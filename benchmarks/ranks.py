@@ -4,7 +4,7 @@
 python benchmarks/ranks.py make DIR --ranks 2048 [--megabytes-per-rank 1] [--seed 1] [--distinct] [--from TRACE ...]
 python benchmarks/ranks.py measure DIR [--executor processes:1 processes:2 ...]
 
-``make`` says what it made in DIR/truth.json. Most ranks do the same; the others differ in the ways of ROLES, or with --distinct each in
+``make`` describes the job in DIR/truth.json. Most ranks do the same; the others differ in the ways of ROLES, or with --distinct each in
 its own. ``measure`` runs whole processes; the first executor is what the others are compared with.
 """
 
@@ -62,8 +62,8 @@ _DAY = 86_400_000
 class Record:
     """A record as all ranks have it. ``header`` has marks where the rank and the checksum come, ``metrics`` the fields that vary.
 
-    ``moment`` is in milliseconds from the beginning of the job; ``block`` is the payload as it stands in the file. ``own`` says whether
-    addresses or times of the process stand in it, so that its checksum is another one in every rank.
+    ``moment`` is in milliseconds from the beginning of the job; ``block`` is the payload as written in the file. ``own``: whether
+    addresses or times of the process are in it, so that its checksum is another one in every rank.
     """
 
     moment: int
@@ -113,7 +113,7 @@ class Job:
         self.size = self.frames = self.strings = self.describers = self.end = 0
 
     def add(self, data: bytes) -> None:
-        """One more program. Only the first tells its version of torch."""
+        """One more program. Only the first has a record of its version of torch."""
         found = list(_RECORD.finditer(data))
         begin = min(moment_of(match) for match in found)
         frames, strings, describers, first = self.frames, self.strings, self.describers, not self.records
@@ -141,13 +141,13 @@ class Job:
         body = header.pop(kind)
         header.pop("rank", None)
         has_rank = kind != "str" and not (kind == "artifact" and body["name"] == "torch_version")
-        told = {kind: body, **({"rank": int(_RANK)} if has_rank else {}), **header}
+        complete = {kind: body, **({"rank": int(_RANK)} if has_rank else {}), **header}
         block = _COMPILE_ID.sub(later, match[9]) if b"chromium" in match[8] or b"recompile_reasons" in match[8] else match[9]
         own = bool(_ADDRESS.search(block) or (kind == "chromium_event" and _STAMP.search(block)))
-        if "has_payload" in told:
-            told["has_payload"] = _DIGEST.decode() if own else md5(block).decode()
+        if "has_payload" in complete:
+            complete["has_payload"] = _DIGEST.decode() if own else md5(block).decode()
         is_metrics = kind in ("compilation_metrics", "bwd_compilation_metrics")
-        text = _COMPILE_ID.sub(later, json.dumps(told).encode()) if is_metrics else json.dumps(told).encode()
+        text = _COMPILE_ID.sub(later, json.dumps(complete).encode()) if is_metrics else json.dumps(complete).encode()
         compile = (header["frame_id"], header["frame_compile_id"]) if "frame_compile_id" in header else None
         return Record(moment, match[7], text, block, compile, own, json.loads(text) if is_metrics else None)
 
@@ -315,10 +315,10 @@ def make(arguments: argparse.Namespace) -> None:
         rank = Rank(number, processes[number], chance.randrange(400), slower, chance.randrange(1 << 24) * 16, role)
         name = "".join(chance.choices(letters, k=8))
         written += maker.write(arguments.directory / f"dedicated_log_torch_trace_rank_{number}_{name}.log", rank)
-    told = truth(maker, roles, written)
-    (arguments.directory / "truth.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    facts = truth(maker, roles, written)
+    (arguments.directory / "truth.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     seconds = time.perf_counter() - begin
-    for role, ranks in told["ranks"].items():
+    for role, ranks in facts["ranks"].items():
         print(f"  {role:<14}{len(ranks):6}   rank {', '.join(map(str, ranks[:8]))}{' …' if len(ranks) > 8 else ''}")
     print(f"  {len(roles)} ranks, {written / 1e6:.0f} MB in {seconds:.1f} s, {written / 1e6 / seconds:.0f} MB/s")
 
@@ -336,16 +336,16 @@ def truth(maker: Maker, roles: Sequence[str], written: int) -> dict[str, Any]:
     }
 
 
-# The peak of a process as its parent is told it counts its children too, so it is asked itself.
+# The peak that a parent reads of a process counts the children of that too, so the process itself is asked.
 MEASURED = """
 import os, resource, sys
 end, process, unit = os._exit, os.getpid(), 1 if sys.platform == "darwin" else 1024
-def tell(status):
+def report_peaks(status):
     if os.getpid() == process:
         with open(TOLD, "w") as file:
             print(*(resource.getrusage(who).ru_maxrss * unit for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)), file=file)
     end(status)
-os._exit = tell
+os._exit = report_peaks
 from shapelog.__main__ import main
 main()
 """
@@ -395,7 +395,7 @@ def main() -> None:
     making.add_argument("--ranks", type=int, default=64, metavar="N")
     making.add_argument("--megabytes-per-rank", type=float, default=1, metavar="N")
     making.add_argument("--seed", type=int, default=1, metavar="N")
-    making.add_argument("--distinct", action="store_true", help="no two ranks behave alike: each has inputs of its own size")
+    making.add_argument("--distinct", action="store_true", help="no two ranks behave the same: each has inputs of its own size")
     making.add_argument("--from", dest="sources", type=Path, nargs="+", metavar="TRACE", default=[FIXTURES / name for name in SOURCES])
     making.set_defaults(command=make)
     measuring = commands.add_parser("measure", help="time and memory of reports on a job")

@@ -27,7 +27,7 @@ from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.check.repository_paths import Repository
-from shapelog.distributed.large_jobs import How, fold
+from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import TorchVersion
 from shapelog.model.load import load
@@ -120,7 +120,7 @@ def analyzed(subject: Subject) -> None:
 
 
 def advised(subject: Subject) -> None:
-    advice = advise(subject.report.study, _VERSIONS[len(subject.data) % len(_VERSIONS)])
+    advice = advise(subject.report.explained, _VERSIONS[len(subject.data) % len(_VERSIONS)])
     if advice.suggestions:
         compile(as_python(advice), "advice.py", "exec")
         _demand(_shell_value(as_shell(advice)) == as_env(advice), "the shell line is not the value")
@@ -262,7 +262,7 @@ def as_a_rank(subject: Subject) -> None:
         for file, data in zip(files, (small_run(), subject.data, small_run()), strict=True):
             file.write_bytes(data)
         selection = select_files(files)
-        short, whole = analyze(fold(selection, How())), analyze(load(selection))
+        short, whole = analyze(load_large_job(selection, ReadOptions())), analyze(load(selection))
         _demand(all(item.balances for item in short.accounts), "an account of a rank does not balance")
         sizes = [sorted((item.name, item.size) for item in job.accounts) for job in (short, whole)]
         _demand(sizes[0] == sizes[1], "a file of the job is lost")

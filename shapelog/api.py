@@ -5,7 +5,7 @@ import os
 from shapelog.advice.advise import Advice
 from shapelog.advice.advise import advise as advise_study
 from shapelog.distributed.executor import parse_executor
-from shapelog.distributed.large_jobs import How, fold
+from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 from shapelog.errors import ShapelogError
 from shapelog.model import load as loading
 from shapelog.model.ids import parse_version
@@ -33,7 +33,10 @@ def load(
     """
     selection = select(os.fspath(path), InputOptions(str(run), max_unpacked))
     if is_large([selection], bool(executor)):
-        return fold(selection, How(parse_executor(executor) if executor else None, strict, most=max_unpacked))
+        return load_large_job(
+            selection,
+            ReadOptions(parse_executor(executor) if executor else None, strict, max_bytes=max_unpacked),
+        )
     return loading.load(selection, strict)
 
 

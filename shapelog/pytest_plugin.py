@@ -1,6 +1,6 @@
-"""``pytest --shapelog``: holds tests to the number of recompiles that their marks allow, and explains those that happen.
+"""``pytest --shapelog``: fails tests that recompile more often than their marks allow, and explains the recompiles.
 
-Off unless asked for, and then it imports nothing. On, it records what each test compiles, from the start of its setup to the end of its
+By default it is off, and imports nothing. When on, it records what each test compiles, from the start of its setup to the end of its
 call.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _RECORDER = "shapelog-recorder"
 _FIXTURE = "compile_trace"
-# The attribute of a test's report that the summary is made of; pytest-xdist carries it between processes.
+# The attribute of a test's report with its counts; pytest-xdist sends it between processes.
 _COUNTS = "shapelog"
 _MARKS = {
     "no_recompiles(*, reset=False)": "torch.compile may not recompile in this test",
@@ -35,7 +35,7 @@ _MARKS = {
 }
 _OFF = "compile_trace records under pytest --shapelog alone, or with shapelog = true in the configuration of pytest"
 _LONGEST_NAME = 120
-# What a torch that is missing, too old, or a stand-in raises when it is asked to be recorded.
+# Raised on recording if torch is missing, too old or a fake.
 _NOT_RECORDABLE = (ImportError, AttributeError, OSError)
 
 
@@ -49,12 +49,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for usage, meaning in _MARKS.items():
         config.addinivalue_line("markers", f"{usage}: {meaning}; reset: torch._dynamo.reset() before it (pytest --shapelog)")
-    kept = config.getoption("--shapelog-dir")
-    if kept or config.getoption("--shapelog") or config.getini("shapelog"):
-        config.pluginmanager.register(_Recorder(config, _folder(config.invocation_params.dir / kept) if kept else None), _RECORDER)
+    folder = config.getoption("--shapelog-dir")
+    if folder or config.getoption("--shapelog") or config.getini("shapelog"):
+        config.pluginmanager.register(_Recorder(config, _make_folder(config.invocation_params.dir / folder) if folder else None), _RECORDER)
 
 
-def _folder(path: Path) -> Path:
+def _make_folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -66,7 +66,7 @@ def _folder(path: Path) -> Path:
 def compile_trace(request: pytest.FixtureRequest) -> "Recording":
     """What this test compiles, from the start of its setup to the end of its call: a shapelog.recording.Recording.
 
-    ``compile_trace.recompiles``, ``.compiles``, ``.report``, ``.advice`` and ``.trace`` tell what was compiled so far.
+    ``compile_trace.recompiles``, ``.compiles``, ``.report``, ``.advice`` and ``.trace`` are about the compiles so far.
     """
     recorder = cast("_Recorder | None", request.config.pluginmanager.get_plugin(_RECORDER))
     if recorder is None:
@@ -76,7 +76,7 @@ def compile_trace(request: pytest.FixtureRequest) -> "Recording":
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """What one mark allows: ``allowed`` recompiles, or compiles of any kind; ``mark`` is its name."""
+    """The limit of one mark: ``allowed`` recompiles, or compiles of any kind; ``mark`` is its name."""
 
     mark: str
     allowed: int
@@ -92,7 +92,7 @@ class _Limit:
 
 
 def _limits(item: pytest.Item) -> tuple[_Limit, ...]:
-    """The nearest mark about recompiles and the nearest about compiles. A mark that makes no sense fails the test."""
+    """The nearest mark about recompiles and the nearest about compiles. An invalid mark fails the test."""
     found = []
     for names in (("no_recompiles", "max_recompiles"), ("max_compiles",)):
         mark = next((mark for mark in item.iter_markers() if mark.name in names), None)
@@ -122,11 +122,11 @@ def _refuse(mark: pytest.Mark) -> NoReturn:
 
 
 class _Watch:
-    """The recording of one test, which goes on until ``stop``."""
+    """The recording of one test, until ``stop``."""
 
-    def __init__(self, recording: "AbstractContextManager[Recording]", limits: tuple[_Limit, ...], is_kept: bool) -> None:
+    def __init__(self, recording: "AbstractContextManager[Recording]", limits: tuple[_Limit, ...], keeps_trace: bool) -> None:
         self.limits = limits
-        self.is_kept = is_kept
+        self.keeps_trace = keeps_trace
         self.is_open = True
         self.violation: BaseException | None = None
         self._context = recording
@@ -144,36 +144,36 @@ class _Watch:
 
     @cached_property
     def counts(self) -> tuple[int, int]:
-        """(compiles, recompiles), without a look at the trace where nothing was added to it."""
+        """(compiles, recompiles); the trace is read only if something was added to it."""
         if self.is_empty:
             return 0, 0
         return len(self.recording.compiles), len(self.recording.recompiles)
 
     def exceeded(self) -> tuple[tuple[_Limit, int], ...]:
-        """The marks that the test went beyond, each with what was counted."""
+        """The limits that the test exceeded, each with its count."""
         compiles, recompiles = self.counts
         counted = [(limit, compiles if limit.noun == "compile" else recompiles) for limit in self.limits]
         return tuple((limit, found) for limit, found in counted if found > limit.allowed)
 
 
 class _Recorder:
-    """The hooks, registered only where the plugin is on. ``watch`` is the test that runs now."""
+    """The hooks, registered only if the plugin is on. ``watch`` is of the running test."""
 
     def __init__(self, config: pytest.Config, folder: Path | None) -> None:
         self.config = config
         self.folder = folder
         self.watch: _Watch | None = None
-        self.told: dict[str, tuple[int, int]] = {}
+        self.counts_by_test: dict[str, tuple[int, int]] = {}
 
     def recording(self, item: pytest.Item) -> "Recording":
-        """The recording of the running test, begun now where nothing of the test said that it would be wanted."""
+        """The recording of the running test; it begins now if the test did not request it in advance."""
         if self.watch is None:
             self._begin(item, ())
         assert self.watch is not None
         return self.watch.recording
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        # No wrapper: it comes after the skip marks were looked at, and before the fixtures are made.
+        # Not a wrapper: it runs after the skip marks were evaluated, and before the fixtures are made.
         limits = _limits(item)
         if limits or _FIXTURE in getattr(item, "fixturenames", ()):
             self._begin(item, limits)
@@ -191,7 +191,7 @@ class _Recorder:
             self.watch = _Watch(recording, limits, self.folder is not None)
         except (ShapelogError, *_NOT_RECORDABLE) as error:
             failure = str(error)
-        if failure and is_wanted:  # out here, where no other exception is told with it
+        if failure and is_wanted:  # outside of the except block, so that no other exception is shown with it
             pytest.fail(failure, pytrace=False)
         if any(limit.is_reset for limit in limits):
             import_module("torch._dynamo").reset()
@@ -203,7 +203,7 @@ class _Recorder:
         if watch is None:
             return
         watch.stop()
-        # A unittest.TestCase does not raise what went wrong in it.
+        # A unittest.TestCase does not raise its failure.
         if watch.limits and outcome.excinfo is None and not getattr(item, "_excinfo", None):
             text = self._violation(watch)
             if text:
@@ -217,7 +217,7 @@ class _Recorder:
         watch = self.watch
         if watch is not None and call.when == "setup" and call.excinfo is not None:
             watch.stop()
-        # While the recording goes on, it is the report of a subtest or of a setup that went well.
+        # An open recording means that it is the report of a subtest or of a successful setup.
         if watch is None or watch.is_open or call.when == "teardown":
             yield
             return
@@ -245,21 +245,21 @@ class _Recorder:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         counts = getattr(report, _COUNTS, None)
         if counts is not None:
-            self.told[report.nodeid] = (counts[0], counts[1])
+            self.counts_by_test[report.nodeid] = (counts[0], counts[1])
 
     def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
         from shapelog.reporters.terminal.pytest import summary
 
-        if not self.told:
+        if not self.counts_by_test:
             return
         terminalreporter.section("shapelog")
-        for line in summary(self.told):
+        for line in summary(self.counts_by_test):
             terminalreporter.write_line(line)
-        if self.folder and any(any(counts) for counts in self.told.values()):
+        if self.folder and any(any(counts) for counts in self.counts_by_test.values()):
             terminalreporter.write_line(f"traces: {self._shown(self.folder)}")
 
     def pytest_unconfigure(self) -> None:
-        """Where a session was broken off in the middle of a test."""
+        """If a session was interrupted in the middle of a test."""
         self._end()
 
     def _end(self) -> None:
@@ -267,11 +267,11 @@ class _Recorder:
         if watch is None:
             return
         watch.stop()
-        if watch.is_kept and watch.recording.path.exists() and watch.is_empty:
+        if watch.keeps_trace and watch.recording.path.exists() and watch.is_empty:
             watch.recording.path.unlink()
 
     def _counts(self, watch: _Watch) -> tuple[int, int]:
-        """What the summary is told: nothing, where the test took the trace away."""
+        """The counts for the summary; none if the test removed the trace."""
         from shapelog.errors import ShapelogError
 
         try:
@@ -280,7 +280,7 @@ class _Recorder:
             return 0, 0
 
     def _violation(self, watch: _Watch) -> str:
-        """What is wrong in the eyes of the marks, with the explanation; "" where they are kept to."""
+        """The message of a test that exceeded its limits, with the explanation; "" if it did not."""
         from shapelog.errors import ShapelogError
 
         try:
@@ -306,7 +306,7 @@ class _Recorder:
             watch.recording.report,
             Options(limit=0 if self.config.option.verbose >= 2 else LIMIT, color=False, width=100),
             root=str(self.config.invocation_params.dir),
-            kept=shlex.quote(self._shown(watch.recording.path)) if watch.is_kept else "",
+            kept=shlex.quote(self._shown(watch.recording.path)) if watch.keeps_trace else "",
             with_reset="" if is_reset else mark,
             with_frames=with_frames,
         )
@@ -318,7 +318,7 @@ class _Recorder:
 
 
 def _file_name(nodeid: str) -> str:
-    """``tests/test_a.py::test_b[x]`` → ``tests.test_a.py.test_b-x.log``; with a digest where that does not tell the whole id."""
+    """``tests/test_a.py::test_b[x]`` → ``tests.test_a.py.test_b-x.log``; with a digest if characters of the id are lost."""
     plain = re.sub(r"::|/", ".", re.sub(r"\[(.*)\]$", r"-\1", nodeid))
     name = re.sub(r"[^\w.-]+", "_", plain, flags=re.ASCII)[:_LONGEST_NAME]
     if name != plain:
@@ -327,7 +327,7 @@ def _file_name(nodeid: str) -> str:
 
 
 def _point_to_test(report: pytest.TestReport, item: pytest.Item) -> None:
-    """The place of the failure is the test: the exception itself was made in here."""
+    """Let the failure point to the test, not to this module, where the exception was created."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
         file, line, _ = item.reportinfo()

@@ -1,4 +1,4 @@
-"""``with record() as trace:``, a trace of what this process compiles meanwhile, without TORCH_TRACE."""
+"""``with record() as trace:`` records what this process compiles in the block, without TORCH_TRACE."""
 
 import hashlib
 import json
@@ -23,18 +23,18 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.report import report as reports
 from shapelog.report.report import Report
 
-# Records of older versions name the thread and not the process, and lack what reports rest on.
+# Records of older versions name the thread and not the process, and lack records that reports need.
 _OLDEST_TORCH = (2, 6)
 _PREFIX = "dedicated_log_torch_trace_"
-# What decides in a logger whether a record reaches its handlers.
-_SWITCHES = ("isEnabledFor", "handle")
+# The methods of a logger that decide whether a record reaches its handlers.
+_METHODS = ("isEnabledFor", "handle")
 
 
 class Recording:
-    """What ``record()`` writes, and the report on it.
+    """The trace that ``record()`` writes, and the report on it.
 
-    ``trace``, ``report`` and ``advice`` may be asked for during the recording too; then they tell what has been compiled so far. Printed,
-    it is the report of the terminal; in a notebook, a summary. A temporary trace is removed when this object is no longer used.
+    During the recording, ``trace``, ``report`` and ``advice`` are about the compiles so far. ``print`` shows the report of the terminal, a
+    notebook shows a summary. A temporary trace is removed when this object is no longer used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,7 +60,7 @@ class Recording:
 
     @property
     def advice(self) -> Advice:
-        """What to mark dynamic. Raises ShapelogError where making it failed; ``report.problems`` tells why."""
+        """What to mark dynamic. Raises ShapelogError if the advice failed; ``report.problems`` has the reason."""
         report = self.report
         if report.advice is None:
             raise ShapelogError(f"{self.path}: the advice failed; shapelog suggest-dynamic {self.path} --debug shows why")
@@ -85,7 +85,7 @@ class Recording:
         return renderer("report", "terminal")(self.report, Options(color=False)).decode()
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """The summary for notebooks."""
         from shapelog.reporters import Options, renderer
 
         return renderer("recording", "notebook")(self.report, Options(limit=12)).decode()
@@ -95,33 +95,33 @@ class Recording:
 def record(trace_dir: str | os.PathLike[str] | None = None) -> Iterator[Recording]:
     """Record what this process compiles inside the block, into a new file in ``trace_dir`` or in a temporary directory.
 
-    Needs torch 2.6 or later; raises ShapelogError without it. TORCH_TRACE, if set, goes on as before. What was compiled before the
-    block is not in the trace: its entries are known only from the reasons that PyTorch gives for later recompiles.
+    Needs torch 2.6 or later; raises ShapelogError without it. TORCH_TRACE, if set, is written as before. Earlier compiles
+    are not in the trace: their entries are known only from the reasons that PyTorch gives for later recompiles.
     """
     torch = _torch()
     path = _new_file(trace_dir, _rank(torch))
     recording = Recording(path)
     if trace_dir is None:
         weakref.finalize(recording, _remove, path.parent, os.getpid())
-    with _written(path, torch):
+    with _recording_to(path, torch):
         yield recording
 
 
 @contextmanager
 def record_to(path: Path) -> Iterator[Recording]:
-    """The same into this file, which is written anew."""
+    """The same into this file, which is overwritten."""
     torch = _torch()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
     except OSError as error:
         raise ShapelogError(f"{path}: cannot record there: {error.strerror or error}") from error
-    with _written(path, torch):
+    with _recording_to(path, torch):
         yield Recording(path)
 
 
 @contextmanager
-def _written(path: Path, torch: Any) -> Iterator[None]:
+def _recording_to(path: Path, torch: Any) -> Iterator[None]:
     internal: Any = import_module("torch._logging._internal")
     table: dict[str, int] = import_module("torch._logging.structured").INTERN_TABLE
     logger: logging.Logger = internal.trace_log
@@ -135,7 +135,7 @@ def _written(path: Path, torch: Any) -> Iterator[None]:
 class _Handler(logging.Handler):
     """Writes records as UTF-8, whatever the locale. A forked child appends to the same file, each record as a whole.
 
-    ``before`` holds what the logger had of its own of ``_SWITCHES`` when no recording was going on.
+    ``before`` holds the attributes named in ``_METHODS`` that the logger itself had when no recording was running.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -155,17 +155,17 @@ class _Handler(logging.Handler):
 def _attached(handler: _Handler, logger: logging.Logger, table: Mapping[str, int], torch: Any) -> Iterator[None]:
     """Add the handler to PyTorch's trace logger for the block, and leave the logger as it was.
 
-    Recordings may end in another order than that in which they began (one in a fixture, the other in its test): the first remembers how
-    the logger was, and whichever is the last puts that back.
+    Recordings may end in another order than they began (one in a fixture, the other in its test), so each knows the state of the logger
+    before the first, and the last one restores it.
     """
     state = vars(logger)
     other = next((known for known in logger.handlers if isinstance(known, _Handler)), None)
-    handler.before = other.before if other else {name: state[name] for name in _SWITCHES if name in state}
-    handler.acquire()  # other threads may compile: their records come after the beginning
+    handler.before = other.before if other else {name: state[name] for name in _METHODS if name in state}
+    handler.acquire()  # other threads may compile: their records come after the first ones
     try:
         logger.addHandler(handler)
         state.update(isEnabledFor=lambda level: True, handle=_delivery(logger))
-        _begin(handler, logger, table, torch)
+        _write_preamble(handler, logger, table, torch)
     finally:
         handler.release()
     try:
@@ -173,30 +173,30 @@ def _attached(handler: _Handler, logger: logging.Logger, table: Mapping[str, int
     finally:
         logger.removeHandler(handler)
         if not any(isinstance(known, _Handler) for known in logger.handlers):
-            for name in _SWITCHES:
+            for name in _METHODS:
                 state.pop(name, None)
             state.update(handler.before)
         handler.close()
 
 
 def _delivery(logger: logging.Logger) -> Callable[[logging.LogRecord], None]:
-    """How a record reaches the handlers of the trace logger: whatever the level, and though it is disabled.
+    """Passes every record to the handlers of the trace logger, whatever its level and even if the logger is disabled.
 
-    logging.disable(), logging.config and handlers of the root logger are about messages to people, and this is none. (The logger does not
-    propagate, yet pytest 9.2 adds its own handlers of the root logger to each such logger.)
+    logging.disable(), logging.config and handlers of the root logger are about messages to people, which trace records are not. (The
+    logger does not propagate, yet pytest 9.2 adds its own handlers of the root logger to each such logger.)
     """
 
     def handle(record: logging.LogRecord) -> None:
-        for_people = logging.getLogger().handlers
+        root_handlers = logging.getLogger().handlers
         for handler in tuple(logger.handlers):  # PyTorch's own handler removes itself at the first record if it has nowhere to write
-            if handler not in for_people and record.levelno >= handler.level:
+            if handler not in root_handlers and record.levelno >= handler.level:
                 handler.handle(record)
 
     return handle
 
 
-def _begin(handler: _Handler, logger: logging.Logger, table: Mapping[str, int], torch: Any) -> None:
-    """The version, and the strings that PyTorch has defined before and will not define again."""
+def _write_preamble(handler: _Handler, logger: logging.Logger, table: Mapping[str, int], torch: Any) -> None:
+    """Write the version, and the strings that PyTorch has defined already and will not define again."""
     commit = getattr(torch.version, "git_version", "")
     version = json.dumps({"pytorch_version": str(torch.__version__), "commit": commit, "oss": bool(commit)}, indent=0)
     digest = hashlib.md5(version.encode(), usedforsecurity=False).hexdigest()
@@ -228,7 +228,7 @@ def _rank(torch: Any) -> int | None:
 
 
 def _new_file(trace_dir: str | os.PathLike[str] | None, rank: int | None) -> Path:
-    """A new file with the name that PyTorch would give it, so that its directory can be reported on as others can."""
+    """A new file with a name as PyTorch gives it, so that its directory can be read as others are."""
     prefix = _PREFIX if rank is None else f"{_PREFIX}rank_{rank}_"
     try:
         if trace_dir is None:
@@ -244,6 +244,6 @@ def _new_file(trace_dir: str | os.PathLike[str] | None, rank: int | None) -> Pat
 
 
 def _remove(folder: Path, owner: int) -> None:
-    """A forked child that ends does not take the trace of its parent away."""
+    """Except in a forked child, whose end must not remove the trace of its parent."""
     if os.getpid() == owner:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What the tests give to workers: functions that another process finds by their names."""
+"""Functions that the tests run in workers, where they are found by name."""
 
 import os
 import signal
@@ -6,17 +6,15 @@ import sys
 from pathlib import Path
 from typing import TypeVar
 
-from shapelog.distributed.large_jobs import Sum, Task, sum_up
+from shapelog.distributed.large_jobs import FileResult, Task, read_file
 
 T = TypeVar("T")
 HIDDEN = ("shapelog", "shapelog.distributed.executor")
 
 
-class Unreadable:
-    """Goes out, and fails where it comes in."""
-
-    def __reduce__(self) -> tuple[type[int], tuple[str]]:
-        return int, ("no number",)
+class Unpicklable:
+    def __reduce__(self) -> str:
+        raise TypeError("not me")
 
 
 def square(number: int) -> int:
@@ -34,7 +32,7 @@ def leave(number: int) -> int:
 
 
 def unpicklable(number: int) -> object:
-    return {1: square.__code__, 2: Unreadable()}.get(number, number)
+    return square.__code__ if number == 1 else number
 
 
 def die(task: T) -> T:
@@ -46,22 +44,22 @@ def die_of_three(number: int) -> int:
     return die(number) if number == 3 else number
 
 
-def read_but_three(task: Task) -> Sum:
-    return sum_up(die(task) if task.rank == 3 else task)
+def read_but_three(task: Task) -> FileResult:
+    return read_file(die(task) if task.rank == 3 else task)
 
 
 def wait_once(task: tuple[str, int]) -> int:
-    """Task 0 leaves the number of its process in the folder and waits for the test to kill it; the next time it does not."""
+    """The first time, task 0 writes its process id to the folder and waits until the test kills it."""
     folder, number = task
-    told = Path(folder, "process")
-    if number == 0 and not told.exists():
-        told.write_text(str(os.getpid()), encoding="utf-8")
+    process = Path(folder, "process")
+    if number == 0 and not process.exists():
+        process.write_text(str(os.getpid()), encoding="utf-8")
         Path(folder, "gate").read_bytes()
     return number
 
 
 def wait_or_square(number: int) -> int:
-    """For a number below zero, says so through that stream, and never ends."""
+    """For a number below zero, write a dot to that file descriptor and never end."""
     if number < 0:
         os.write(-number, b".")
         while True:

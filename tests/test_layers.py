@@ -17,10 +17,9 @@ Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 PACKAGE = Path(shapelog.__file__).parent
 
 # What a module of a folder may import besides its own folder; docs/architecture.md explains the stages.
-LEAVES = ("aside", "errors", "text")
+LEAVES = ("errors", "text")
 CATALOGUE = ("rules",)
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "aside": (),
     "errors": (),
     "text": (),
     "resources": (),

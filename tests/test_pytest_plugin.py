@@ -95,13 +95,13 @@ def test_off_it_loads_neither_torch_nor_any_other_part_of_shapelog(session: Sess
     pytester.runpytest_subprocess("-p", "shapelog.pytest_plugin").assert_outcomes(passed=1)
 
 
-def test_off_the_fixture_skips_and_says_what_to_do(session: Session) -> None:
+def test_without_the_plugin_the_fixture_skips_with_a_remedy(session: Session) -> None:
     done = session("def test_a(compile_trace): pass", "-rs")
     done.assert_outcomes(skipped=1)
     done.stdout.fnmatch_lines("*compile_trace records under pytest --shapelog alone, or with shapelog = true*")
 
 
-def test_the_marks_and_the_options_tell_what_they_do(session: Session) -> None:
+def test_the_marks_and_the_options_have_help(session: Session) -> None:
     done = session("", "--markers")
     done.stdout.fnmatch_lines(["@pytest.mark.no_recompiles(*, reset=False): *", "@pytest.mark.max_compiles(n, *): *"])
     session("", "--help").stdout.fnmatch_lines(["*--shapelog *", "*--shapelog-dir=DIR*", "*shapelog (bool):*"])
@@ -164,7 +164,7 @@ def test_a_headline_counts_and_names_the_mark() -> None:
     assert headline(1, "compile", 0, "max_compiles") == "1 compile, 0 allowed (max_compiles)"
 
 
-def test_each_recompile_is_told_with_its_place_causes_line_and_remedy() -> None:
+def test_each_recompile_is_shown_with_its_place_causes_line_and_remedy() -> None:
     assert explained(lab.sized(10, 12), root="/srv/ml").split("\n") == [
         "0/1 against 0/0  f  app/model.py:5  avoidable by marking",
         "  SL101 size-varies: dim 0 of x was 10 and is now 12",
@@ -179,11 +179,11 @@ def test_each_recompile_is_told_with_its_place_causes_line_and_remedy() -> None:
     ]
 
 
-def test_how_many_recompiles_marking_removes_is_told() -> None:
+def test_the_number_of_recompiles_that_marking_removes_is_shown() -> None:
     assert "Marking 1 source dynamic removes 3 of 3 recompiles (predicted):" in explained(lab.sized(10, 12, 14, 16))
 
 
-def test_where_marking_does_not_help_it_says_why() -> None:
+def test_if_marking_does_not_help_the_reason_is_shown() -> None:
     made = (
         lab.Recording()
         .compile("0/0", lab.tensor())
@@ -195,7 +195,7 @@ def test_where_marking_does_not_help_it_says_why() -> None:
     assert "export" not in text
 
 
-def test_long_lists_are_cut_and_say_how_to_see_all() -> None:
+def test_long_lists_are_cut_with_a_hint_to_see_all() -> None:
     made = lab.sized(*range(10, 20))
     text = explained(made, limit=3)
     assert text.count("SL101") == 3
@@ -206,7 +206,7 @@ def test_long_lists_are_cut_and_say_how_to_see_all() -> None:
     assert "more" not in explained(made)
 
 
-def test_entries_from_before_the_test_are_told_in_one_line_with_the_remedy() -> None:
+def test_entries_from_before_the_test_are_shown_in_one_line_with_the_remedy() -> None:
     late = lab.Recording().compile(
         "0/2", lab.tensor(size=(5, 8)), reasons=("0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5",)
     )
@@ -217,7 +217,7 @@ def test_entries_from_before_the_test_are_told_in_one_line_with_the_remedy() -> 
     assert "or the mark" not in explained(late)
 
 
-def test_what_was_compiled_is_listed_where_compiles_are_counted() -> None:
+def test_compiles_are_listed_if_compiles_are_counted() -> None:
     made = lab.sized(10, 12, name="g", frame=1, made=lab.sized(10))
     text = explained(made, with_frames=True, limit=1)
     assert text.startswith("Compiled:\n  f  /srv/ml/app/model.py:5  1 compile: 0/0\n  … 1 more frame, shown with -vv\n")
@@ -235,8 +235,8 @@ def test_nothing_of_a_trace_reaches_the_terminal_raw() -> None:
 
 def test_the_summary_names_the_worst_tests_first_and_cuts() -> None:
     tests = {f"t.py::test_{number}": (number + 1, number) for number in range(13)} | {"t.py::test_none": (0, 0)}
-    said, *lines = summary(tests)
-    assert said == "13 tests compiled: 91 compiles, 78 recompiles"
+    total, *lines = summary(tests)
+    assert total == "13 tests compiled: 91 compiles, 78 recompiles"
     assert lines[0] == "12 recompiles  13 compiles  t.py::test_12"
     assert len(lines) == 11
     assert lines[-1] == "… 2 more tests that recompiled"
@@ -348,7 +348,7 @@ def test_a_setup_that_fails_shows_it_too_and_a_skip_ends_the_recording(session: 
 
 
 @pytest.mark.usefixtures("every_test_recompiles")
-def test_unittest_cases_are_held_to_their_marks(session: Session) -> None:
+def test_the_marks_of_unittest_cases_are_enforced(session: Session) -> None:
     done = session(
         """
         import unittest
@@ -410,7 +410,7 @@ def test_traces_are_kept_one_a_test_and_the_failure_names_its_own(session: Sessi
 
 
 @pytest.mark.usefixtures("every_test_recompiles")
-def test_a_directory_that_cannot_be_written_is_told_before_any_test(session: Session, pytester: pytest.Pytester) -> None:
+def test_a_directory_that_cannot_be_written_is_reported_before_any_test(session: Session, pytester: pytest.Pytester) -> None:
     (pytester.path / "file").write_text("")
     done = session(MARKS, "--shapelog-dir", "file")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
@@ -524,7 +524,7 @@ def test_compiles():
 
 
 @pytest.mark.torch
-def test_the_fixture_tells_what_was_compiled_so_far(compiling: Session) -> None:
+def test_the_fixture_has_the_compiles_so_far(compiling: Session) -> None:
     done = compiling(
         """
 def test_sizes(compile_trace):
@@ -546,7 +546,7 @@ def test_sizes(compile_trace):
 
 
 @pytest.mark.torch
-def test_code_that_an_earlier_test_compiled_is_told_and_reset_begins_without_it(compiling: Session) -> None:
+def test_code_that_an_earlier_test_compiled_is_reported_and_reset_begins_without_it(compiling: Session) -> None:
     done = compiling(
         """
 compiled = fresh()
@@ -583,7 +583,7 @@ def test_own_reset(compile_trace):
 
 
 @pytest.mark.torch
-def test_what_is_compiled_in_setup_counts_and_in_teardown_does_not(compiling: Session) -> None:
+def test_compiles_in_setup_count_and_in_teardown_do_not(compiling: Session) -> None:
     done = compiling(
         """
 @pytest.fixture(scope="class")
@@ -696,7 +696,7 @@ def test_it_does_without_other_plugins(compiling: Session, options: list[str]) -
 
 
 @pytest.mark.torch
-def test_recordings_of_the_test_itself_go_on_beside_it(compiling: Session) -> None:
+def test_recordings_of_the_test_itself_continue(compiling: Session) -> None:
     logger = logging.getLogger("torch.__trace")
     before = dict(vars(logger)), list(logger.handlers)
     done = compiling(
@@ -773,7 +773,7 @@ def test_fails(compile_trace):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("workers", [[], ["-p", "xdist", "-n1"]])
-def test_in_a_process_of_its_own_beside_torch_trace_and_under_xdist(
+def test_in_a_process_of_its_own_with_torch_trace_and_under_xdist(
     session: Session, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: list[str]
 ) -> None:
     pytest.importorskip("torch", minversion="2.13")

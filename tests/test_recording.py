@@ -79,14 +79,14 @@ def test_a_compile_after_one_that_failed_is_no_recompile(tmp_path: Path) -> None
     assert (recording.compiles, recording.recompiles, len(recording.report.recompiles)) == ((), (), 1)
 
 
-def test_what_is_recorded_later_is_read_when_asked_again(recording: Recording) -> None:
+def test_later_records_are_read_on_the_next_access(recording: Recording) -> None:
     assert recording.report.summary.compiles == 2
     with recording.path.open("ab") as file:
         file.write(make.compile("1/0"))
     assert recording.report.summary.compiles == 3
 
 
-def test_the_advice_is_that_of_the_report_and_follows_what_is_recorded(recording: Recording) -> None:
+def test_the_advice_is_that_of_the_report_and_includes_later_records(recording: Recording) -> None:
     assert recording.advice is recording.report.advice
     assert recording.advice.env == "L['x']:0"
     before = recording.advice.before.total
@@ -95,7 +95,7 @@ def test_the_advice_is_that_of_the_report_and_follows_what_is_recorded(recording
     assert recording.advice.before.total == before + 1
 
 
-def test_an_advice_that_failed_is_an_error_that_says_how_to_see_why(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_advice_is_an_error_with_the_command_that_shows_why(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ValueError("no advice")
 
@@ -194,7 +194,7 @@ def test_long_lists_are_cut_in_a_notebook_and_what_is_left_out_is_counted() -> N
     )
 
 
-def test_a_run_without_compiles_and_one_with_problems_say_so(tmp_path: Path) -> None:
+def test_a_run_without_compiles_and_one_with_problems_are_reported(tmp_path: Path) -> None:
     assert "Nothing was compiled in this run." in written(tmp_path / "empty.log", make.run())._repr_html_()
     damaged = written(tmp_path / "damaged.log", make.small_run() + b"this is no record\n")
     assert "<b>1 problem</b> in the trace" in damaged._repr_html_()
@@ -244,7 +244,7 @@ def test_a_recorded_entry_is_compared_with_and_the_others_left_aside() -> None:
     assert (recompile.nearest.label, recompile.verdict, recompile.unexplained_because) == ("0/1", Verdict.MARKING, "")
 
 
-def test_what_is_not_known_is_said_in_the_terminal_and_in_a_notebook(tmp_path: Path) -> None:
+def test_unknown_facts_are_reported_in_the_terminal_and_in_a_notebook(tmp_path: Path) -> None:
     report = late("tensor 'x' size mismatch at index 0. expected 4, actual 5")
     for render in (renderer("report", "terminal"), renderer("recording", "notebook")):
         assert "0/1 not in this trace" in " ".join(render(report, Options(width=300)).decode().split())
@@ -253,7 +253,7 @@ def test_what_is_not_known_is_said_in_the_terminal_and_in_a_notebook(tmp_path: P
 # Without PyTorch, or with one that cannot be recorded.
 
 
-def test_without_torch_an_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ShapelogError, match="torch cannot be imported"), shapelog.record():
         pass
@@ -283,18 +283,18 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     torch._dynamo.reset()
 
 
-def told(recording: Recording) -> list[tuple[str, tuple[str, ...], Verdict]]:
+def verdicts(recording: Recording) -> list[tuple[str, tuple[str, ...], Verdict]]:
     assert not recording.report.has_problems, recording.report.problems
     return [(item.compile.label, item.codes, item.verdict) for item in recording.report.recompiles]
 
 
 @pytest.mark.torch
-def test_what_is_compiled_in_the_block_is_recorded(compiled: Callable[..., Any]) -> None:
+def test_compiles_in_the_block_are_recorded(compiled: Callable[..., Any]) -> None:
     with shapelog.record() as trace:
         compiled(4)
         compiled(7)
     compiled(1)
-    assert told(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
+    assert verdicts(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
     assert trace.trace.torch_version == sys.modules["torch"].__version__
     assert trace.report.summary.compiles == 2
     assert trace.report.frames[0].frame.file == __file__
@@ -305,9 +305,9 @@ def test_a_recording_can_be_looked_at_before_it_ends(compiled: Callable[..., Any
     with shapelog.record() as trace:
         assert "Nothing was compiled" in str(trace)
         compiled(4)
-        assert told(trace) == []
+        assert verdicts(trace) == []
         compiled(7)
-        assert told(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
+        assert verdicts(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
 
 
 @pytest.mark.torch
@@ -331,7 +331,7 @@ def test_an_entry_from_before_the_block_is_known_from_its_reasons(compiled: Call
     compiled(4)
     with shapelog.record() as trace:
         compiled(7)
-    assert told(trace) == [("0/1", ("SL101",), Verdict.UNEXPLAINED)]
+    assert verdicts(trace) == [("0/1", ("SL101",), Verdict.UNEXPLAINED)]
     assert "x.size[0]" in str(trace)
     assert "0/0 not in this trace" in str(trace)
 
@@ -409,7 +409,7 @@ class _Kept(logging.Handler):
 
 
 @pytest.mark.torch
-def test_a_temporary_trace_goes_with_its_recording_and_one_that_was_asked_for_stays(compiled: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_temporary_trace_is_removed_with_its_recording_and_any_other_is_not(compiled: Callable[..., Any], tmp_path: Path) -> None:
     with shapelog.record() as temporary:
         compiled(4)
     with shapelog.record(tmp_path / "new" / "folder") as kept:
@@ -469,7 +469,7 @@ def run(python: Process, tmp_path: Path, program: str, **environment: str) -> "s
 
 
 @pytest.mark.torch
-def test_torch_trace_goes_on_beside_it_and_both_tell_the_same(python: Process, tmp_path: Path) -> None:
+def test_torch_trace_is_written_too_with_the_same_records(python: Process, tmp_path: Path) -> None:
     run(python, tmp_path, BOTH, TORCH_TRACE="traced")
     recorded, traced = (shapelog.analyze(shapelog.load(tmp_path / name)) for name in ("recorded", "traced"))
     assert not recorded.has_problems

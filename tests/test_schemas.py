@@ -150,7 +150,7 @@ def test_the_respects_of_ranks_are_those_of_the_code() -> None:
     job = analyze(make.distributed(make.small_run(), make.small_run()))
     assert job.ranks is not None
     names = schema("report")["properties"]["ranks"]["properties"]["respects"]["items"]["properties"]["name"]["enum"]
-    assert names == [item.name for item in job.ranks.respects]
+    assert names == [item.name for item in job.ranks.properties]
 
 
 def test_what_stands_in_two_schemas_is_the_same_in_both() -> None:

@@ -9,7 +9,7 @@ from shapelog.advice.caveats import ObservedValues, caveats_of_list, caveats_of_
 from shapelog.advice.mark_dynamic_code import mark_line
 from shapelog.advice.marks import Mark, entries, printable, split_list
 from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
-from shapelog.advice.pgo_comparison import PgoSuggestion, opinion
+from shapelog.advice.pgo_comparison import PgoSuggestion, pgo_suggestion
 from shapelog.advice.remaining_recompiles import Remaining, remaining
 from shapelog.advice.replay import Cost, FramePlan, Marks, Replay, replay
 from shapelog.advice.routes import Route
@@ -67,8 +67,8 @@ class Forecast(NamedTuple):
 class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
-    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of the same calls with the suggestions; ``scope`` says of
-    which ranks where those are not all.
+    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of the same calls with the suggestions; ``scope`` names
+    the ranks where those are not all.
     """
 
     version: TorchVersion
@@ -138,7 +138,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         remaining=left,
         alternatives=alternatives(explained, choice.marks, left, used),
         caveats=tuple(caveats_of_list(explained, replayed, choice.marks, used)),
-        pgo=opinion(explained, replayed, choice, used),
+        pgo=pgo_suggestion(explained, replayed, choice, used),
         before=before,
         after=after,
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),

@@ -106,13 +106,13 @@ def _across_ranks(seen: tuple[ObservedValues, ...], frames: tuple[Frame, ...], e
     """Values that differ from rank to rank, each with its ranks."""
     ranks = sorted({frame.rank for frame in frames if frame.rank is not None})
     for item in seen if len(ranks) > 1 else ():
-        told: dict[tuple[str, ...], list[int]] = {}
+        ranks_by_values: dict[tuple[str, ...], list[int]] = {}
         for rank in ranks:
             own = observed_values(item.mark, tuple(frame for frame in frames if frame.rank == rank), explained)
-            told.setdefault(tuple(dict.fromkeys(value for _, value in own.values)), []).append(rank)
-        if len(told) > 1:
-            words = [f"{_listed(values)} on {rank_list(numbers)}" for values, numbers in list(told.items())[:_SHOWN] if values]
-            yield f"{item.name} differs across ranks: {'; '.join(words)}{'; …' if len(told) > _SHOWN else ''}"
+            ranks_by_values.setdefault(tuple(dict.fromkeys(value for _, value in own.values)), []).append(rank)
+        if len(ranks_by_values) > 1:
+            words = [f"{_listed(values)} on {rank_list(numbers)}" for values, numbers in list(ranks_by_values.items())[:_SHOWN] if values]
+            yield f"{item.name} differs across ranks: {'; '.join(words)}{'; …' if len(ranks_by_values) > _SHOWN else ''}"
 
 
 def _listed(values: tuple[str, ...]) -> str:
@@ -142,7 +142,7 @@ def _rank_varied(frame: Frame, source: Source, explained: Explanations) -> bool:
 
 
 def scope(trace: Trace) -> str:
-    """``on 9 of 2,048 ranks``: of which ranks numbers are told, "" where it is all of them."""
+    """``on 9 of 2,048 ranks``: the ranks that the numbers are of, "" where it is all of them."""
     return f"on {trace.covered_ranks:,} of {trace.rank_count:,} ranks" if trace.covered_ranks < trace.rank_count else ""
 
 

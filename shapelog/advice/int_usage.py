@@ -1,4 +1,4 @@
-"""What code does with an int, told from the lines that a trace quotes: some of it needs the number behind a symbolic int.
+"""What code does with an int, judged by the lines that a trace quotes: some of it needs the number behind a symbolic int.
 
 Measured with torch 2.13 (2.8 and 2.10 differ in a few, which count as the worst of the three): f-strings, ``format`` and ``%`` lose the
 graph once the int is symbolic, ``str`` and ``repr`` break it in two, and so do or fail the calls of ``_FAILING``; ``range``, ``hash``,
@@ -9,7 +9,6 @@ arithmetic, comparisons, slices and sizes are fine, and so is a message that is 
 import ast
 from collections.abc import Iterator
 from enum import IntEnum
-from functools import lru_cache
 
 from shapelog.model.trace import Frame
 from shapelog.reading.payloads.guard_expressions import canonical, syntax_tree
@@ -45,7 +44,7 @@ _HARMLESS_CALLS = frozenset(
 def use_in(code: str, name: str, containers: frozenset[str] = frozenset(), is_eager: bool = False) -> Use:
     """What a line of code does with ``name``, an expression such as ``k`` or ``self.step``; ``containers`` are lists, tuples and dicts.
 
-    Where the line does not bear the name (the int came in as an argument of another one), its formatting stands for it. An int is
+    Where the line does not have the name (the int came in as an argument of another one), any formatting in it counts. An int is
     ``is_eager`` when it is made symbolic at once, before it is used: those of modules and globals are, and cannot slice a list.
     """
     tree = _parsed(code)
@@ -148,7 +147,6 @@ def _is(node: ast.AST, name: str) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(node) == name
 
 
-@lru_cache(maxsize=256)  # one line is quoted by many guards, and by those of each compile again
 def _parsed(code: str) -> ast.AST | None:
     """One line, or the head of a block, as a tree."""
     text = code.strip()
@@ -168,8 +166,7 @@ def spelled(source: Source) -> str:
 
 def lines_of(frame: Frame) -> dict[int, str]:
     """The lines of a frame's own code that its guards and graphs quote."""
-    graphs = {id(graph): graph for graph in (compile.graph for compile in frame.compiles) if graph}
-    lines = (item for graph in graphs.values() for item in graph.user_lines)
+    lines = (item for compile in frame.compiles if compile.graph for item in compile.graph.user_lines)
     found = {item.line: item.code for item in lines if item.file == frame.file and item.name == frame.name}
     trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
     file = frame.file.rsplit("/", 1)[-1]
@@ -183,14 +180,11 @@ def use_by(frame: Frame, source: Source) -> Use:
     """The most harmful use of an int that the frame's trace quotes, wherever the int was looked at first."""
     name, containers = spelled(source), _containers(frame)
     is_eager = source.startswith(("L['self'].", "G["))
-    found = Use.UNSEEN
-    for compile in frame.compiles:
-        tree = compile.guards
-        for guard in tree.guards if tree else ():
-            if guard.source == source:
-                place = place_of(guard.comment)
-                found = max(found, use_in(place.code, name, containers, is_eager) if place and place.code else Use.UNSEEN)
-    return max([found, *(use_in(code, name, containers, is_eager) for code in lines_of(frame).values() if name in code)])
+    trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
+    places = [place_of(guard.comment) for tree in trees for guard in tree.guards if guard.source == source]
+    guarded = {place.code for place in places if place and place.code}
+    own = {code for code in lines_of(frame).values() if name in code}
+    return max((use_in(code, name, containers, is_eager) for code in guarded | own), default=Use.UNSEEN)
 
 
 def _containers(frame: Frame) -> frozenset[str]:

@@ -9,7 +9,7 @@ from shapelog.reading.payloads.guard_expressions import integer, syntax_tree
 _LOCAL = re.compile(r"\b[LG]\['(\w+)'\]")
 _MODULE = re.compile(r"\._modules\['(\d+)'\]")
 _NAMED = re.compile(r"\._(?:modules|parameters|buffers)\['([A-Za-z_]\w*)'\]")
-# What stands in the way of a strict mark: PyTorch raises ConstraintViolationError where the size is specialized.
+# Where a strict mark is no option: PyTorch raises ConstraintViolationError where the size is specialized.
 _SPECIALIZED = frozenset(("SL201", "SL202", "SL203"))
 # With another range, PyTorch raises where code compares the size: the guard would be narrower than what was promised.
 _COMPARED = "SL204"
@@ -24,7 +24,7 @@ def expression(source: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text is nothing but a name with attributes, items and constants, so that it may stand in code that is pasted."""
+    """Whether a text is nothing but a name with attributes, items and constants, so that it may appear in code to paste."""
     if not text.isprintable() or "#" in text:  # what follows on the line would be a comment
         return False
     tree = syntax_tree(text)

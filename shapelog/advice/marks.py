@@ -39,13 +39,13 @@ def mark_at(place: Source) -> Mark:
 def pattern(source: str, others: Iterable[str] = ()) -> str:
     """How a source is spelled in the list so that PyTorch matches it, and none of the ``others``.
 
-    As it stands where that works. Every entry is tried as a regular expression on all other sources too, so a name with a comma, a
+    Unchanged where that works. Every entry is tried as a regular expression on all other sources too, so a name with a comma, a
     blank or a control character, one that is no valid expression (PyTorch would fail every compile), and one that finds others, is
-    escaped: a dot stands for a comma or a blank, unless it would find others.
+    escaped: a dot matches a comma or a blank, unless it would find others.
     """
     known = tuple(others)
     dotted, exact = ("".join(_escaped(character, dot) for character in source) + "$" for dot in (True, False))
-    spellings = ([source] if _stands(source) else []) + [dotted]
+    spellings = ([source] if _is_literal(source) else []) + [dotted]
     return next((spelled for spelled in spellings if not _finds_others(spelled, source, known)), exact)
 
 
@@ -53,15 +53,15 @@ def _finds_others(entry: str, source: str, others: Iterable[str]) -> bool:
     return any(other != source for other in filter(re.compile(entry).match, others))
 
 
-def _stands(source: str) -> bool:
-    """Whether a source may stand in the list as it is: it survives the splitting, and is a valid regular expression."""
+def _is_literal(source: str) -> bool:
+    """Whether a source may be in the list as it is: it survives the splitting, and is a valid regular expression."""
     if not source or "," in source or " " in source or not source.isprintable() or _WITH_DIM.match(source) or not _is_quick(source):
         return False
     return is_expression(source, may_warn=False)
 
 
 def is_expression(entry: str, may_warn: bool = True) -> bool:
-    """Whether an entry is a valid regular expression; without ``may_warn`` also one of which Python says nothing in every compile."""
+    """Whether an entry is a valid regular expression; without ``may_warn`` only one that Python accepts without a warning."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # "[!--a]"; what was compiled before would not warn again, so this one never is

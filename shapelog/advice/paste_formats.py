@@ -70,7 +70,7 @@ def why_nothing(advice: Advice) -> str:
 
 
 def where_to_get(advice: Advice) -> str:
-    """What stands for a list that is not shown."""
+    """What is shown in place of a list that is not."""
     return f"{plural(len(advice.entries), 'entry')}: shapelog suggest-dynamic prints them with --format shell, env or python"
 
 

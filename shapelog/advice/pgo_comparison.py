@@ -1,4 +1,4 @@
-"""PyTorch's own suggestion (PGO) held against shapelog's: what it knew, where they differ, and why."""
+"""PyTorch's own suggestion (PGO) compared with shapelog's: its state, where they differ, and why."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -25,22 +25,22 @@ class Difference(NamedTuple):
 
 
 class PgoSuggestion(NamedTuple):
-    """What PGO knew of this run, what it would list, and what that would come to.
+    """PGO's state in this run, the list that it would suggest, and what that list would come to.
 
-    ``value`` is the list as PyTorch writes it; ``knew`` each source that varied with its state as PyTorch has it, the warm start's where
-    ``is_warm``. ``cost`` is predicted as for shapelog's own list; ``flaw`` says why the value would not work as written, "" if it would.
+    ``env`` is the list as PyTorch writes it; ``states`` each source that varied with its state in PyTorch's words, that of the warm start
+    where ``is_warm``. ``cost`` is predicted as for shapelog's own list; ``problem`` is why PyTorch would refuse the list, or "".
     """
 
-    value: str
+    env: str
     is_warm: bool
-    knew: tuple[tuple[str, str], ...]
+    states: tuple[tuple[str, str], ...]
     cost: Cost
-    flaw: str
+    problem: str
     differences: tuple[Difference, ...]
 
 
-def opinion(explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> PgoSuggestion | None:
-    """PyTorch's suggestion beside shapelog's; None where the trace has no code state."""
+def pgo_suggestion(explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> PgoSuggestion | None:
+    """PyTorch's suggestion next to shapelog's; None where the trace has no code state."""
     profiles = explained.trace.code_states
     if not profiles:
         return None
@@ -54,19 +54,19 @@ def opinion(explained: Explanations, replayed: Replay, choice: MarkSelection, ve
     }
     raw = ",".join(theirs)
     reached = {mark for plan in replayed.plans for mark in plan.marks if any(matches(entry, mark, version) for entry in split_list(raw))}
-    flaw = _flaw(raw)
+    problem = _problem(raw)
     return PgoSuggestion(
-        value=raw,
+        env=raw,
         is_warm=any(profile.read for profile in profiles),
-        knew=tuple(states.items()),
-        cost=replayed.cost(() if flaw else reached),
-        flaw=flaw,
+        states=tuple(states.items()),
+        cost=replayed.cost(() if problem else reached),
+        problem=problem,
         differences=tuple(_differences(explained, replayed, choice, version)),
     )
 
 
 def would_suggest(trace: Trace) -> tuple[str, ...]:
-    """The sources in PyTorch's last suggestion, those of all processes together, rebuilt from what PGO knew where none was written.
+    """The sources in PyTorch's last suggestion, those of all processes together, rebuilt from PGO's state where none was written.
 
     () without a code state in the trace.
     """
@@ -74,7 +74,7 @@ def would_suggest(trace: Trace) -> tuple[str, ...]:
     return tuple(dict.fromkeys(source for state in states for source in state.suggestion or state.dynamic_sources))
 
 
-def _flaw(value: str) -> str:
+def _problem(value: str) -> str:
     for entry in split_list(value):
         if not is_expression(entry):
             return f"{entry} is no valid regular expression once PyTorch has split the list, and fails every compile"

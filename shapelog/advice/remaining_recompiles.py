@@ -1,4 +1,4 @@
-"""What marking will not fix: the recompiles that stay, each with what stands in the way and what helps instead."""
+"""What marking will not fix: the recompiles that remain, each with its obstacle and the remedy."""
 
 import math
 from typing import NamedTuple
@@ -61,7 +61,7 @@ def remaining(
 
 
 def _obstacle(item: Recompile, marks: Marks, instead: dict[Source, HarmfulMark], version: TorchVersion) -> tuple[Cause | None, str]:
-    """The cause that no mark removes, or that is not marked, or what else stands in the way."""
+    """The cause that no mark removes, or that is not marked, or another obstacle."""
     for cause in item.causes:
         if not cause.size_related or not cause.rule.markable:
             return cause, ""

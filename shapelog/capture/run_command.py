@@ -1,4 +1,4 @@
-"""Run a command and record its compiles: TORCH_TRACE is set for it, and everything else passes through untouched."""
+"""Run a command and record its compiles: it gets TORCH_TRACE, and is not changed otherwise."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from shapelog.errors import ShapelogError
 from shapelog.reading.inputs import Selection, select_files
 from shapelog.reading.trace_files import TRACE_NAME
 
-# What shells end with when a command cannot be run, or was ended by a signal.
+# The exit codes of shells for a command that cannot be run, or that a signal ended.
 NOT_EXECUTABLE, NOT_FOUND, SIGNALED = 126, 127, 128
 # A terminal sends these to every process in its foreground, so the command has them already. SIGTSTP and SIGCONT are left as they
 # are: the terminal stops and continues both of them, and a shapelog that caught SIGTSTP could stop where the kernel would not.
@@ -25,7 +25,7 @@ _FROM_TERMINAL = ("SIGINT", "SIGQUIT")
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", *_FROM_TERMINAL)
 # Each of these keeps torch.compile from compiling anything.
 _SWITCHES = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+_NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 class CannotStartError(ShapelogError):
@@ -40,8 +40,8 @@ class CannotStartError(ShapelogError):
 class Run:
     """A command that has ended.
 
-    ``returncode`` is what a shell makes of it: 128 + N where signal N (``killed_by``) ended the command. ``seconds`` is the time on the
-    wall. ``files`` are the trace files in ``trace_dir`` that appeared or grew while it ran; ``grown`` those that were there before.
+    ``returncode`` is as in a shell: 128 + N if signal N (``killed_by``) ended the command. ``seconds`` is wall time. ``files`` are the
+    trace files in ``trace_dir`` that appeared or grew while it ran; ``grown`` those that existed before.
     """
 
     command: tuple[str, ...]
@@ -57,22 +57,22 @@ class Run:
         return any(path.stat().st_size for path in self.files)
 
     def selection(self) -> Selection:
-        """What the run wrote, all its processes as one run. Raises ShapelogError when it wrote nothing."""
+        """The traces of all processes, as one run. Raises ShapelogError if there are none."""
         if not self.has_trace:
             raise ShapelogError(why_no_trace())
         notes = tuple(f"{path.name} was there before the run and grew; all of it is read" for path in self.grown)
         return select_files(self.files, notes)
 
 
-def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] = _NOTHING) -> Run:
+def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] = _NO_VARIABLES) -> Run:
     """Run ``command`` to its end with TORCH_TRACE set to ``trace_dir``, and with the variables of ``env``.
 
     It inherits stdin, stdout, stderr and the rest of the environment, so its child processes (those of torchrun, say) are recorded
-    too. Signals sent to this process go on to it. Raises CannotStartError, or ShapelogError where the directory cannot be used.
+    too. Signals sent to this process are forwarded to it. Raises CannotStartError, or ShapelogError where the directory cannot be used.
     """
     try:
         trace_dir.mkdir(parents=True, exist_ok=True)
-        before = _written(trace_dir)
+        before = _file_states(trace_dir)
     except OSError as error:
         raise ShapelogError(f"{trace_dir}: cannot record there: {error.strerror or error}") from error
     settings = {**os.environ, **env, "TORCH_TRACE": str(trace_dir.absolute())}
@@ -84,7 +84,7 @@ def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] = _NO
         relay.attach(process)
         ended = process.wait()
         seconds = time.monotonic() - started
-    after = _written(trace_dir)
+    after = _file_states(trace_dir)
     changed = sorted(path for path, state in after.items() if before.get(path) != state)
     return Run(
         command=tuple(command),
@@ -100,7 +100,7 @@ def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] = _NO
 def trace_dir_for(given: str | None) -> tuple[Path, bool]:
     """Where to record, and whether that is a temporary directory made now.
 
-    It is the directory that was asked for, else the one that TORCH_TRACE names already, since somebody wants the traces there.
+    It is the given directory, or else that of TORCH_TRACE, where the user expects traces.
     """
     chosen = given or os.environ.get("TORCH_DTRACE") or os.environ.get("TORCH_TRACE")
     if chosen:
@@ -112,7 +112,7 @@ def trace_dir_for(given: str | None) -> tuple[Path, bool]:
 
 
 def why_no_trace() -> str:
-    """What to look at when a command has ended without a trace."""
+    """What to check when a command has ended without a trace."""
     switch = next((name for name in _SWITCHES if os.environ.get(name, "0") not in ("", "0")), None)
     if switch:
         return f"no trace was written: {switch} is set, so torch.compile does nothing"
@@ -123,10 +123,10 @@ def why_no_trace() -> str:
 
 
 def end_like(run: Run, otherwise: int = 0) -> None:
-    """End this process as the command ended; with ``otherwise`` where the command ended well.
+    """End this process as the command ended; with ``otherwise`` if the command ended with 0.
 
     A shell stops a script or a loop on Ctrl-C only if the command died of SIGINT, so that signal is raised again. Other signals
-    become 128 + N, as in ``$?``: dying of them again would say that shapelog crashed or was killed, and dump core twice.
+    become 128 + N, as in ``$?``: dying of them again would look like a crash of shapelog, and dump core twice.
     """
     if run.killed_by == signal.SIGINT:
         sys.stdout.flush()
@@ -136,10 +136,10 @@ def end_like(run: Run, otherwise: int = 0) -> None:
     sys.exit(run.returncode or otherwise)
 
 
-def _written(where: Path) -> dict[Path, tuple[int, int, int]]:
-    """The trace files in a directory, each with what tells whether it was written to."""
+def _file_states(folder: Path) -> dict[Path, tuple[int, int, int]]:
+    """The trace files in a directory, each with its inode, size and time of change."""
     found = {}
-    for path in where.iterdir():
+    for path in folder.iterdir():
         if TRACE_NAME.match(path.name) and path.is_file():
             state = path.stat()
             found[path] = (state.st_ino, state.st_size, state.st_mtime_ns)
@@ -162,21 +162,21 @@ def _start(command: Sequence[str], settings: Mapping[str, str]) -> subprocess.Po
 
 @dataclass(slots=True)
 class _Relay:
-    """Passes signals on to the command; those that come before it has started wait for it."""
+    """Forwards signals to the command; those that come before it has started are sent when it has."""
 
     process: subprocess.Popen[bytes] | None = None
-    waiting: list[int] = field(default_factory=list)
+    pending: list[int] = field(default_factory=list)
 
     def attach(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
-        for number in self.waiting:
+        for number in self.pending:
             process.send_signal(number)
 
-    def take(self, number: int, frame: FrameType | None) -> None:
+    def forward(self, number: int, frame: FrameType | None) -> None:
         if signal.Signals(number).name in _FROM_TERMINAL and _is_in_foreground():
             return
         if self.process is None:
-            self.waiting.append(number)
+            self.pending.append(number)
         else:
             self.process.send_signal(number)
 
@@ -189,7 +189,7 @@ def _signals_forwarded() -> Iterator[_Relay]:
         yield relay
         return
     numbers = [getattr(signal, name) for name in _FORWARDED if hasattr(signal, name)]
-    replaced = {number: signal.signal(number, relay.take) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN}
+    replaced = {number: signal.signal(number, relay.forward) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN}
     try:
         yield relay
     finally:

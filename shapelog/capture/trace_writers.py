@@ -1,4 +1,4 @@
-"""Which processes write a trace, as far as they run on this machine."""
+"""Whether a process of this machine is writing a trace."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,8 @@ _PROCESSES = Path("/proc")
 
 
 def is_running(process: int) -> bool:
-    """Whether a process of that number runs here. One that has ended does not, though nobody has waited for it yet."""
-    if os.name != "posix" or process <= 0:  # elsewhere a signal 0 is a real one
+    """Whether a process of that id runs here. A zombie, which has ended and still has an id, does not."""
+    if os.name != "posix" or process <= 0:  # on Windows, signal 0 is Ctrl-C
         return False
     try:
         os.kill(process, 0)
@@ -24,9 +24,9 @@ def is_running(process: int) -> bool:
 
 
 def writes(process: int, path: Path) -> bool:
-    """Whether that process runs here and has the file open; where the system does not tell what is open, whether it runs.
+    """Whether that process runs here and has the file open; where open files are not listed in /proc, whether it runs.
 
-    A trace may come from another machine, or out of a container, and then its number belongs to some other process here.
+    A trace may come from another machine or from a container; then its process id belongs to another process here.
     """
     if not is_running(process):
         return False

@@ -1,4 +1,4 @@
-"""Follows traces while they are written: what to read again and when, what is new, and when the job has ended. Nothing is shown here."""
+"""Follows traces while they are written: which files to read again and when, which compiles are new, and when the job has ended."""
 
 import gc
 import os
@@ -21,12 +21,14 @@ from shapelog.reading.trace_files import TraceFile, is_url, trace_names
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report, analyze
 
-# Seconds between two looks at the files, and between two readings of them; a reading waits for this many times what the last one took.
-_LOOK, _READ, _TIMES = 0.5, 1.0, 2.0
-# Seconds without a record after which a job is over: whose processes run elsewhere, and of which only some ran here and have ended.
-IDLE, _OTHERS = 600.0, 60.0
-# What a trace starts with, as far as it is there already.
-_BEGINS = (b"V", b"I", b"D", b"W", b"E")
+# Seconds between two checks of the files.
+_CHECK_INTERVAL = 0.5
+# Seconds between two readings: at least this, and at least this many times as long as the last one took.
+_READ_INTERVAL, _READ_FACTOR = 1.0, 2.0
+# Seconds without a record after which a job is over: if all its processes run elsewhere; if some ran here and have ended.
+IDLE, _IDLE_ELSEWHERE = 600.0, 60.0
+# The level of a log message, with which a trace starts.
+_FIRST_BYTES = (b"V", b"I", b"D", b"W", b"E")
 
 # Name, size and time of each file that may be a trace.
 State = tuple[tuple[str, int, int], ...]
@@ -34,7 +36,7 @@ State = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a watch needs of the machine it runs on. ``clock`` never goes back, ``wall`` is the time of day; both in seconds."""
+    """The functions of the operating system that a watch calls. ``clock`` is monotonic, ``wall`` is the time of day; both in seconds."""
 
     clock: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
@@ -55,12 +57,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """What is known at one moment. ``report`` is None until there is a record, and ``waiting`` may say then what is in the way.
+    """The state of a watch at one moment. ``report`` is None until there is a record; ``waiting`` may then be the reason.
 
     ``watched`` and ``silent`` are seconds: since the watch began, and since something was written last, None if nothing was.
-    ``events`` are in order of time; ``fresh`` are those that no earlier snapshot had. ``unread`` says which files cannot be read, and
-    why. ``running`` and ``known`` count the processes that wrote: those that run here (None if none was ever seen to), and all. ``ended``
-    says why the watch is over, "" while it is not. ``changed`` is whether anything was read since the last one.
+    ``events`` are in order of time; ``fresh`` are those that no earlier snapshot had. ``unread`` are messages on files that cannot be
+    read. ``running`` and ``known`` count the processes that wrote: those that run here (None if none ever did), and all. ``ended`` is the
+    reason why the watch is over, "" while it is not. ``changed``: files were read since the last snapshot.
     """
 
     where: str
@@ -81,7 +83,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file as it was when it was read last; without a trace if it could not be, with the reason."""
+    """A file as it was when it was last read; ``trace`` is None if it could not be, and ``problem`` the reason."""
 
     size: int
     written: int
@@ -91,25 +93,25 @@ class _Read:
 
 @dataclass(slots=True)
 class Watch:
-    """Follows a directory or a file. ``idle`` is after how many seconds without a record it ends, None for what fits.
+    """Follows a directory or a file, until ``idle`` seconds without a record (None: as fits the job) or until the job has ended.
 
-    Raises ShapelogError, also later, for what is no trace or cannot be read.
+    Raises ShapelogError, also later, if it is not a trace or cannot be read.
     """
 
     where: str
     idle: float | None = None
     debug: bool = False
     machine: Machine = field(default_factory=Machine)
-    choice: InputOptions = field(default_factory=InputOptions)
-    _looked: State = ()
+    options: InputOptions = field(default_factory=InputOptions)
+    _checked: State = ()
     _state: State = ()
     _files: dict[Path, _Read] = field(default_factory=dict)
     _report: Report | None = None
     _waiting: str = ""
     _events: tuple[Event, ...] = ()
     _unfinished: tuple[Event, ...] = ()
-    _told: set[tuple[int | None, int, str]] = field(default_factory=set)
-    _seen: set[int] = field(default_factory=set)
+    _reported: set[tuple[int | None, int, str]] = field(default_factory=set)
+    _writers: set[int] = field(default_factory=set)
     _alive: int = 0
     _next: float = 0.0
     _grown: float | None = None
@@ -119,78 +121,78 @@ class Watch:
             raise ShapelogError(f"{self.where}: only a directory or a file of this machine can be watched")
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """One at each look, about two in a second, until the job has ended."""
+        """One at each check of the files, about two a second, until the job has ended."""
         machine = self.machine
         began = self._next = machine.clock()
         while True:
-            self._alive = sum(map(machine.is_running, self._seen))  # before the files: what has ended has written everything
+            self._alive = sum(map(machine.is_running, self._writers))  # before the files: a process that has ended has written everything
             changed = self._follow()
-            self._look_for_writers()
+            self._find_writers()
             now = machine.clock()
             ended = self._why_over(now - began, self._silent(now))
             yield self._snapshot(now - began, changed, ended)
             if ended:
                 return
-            machine.sleep(_LOOK)
+            machine.sleep(_CHECK_INTERVAL)
 
     def _silent(self, now: float) -> float | None:
         return None if self._grown is None else max(0.0, now - self._grown)
 
-    def _look_for_writers(self) -> None:
-        """Processes count once they were seen to write here, and until they end."""
+    def _find_writers(self) -> None:
+        """Processes count as running from when they have a file open until they end."""
         for path, file in self._files.items():
             for rank in file.trace.ranks if file.trace else ():
-                if rank.process not in self._seen and self.machine.writes(rank.process, path):
-                    self._seen.add(rank.process)
+                if rank.process not in self._writers and self.machine.writes(rank.process, path):
+                    self._writers.add(rank.process)
                     self._alive += 1
 
     def _follow(self) -> bool:
-        """Read what has changed, if it is time for that; whether it was."""
+        """Read the files that have changed, if it is time for that. Returns whether it was."""
         state = _state_of(Path(self.where))
         if self._report is not None and not state:
             raise ShapelogError(f"{self.where}: it was there and is gone now")
         started = self.machine.clock()
-        if state != self._looked and any(size for _, size, _ in state):
+        if state != self._checked and any(size for _, size, _ in state):
             age = max(0.0, self.machine.wall() - max(written for _, _, written in state) / 1e9)
             self._grown = started - (age if self._grown is None else 0.0)
-        self._looked = state
+        self._checked = state
         if state == self._state or (started < self._next and not self._is_over):
             return False
         self._state = state
         self._read()
-        gc.collect()  # what was read before refers to itself, and keeps its files open until then
+        gc.collect()  # traces have reference cycles, and keep their files open until then
         ended = self.machine.clock()
-        self._next = ended + max(_READ, _TIMES * (ended - started))
+        self._next = ended + max(_READ_INTERVAL, _READ_FACTOR * (ended - started))
         return True
 
     @property
     def _is_over(self) -> bool:
-        return bool(self._seen) and not self._alive
+        return bool(self._writers) and not self._alive
 
     def _read(self) -> None:
         try:
-            selection = select(self.where, self.choice)
+            selection = select(self.where, self.options)
         except ShapelogError as error:
-            if not os.path.isdir(self.where) and _has_something(self.where):
+            if not os.path.isdir(self.where) and _is_nonempty(self.where):
                 raise
             is_something = any(size or name.endswith("/") for name, size, _ in self._state)
             self._waiting = str(error) if is_something else ""
             return
         if any(file.path is None for file in selection.files):
             raise ShapelogError(f"{self.where}: an archive does not grow; shapelog report {quote(str(self.where))} tells what is in it")
-        self._keep(selection)
+        self._update_files(selection)
         traces = [file.trace for file in self._files.values() if file.trace]
         if not traces:
             self._waiting = next((file.problem for file in self._files.values() if file.size), "")
             return
         self._report = report = analyze(merged(traces), self.debug)
-        _ = report.advice  # it takes its time, and has to be counted with the rest
+        _ = report.advice  # computed here, so that its time counts as time of reading
         events = sorted(_events(report), key=lambda event: event.when)
         self._events = tuple(event for event in events if event.compile.outcome is not Outcome.UNFINISHED)
         self._unfinished = tuple(event for event in events if event.compile.outcome is Outcome.UNFINISHED)
 
-    def _keep(self, selection: Selection) -> None:
-        """The files of the run, of which only those that have changed are read again."""
+    def _update_files(self, selection: Selection) -> None:
+        """Read the files of the run that are new or have changed."""
         before = self._files
         self._files = {}
         for file in selection.files:
@@ -200,15 +202,15 @@ class Watch:
                 state, known = path.stat(), before.get(path)
                 if known is None or (known.size, known.written) != (state.st_size, state.st_mtime_ns):
                     if known and state.st_size < known.size:
-                        self._told.clear()  # written anew
-                    known = self._loaded(file, state)
+                        self._reported.clear()  # written anew
+                    known = self._read_file(file, state)
                 self._files[path] = known
         if before and not before.keys() & self._files.keys():  # another run has begun
-            self._told.clear()
-            self._seen.clear()
+            self._reported.clear()
+            self._writers.clear()
 
-    def _loaded(self, file: TraceFile, state: os.stat_result) -> _Read:
-        """Raises ShapelogError for a file that was named and is no trace."""
+    def _read_file(self, file: TraceFile, state: os.stat_result) -> _Read:
+        """Raises ShapelogError if the watched file itself is not a trace."""
         size, written = state.st_size, state.st_mtime_ns
         try:
             return _Read(size, written, build(Selection((file,)), [Reader(open_trace(file))], self.debug))
@@ -218,16 +220,16 @@ class Watch:
             return _Read(size, written, None, str(error))
 
     def _why_over(self, watched: float, silent: float | None) -> str:
-        """Why the watch is over, "" if it is not; what has been written is read first."""
+        """Why the watch is over, "" if it is not. It is not while there is something to read."""
         quiet = watched if silent is None else min(watched, silent)
-        if self._looked != self._state:
+        if self._checked != self._state:
             return ""
         if self.idle is not None and quiet >= self.idle:
             return f"nothing new came for {self.idle:g} s"
         processes = self._processes
-        if self._is_over and (processes <= self._seen or quiet >= _OTHERS):
+        if self._is_over and (processes <= self._writers or quiet >= _IDLE_ELSEWHERE):
             return "the process that wrote it has ended" if len(processes) == 1 else "the processes that wrote it have ended"
-        if self.idle is None and processes and not self._seen and quiet >= IDLE:
+        if self.idle is None and processes and not self._writers and quiet >= IDLE:
             return f"nothing new came for {IDLE:g} s, and no process that wrote it runs on this machine"
         return ""
 
@@ -239,8 +241,8 @@ class Watch:
         fresh = []
         for event in (*self._events, *(self._unfinished if ended else ())):
             key = (event.frame.rank, event.frame.process, event.compile.label)
-            if key not in self._told and (ended or _is_whole(event.compile)):
-                self._told.add(key)
+            if key not in self._reported and (ended or _is_whole(event.compile)):
+                self._reported.add(key)
                 fresh.append(event)
         return Snapshot(
             where=self.where,
@@ -252,7 +254,7 @@ class Watch:
             fresh=tuple(fresh),
             unfinished=self._unfinished,
             unread=tuple(file.problem for file in self._files.values() if file.problem),
-            running=self._alive if self._seen else None,
+            running=self._alive if self._writers else None,
             known=len(self._processes),
             size=sum(file.size for file in self._files.values()),
             ended=ended,
@@ -261,16 +263,16 @@ class Watch:
 
 
 def _is_whole(compile: Compile) -> bool:
-    """Whether its last record is there: guards are written a moment before the metrics, which tell the time that it took."""
+    """Whether its last record is written: the metrics, with the seconds it took, follow a moment after the guards."""
     return compile.outcome is not Outcome.COMPILED or compile.metrics.seconds is not None
 
 
 def _events(report: Report) -> Iterator[Event]:
-    found = {id(item.compile): item for item in report.recompiles}
+    recompiles = {item.compile: item for item in report.recompiles}
     for rank in report.trace.ranks:
         for frame in rank.frames:
             for compile in frame.compiles:
-                yield Event(_when(rank, compile), frame, compile, found.get(id(compile)))
+                yield Event(_when(rank, compile), frame, compile, recompiles.get(compile))
 
 
 def _when(rank: Rank, compile: Compile) -> str:
@@ -278,9 +280,9 @@ def _when(rank: Rank, compile: Compile) -> str:
 
 
 def _state_of(where: Path) -> State:
-    """Nothing where there is nothing yet. Of a directory without traces also the directories in it, which may have some.
+    """The trace files, or the directories in a directory without traces, since those may have some; () if it does not exist yet.
 
-    Raises ShapelogError for what is neither a file nor a directory, or cannot be looked at.
+    Raises ShapelogError if it is neither a file nor a directory, or cannot be read.
     """
     try:
         found = where.stat()
@@ -305,7 +307,7 @@ def _state_of(where: Path) -> State:
     return tuple(sorted(file for file in files if file[0] in traces)) or tuple(sorted(folders))
 
 
-def _has_something(where: str) -> bool:
+def _is_nonempty(where: str) -> bool:
     with suppress(OSError):
         return os.stat(where).st_size > 0
     return False
@@ -317,5 +319,5 @@ def _may_begin(path: Path | None) -> bool:
         if path is not None:
             with path.open("rb") as file:
                 head = file.read(1 << 16)
-            return not head or (head.startswith(_BEGINS) and head[1:5].isdigit() and b"\n" not in head)
+            return not head or (head.startswith(_FIRST_BYTES) and head[1:5].isdigit() and b"\n" not in head)
     return False

@@ -9,7 +9,7 @@ import click
 from shapelog.cli.load import load_all
 from shapelog.cli.options import (
     CommonOptions,
-    InputOptions,
+    TraceOptions,
     format_options,
     input_options,
     list_options,
@@ -94,7 +94,7 @@ def _check(
     return check(found, policy, known), is_partial
 
 
-def _report_arguments(traces: Sequence[str], options: InputOptions) -> str:
+def _report_arguments(traces: Sequence[str], options: TraceOptions) -> str:
     """The arguments with which ``shapelog report`` reads the same traces, quoted for a shell; "" where one is standard input."""
     from shlex import join
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shapelog.cli.load import load_report, select
-from shapelog.cli.options import CommonOptions, InputOptions, list_options, output_options, reporter_options, unpacking_options
+from shapelog.cli.options import CommonOptions, TraceOptions, list_options, output_options, reporter_options, unpacking_options
 from shapelog.cli.output import Output, Target, exit_on_error, write_outputs
 from shapelog.reporters import formats, renderer
 
@@ -49,7 +49,7 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     sys.exit(write_outputs(Output(render, lambda: old.has_problems or new.has_problems), options.output))
 
 
-def _two_traces(before: str, after: str, first: InputOptions, second: InputOptions) -> "tuple[Selection, Selection]":
+def _two_traces(before: str, after: str, first: TraceOptions, second: TraceOptions) -> "tuple[Selection, Selection]":
     from shapelog.errors import ShapelogError
 
     if before == after == "-":
@@ -57,7 +57,7 @@ def _two_traces(before: str, after: str, first: InputOptions, second: InputOptio
     return select(before, first), select(after, second)
 
 
-def _two_runs(path: str, first: InputOptions, second: InputOptions) -> "tuple[Selection, Selection]":
+def _two_runs(path: str, first: TraceOptions, second: TraceOptions) -> "tuple[Selection, Selection]":
     """Two runs of one directory or archive: the newest and the one before, unless others are named.
 
     Raises ShapelogError where there are no two.

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapelog.cli.options import CommonOptions, InputOptions, needs_record_index
+from shapelog.cli.options import CommonOptions, TraceOptions, needs_record_index
 from shapelog.cli.output import message
 from shapelog.cli.progress import progress_bar
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shapelog.report.report import Report
 
 
-def select(path: str, options: InputOptions, rank: int | None = None, in_full: bool = False) -> "Selection":
+def select(path: str, options: TraceOptions, rank: int | None = None, in_full: bool = False) -> "Selection":
     """The files of the trace at a path; only those of a ``rank`` where their names contain it.
 
     ``in_full`` keeps the path in the names of files, where another path may have files of the same names. Raises ShapelogError for a
@@ -58,7 +58,7 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
     return merged(loaded), bool(unreadable)
 
 
-def _selections(paths: Sequence[str], options: InputOptions, rank: int | None, unreadable: "list[ShapelogError]") -> "list[Selection]":
+def _selections(paths: Sequence[str], options: TraceOptions, rank: int | None, unreadable: "list[ShapelogError]") -> "list[Selection]":
     """The files of each path; the errors of the other paths are added to ``unreadable``."""
     from shapelog.errors import ShapelogError
     from shapelog.reading.trace_files import is_url
@@ -76,7 +76,7 @@ def _selections(paths: Sequence[str], options: InputOptions, rank: int | None, u
     return found
 
 
-def _jobs(selections: "list[Selection]", options: InputOptions) -> "list[Selection]":
+def _jobs(selections: "list[Selection]", options: TraceOptions) -> "list[Selection]":
     """Several traces each by itself; as one where they have many ranks, or where an executor is to read them."""
     from shapelog.reading.inputs import is_large, join
 
@@ -115,8 +115,14 @@ def _read(selection: "Selection", options: CommonOptions, progress: "ProgressCal
 def _read_large_job(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":
     """Read a job of many ranks with workers."""
     from shapelog.distributed.executor import parse_executor
-    from shapelog.distributed.large_jobs import How, fold
+    from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 
-    executor = parse_executor(options.input.executor or "processes")
-    listing = needs_record_index(options)
-    return fold(selection, How(executor, options.output.strict, options.output.debug, options.input.max_unpacked, progress, listing))
+    read_options = ReadOptions(
+        executor=parse_executor(options.input.executor or "processes"),
+        is_strict=options.output.strict,
+        debug=options.output.debug,
+        max_bytes=options.input.max_unpacked,
+        progress=progress,
+        with_records=needs_record_index(options),
+    )
+    return load_large_job(selection, read_options)

@@ -34,7 +34,7 @@ class RepositoryOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class InputOptions:
+class TraceOptions:
     """Which run of a directory is read, and how. ``max_unpacked`` is in bytes; ``run_option`` is the option that names ``run``."""
 
     run: str | None = None
@@ -66,11 +66,11 @@ class CommonOptions:
     output: OutputOptions
     page: PageOptions
     repository: RepositoryOptions
-    input: InputOptions
+    input: TraceOptions
     policy: PolicyOptions
 
 
-_GROUPS = (OutputOptions, PageOptions, RepositoryOptions, InputOptions, PolicyOptions)
+_GROUPS = (OutputOptions, PageOptions, RepositoryOptions, TraceOptions, PolicyOptions)
 _SHARED = {field.name for group in _GROUPS for field in fields(group)}
 
 
@@ -144,7 +144,7 @@ def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) ->
             output=_fill(OutputOptions, {**given, "targets": targets}),
             page=page,
             repository=_fill(RepositoryOptions, given),
-            input=_fill(InputOptions, given),
+            input=_fill(TraceOptions, given),
             policy=_fill(PolicyOptions, given),
         )
         return command(options=options, **{name: value for name, value in given.items() if name not in _SHARED})

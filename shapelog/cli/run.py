@@ -43,7 +43,7 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
 
     from shapelog.capture import run_command
 
-    with exit_on_error():
+    with exit_on_error(options.output.debug):
         reject_unwritable(options.output.targets)
         where, is_temporary = run_command.trace_dir_for(trace_dir)
         try:
@@ -92,7 +92,7 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
     Ends with 0 when it helped or when there is nothing to mark, 1 when it did not help (no fewer compiles, a lost graph, another exit
     code), 2 when it could not be tried. When the first run fails, its exit code is passed on.
     """
-    from shapelog.capture.verify_command import prove
+    from shapelog.capture.verify_command import run_and_verify
 
     reports: list[Report] = []
 
@@ -104,9 +104,9 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
         output = Output(lambda target: _render_result(result, options, target), lambda: any(report.has_problems for report in reports))
         return write_outputs(output, options.output, sys.stderr)
 
-    with exit_on_error():
+    with exit_on_error(options.output.debug):
         reject_unwritable(options.output.targets)
-        sys.exit(prove(command, trace_dir, analyzed, show, message))
+        sys.exit(run_and_verify(command, trace_dir, analyzed, show, message))
 
 
 def _render_result(result: "Verification | Advice", options: CommonOptions, target: Target) -> bytes:

@@ -18,7 +18,7 @@ def follow(where: str, idle: float | None, options: CommonOptions) -> None:
     """Show the compiles of a directory until the job has ended or an interrupt comes. Raises ShapelogError if it cannot be read."""
     from shapelog.reading.inputs import InputOptions
 
-    watch = Watch(where, idle, options.output.debug, choice=InputOptions(max_bytes=options.input.max_unpacked))
+    watch = Watch(where, idle, options.output.debug, options=InputOptions(max_bytes=options.input.max_unpacked))
     with _interruptible(), suppress(KeyboardInterrupt):
         if sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb"):
             ended = _live(watch.snapshots(), options)

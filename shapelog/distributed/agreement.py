@@ -1,4 +1,4 @@
-"""In what respects all ranks of a job are alike, and which of them differ."""
+"""What all ranks of a job have in common, and in which properties they differ."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -12,14 +12,14 @@ _T = TypeVar("_T")
 
 
 class Group(NamedTuple):
-    """Ranks that are alike in some respect, and what they have in common in a few words."""
+    """Ranks that have one value of a property in common, and that value in a few words."""
 
     ranks: tuple[int, ...]
     words: str
 
 
-class Respect(NamedTuple):
-    """One thing that ranks are compared in. ``unknown`` are those that do not tell, ``note`` says what to record or where they differ."""
+class ComparedProperty(NamedTuple):
+    """A compared property. ``unknown`` are ranks without a record of it; ``note`` is a remedy for that, or the difference."""
 
     name: str
     title: str
@@ -46,117 +46,117 @@ class RankClass(NamedTuple):
 
 def classes_of(ranks: Iterable[RankSummary]) -> list[RankClass]:
     """Ranks with the same steps together, the largest class first."""
-    shared: dict[Step, Step] = {}
-    alike: dict[tuple[int, ...], list[RankSummary]] = {}
+    by_steps: dict[tuple[Step, ...], list[RankSummary]] = {}
     for rank in ranks:
-        key = tuple(id(shared.setdefault(step, step)) for step in rank.steps)
-        alike.setdefault(key, []).append(rank)
-    found = [RankClass(tuple(members), members[0].steps, tuple(rank.number for rank in members)) for members in alike.values()]
+        by_steps.setdefault(rank.steps, []).append(rank)
+    found = [RankClass(tuple(members), steps, tuple(rank.number for rank in members)) for steps, members in by_steps.items()]
     return sorted(found, key=lambda item: (-len(item.ranks), item.ranks[0].number))
 
 
-def roles_of(classes: Sequence[RankClass]) -> list[list[RankClass]]:
-    """Classes of ranks that have code in common, directly or by way of others, the most ranks first: the stages of a pipeline apart.
+def pipeline_stages(classes: Sequence[RankClass]) -> list[list[RankClass]]:
+    """Groups of classes that have code in common, directly or through other classes, the group of most ranks first.
 
-    Code of libraries is common to all, so it does not count. Stages have equally many ranks, and several: where these have not, some
-    took another way, or compiled nothing, and all are compared with each other.
+    Code of libraries is common to all, so it does not count. Every stage of a pipeline has the same number of ranks, and more than one;
+    otherwise some ranks took another path or compiled nothing, and all classes are one group.
     """
     found: list[tuple[set[Hashable], list[RankClass]]] = []
     for item in classes:
-        own: set[Hashable] = {step.code for step in item.steps if not step.code.told}
+        own: set[Hashable] = {step.code for step in item.steps if not step.code.qualifier}
         if not own:
             return [list(classes)]
-        joined = [role for role in found if role[0] & own]
-        found = [role for role in found if not role[0] & own]
-        found.append((own.union(*(codes for codes, _ in joined)), [*(other for _, role in joined for other in role), item]))
-    if len({_count(role) for _, role in found}) > 1 or _count(found[0][1]) < 2:
+        joined = [stage for stage in found if stage[0] & own]
+        found = [stage for stage in found if not stage[0] & own]
+        found.append((own.union(*(codes for codes, _ in joined)), [*(other for _, stage in joined for other in stage), item]))
+    if len({_count(stage) for _, stage in found}) > 1 or _count(found[0][1]) < 2:
         return [list(classes)]
-    return sorted((role for _, role in found), key=lambda role: (-_count(role), min(role[0].numbers)))
+    return sorted((stage for _, stage in found), key=lambda stage: (-_count(stage), min(stage[0].numbers)))
 
 
-def _count(role: Iterable[RankClass]) -> int:
-    return sum(len(item.ranks) for item in role)
+def _count(stage: Iterable[RankClass]) -> int:
+    return sum(len(item.ranks) for item in stage)
 
 
-def role_words(roles: Sequence[Sequence[RankClass]]) -> str:
+def stage_words(stages: Sequence[Sequence[RankClass]]) -> str:
     """Which ranks have no code in common; "" where all have."""
-    told = [rank_list(number for item in role for number in item.numbers) for role in roles]
-    return f"{'; '.join(told)}: no code in common, as in the stages of a pipeline, so each is compared for itself" if told[1:] else ""
+    ranks = [rank_list(number for item in stage for number in item.numbers) for stage in stages]
+    return f"{'; '.join(ranks)}: no code in common, as in the stages of a pipeline, so each is compared for itself" if ranks[1:] else ""
 
 
-def respects_of(ranks: Sequence[RankSummary], classes: list[RankClass], order: OrderChange | None, roles: str) -> Iterator[Respect]:
-    """Each respect that ranks are compared in; ``roles`` are the words for those that have no code in common."""
+def compare_properties(
+    ranks: Sequence[RankSummary], classes: list[RankClass], order: OrderChange | None, stages: str
+) -> Iterator[ComparedProperty]:
+    """Ranks compared in each property; ``stages`` are the words of ``stage_words``."""
     versions = [((rank.number,), rank.torch_version or None, rank) for rank in ranks]
-    yield _respect("versions", "torch version", versions, lambda rank: f"torch {rank.torch_version}", "not recorded")
+    yield _compared("versions", "torch version", versions, lambda rank: f"torch {rank.torch_version}", "not recorded")
     for name, title, key, words in _KEYS:
         keys = [(item.numbers, key(item.steps), item.steps) for item in classes]
-        note = roles if name == "compiles" else ""
-        yield _respect(name, title, keys, words, _WITHOUT_CACHES if all(key is None for _, key, _ in keys) else "", note)
-    yield _told_of_graphs(
+        note = stages if name == "compiles" else ""
+        yield _compared(name, title, keys, words, _WITHOUT_CACHES if all(key is None for _, key, _ in keys) else "", note)
+    yield _compared_graphs(
         "collectives", "collectives in graphs", classes, lambda step: step.collectives, _collective_words, _WITHOUT_COLLECTIVES
     )
-    yield _told_of_graphs("tensors", "tensor metadata", classes, lambda step: step.tensors or None, _tensor_words, _WITHOUT_TENSORS)
+    yield _compared_graphs("tensors", "tensor metadata", classes, lambda step: step.tensors or None, _tensor_words, _WITHOUT_TENSORS)
     ran = [((rank.number,), rank.executed.digest if rank.executed else None, rank.executed) for rank in ranks]
     note = order.sentence if order else ""
-    yield _respect(
+    yield _compared(
         "order", "order of execution", ran, lambda executed: plural(executed.count, "run") if executed else "", _WITHOUT_ORDER, note
     )
 
 
-def _respect(
+def _compared(
     name: str,
     title: str,
-    told: Iterable[tuple[tuple[int, ...], Hashable | None, _T]],
+    values: Iterable[tuple[tuple[int, ...], Hashable | None, _T]],
     words: Callable[[_T], str],
     missing: str,
     note: str = "",
-) -> Respect:
-    """Ranks with equal keys in a group each, the largest first, and what ``words`` says of the first of them; None is no key."""
+) -> ComparedProperty:
+    """Ranks grouped by key, the largest group first, each described by ``words`` of its first value; the key None is unknown."""
     found: dict[Hashable, tuple[list[int], str]] = {}
     unknown: list[int] = []
-    for numbers, key, what in told:
+    for numbers, key, value in values:
         if key is None:
             unknown += numbers
         elif key in found:
             found[key][0].extend(numbers)
         else:
-            found[key] = ([*numbers], words(what))
+            found[key] = ([*numbers], words(value))
     ordered = sorted(found.items(), key=lambda pair: (-len(pair[1][0]), min(pair[1][0])))
     groups: list[Group] = []
-    said: set[str] = set()
+    used: set[str] = set()
     for key, (members, sentence) in ordered:
-        more = _from(ordered[0][0], key) if sentence in said else ""
+        more = _from(ordered[0][0], key) if sentence in used else ""
         groups.append(Group(tuple(sorted(members)), sentence + more))
-        said.add(sentence)
-    return Respect(name, title, tuple(groups), tuple(sorted(unknown)), note or (missing if unknown else ""))
+        used.add(sentence)
+    return ComparedProperty(name, title, tuple(groups), tuple(sorted(unknown)), note or (missing if unknown else ""))
 
 
 def _from(first: Hashable, other: Hashable) -> str:
-    """From which item on two sequences differ, in words; "" for what is none."""
+    """From which item on two sequences differ, in words; "" for keys that are not sequences."""
     if not isinstance(first, tuple) or not isinstance(other, tuple):
         return ""
     same = [one == two for one, two in zip(first, other, strict=False)]
     return f", others from number {(same.index(False) if False in same else len(same)) + 1} on"
 
 
-def _told_of_graphs(
+def _compared_graphs(
     name: str,
     title: str,
     classes: list[RankClass],
     part: Callable[[Step], Hashable | None],
     words: Callable[["_Steps"], str],
     missing: str,
-) -> Respect:
-    """Something that a compile tells only where its graph did not come out of a cache: compared where no rank is silent."""
-    silent: set[Hashable] = set()
-    told: set[Hashable] = set()
+) -> ComparedProperty:
+    """A property recorded only for graphs that no cache had: compared in those compiles for which every rank recorded it."""
+    unrecorded: set[Hashable] = set()
+    recorded: set[Hashable] = set()
     for step in (step for item in classes for step in item.steps):
-        (silent if part(step) is None else told).add(step.key)
-    if not told - silent:
-        return Respect(name, title, (), tuple(sorted(number for item in classes for number in item.numbers)), missing)
-    compared = [tuple((step.key, part(step)) for step in item.steps if step.key not in silent) for item in classes]
+        (unrecorded if part(step) is None else recorded).add(step.key)
+    if not recorded - unrecorded:
+        return ComparedProperty(name, title, (), tuple(sorted(number for item in classes for number in item.numbers)), missing)
+    compared = [tuple((step.key, part(step)) for step in item.steps if step.key not in unrecorded) for item in classes]
     known = [(item.numbers, key, item.steps) for item, key in zip(classes, compared, strict=True)]
-    return _respect(name, title, known, words, "", missing if told & silent else "")
+    return _compared(name, title, known, words, "", missing if recorded & unrecorded else "")
 
 
 _Steps = tuple[Step, ...]
@@ -175,8 +175,8 @@ def _collective_words(steps: _Steps) -> str:
 
 def _cause_words(steps: _Steps) -> str:
     count = Counter((change.code, change.axis) for step in steps for change in step.changes)
-    told = ", ".join(f"{number} × {code} {axis}" for (code, axis), number in count.most_common(3))
-    return f"{told}{' and more' if len(count) > 3 else ''}" if count else "no recompile"
+    listed = ", ".join(f"{number} × {code} {axis}" for (code, axis), number in count.most_common(3))
+    return f"{listed}{' and more' if len(count) > 3 else ''}" if count else "no recompile"
 
 
 def _cache_words(steps: _Steps) -> str:

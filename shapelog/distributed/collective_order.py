@@ -37,12 +37,12 @@ class OrderChange(NamedTuple):
 
 def mismatches(steps: Iterable[tuple[Step, tuple[int, ...]]]) -> list[Mismatch]:
     """Steps with the ranks that did them → each code's compile of the same number whose collectives differ where they are known."""
-    alike: dict[object, list[tuple[Step, tuple[int, ...]]]] = {}
+    by_key: dict[object, list[tuple[Step, tuple[int, ...]]]] = {}
     for step, ranks in steps:
         if step.collectives is not None:
-            alike.setdefault(step.key, []).append((step, ranks))
+            by_key.setdefault(step.key, []).append((step, ranks))
     found = []
-    for members in alike.values():
+    for members in by_key.values():
         if len({step.collectives for step, _ in members}) > 1:
             found.append(_mismatch(members))
     return found
@@ -57,12 +57,12 @@ def _mismatch(members: list[tuple[Step, tuple[int, ...]]]) -> Mismatch:
 
 
 def order_change(ranks: Iterable[RankSummary]) -> OrderChange | None:
-    """Where the order in which graphs ran first differs; None if it does not, or not among the executions that are kept."""
-    told: list[tuple[Executed, int]] = [(rank.executed, rank.number) for rank in ranks if rank.executed]
-    if len({executed.digest for executed, _ in told}) < 2:
+    """Where the order in which graphs ran first differs; None if it does not, or not among the recorded executions."""
+    recorded: list[tuple[Executed, int]] = [(rank.executed, rank.number) for rank in ranks if rank.executed]
+    if len({executed.digest for executed, _ in recorded}) < 2:
         return None
     by_digest: dict[str, tuple[Executed, list[int]]] = {}
-    for executed, number in told:
+    for executed, number in recorded:
         by_digest.setdefault(executed.digest, (executed, []))[1].append(number)
     sequences = [(executed.first, tuple(numbers)) for executed, numbers in by_digest.values()]
     position = _first_difference([sequence for sequence, _ in sequences])

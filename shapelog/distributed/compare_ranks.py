@@ -1,22 +1,22 @@
-"""``compare_ranks(summaries)`` → RankReport: all ranks of a job held against each other."""
+"""``compare_ranks(summaries)`` → RankReport: all ranks of a job compared with each other."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from shapelog.distributed.agreement import Respect, classes_of, respects_of, role_words, roles_of
+from shapelog.distributed.agreement import ComparedProperty, classes_of, compare_properties, pipeline_stages, stage_words
 from shapelog.distributed.collective_order import Mismatch, OrderChange, mismatches, order_change
 from shapelog.distributed.divergence import CrossSize, Divergence, cross_sizes, divergence
 from shapelog.model.rank_summary import CodeName, RankSummary, Step
 from shapelog.reading.payloads.collectives import Parity
 from shapelog.text import seconds
 
-# A rank is slow if it compiled for so many times as long as the median one, and for so many seconds more.
-_SLOWER, _SECONDS = 1.5, 1.0
-_SHOWN = 6
-# A higher rank is no number of a job that is known, and tells nothing of others that are missing.
-_MOST = 1 << 17
+# A rank is slow if it compiled this many times as long as the median one, and this many seconds longer.
+_SLOW_FACTOR, _SLOW_SECONDS = 1.5, 1.0
+_MAX_SHOWN = 6
+# No known job has a higher rank, so a higher number is damaged and does not mean that those below it are missing.
+_MAX_RANK = 1 << 17
 
 
 class Spread(NamedTuple):
@@ -41,7 +41,7 @@ class RankReport(NamedTuple):
 
     ranks: tuple[RankSummary, ...]
     missing: tuple[int, ...]
-    respects: tuple[Respect, ...]
+    properties: tuple[ComparedProperty, ...]
     divergence: Divergence | None
     sizes: tuple[CrossSize, ...]
     mismatches: tuple[Mismatch, ...]
@@ -59,33 +59,33 @@ class RankReport(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether every rank did the same in every respect that is known."""
-        return not any(respect.differs for respect in self.respects) and not self.missing
+        """Whether all ranks have every known property in common."""
+        return not any(item.differs for item in self.properties) and not self.missing
 
     @property
     def has_collectives_on(self) -> bool:
-        """Whether the ranks tell each other their sizes already."""
-        return any(rank.has_collectives_on or any(step.agreed for step in rank.steps) for rank in self.ranks)
+        """Whether the ranks exchange their sizes already."""
+        return any(rank.has_collectives_on or any(step.size_exchanges for step in rank.steps) for rank in self.ranks)
 
-    def respect(self, name: str) -> Respect:
-        return next(item for item in self.respects if item.name == name)
+    def property_named(self, name: str) -> ComparedProperty:
+        return next(item for item in self.properties if item.name == name)
 
 
 def compare_ranks(summaries: Sequence[RankSummary], unread: Sequence[int] = ()) -> RankReport:
-    """At least two ranks held against each other, in any order; ``unread`` as in ``Trace``."""
+    """At least two ranks, in any order; ``unread`` as in ``Trace``."""
     ranks = tuple(sorted(summaries, key=lambda rank: rank.number))
     classes = classes_of(ranks)
     steps = [(step, item.numbers) for item in classes for step in item.steps]
-    found, order = mismatches(steps), order_change(ranks)
-    roles = roles_of(classes)
+    order = order_change(ranks)
+    stages = pipeline_stages(classes)
     present = {rank.number for rank in ranks} | set(unread)
     return RankReport(
         ranks=ranks,
-        missing=tuple(number for number in range(max(present)) if number not in present) if max(present) < _MOST else (),
-        respects=tuple(respects_of(ranks, classes, order, role_words(roles))),
-        divergence=next((parted for role in roles for parted in [divergence(role)] if parted), None),
+        missing=tuple(number for number in range(max(present)) if number not in present) if max(present) < _MAX_RANK else (),
+        properties=tuple(compare_properties(ranks, classes, order, stage_words(stages))),
+        divergence=next((found for stage in stages for found in [divergence(stage)] if found), None),
         sizes=tuple(cross_sizes(classes)),
-        mismatches=tuple(found),
+        mismatches=tuple(mismatches(steps)),
         order=order,
         parity=tuple(_parity(ranks)),
         compile_spread=tuple(_spreads(ranks, False)),
@@ -106,7 +106,7 @@ def _parity(ranks: Iterable[RankSummary]) -> Iterator[tuple[str, Parity, tuple[i
 
 
 def _spreads(ranks: Iterable[RankSummary], is_runtime: bool) -> Iterator[Spread]:
-    """Compiles that several ranks made, by how far they are apart; those of estimated runtimes in order of compiles."""
+    """Compiles that several ranks made, the widest spread first; those of estimated runtimes in order of compiles."""
     times: dict[tuple[CodeName, int], list[tuple[float, int]]] = {}
     names: dict[tuple[CodeName, int], Step] = {}
     for rank in ranks:
@@ -116,18 +116,18 @@ def _spreads(ranks: Iterable[RankSummary], is_runtime: bool) -> Iterator[Spread]
                 times.setdefault(step.key, []).append((value, rank.number))
                 names.setdefault(step.key, step)
     found = [
-        Spread(names[key].label, names[key].title, len(told), min(told)[::-1], max(told)[::-1], median(value for value, _ in told))
-        for key, told in times.items()
-        if len(told) > 1
+        Spread(names[key].label, names[key].title, len(values), min(values)[::-1], max(values)[::-1], median(value for value, _ in values))
+        for key, values in times.items()
+        if len(values) > 1
     ]
     return iter(found if is_runtime else sorted(found, key=lambda item: -item.width))
 
 
 def _early(ranks: Sequence[RankSummary]) -> Iterator[tuple[int, float]]:
-    """Seconds between the last record of each rank and that of the last rank; none where times are not told."""
-    told = [(rank.number, _moment(rank.ended)) for rank in ranks]
-    latest = max((moment for _, moment in told if moment is not None), default=None)
-    for number, moment in told:
+    """Seconds between the last record of each rank and that of the last rank; none where times are not recorded."""
+    ends = [(rank.number, _moment(rank.ended)) for rank in ranks]
+    latest = max((moment for _, moment in ends if moment is not None), default=None)
+    for number, moment in ends:
         if moment is not None and latest is not None and latest - moment >= 0.0005:
             yield number, latest - moment
 
@@ -146,7 +146,7 @@ def _moment(text: str) -> float | None:
 def _slow(ranks: Sequence[RankSummary]) -> Iterator[tuple[int, float]]:
     middle = median(rank.seconds for rank in ranks)
     for rank in ranks:
-        if rank.seconds > _SLOWER * middle and rank.seconds > middle + _SECONDS:
+        if rank.seconds > _SLOW_FACTOR * middle and rank.seconds > middle + _SLOW_SECONDS:
             yield rank.number, rank.seconds
 
 
@@ -155,6 +155,6 @@ def slow_words(report: RankReport) -> str:
     if not report.slow:
         return ""
     middle = median(rank.seconds for rank in report.ranks)
-    told = ", ".join(f"rank {number} {seconds(value)}" for number, value in report.slow[:_SHOWN])
-    more = f" and {len(report.slow) - _SHOWN} more" if len(report.slow) > _SHOWN else ""
-    return f"compiled much longer than the median of {seconds(middle)}: {told}{more}"
+    listed = ", ".join(f"rank {number} {seconds(value)}" for number, value in report.slow[:_MAX_SHOWN])
+    more = f" and {len(report.slow) - _MAX_SHOWN} more" if len(report.slow) > _MAX_SHOWN else ""
+    return f"compiled much longer than the median of {seconds(middle)}: {listed}{more}"

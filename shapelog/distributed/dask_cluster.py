@@ -1,49 +1,33 @@
-"""``cluster(address, patience)``: the workers of a Dask cluster, as ``gather`` asks for them."""
+"""The workers of a Dask cluster."""
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor as Pool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shapelog.errors import ShapelogError
 
-if TYPE_CHECKING:
-    from concurrent.futures import Executor as Pool
-
-# So many tasks are with each thread of a worker, so that none waits for its next one.
-_PER_THREAD = 4
-# Seconds: to reach a scheduler, between two looks at a cluster, for the answer to one.
-_CONNECT, _LOOK, _ANSWER = 10, 1.0, 5
-_NOBODY, _SILENT, _CUT_OFF = "no worker was left", "the Dask scheduler does not answer", "the connection to the Dask scheduler was lost"
+# The tasks each thread of a worker is given at a time, so that none waits for its next one.
+_TASKS_PER_THREAD = 4
+# Seconds: to reach a scheduler, between two questions about its workers, for the answer to one.
+_CONNECT, _POLL, _ANSWER = 10, 1.0, 5
+_NO_WORKER, _SILENT, _CUT_OFF = "no worker was left", "the Dask scheduler does not answer", "the connection to the Dask scheduler was lost"
 
 
 @contextmanager
-def cluster(address: str, patience: float) -> "Iterator[Cluster]":
+def connect(address: str, patience: float) -> "Iterator[Cluster]":
     """Raises ShapelogError when no scheduler answers there within ten seconds, or distributed is not installed."""
     name = address if "://" in address else f"dask://{address}"
     try:
         from distributed import Client
     except ImportError as error:
         raise ShapelogError(f'{name}: reading on a cluster needs Dask: pip install "shapelog[dask]"') from error
-    with _quiet():
-        made: list[Any] = []
-
-        def connect() -> None:
-            try:
-                made.append(Client(address, timeout=_CONNECT - 1, set_as_default=False))
-            except Exception as error:  # of many kinds, as is what may answer there
-                made.append(error)
-
-        # Only another thread can be left behind: the client waits for ever for something that takes the connection and says nothing.
-        thread = Thread(target=connect, daemon=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about other versions of packages there; that of shapelog is looked at
-            thread.start()
-            thread.join(_CONNECT)
-        client = made[0] if made else TimeoutError("nothing there speaks as one")
+    with _logging_off():
+        client = _in_time(lambda: Client(address, timeout=_CONNECT - 1, set_as_default=False))
         if isinstance(client, Exception):
             raise ShapelogError(f"{name}: no Dask scheduler was reached ({_cause(client)})") from client
         try:
@@ -52,18 +36,36 @@ def cluster(address: str, patience: float) -> "Iterator[Cluster]":
             client.close()
 
 
+def _in_time(make_client: Callable[[], Any]) -> Any:
+    """A client, or the exception that there was. The client itself waits forever for what accepts the connection and never answers."""
+    results: list[Any] = []
+
+    def connect() -> None:
+        try:
+            results.append(make_client())
+        except Exception as error:  # of many kinds, depending on what answers there
+            results.append(error)
+
+    thread = Thread(target=connect, daemon=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about different package versions on the cluster; that of shapelog is checked
+        thread.start()
+        thread.join(_CONNECT)
+    return results[0] if results else TimeoutError("nothing there speaks as one")
+
+
 def _cause(error: BaseException) -> str:
-    """What the system said, in one line, or else what Dask says."""
+    """The message of the operating system in one line, or else that of Dask."""
     causes = [error]
     while causes[-1].__cause__:
         causes.append(causes[-1].__cause__)
-    told = next((str(cause.strerror) for cause in causes if isinstance(cause, OSError) and cause.strerror), str(error))
-    return " ".join(told.split())[:200] or type(error).__name__
+    message = next((str(cause.strerror) for cause in causes if isinstance(cause, OSError) and cause.strerror), str(error))
+    return " ".join(message.split())[:200] or type(error).__name__
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Of what goes wrong in a cluster, ``distributed`` logs far more than one line; the reasons of losses tell it."""
+def _logging_off() -> Iterator[None]:
+    """``distributed`` logs many lines for each failure that ``gather`` reports in one."""
     roots = ("asyncio", "distributed", "tornado")
     loggers = [logging.getLogger(name) for name in list(logging.root.manager.loggerDict) if name.split(".", 1)[0] in roots]
     before = [logger.disabled for logger in loggers]
@@ -77,42 +79,53 @@ def _quiet() -> Iterator[None]:
 
 
 class Cluster:
-    """A Dask cluster. It gives a task whose worker dies to another one, so often as its scheduler allows."""
+    """A Dask cluster, which runs a task whose worker dies again on another one, as often as its scheduler allows."""
 
     def __init__(self, client: Any, patience: float) -> None:
         self.client, self.patience = client, patience
-        self.tick: float | None = min(_LOOK, patience / 4)
-        self.threads, self.trouble, self.since, self.looked = 0, _NOBODY, monotonic(), float("-inf")
+        self.poll_seconds: float | None = min(_POLL, patience / 4)
+        self.threads, self.trouble, self.healthy_at = 0, _NO_WORKER, monotonic()
+        self._ask()
 
-    def pool(self, most: int) -> "AbstractContextManager[Pool]":
+    @property
+    def max_pending(self) -> int:
+        return _TASKS_PER_THREAD * max(self.threads, 1)
+
+    @property
+    def run(self) -> Callable[[bytes], bytes]:
+        def run(job: bytes) -> bytes:
+            import pickle
+
+            work, *arguments = pickle.loads(job)
+            result: bytes = work(*arguments)
+            return result
+
+        # A local function is sent with its code. One that is sent by name closes the connection of a worker that has no shapelog.
+        return run
+
+    def pool(self, task_count: int) -> AbstractContextManager[Pool]:
         return nullcontext(self.client.get_executor(pure=False))
 
-    def window(self) -> int:
-        return _PER_THREAD * max(self.threads, 1)
-
-    def end(self) -> str:
+    def failure(self) -> str:
         if self.client.status != "running":
             return _CUT_OFF
-        if monotonic() - self.looked >= (self.tick or 0):
-            self._look()
-        return self.trouble if monotonic() - self.since >= self.patience else ""
+        if monotonic() - self.asked_at >= (self.poll_seconds or 0):
+            self._ask()
+        return self.trouble if monotonic() - self.healthy_at >= self.patience else ""
 
-    def _look(self) -> None:
-        """How many threads all workers have, and since when there is anything wrong with that."""
-        had, self.threads = self.threads, 0
+    def _ask(self) -> None:
+        """How many threads all workers have together, and since when there has been none."""
+        before, self.threads = self.threads, 0
         try:
             threads = self.client.sync(self.client.scheduler.ncores, workers=None, callback_timeout=_ANSWER)
-            self.threads, self.trouble = sum(threads.values()), _NOBODY
+            self.threads, self.trouble = sum(threads.values()), _NO_WORKER
         except Exception:  # of many kinds
             self.trouble = _SILENT
-        self.looked = monotonic()
-        if self.threads or had:
-            self.since = self.looked
+        self.asked_at = monotonic()
+        if self.threads or before:
+            self.healthy_at = self.asked_at
 
-    def death(self, error: BaseException) -> str:
-        from distributed.scheduler import KilledWorker
+    def cause_of_death(self, error: BaseException) -> str:
+        from distributed import KilledWorker
 
-        if not isinstance(error, KilledWorker):
-            return ""
-        self.since = monotonic()  # there was one, which may have come and gone between two looks
-        return f"worker {error.last_worker.address} died while reading it"
+        return f"worker {error.last_worker.address} died while reading it" if isinstance(error, KilledWorker) else ""

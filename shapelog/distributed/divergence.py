@@ -9,8 +9,8 @@ from shapelog.model.trace import Outcome
 from shapelog.reading.payloads.source_names import Source
 from shapelog.text import rank_list
 
-# So many values and compiles a sentence tells.
-_VALUES = 6
+# The values and compiles named in a sentence.
+_MAX_NAMED = 6
 _Steps = tuple[Step, ...]
 # The source of a tensor and the number of a dim, or the name of an int and -1.
 _Dim = tuple[str, int]
@@ -51,13 +51,13 @@ class CrossSize(NamedTuple):
 
     def words(self, between: str = "; ") -> str:
         """``12 on rank 0; 16 on ranks 1-3``; of many values how many they are, and between which."""
-        if len(self.values) <= _VALUES:
+        if len(self.values) <= _MAX_NAMED:
             return between.join(f"{value} on {rank_list(ranks)}" for value, ranks in self.values)
-        told = sorted((int(value), ranks) for value, ranks in self.values if value.isdecimal())
-        if len(told) < len(self.values):
+        numbers = sorted((int(value), ranks) for value, ranks in self.values if value.isdecimal())
+        if len(numbers) < len(self.values):
             return f"one of {len(self.values):,} values"
-        (low, lowest), (high, highest) = told[0], told[-1]
-        return f"one of {len(told):,} values from {low} ({rank_list(lowest)}) to {high} ({rank_list(highest)})"
+        (low, lowest), (high, highest) = numbers[0], numbers[-1]
+        return f"one of {len(numbers):,} values from {low} ({rank_list(lowest)}) to {high} ({rank_list(highest)})"
 
     @property
     def sentence(self) -> str:
@@ -65,7 +65,7 @@ class CrossSize(NamedTuple):
 
 
 def _same(step: Step) -> Hashable:
-    """What has to be alike for two steps to be one and the same compile; sizes may differ."""
+    """What two steps have in common if they are the same compile; sizes may differ."""
     return step.label, step.code, step.outcome, step.is_dynamic, step.graph, tuple((item.code, item.axis) for item in step.changes)
 
 
@@ -82,16 +82,16 @@ def divergence(classes: list[RankClass]) -> Divergence | None:
 
 
 def _sides(groups: list[list[RankClass]], position: int) -> Iterator[Side]:
-    """The side that recompiled first, since it tells why; then those of more ranks."""
-    told = [(sorted(number for item in members for number in item.numbers), members[0].steps) for members in groups]
+    """First the side that recompiled, since its cause is known; then those of more ranks."""
+    sides = [(sorted(number for item in members for number in item.numbers), members[0].steps) for members in groups]
 
     def order(side: tuple[list[int], _Steps]) -> tuple[bool, bool, int]:
         step = side[1][position] if position < len(side[1]) else None
         return not (step and step.changes), step is None, -len(side[0])
 
-    told.sort(key=order)
-    main = told[0][1][position]
-    for index, (numbers, steps) in enumerate(told):
+    sides.sort(key=order)
+    main = sides[0][1][position]
+    for index, (numbers, steps) in enumerate(sides):
         step = steps[position] if position < len(steps) else None
         words = _did(step, main if index else None) if step else _ended(steps)
         if index and (step is None or step.key != main.key):
@@ -133,15 +133,15 @@ def _ended(steps: _Steps) -> str:
 
 
 def _instead(steps: _Steps, main: Step, position: int) -> str:
-    """Whether ranks did what ``main`` is at another time, or why not at all as far as the trace tells."""
+    """Whether ranks did the same as ``main`` at another time, or why not at all, as far as the trace shows."""
     for index, step in enumerate(steps):
         if step.key == main.key:
             return f"did so {'before' if index < position else 'later'}, as compile {index + 1} ({step.label})"
     own = [step for step in steps if step.code == main.code]
     if not own:
         return "never compiled it"
-    size = next((told for change in main.changes[:1] for told in [_size_of(own[-1], change.axis)] if told), "")
-    entries = " ".join(step.label for step in own[-_VALUES:])
+    size = _size_of(own[-1], main.changes[0].axis) if main.changes else ""
+    entries = " ".join(step.label for step in own[-_MAX_NAMED:])
     return f"did not, since {'its entry' if len(own) == 1 else 'one of its entries'} ({entries}{size}) fitted every call"
 
 
@@ -161,7 +161,7 @@ def cross_sizes(classes: list[RankClass]) -> Iterator[CrossSize]:
             for change in step.changes:
                 if change.size_related:
                     seen.setdefault((step.code, change.axis), set()).update(item.numbers)
-    said: set[tuple[CodeName, str]] = set()
+    reported: set[tuple[CodeName, str]] = set()
     by_key: dict[tuple[CodeName, int], list[tuple[Step, tuple[int, ...]]]] = {}
     for item in classes:
         for step in item.steps:
@@ -175,11 +175,11 @@ def cross_sizes(classes: list[RankClass]) -> Iterator[CrossSize]:
                 static.update(() if is_dynamic else (dim,))
         for dim, found in values.items():
             axis = _axis_of(dim) if len(found) > 1 else ""
-            if axis and (code, axis) not in said:
-                said.add((code, axis))
-                told = tuple((value, tuple(sorted(numbers))) for value, numbers in sorted(found.items(), key=lambda pair: min(pair[1])))
+            if axis and (code, axis) not in reported:
+                reported.add((code, axis))
+                listed = tuple((value, tuple(sorted(numbers))) for value, numbers in sorted(found.items(), key=lambda pair: min(pair[1])))
                 step = members[0][0]
-                yield CrossSize(step.label, step.title, axis, told, dim not in static, tuple(sorted(seen.get((code, axis), ()))))
+                yield CrossSize(step.label, step.title, axis, listed, dim not in static, tuple(sorted(seen.get((code, axis), ()))))
 
 
 def _dims(step: Step) -> Iterator[tuple[_Dim, str, bool]]:

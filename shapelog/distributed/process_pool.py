@@ -1,99 +1,79 @@
-"""Worker processes of this machine, as ``gather`` asks for them."""
+"""The worker processes of this machine."""
 
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from threading import Thread, current_thread, main_thread
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from threading import Thread
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor as Pool
     from multiprocessing.connection import Connection
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-# So many tasks are with each process, so that none waits for its next one.
-_PER_PROCESS = 2
-_MOST = 61 if sys.platform == "win32" else 999
+# The tasks each process is given at a time, so that none waits for its next one.
+_TASKS_PER_PROCESS = 2
+# Windows cannot wait for more.
+_MAX_PROCESSES = 61 if sys.platform == "win32" else 999
 
 
-def cores() -> int:
-    """Those of this machine that this process may use."""
+def core_count() -> int:
+    """The cores of this machine that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """So many processes of this machine. When one is killed, the pool gives up all tasks that are with it."""
+    """``count`` processes of this machine."""
 
     count: int
-    tick: float | None = None
+    poll_seconds: float | None = None
+
+    @property
+    def max_pending(self) -> int:
+        return _TASKS_PER_PROCESS * self.count
+
+    @staticmethod
+    def run(job: bytes) -> bytes:
+        work, *arguments = pickle.loads(job)
+        result: bytes = work(*arguments)
+        return result
 
     @contextmanager
-    def pool(self, most: int) -> "Iterator[Pool]":
+    def pool(self, task_count: int) -> Iterator[ProcessPoolExecutor]:
+        """At most ``task_count`` processes. They end with the block: after their tasks, or at once if it is left by an exception."""
+        # A forked worker has its imports already, and needs no `if __name__ == "__main__"` in the program that reads a trace.
         forks = sys.platform == "linux"
         context = multiprocessing.get_context("fork" if forks else None)
-        line, here = context.Pipe(duplex=False)
-        with line, here:
-            pool = _Pool(min(self.count, most, _MOST), context, _begin, (line, here if forks else None))
+        watched, held_open = context.Pipe(duplex=False)
+        with watched, held_open:
+            count = min(self.count, task_count, _MAX_PROCESSES)
+            pool = ProcessPoolExecutor(count, context, _start_worker, (watched, held_open if forks else None))
             try:
                 yield pool
             except BaseException:
-                here.send_bytes(b".")  # nobody takes it, so each worker sees it
+                held_open.close()
                 raise
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def window(self) -> int:
-        return _PER_PROCESS * self.count
-
-    def end(self) -> str:
+    def failure(self) -> str:
         return ""
 
-    def death(self, error: BaseException) -> str:
+    def cause_of_death(self, error: BaseException) -> str:
+        # The pool reports it for every task that is with any process.
         return "the process that read it was killed (out of memory?)" if isinstance(error, BrokenExecutor) else ""
 
 
-class _Pool(ProcessPoolExecutor):
-    """One that Ctrl-C does not leave half started or half ended, with processes that nobody knows of."""
+def _start_worker(watched: "Connection", inherited: "Connection | None") -> None:
+    """In a worker process: end silently on a signal, and as soon as the other end of ``watched`` is closed or its process is gone.
 
-    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> "Future[R]":
-        with _held():
-            return super().submit(fn, *args, **kwargs)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        with _held():
-            super().shutdown(wait, cancel_futures=cancel_futures)
-
-
-@contextmanager
-def _held() -> Iterator[None]:
-    """An interrupt that would raise an exception waits until the end of the block."""
-    before = signal.getsignal(signal.SIGINT)
-    if not callable(before) or current_thread() is not main_thread():
-        yield
-        return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if came:
-            signal.raise_signal(signal.SIGINT)
-
-
-def _begin(line: "Connection", inherited: "Connection | None") -> None:
-    """In a worker process: signals end it without a word, and it ends when ``line`` has something to say or its other end is gone.
-
-    ``inherited`` is that other end in a forked worker, which must not hold it open.
+    ``inherited`` is that other end in a forked worker, which must not keep it open.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -101,11 +81,11 @@ def _begin(line: "Connection", inherited: "Connection | None") -> None:
     if inherited is not None:
         inherited.close()
     gc.freeze()
-    gc.enable()  # one that reads many traces lives longer than a program that reads one
+    gc.enable()  # the console script turns it off, which is right for a process that reads one trace
 
     def end() -> None:
         with suppress(OSError):
-            line.poll(None)
+            watched.poll(None)
         os._exit(1)
 
     Thread(target=end, daemon=True).start()

@@ -1,4 +1,4 @@
-"""A study → what is kept of each rank of a distributed job."""
+"""Explained recompiles → the summary of each rank of a distributed job."""
 
 import hashlib
 from collections.abc import Iterator
@@ -6,41 +6,45 @@ from collections.abc import Iterator
 from shapelog.model.code_matching import Code, codes_of, file_of
 from shapelog.model.rank_summary import Change, CodeName, Executed, RankSummary, Spent, Step, Tensor
 from shapelog.model.trace import Compile, Rank, Trace
-from shapelog.reading.looking import code_before
 from shapelog.reading.payloads import collectives
 from shapelog.reading.payloads.collectives import SCHEDULE, TENSORS, Parity
+from shapelog.reading.reader import Reader
+from shapelog.reading.scanner import Span
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.text import without_addresses
 
-# So many executions of graphs are kept one by one; all of them are in the digest.
-_EXECUTIONS = 1000
-# So many schedules of a rank are held against the generated code, and so many collectives of a compile are kept.
-_CHECKED, _COLLECTIVES = 256, 10_000
+# Later executions of graphs are only in the digest.
+_MAX_EXECUTIONS = 1000
+# The schedules of a rank that are compared with the generated code; the collectives in the summary of a compile.
+_MAX_CHECKED, _MAX_COLLECTIVES = 256, 10_000
+_CODE_RECORD = b'] {"inductor_output_code": '
+# Bytes before a collective schedule in which its code is searched.
+_MAX_DISTANCE = 64 << 20
 
 
-def summaries(study: Explanations, least: int = 2) -> tuple[RankSummary, ...]:
-    """One for each rank that is read in full, in order of their numbers; none for processes without a rank, or for fewer ranks than
-    ``least``.
+def summaries(explanations: Explanations, min_ranks: int = 2) -> tuple[RankSummary, ...]:
+    """One for each rank that is read in full, in order of their numbers; none for processes without a rank, or for fewer than
+    ``min_ranks``.
 
-    Of several processes under one rank (forked children write so) the one that compiled most is taken, and the number is told.
+    Of several processes under one rank (forked children write so) the one with the most compiles is summarized, and all are counted.
     """
     grouped: dict[int, list[Rank]] = {}
-    for rank in study.trace.ranks:
+    for rank in explanations.trace.ranks:
         if rank.number is not None and rank.number >= 0:
             grouped.setdefault(rank.number, []).append(rank)
-    if len(grouped) < least:
+    if len(grouped) < min_ranks:
         return ()
-    why = {id(item.compile): item for item in study.recompiles}
+    recompiles = {item.compile: item for item in explanations.recompiles}
     shared: dict[Step, Step] = {}
     ordered = (processes for _, processes in sorted(grouped.items()))
-    return tuple(_summary(max(processes, key=_compiles), len(processes), study.trace, why, shared) for processes in ordered)
+    return tuple(_summary(max(processes, key=_compiles), len(processes), explanations.trace, recompiles, shared) for processes in ordered)
 
 
-def all_ranks(study: Explanations) -> tuple[RankSummary, ...]:
-    """Every rank of a job, also those that are known by their summary alone; none where there are fewer than two."""
-    others = [rank for item in study.trace.summarized for rank in item.ranks]
+def all_ranks(explanations: Explanations) -> tuple[RankSummary, ...]:
+    """Every rank of a job, including those of which there is only a summary; none if there are fewer than two."""
+    others = [rank for item in explanations.trace.summarized for rank in item.ranks]
     found: dict[int, RankSummary] = {}
-    for rank in (*summaries(study, 1 if others else 2), *others):
+    for rank in (*summaries(explanations, 1 if others else 2), *others):
         known = found.get(rank.number)
         most = rank if known is None or len(rank.steps) > len(known.steps) else known
         found[rank.number] = most if known is None else most._replace(processes=rank.processes + known.processes)
@@ -51,21 +55,21 @@ def _compiles(rank: Rank) -> int:
     return sum(len(frame.compiles) for frame in rank.frames)
 
 
-def _summary(rank: Rank, processes: int, trace: Trace, why: dict[int, Recompile], shared: dict[Step, Step]) -> RankSummary:
-    codes = {id(compile): code for code in codes_of((rank,)) for frame in code.frames for compile in frame.compiles}
+def _summary(rank: Rank, processes: int, trace: Trace, recompiles: dict[Compile, Recompile], shared: dict[Step, Step]) -> RankSummary:
+    codes = {compile: code for code in codes_of((rank,)) for frame in code.frames for compile in frame.compiles}
     compiles = sorted((compile for frame in rank.frames for compile in frame.compiles), key=lambda compile: compile.order)
-    numbers: dict[int, int] = {}
+    numbers: dict[Code, int] = {}
     steps: list[Step] = []
     spent: list[Spent] = []
     parities: list[tuple[str, Parity]] = []
     checked = 0
     for compile in compiles:
-        code = codes[id(compile)]
-        number = numbers[id(code)] = numbers.get(id(code), -1) + 1
-        scheduled, found = _inductor(compile, _CHECKED - checked, trace.version.at_least(9))
+        code = codes[compile]
+        number = numbers[code] = numbers.get(code, -1) + 1
+        scheduled, found = _inductor(compile, _MAX_CHECKED - checked, trace.version.at_least(9))
         checked += len(compile.inductor)
         parities += [(compile.label, item) for item in found[0]]
-        step = _step(compile, code, number, why.get(id(compile)), scheduled, found[1])
+        step = _step(compile, code, number, recompiles.get(compile), scheduled, found[1])
         steps.append(shared.setdefault(step, step))
         spent.append(Spent(compile.seconds, found[2]))
     return RankSummary(
@@ -87,7 +91,7 @@ def _step(compile: Compile, code: Code, number: int, why: Recompile | None, sche
     graph, first = compile.graph, code.first
     return Step(
         label=compile.label,
-        code=CodeName(file_of(first.file), first.line, first.name, _told(code) if first.is_library else ""),
+        code=CodeName(file_of(first.file), first.line, first.name, _qualifier(code) if first.is_library else ""),
         number=number,
         outcome=compile.outcome.value,
         is_dynamic=compile.is_dynamic,
@@ -97,14 +101,14 @@ def _step(compile: Compile, code: Code, number: int, why: Recompile | None, sche
         caches=compile.caches,
         collectives=scheduled,
         tensors=tensors,
-        agreed=len(compile.collectives),
+        size_exchanges=len(compile.collectives),
         verdict=why.verdict.value if why else "",
         title=code.title or first.name or "unknown code",
     )
 
 
-def _told(code: Code) -> str:
-    """What tells a library's code apart from the same for another class or caller."""
+def _qualifier(code: Code) -> str:
+    """Tells a library's code apart from the same code for another class or caller."""
     called = code.first.called_at
     return f"{called.file}:{called.line}" if code.has_bare_title and called else code.title
 
@@ -130,16 +134,16 @@ def _changes(why: Recompile) -> Iterator[Change]:
 _Inductor = tuple[tuple[Parity, ...], str, float | None]
 
 
-def _inductor(compile: Compile, room: int, is_told: bool) -> tuple[tuple[str, ...] | None, _Inductor]:
+def _inductor(compile: Compile, max_checked: int, are_schedules_written: bool) -> tuple[tuple[str, ...] | None, _Inductor]:
     """The collectives of all graphs of a compile (None where not known); parity with their code, digest of tensors, estimated runtime.
 
-    ``is_told`` says whether this torch writes schedules (2.9 and later do); of the first ``room`` records the code is looked at.
+    ``are_schedules_written``: torch 2.9 and later write them. Parity is checked for the first ``max_checked`` records.
     """
     scheduled: list[str] = []
     parities: list[Parity] = []
     digests: list[str] = []
     runtime: float | None = None
-    is_known = any(name == SCHEDULE for name, *_ in compile.inductor) or (is_told and _was_lowered(compile))
+    is_known = any(name == SCHEDULE for name, *_ in compile.inductor) or (are_schedules_written and _was_lowered(compile))
     payloads = compile.payloads
     for index, (name, offset, span) in enumerate(compile.inductor if payloads else ()):
         assert payloads is not None
@@ -155,16 +159,38 @@ def _inductor(compile: Compile, room: int, is_told: bool) -> tuple[tuple[str, ..
             payloads.reader.ledger.add(offset, "bad-json", f"the JSON of this {name} is not as expected")
             continue
         scheduled += names
-        code = code_before(payloads.reader, offset, compile.offset) if index < room else ""
+        code = code_before(payloads.reader, offset, compile.offset) if index < max_checked else ""
         parities += [collectives.parity(names, code)] if code else []
     digest = hashlib.md5("".join(digests).encode(), usedforsecurity=False).hexdigest() if digests else ""
-    return tuple(scheduled[:_COLLECTIVES]) if is_known else None, (tuple(parities), digest, runtime)
+    return tuple(scheduled[:_MAX_COLLECTIVES]) if is_known else None, (tuple(parities), digest, runtime)
 
 
 def _was_lowered(compile: Compile) -> bool:
-    """Whether Inductor made code for every graph, so that a graph with collectives would have told them; a cached one does not."""
+    """Whether Inductor compiled every graph, and would have recorded its collectives; a graph out of a cache has no record of them."""
     names = [name for name, _ in compile.caches]
     return "fx_graph_cache_miss" in names and not any(name.endswith("_hit") for name in names)
+
+
+def code_before(reader: Reader, offset: int, first: int) -> str:
+    """The last generated code of the same compile between the offsets ``first`` and ``offset``; "" if there is none."""
+    data, own = reader.data, reader.header(offset)
+    at = data.rfind(_CODE_RECORD, max(first, offset - _MAX_DISTANCE), offset)
+    start = data.rfind(b"\n", 0, at) + 1 if at >= 0 else 0
+    if at < 0 or data[start : start + 1] == b"\t":
+        return ""
+    header = reader.header(start)
+    if any(header.get(key) != own.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id")):
+        return ""
+    line_end = data.find(b"\n", at, offset)
+    digest = header.get("has_payload")
+    if line_end < 0 or not isinstance(digest, str):
+        return ""
+    stop = line_end
+    while data[stop + 1 : stop + 2] == b"\t":
+        stop = data.find(b"\n", stop + 1, offset)
+        if stop < 0:
+            return ""
+    return reader.payload_text(Span(line_end + 1, stop + 1, digest))
 
 
 def _executed(rank: Rank) -> Executed | None:
@@ -177,4 +203,4 @@ def _executed(rank: Rank) -> Executed | None:
             rank.payloads.reader.ledger.add(span.start, "bad-json", "the JSON of this graph_execution is not as expected")
     if not labels:
         return None
-    return Executed(tuple(labels[:_EXECUTIONS]), len(labels), hashlib.md5("\n".join(labels).encode("utf-8", "replace")).hexdigest())
+    return Executed(tuple(labels[:_MAX_EXECUTIONS]), len(labels), hashlib.md5("\n".join(labels).encode("utf-8", "replace")).hexdigest())

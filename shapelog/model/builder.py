@@ -35,7 +35,7 @@ _OWN_FIELDS = ("describer_id", "id", "storage", "view_func")
 
 
 def process_key(number: int) -> int:
-    """The process that a prefix names; thread ids of old versions cannot be told apart from processes, so they are one: 0."""
+    """The process that a prefix names; thread ids of old versions cannot be distinguished from processes, so all are one: 0."""
     return number if number <= _LARGEST_PROCESS_ID else 0
 
 

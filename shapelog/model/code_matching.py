@@ -15,7 +15,7 @@ _GENERATED = re.compile(r"^<eval_with_key>")
 class Code:
     """One piece of code in one process: its frames of all generations, in order of first compile.
 
-    ``title`` is the first that tells the class, where one does. Code of a library is told apart by the class that it works for or, where
+    ``title`` is the first that names the class, where one does. Code of a library is distinguished by the class that it works for or, where
     that is not known, by the line of the user that called it.
     """
 
@@ -36,7 +36,7 @@ class Code:
 
     @property
     def position(self) -> int:
-        """What tells codes of one name apart: the line, for a library's code that of its caller."""
+        """What distinguishes codes of one name: the line, for a library's code that of its caller."""
         called = self.first.called_at if self.first.is_library else None
         return called.line if called else self.first.line
 
@@ -96,8 +96,8 @@ def codes_of(ranks: Iterable[Rank]) -> list[Code]:
     titles: dict[tuple[str, int, str, str], str] = {}
     for frame in (frame for rank in ranks for frame in rank.frames):
         title, called = frame.title, frame.called_at if frame.is_library else None
-        told = title if title != frame.name else f"{called.file}:{called.line}" if called else ""
-        key = (file_of(frame.file), frame.line, frame.name, told if frame.is_library else "")
+        user = title if title != frame.name else f"{called.file}:{called.line}" if called else ""
+        key = (file_of(frame.file), frame.line, frame.name, user if frame.is_library else "")
         grouped.setdefault(key, []).append(frame)
         if titles.get(key, frame.name) == frame.name:
             titles[key] = title
@@ -146,10 +146,10 @@ def _matched(before: list[Code], after: list[Code], same: dict[str, str]) -> lis
 
 
 def _by_title(ones: list[Code], others: list[Code]) -> Iterator[Pair]:
-    """Codes of one name in one file: those of the same title first, then those whose class a trace does not tell."""
+    """Codes of one name in one file: those of the same title first, then those whose class a trace does not name."""
     for title in dict.fromkeys(code.title for code in ones):
-        alike = [[code for code in side if code.title == title] for side in (ones, others)]
-        for one, other in _aligned(alike[0], alike[1], lambda code: code.position):
+        first, second = ([code for code in codes if code.title == title] for codes in (ones, others))
+        for one, other in _aligned(first, second, lambda code: code.position):
             ones, others = [code for code in ones if code is not one], [code for code in others if code is not other]
             yield Pair(one, other)
     for one, other in _aligned(ones, others, lambda code: code.position, _may_be_same):
@@ -160,7 +160,7 @@ def _by_title(ones: list[Code], others: list[Code]) -> Iterator[Pair]:
 
 
 def _may_be_same(one: Code, other: Code) -> bool:
-    """Whether two codes of one file and name may be the same although their titles differ: a renamed class, or one that is not told."""
+    """Whether two codes of one file and name may be the same although their titles differ: a renamed class, or one that is not named."""
     if one.has_bare_title or other.has_bare_title:
         return True
     return one.first.line == other.first.line and not one.first.is_library
@@ -201,7 +201,7 @@ def _greedy(candidates: Iterable[tuple[int, int, int]]) -> dict[int, int]:
 def _resumed(before: list[Code], after: list[Code], functions: list[Pair], same: dict[str, str]) -> Iterator[Pair]:
     """Resume functions of one function are aligned by their lines counted from its first one, which an edit above it does not shift."""
     buckets: dict[tuple[object, ...], tuple[list[Code], list[Code]]] = {}
-    starts: dict[int, int] = {}
+    starts: dict[Code, int] = {}
     for side, codes in enumerate((before, after)):
         known = _by_name(functions, side)
         for code in codes:
@@ -209,15 +209,15 @@ def _resumed(before: list[Code], after: list[Code], functions: list[Pair], same:
             if resumed:
                 file = file_of(code.first.file)
                 owner = _enclosing(known, code.first.file, *resumed)
-                starts[id(code)] = owner[1].first.line if owner else 0
-                key = (id(owner[0]),) if owner else (same.get(file, file), resumed[0])
+                starts[code] = owner[1].first.line if owner else 0
+                key = (owner[0],) if owner else (same.get(file, file), resumed[0])
                 buckets.setdefault(key, ([], []))[side].append(code)
     for ones, others in buckets.values():
-        found = _aligned(ones, others, lambda code: code.first.line - starts[id(code)])
-        taken = {id(code) for pair in found for code in pair}
+        found = _aligned(ones, others, lambda code: code.first.line - starts[code])
+        taken = {code for pair in found for code in pair}
         yield from (Pair(one, other) for one, other in found)
-        yield from (Pair(one, None) for one in ones if id(one) not in taken)
-        yield from (Pair(None, other) for other in others if id(other) not in taken)
+        yield from (Pair(one, None) for one in ones if one not in taken)
+        yield from (Pair(None, other) for other in others if other not in taken)
 
 
 _Known = dict[tuple[str, str], list[tuple[Pair, Code]]]

@@ -9,7 +9,7 @@ _LABEL = re.compile(r"^(?:!(\d{1,9}|-)/?)?(?:(\d{1,9})/(\d{1,9}))?(?:#(\d{1,9}))
 class CompileId(NamedTuple):
     """One cache entry that Dynamo tried to fill: frame id, compile number in that frame, compiled-autograd id.
 
-    ``generation`` tells apart ids that came again in one process, as they do after ``torch._dynamo.reset()``; it starts at 1.
+    ``generation`` distinguishes ids that came again in one process, as they do after ``torch._dynamo.reset()``; it starts at 1.
     """
 
     frame: int

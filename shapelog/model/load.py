@@ -25,10 +25,10 @@ def load(selection: Selection, strict: bool = False) -> Trace:
     return build(selection, [Reader(opened, strict) for opened in open_all(selection.files)])
 
 
-def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, tell: ProgressCallback | None = None) -> Trace:
+def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, progress: ProgressCallback | None = None) -> Trace:
     """The trace that the readers of a selection's files give. Raises ShapelogError when not one of them holds a trace record.
 
-    With ``debug`` a record that cannot be parsed raises instead of becoming a problem. ``tell`` is called with the progress of large files.
+    With ``debug`` a record that cannot be parsed raises instead of becoming a problem. ``progress`` is called while large files are read.
     """
     ranks: list[Rank] = []
     builders: list[Builder] = []
@@ -36,7 +36,7 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
     refusals: list[str] = []
     for file, reader in zip(selection.files, readers, strict=True):
         builder = Builder(reader, file.rank, debug)
-        for record in _with_progress(reader, tell) if tell and reader.trace.size > _LARGE else reader.records():
+        for record in _with_progress(reader, progress) if progress and reader.trace.size > _LARGE else reader.records():
             if record.header is not None:
                 builder.take(record)
         if not reader.ledger.readable_records and not reader.trace.is_lost:
@@ -66,14 +66,14 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
     )
 
 
-def _with_progress(reader: Reader, tell: ProgressCallback) -> Iterator[Record]:
+def _with_progress(reader: Reader, progress: ProgressCallback) -> Iterator[Record]:
     """The records of a large file, with its progress reported."""
     name, size = reader.trace.name, reader.trace.size
     for number, record in enumerate(reader.records()):
         if not number % _PROGRESS_STEP:
-            tell(name, record.offset, size)
+            progress(name, record.offset, size)
         yield record
-    tell(name, size, -1)
+    progress(name, size, -1)
 
 
 def _not_a_trace(name: str, reader: Reader) -> tuple[str, list[Problem]]:

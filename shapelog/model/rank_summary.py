@@ -1,6 +1,6 @@
-"""One rank of a distributed job, small and plain: so it is sent from process to process, and held against the others.
+"""The summary of one rank of a distributed job, small enough to be sent between processes and compared with the others.
 
-Most of it are named tuples, which are pickled, hashed and compared faster than dataclasses.
+Named tuples are pickled, hashed and compared faster than dataclasses.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from shapelog.reading.payloads.source_names import Source
 
 
 class CodeName(NamedTuple):
-    """A piece of code, the same on every rank. ``told`` tells apart what works for other classes or callers in a library."""
+    """A piece of code, the same on every rank. ``qualifier`` is the class or the caller of code in a library, "" for other code."""
 
     file: str
     line: int
     name: str
-    told: str = ""
+    qualifier: str = ""
 
 
 class Change(NamedTuple):
-    """A cause of a recompile, in the words of the report; addresses are left out, since they differ in every process."""
+    """A cause of a recompile, in the words of the report, without addresses: these differ in every process."""
 
     code: str
     axis: str
@@ -42,8 +42,8 @@ class Step(NamedTuple):
     """One compile of a rank, without times: equal on two ranks that did the same.
 
     ``number`` counts the compiles of its code from 0 on. ``graph`` is the key of its graph, numbers not counted. ``collectives`` are those
-    that Inductor scheduled, None where the trace does not tell; ``tensors`` is a digest of what its operations return, "" where that was
-    not recorded; ``agreed`` says how often the ranks told each other their sizes.
+    that Inductor scheduled, None if not recorded; ``tensors`` is a digest of what its operations return, "" if not recorded;
+    ``size_exchanges`` counts how often the ranks sent each other their sizes.
     """
 
     label: str
@@ -57,7 +57,7 @@ class Step(NamedTuple):
     caches: tuple[tuple[str, int], ...]
     collectives: tuple[str, ...] | None
     tensors: str
-    agreed: int
+    size_exchanges: int
     verdict: str
     title: str
 
@@ -67,7 +67,7 @@ class Step(NamedTuple):
 
     @property
     def key(self) -> tuple[CodeName, int]:
-        """What the same step has on every rank, though ids and order may differ."""
+        """Identifies the same step on every rank, though compile ids and order may differ."""
         return self.code, self.number
 
 
@@ -88,10 +88,10 @@ class Executed:
 
 
 class RankSummary(NamedTuple):
-    """One rank: every compile in order, its times beside it. ``ended`` is the time of the last record, as it stands in the file.
+    """One rank: every compile in order, with its times in ``spent``. ``ended`` is the time of the last record, as written in the file.
 
     ``executed`` is None where the order of graphs was not recorded. ``parity`` holds (label, difference of the code from the schedule) of
-    the graphs whose generated code does not call what was scheduled. ``processes`` counts those that wrote under this rank.
+    the graphs whose generated code does not call what was scheduled. ``processes`` counts those that wrote a trace for this rank.
     """
 
     number: int

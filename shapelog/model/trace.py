@@ -106,7 +106,7 @@ class Payloads:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodeStateRecord:
-    """What PGO knew when it read or wrote its state, always the whole of it.
+    """PGO's state when it was read or written, always the whole of it.
 
     ``name`` is ``get_local``, ``put_local``, ``get_remote``, ``put_remote`` or ``get_extra_remote``; ``compile`` the label of the
     compile that it happened in.
@@ -154,7 +154,7 @@ class Compile:
     """One cache entry that Dynamo tried to fill, its attempts joined: only the last attempt made the graph.
 
     ``label`` is the id as text. ``inputs`` are the tensors it was called with, by source; ``symbols`` those of the last attempt;
-    ``reasons`` what PyTorch said about each earlier entry, most recently used first. ``stack`` is the call stack, outermost frame
+    ``reasons`` PyTorch's reason for each earlier entry, most recently used first. ``stack`` is the call stack, outermost frame
     first. ``offset`` is that of its first record in the file. ``seconds`` includes the backward graphs that were compiled later.
     ``other_records`` holds those of further kinds by their type (``reading.records.PARSERS``).
     ``inductor`` are name, offset and payload of what Inductor wrote about its distributed graphs (see ``payloads.distributed``).
@@ -205,7 +205,7 @@ class Compile:
         own = self.metrics
         inner = own.aot if own.aot is not None else own.backend or 0.0
         inductor, codegen = own.inductor or 0.0, own.codegen or 0.0
-        is_eager = own.aot is None and own.inductor is None  # or a backend that does not tell its phases
+        is_eager = own.aot is None and own.inductor is None  # or a backend that does not record its phases
         return (
             ("Dynamo", max(0.0, (own.seconds or 0.0) - inner)),
             ("AOTAutograd", 0.0 if is_eager else max(0.0, inner - inductor)),
@@ -262,7 +262,7 @@ def resumed_by(name: str) -> tuple[str, int] | None:
 class Frame:
     """A piece of Python code that Dynamo compiled, once or more.
 
-    ``file``, ``line`` and ``name`` are those of the code object ("" and 0 where the trace does not tell).
+    ``file``, ``line`` and ``name`` are those of the code object ("" and 0 where the trace does not name them).
     """
 
     number: int
@@ -330,7 +330,7 @@ class Frame:
 class Rank:
     """One process: its rank in a distributed run (None outside of one), its process id, its frames in order of first compile.
 
-    ``executed`` are the payloads that tell in which order graphs ran. ``last_time`` is that of the last record of its file, as it stands
+    ``executed`` are the payloads with the order in which graphs ran. ``last_time`` is that of the last record of its file, as it stands
     there (``1120 08:27:33.313000``), "" where it cannot be read.
     """
 
@@ -471,7 +471,7 @@ class Trace:
 
     @property
     def code_states(self) -> tuple[Profile, ...]:
-        """What PGO knew in each process before and after, without those that neither read nor wrote a state."""
+        """PGO's state in each process before and after, without those that neither read nor wrote a state."""
         found = []
         for rank in self.ranks:
             records = [record for frame in rank.frames for compile in frame.compiles for record in compile.code_states]
@@ -516,7 +516,7 @@ def merged(traces: Sequence[Trace]) -> Trace:
 
 
 def failure_message(text: str) -> str:
-    """The line of a failure's text that says what went wrong."""
+    """The line of a failure's text that names the error."""
     lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
     if not lines:
         return "no message was recorded"

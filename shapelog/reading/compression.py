@@ -30,14 +30,14 @@ _ZSTD_MODULES = ("compression.zstd", "backports.zstd", "zstandard")
 
 
 class DamagedError(Exception):
-    """Compressed data that ends early or is wrong from here on; its text says how."""
+    """Compressed data that ends early or is wrong from here on; its text names the fault."""
 
 
 @dataclass(slots=True, eq=False)
 class UnpackQuota:
     """How many bytes may be written to temporary files for the file that messages call ``name``.
 
-    ``limit`` None leaves it to the free space of the disk; ``is_requested`` says that the user set it.
+    ``limit`` None leaves it to the free space of the disk; ``is_requested``: the user set it.
     """
 
     name: str

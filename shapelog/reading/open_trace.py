@@ -39,7 +39,7 @@ class OpenTrace:
 
 
 def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
-    """All files, opened. One of several that cannot be read is lost, with a problem that says why.
+    """All files, opened. One of several that cannot be read is lost, with a problem that gives the reason.
 
     Raises ShapelogError when none can be read.
     """

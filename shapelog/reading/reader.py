@@ -107,7 +107,7 @@ class Reader:
     def _looks_whole(self, place: Location, kind: str, name: str) -> bool:
         """Whether the first line ends as PyTorch ends it, with the announcement of a payload where there is one.
 
-        The last record may be cut off, and one of an unknown kind or without a name says only in its JSON what it is.
+        The last record may be cut off, and of one of an unknown kind, or without a name, only the JSON shows what it is.
         """
         if place.stop == self.trace.size or kind not in KINDS or (kind == "artifact" and not name):
             return False

@@ -54,7 +54,7 @@ class Stack(NamedTuple):
 
 
 Stacks = Callable[[str], Stack]
-"""Makes the stack that stands under a field of the record at hand."""
+"""Makes the stack in a field of the record at hand."""
 
 
 class Input(NamedTuple):
@@ -202,7 +202,7 @@ def automatic_dynamic(payload: str) -> AutomaticDynamic | None:
 
 
 class Config(NamedTuple):
-    """The settings of torch._dynamo that decide about recompiles; None where the trace does not say."""
+    """The settings of torch._dynamo that decide about recompiles; None where the trace does not hold them."""
 
     recompile_limit: int | None = None
     accumulated_recompile_limit: int | None = None
@@ -276,7 +276,7 @@ def metrics(body: Body) -> Metrics:
     found: dict[str, Any] = {}
     for field, name, units in _TIMES:
         time = get(name)
-        # No clock can have said more.
+        # The most that a clock can have shown.
         if (type(time) is float or type(time) is int) and field not in found and 0 <= time < 1e18:
             found[field] = float(time) / units
     for field, name in _COUNTS:

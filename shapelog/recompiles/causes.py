@@ -105,7 +105,7 @@ class Differences:
 
 
 def reasons_about(entry: Compile, compile: Compile) -> tuple[Reason, ...]:
-    """What PyTorch said about one entry. A reason names no generation; those of a compile are all of its own."""
+    """PyTorch's reasons for one entry. A reason names no generation; those of a compile are all of its own."""
     label = entry.label if entry.id.generation == 1 else entry.label.partition("#")[0]
     return tuple([reason for reason in compile.reasons if reason.entry == label])
 

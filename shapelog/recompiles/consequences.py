@@ -70,7 +70,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         violations=violations,
         entry=entry,
         call=call,
-        # Of several signs that one object was replaced, the first stands for all.
+        # Of several signs that one object was replaced, the first counts.
         replaced={_owner(item): item for item in reversed(violations) if _replaces(item)},
         resized=frozenset(resized),
         rank_changed=frozenset(item.source.canonical for item in violations if item.prop.kind is Kind.RANK),

@@ -1,7 +1,7 @@
 """Calls that need the number behind a symbolic int: PyTorch pins it there, and each value has a graph of its own, marked or not.
 
-Measured with torch 2.8, 2.10 and 2.13, on ints and on sizes alike. An operator of PyTorch keeps an int symbolic where its schema says
-SymInt or Scalar (sizes, offsets, counts of top elements, what convolutions take, numbers to calculate with); where it says int or float
+Measured with torch 2.8, 2.10 and 2.13, on ints as on sizes. An operator of PyTorch keeps an int symbolic where its schema has
+SymInt or Scalar (sizes, offsets, counts of top elements, what convolutions take, numbers to calculate with); where it has int or float
 (numbers of dims, kernels of pooling, window lengths, counts of chunks and bins) the int becomes a constant of the graph.
 """
 

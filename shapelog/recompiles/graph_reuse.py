@@ -63,7 +63,7 @@ def complete_limit_hit(difference: EntryDifference, others: Sequence[EntryDiffer
     """What separates a call that hit the limit from an entry: such a call has left reasons alone, one failed guard for each entry.
 
     What failed in another entry fails in this one as well where it holds the same value. Where it holds another and the call's own is not
-    known, and no mark acts on it (a float that is another at each call, say), None: nothing shows that the entry would serve.
+    known, and no mark acts on it (a float that is another at each call, say), None: nothing shows that the entry could be used.
     """
     tree = difference.entry.guards
     causes = {(cause.source, cause.prop): cause for cause in difference.causes}

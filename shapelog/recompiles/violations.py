@@ -18,7 +18,7 @@ from shapelog.recompiles.facts import CompileFacts
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
 _BRACKET_TYPES = {"(": "tuple", "[": "list", "{": "set", "b": "bytes"}
 _TENSOR_TYPE = "torch.Tensor"
-# Properties that identify an object; one that fails stands for all.
+# Properties that identify an object; one that fails is enough.
 _IDENTITY = frozenset((Kind.VALUE, Kind.TYPE, Kind.ID, Kind.TENSOR))
 _ALIASING = Property(Kind.ALIASING)
 

@@ -26,14 +26,14 @@ def profiled(made: Recording, *sources: str) -> Recording:
     return made
 
 
-def opinion(made: Recording, version: TorchVersion | None = None) -> PgoSuggestion:
+def suggestion(made: Recording, version: TorchVersion | None = None) -> PgoSuggestion:
     found = advise(made.explained(), version).pgo
     assert found is not None
     return found
 
 
 def differences(made: Recording, version: TorchVersion | None = None) -> list[Difference]:
-    return list(opinion(made, version).differences)
+    return list(suggestion(made, version).differences)
 
 
 def why(made: Recording, source: str = "L['x']") -> str:
@@ -65,20 +65,20 @@ def test_each_source_on_which_the_lists_differ_is_told_once(name: str) -> None:
 
 
 def test_the_list_of_a_run_with_one_size() -> None:
-    found = opinion(profiled(sized(10, 12, 14), "L['x']"))
-    assert (found.value, found.is_warm, found.flaw) == ("L['x']", False, "")
-    assert found.knew == (("L['x']", "tensor size=[?, 8] stride=[8, 1]"),)
+    found = suggestion(profiled(sized(10, 12, 14), "L['x']"))
+    assert (found.env, found.is_warm, found.problem) == ("L['x']", False, "")
+    assert found.states == (("L['x']", "tensor size=[?, 8] stride=[8, 1]"),)
     assert found.cost == Cost(1, 0, 1.0)
 
 
 def test_a_list_that_misses_what_varies_saves_nothing() -> None:
-    assert opinion(profiled(sized(10, 12), "L['y']")).cost.total == 2
+    assert suggestion(profiled(sized(10, 12), "L['y']")).cost.total == 2
 
 
 def test_a_list_of_which_a_part_is_no_regular_expression_saves_nothing_and_fails() -> None:
-    found = opinion(profiled(sized(10, 12), "L['x']", "L['d'][('(', 1)]"))
-    assert found.value == "L['x'],L['d'][('(', 1)]"
-    assert found.flaw.endswith("is no valid regular expression once PyTorch has split the list, and fails every compile")
+    found = suggestion(profiled(sized(10, 12), "L['x']", "L['d'][('(', 1)]"))
+    assert found.env == "L['x'],L['d'][('(', 1)]"
+    assert found.problem.endswith("is no valid regular expression once PyTorch has split the list, and fails every compile")
     assert found.cost.total == 2
 
 

@@ -106,6 +106,16 @@ def test_a_function_by_itself_gets_its_tensors_from_its_caller() -> None:
     assert DynamismPropagation(explained.trace).origins(first, Source("L['x']"), 0) == ()
 
 
+def test_dynamism_does_not_cross_between_ranks_that_share_a_process_id() -> None:
+    """Only rank 1 returns a dynamic tensor, so that of rank 0 comes from nowhere."""
+    ranks = (broken('h: "f32[10, 8][8, 1]cpu"'), broken('h: "f32[s77, 8][8, 1]cpu"'))
+    trace = explain_trace(make.distributed(*("\n".join([*made.lines, ""]).encode() for made in ranks))).trace
+    propagation = DynamismPropagation(trace)
+    resumed = {frame.rank: frame for frame in trace.frames if frame.number == 1}
+    assert resumed[0].process == resumed[1].process
+    assert [propagation.origins(resumed[rank], Source("L['h']"), 0) for rank in (0, 1)] == [(), (X,)]
+
+
 @pytest.mark.parametrize("source", ["L['self'].cache", "L['d']['h']", "G['h']"])
 def test_only_locals_of_a_resumed_function_come_from_outputs(source: str) -> None:
     assert origins(broken('h: "f32[s77, 8][8, 1]cpu"'), source) == ()

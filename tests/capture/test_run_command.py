@@ -88,7 +88,7 @@ def test_the_output_and_the_exit_code_are_those_of_the_command(python: Process, 
     assert "SL101 size-varies" in report
 
 
-def test_the_page_of_a_run_is_written_beside_its_report(python: Process, trace: str, tmp_path: Path) -> None:
+def test_the_page_of_a_run_is_written_with_its_report(python: Process, trace: str, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     done = python(MAIN, "run", "--html", str(page), "--", *scribe(NAME.format("aaaaaaaa"), trace))
     assert done.returncode == 0
@@ -139,14 +139,14 @@ def test_a_file_that_cannot_be_run_ends_with_126(python: Process, tmp_path: Path
 # Where the trace goes, and which of it is read.
 
 
-def test_the_trace_is_kept_and_stderr_says_where(python: Process, trace: str, tmp_path: Path) -> None:
+def test_the_trace_is_kept_and_stderr_names_its_directory(python: Process, trace: str, tmp_path: Path) -> None:
     done = python(MAIN, "run", *scribe(NAME.format("aaaaaaaa"), trace))
     (folder,) = temporary(tmp_path).iterdir()
     assert done.stderr.decode().startswith(f"shapelog: the trace is kept in {folder}; to see the report again: shapelog report {folder}")
     assert (folder / NAME.format("aaaaaaaa")).read_bytes() == Path(trace).read_bytes()
 
 
-def test_a_run_that_compiled_nothing_is_said_so_and_leaves_nothing(python: Process, trace: str, tmp_path: Path) -> None:
+def test_a_run_that_compiled_nothing_is_reported_and_leaves_nothing(python: Process, trace: str, tmp_path: Path) -> None:
     done = python(MAIN, "run", *scribe("", trace, 5))
     (line,) = done.stderr.decode().splitlines()
     assert (done.returncode, done.stdout.split()[:2]) == (5, [b"the", b"answer"])
@@ -168,7 +168,7 @@ def test_files_of_earlier_runs_are_left_out(trace: str, tmp_path: Path) -> None:
     assert second.selection().notes == ()
 
 
-def test_a_file_that_grew_is_read_and_said_to_have_been_there(trace: str, tmp_path: Path) -> None:
+def test_a_file_that_grew_is_read_with_a_note(trace: str, tmp_path: Path) -> None:
     name = NAME.format("aaaaaaaa")
     run_command.run(scribe(name, trace), tmp_path / "traces")
     again = run_command.run(scribe(name, trace), tmp_path / "traces")
@@ -207,14 +207,14 @@ def test_an_empty_file_of_a_run_is_left_out_and_counted(trace: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("variable", ["TORCH_TRACE", "TORCH_DTRACE"])
-def test_a_directory_that_torch_was_told_already_is_used(python: Process, trace: str, tmp_path: Path, variable: str) -> None:
+def test_a_directory_in_torch_trace_is_used(python: Process, trace: str, tmp_path: Path, variable: str) -> None:
     done = python(MAIN, "run", *scribe(NAME.format("aaaaaaaa"), trace), **{variable: str(tmp_path / "mine")})
     assert done.returncode == 0
     assert [path.name for path in (tmp_path / "mine").iterdir()] == [NAME.format("aaaaaaaa")]
     assert list(temporary(tmp_path).iterdir()) == []
 
 
-def test_the_directory_asked_for_wins_and_is_told_in_full(trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_given_directory_is_preferred_and_is_passed_as_a_full_path(trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCH_TRACE", "elsewhere")
     monkeypatch.setenv("TORCH_DTRACE", "elsewhere")
     monkeypatch.chdir(tmp_path)
@@ -229,10 +229,18 @@ def test_a_directory_that_cannot_be_used_is_refused_before_the_command_runs(pyth
     assert done.stderr.decode() == f"shapelog: {trace}: cannot record there: File exists\n"
 
 
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_under_debug_an_error_before_the_command_runs_is_raised(python: Process, trace: str, command: str) -> None:
+    done = python(MAIN, command, "--debug", "-o", "nowhere/report.txt", "--", sys.executable, "-c", "print('ran')")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"Traceback" in done.stderr
+    assert b"ShapelogError: nowhere/report.txt: cannot write" in done.stderr
+
+
 # The report.
 
 
-def test_the_report_goes_to_the_file_asked_for(python: Process, trace: str, tmp_path: Path) -> None:
+def test_the_report_is_written_to_the_given_file(python: Process, trace: str, tmp_path: Path) -> None:
     done = python(MAIN, "run", "-o", "report.txt", "--", *scribe(NAME.format("aaaaaaaa"), trace))
     assert b"2 compiles" not in done.stderr + done.stdout
     (folder,) = temporary(tmp_path).iterdir()
@@ -253,7 +261,7 @@ def test_problems_under_strict_count_only_where_the_command_ended_well(python: P
     assert python(MAIN, "run", "--strict", "--", *command).returncode == ends
 
 
-def test_a_trace_that_cannot_be_read_is_said_and_the_exit_code_of_the_command_passed_on(python: Process, trace: str) -> None:
+def test_a_trace_that_cannot_be_read_is_reported_and_the_exit_code_of_the_command_passed_on(python: Process, trace: str) -> None:
     Path(trace).write_bytes(b"no trace at all\n")
     done = python(MAIN, "run", *scribe(NAME.format("aaaaaaaa"), trace, 4))
     assert done.returncode == 4
@@ -265,7 +273,7 @@ def test_a_trace_that_cannot_be_read_is_said_and_the_exit_code_of_the_command_pa
 
 @pytest.fixture
 def listener(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """shapelog running a command that tells of its signals, without a terminal."""
+    """shapelog running a command that prints its signals, without a terminal."""
     where = {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1])}
     command = [sys.executable, "-c", MAIN, "run", "--", sys.executable, "-c", LISTENER]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=where, text=True, start_new_session=True, cwd=tmp_path) as process:
@@ -328,7 +336,7 @@ def test_a_command_that_an_interrupt_ended_ends_shapelog_the_same_way(python: Pr
 
 
 @needs_posix
-def test_a_signal_that_is_ignored_stays_ignored_in_the_command(python: Process) -> None:
+def test_an_ignored_signal_is_ignored_in_the_command_too(python: Process) -> None:
     ignore = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
     show = "import signal; print(signal.getsignal(signal.SIGHUP).name, signal.getsignal(signal.SIGTERM).name)"
     assert python(ignore + MAIN, "run", sys.executable, "-c", show).stdout.split() == [b"SIG_IGN", b"SIG_DFL"]

@@ -1,4 +1,4 @@
-"""``shapelog verify``: a command is run as it is, then with the list set; what it ends with tells whether that helped."""
+"""``shapelog verify``: a command is run as it is, then with the list set; the exit code is whether that helped."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from shapelog.capture import run_command
 from shapelog.cli.main import cli
 
 NAME = "dedicated_log_torch_trace_abcdefgh.log"
-# Writes one trace in its first run and another in its second, keeps what it was told, and ends with the code of that run.
+# Writes one trace in its first run and another in its second, records its environment, and ends with the code of that run.
 PROGRAM = f"""
 import json, os, sys
 folder = os.environ["TORCH_TRACE"]
@@ -24,7 +24,7 @@ trace, status = sys.argv[1 + number], sys.argv[3 + number]
 if trace:
     with open(trace, "rb") as source, open(os.path.join(folder, "{NAME}"), "wb") as target:
         target.write(source.read())
-with open(os.path.join(folder, "told.json"), "w") as file:
+with open(os.path.join(folder, "environment.json"), "w") as file:
     json.dump({{name: os.environ.get(name) for name in ("{VARIABLE}", "TORCHINDUCTOR_CACHE_DIR")}}, file)
 sys.exit(int(status))
 """
@@ -56,8 +56,8 @@ class Case:
         arguments = ["verify", "--trace-dir", str(self.traces), *options, "--", *command]
         return CliRunner().invoke(cli, arguments, catch_exceptions=False)
 
-    def told(self, run: str) -> dict[str, str | None]:
-        found: dict[str, str | None] = json.loads((self.traces / run / "told.json").read_text(encoding="utf-8"))
+    def environment(self, run: str) -> dict[str, str | None]:
+        found: dict[str, str | None] = json.loads((self.traces / run / "environment.json").read_text(encoding="utf-8"))
         return found
 
 
@@ -93,7 +93,7 @@ def test_a_list_that_helps_ends_with_0(case: Case) -> None:
     ],
     ids=["no fewer", "lost", "failed"],
 )
-def test_a_list_that_does_not_help_ends_with_1_and_says_why(case: Case, second: Recording, codes: tuple[int, int], fault: str) -> None:
+def test_a_list_that_does_not_help_ends_with_1_and_the_reason(case: Case, second: Recording, codes: tuple[int, int], fault: str) -> None:
     done = case.verify(case.command(sized(10, 12, 14), second, codes))
     assert done.exit_code == 1
     assert f"It did not help: {fault}" in done.stderr
@@ -162,24 +162,24 @@ def test_problems_under_strict_end_with_2(case: Case) -> None:
         assert [case.verify(command, *options).exit_code for options in ((), ("--strict",))] == [0, 2]
 
 
-# What the command is told.
+# The environment of the command.
 
 
 def test_the_list_is_set_in_the_second_run_alone(case: Case) -> None:
     case.verify(case.command(sized(10, 12), freed("0/0")))
-    assert [case.told(run)[VARIABLE] for run in ("before", "after")] == [None, "L['x']:0"]
+    assert [case.environment(run)[VARIABLE] for run in ("before", "after")] == [None, "L['x']:0"]
 
 
-def test_a_list_that_is_set_already_stays(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_is_set_already_is_extended(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "L['y']:0")
     done = case.verify(case.command(sized(10, 12), freed("0/0")))
-    assert [case.told(run)[VARIABLE] for run in ("before", "after")] == ["L['y']:0", "L['y']:0,L['x']:0"]
+    assert [case.environment(run)[VARIABLE] for run in ("before", "after")] == ["L['y']:0", "L['y']:0,L['x']:0"]
     assert f"second run, with {VARIABLE} set in addition to what it was" in done.stderr
 
 
 def test_each_run_has_an_empty_compile_cache_of_its_own_that_is_removed(case: Case) -> None:
     case.verify(case.command(sized(10, 12), freed("0/0")))
-    first, second = (case.told(run)["TORCHINDUCTOR_CACHE_DIR"] for run in ("before", "after"))
+    first, second = (case.environment(run)["TORCHINDUCTOR_CACHE_DIR"] for run in ("before", "after"))
     assert first
     assert second
     assert first != second

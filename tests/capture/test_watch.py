@@ -1,4 +1,4 @@
-"""``shapelog watch``: what is read again and when, what is told as new, when it ends, and a screen that always fits."""
+"""``shapelog watch``: what is read again and when, which compiles are new, when it ends, and a screen that always fits."""
 
 import gc
 import os
@@ -26,7 +26,7 @@ NAME = "dedicated_log_torch_trace_{}.log"
 FIRST = make.run(make.compile("0/0"))
 SECOND = make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])
 THIRD = make.compile("0/2", (5, 16), [make.mismatch("0/1", 3, 5)])
-TOLD = "08:27:33 0/1 forward recompiled (1.50 s): dim 0 of x was 8 and is now 3  SL101"
+COMPILED = "08:27:33 0/1 forward recompiled (1.50 s): dim 0 of x was 8 and is now 3  SL101"
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX has them")
 
 
@@ -114,27 +114,27 @@ def test_a_directory_that_does_not_exist_yet_is_waited_for(tmp_path: Path, fake:
     assert lines(found) == ["08:27:33 0/0 forward compiled (1.50 s)"]
 
 
-def test_what_is_written_later_is_told_once(tmp_path: Path, fake: Fake) -> None:
+def test_later_compiles_are_reported_once(tmp_path: Path, fake: Fake) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     append(path, FIRST)
     snapshots = watch(tmp_path, fake)
     assert len(next(snapshots).fresh) == 1
     append(path, SECOND)
-    told = [line for _ in range(8) for line in lines(next(snapshots))]
-    assert told == [TOLD]
+    shown = [line for _ in range(8) for line in lines(next(snapshots))]
+    assert shown == [COMPILED]
 
 
-def test_a_compile_is_told_when_its_last_record_is_there(tmp_path: Path, fake: Fake) -> None:
+def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, fake: Fake) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     *most, last = make.records(SECOND)
     append(path, FIRST + b"".join(most))
     snapshots = watch(tmp_path, fake)
     assert [event.compile.label for event in next(snapshots).fresh] == ["0/0"]
     append(path, last)
-    assert lines(until(snapshots, lambda item: item.fresh)) == [TOLD]
+    assert lines(until(snapshots, lambda item: item.fresh)) == [COMPILED]
 
 
-def test_what_is_being_compiled_is_shown(tmp_path: Path, fake: Fake) -> None:
+def test_a_running_compile_is_shown(tmp_path: Path, fake: Fake) -> None:
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(make.records(SECOND)[:3]))
     assert "being compiled: 0/1 forward" in screen(next(watch(tmp_path, fake)))
 
@@ -186,7 +186,7 @@ def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Fake, m
     assert all(nap > 0 for nap in fake.naps)
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell which files are open")
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list open files")
 def test_files_that_were_read_before_do_not_stay_open(tmp_path: Path, fake: Fake, no_collection: None) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     append(path, FIRST)
@@ -222,10 +222,10 @@ def test_it_ends_when_the_process_that_writes_has_ended(tmp_path: Path, fake: Fa
     fake.running.clear()
     (last,) = list(snapshots)
     assert (last.ended, last.running) == ("the process that wrote it has ended", 0)
-    assert lines(last) == [TOLD]
+    assert lines(last) == [COMPILED]
 
 
-def test_what_was_not_finished_is_told_at_the_end(tmp_path: Path, fake: Fake) -> None:
+def test_unfinished_compiles_are_reported_at_the_end(tmp_path: Path, fake: Fake) -> None:
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(make.records(SECOND)[:3]))
     fake.running.add(make.PROCESS)
     snapshots = watch(tmp_path, fake)
@@ -277,14 +277,14 @@ def test_a_run_that_begins_later_takes_the_place_of_the_one_before(tmp_path: Pat
     assert [event.compile.process for event in found.events] == [9]
 
 
-def test_a_directory_of_directories_says_so_while_it_waits(tmp_path: Path, fake: Fake) -> None:
+def test_waiting_for_a_directory_of_directories_is_explained(tmp_path: Path, fake: Fake) -> None:
     (tmp_path / "inner").mkdir()
     append(tmp_path / "inner" / NAME.format("aaaaaaaa"), FIRST)
     snapshot = next(watch(tmp_path, fake))
     assert (snapshot.report, "/inner" in snapshot.waiting) == (None, True)
 
 
-def test_what_can_never_be_watched_is_refused(tmp_path: Path, fake: Fake) -> None:
+def test_urls_and_standard_input_are_refused(tmp_path: Path, fake: Fake) -> None:
     for where in ("-", "https://example.org/trace"):
         with pytest.raises(ShapelogError, match="only a directory or a file of this machine can be watched"):
             Watch(where)
@@ -329,7 +329,7 @@ def test_a_screen_fits_whatever_its_size(tmp_path: Path, fake: Fake, width: int,
     assert all(line.plain.isprintable() for line in drawn)
 
 
-def test_a_screen_tells_what_counts(tmp_path: Path, fake: Fake) -> None:
+def test_a_screen_shows_the_main_numbers(tmp_path: Path, fake: Fake) -> None:
     shown = screen(job(tmp_path, fake), 120, 40)
     assert "14 compiles in 21.0 s, of them 2 recompiles (3.00 s)" in shown
     assert "What to set so far\n  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"" in shown
@@ -347,13 +347,13 @@ def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Fake) -> No
     assert "What to set so far\n  shapelog suggest-dynamic /" in narrow
 
 
-def test_compiles_that_ranks_have_alike_are_one_line(tmp_path: Path, fake: Fake) -> None:
-    told = lines(job(tmp_path, fake))
-    assert len(told) == 4
-    assert sum("forward compiled (1.50 s)" in line and "0/0" in line for line in told) == 1
+def test_identical_compiles_of_ranks_are_one_line(tmp_path: Path, fake: Fake) -> None:
+    shown = lines(job(tmp_path, fake))
+    assert len(shown) == 4
+    assert sum("forward compiled (1.50 s)" in line and "0/0" in line for line in shown) == 1
 
 
-def test_a_waiting_screen_says_what_to_do(tmp_path: Path, fake: Fake) -> None:
+def test_a_waiting_screen_shows_what_to_do(tmp_path: Path, fake: Fake) -> None:
     where = tmp_path / "new"
     shown = screen(next(watch(where, fake)), 300)
     assert f"Waiting for the first record in {where}" in shown
@@ -402,10 +402,10 @@ def test_the_command_follows_a_job_to_its_end_and_reports(tmp_path: Path) -> Non
             second = watcher.stdout.readline()
             writer.stdin.close()
             writer.wait()
-            rest, said = watcher.communicate()
-    assert (first, second) == (b"08:27:33 0/0 forward compiled (1.50 s)\n", TOLD.encode() + b"\n")
+            rest, errors = watcher.communicate()
+    assert (first, second) == (b"08:27:33 0/0 forward compiled (1.50 s)\n", COMPILED.encode() + b"\n")
     assert b"2 compiles in 3.00 s, of them 1 recompile (1.50 s)" in rest
-    assert b"the process that wrote it has ended" in said
+    assert b"the process that wrote it has ended" in errors
     assert (watcher.returncode, out.read_bytes()[:1]) == (0, b"{")
 
 
@@ -418,9 +418,9 @@ def test_an_interrupt_from_the_terminal_ends_with_the_report(tmp_path: Path) -> 
         assert watcher.stdout
         watcher.stdout.readline()
         watcher.send_signal(signal.SIGINT)
-        rest, said = watcher.communicate()
+        rest, errors = watcher.communicate()
     assert b"1 compile, none of them a recompile" in rest
-    assert b"Traceback" not in said
+    assert b"Traceback" not in errors
     assert watcher.returncode == 0
 
 
@@ -433,7 +433,7 @@ def test_an_interrupt_ends_with_the_report(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("shapelog.cli.watch_view.Watch", lambda *given, **named: Watch(*given, **named, machine=Machine(sleep=sleep)))
     done = CliRunner().invoke(cli, ["watch", str(tmp_path)])
     assert done.exit_code == 0
-    assert TOLD in done.output
+    assert COMPILED in done.output
     assert "What to do first" in done.output
     done = CliRunner().invoke(cli, ["watch", str(tmp_path / "none")])
     assert done.exit_code == 2

@@ -11,10 +11,10 @@ from command_line import DEMO, SMALL, call
 
 from shapelog.cli.options import (
     CommonOptions,
-    InputOptions,
     PageOptions,
     PolicyOptions,
     RepositoryOptions,
+    TraceOptions,
     format_options,
     input_options,
     list_options,
@@ -100,7 +100,7 @@ def test_a_command_gets_the_values_of_all_groups() -> None:
         output=OutputOptions((Target("terminal"), Target("html", "a.html", is_announced=True)), strict=True, limit=3),
         page=PageOptions(html="a.html", no_source=True),
         repository=RepositoryOptions(),
-        input=InputOptions(run="2", max_unpacked=2_000_000),
+        input=TraceOptions(run="2", max_unpacked=2_000_000),
         policy=PolicyOptions(ignore=("SL1",)),
     )
 
@@ -111,7 +111,7 @@ def test_defaults_of_click_and_of_the_groups_are_the_same() -> None:
         output=OutputOptions((Target("terminal"),)),
         page=PageOptions(),
         repository=RepositoryOptions(),
-        input=InputOptions(),
+        input=TraceOptions(),
         policy=PolicyOptions(),
     )
 

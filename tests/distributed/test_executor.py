@@ -1,4 +1,4 @@
-"""Tasks given to processes of this machine and to a Dask cluster: results, and what is told of those that have none."""
+"""Tasks run by processes of this machine and by a Dask cluster: results, and the reasons of lost tasks."""
 
 import json
 import multiprocessing
@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,16 +30,32 @@ Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 dask = pytest.mark.skipif(find_spec("distributed") is None, reason="distributed is not installed")
 KINDS = ("processes", pytest.param("dask", marks=dask))
 KILLED = "the process that read it was killed (out of memory?)"
-# What a test waits for at most before it fails, and does not wait for where all is well.
+# Seconds after which a test fails that would wait forever.
 HANGS = 60
 
 
 @pytest.fixture(scope="module")
-def dask_cluster() -> Iterator[Any]:
+def start_cluster() -> Iterator[Callable[[], Any]]:
+    """The running cluster of this module, or a new one: Dask gives up on a worker that dies while it starts, and a test may kill all."""
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=60) as made:
-        yield made
+    with ExitStack() as stack:
+        started: list[Any] = []
+
+        def start() -> Any:
+            with suppress(IndexError, TimeoutError):
+                started[-1].wait_for_workers(2, timeout=10)
+                return started[-1]
+            cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=60)
+            started.append(stack.enter_context(cluster))
+            return cluster
+
+        yield start
+
+
+@pytest.fixture
+def dask_cluster(start_cluster: Callable[[], Any]) -> Any:
+    return start_cluster()
 
 
 @pytest.fixture
@@ -53,7 +70,7 @@ both = pytest.mark.parametrize("executor", KINDS, indirect=True)
 
 @pytest.fixture
 def scheduler() -> Iterator[Any]:
-    """A scheduler that no worker has come to."""
+    """A scheduler without workers."""
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=60) as made:
@@ -71,7 +88,7 @@ def scheduler() -> Iterator[Any]:
         ("tls://node:8786", Executor("dask", address="tls://node:8786")),
     ],
 )
-def test_an_executor_is_told_by_a_word_or_an_address(text: str, executor: Executor) -> None:
+def test_an_executor_is_given_as_a_word_or_an_address(text: str, executor: Executor) -> None:
     assert parse_executor(text) == executor
 
 
@@ -84,8 +101,8 @@ def test_the_ranks_of_a_job_are_read_by_workers(
         monkeypatch.setattr(request.getfixturevalue("dask_cluster").scheduler, "allowed_failures", 0)
     for number in range(6):
         (tmp_path / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(make.small_run())
-    monkeypatch.setattr(large_jobs, "sum_up", errands.read_but_three)
-    report = analyze(large_jobs.fold(select_files(sorted(tmp_path.iterdir())), large_jobs.How(executor)), debug=True)
+    monkeypatch.setattr(large_jobs, "read_file", errands.read_but_three)
+    report = analyze(large_jobs.load_large_job(select_files(sorted(tmp_path.iterdir())), large_jobs.ReadOptions(executor)), debug=True)
     assert report.ranks is not None
     assert (report.ranks.numbers, report.ranks.unread, report.ranks.missing) == ((0, 1, 2, 4, 5), (3,), ())
     assert (report.summary.compiles, report.summary.recompiles) == (10, 5)
@@ -106,7 +123,7 @@ def test_the_command_line_gives_ranks_to_a_cluster(dask_cluster: Any, tmp_path: 
 
 
 @pytest.mark.parametrize("text", ["", "threads", "processes:0", "processes:-1", "processes:1000", "dask://", "dask://node", "dask://a b:1"])
-def test_what_is_no_executor_is_refused_in_one_line(text: str) -> None:
+def test_an_unknown_executor_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(ShapelogError, match=r"is no executor: it is processes, processes:N .* or dask://HOST:PORT") as refused:
         parse_executor(text)
     assert "\n" not in str(refused.value)
@@ -122,11 +139,11 @@ def test_no_task_gives_no_result(executor: Executor) -> None:
     assert list(gather(executor, errands.square, ())) == []
 
 
-def test_there_are_as_many_processes_as_cores_unless_told() -> None:
+def test_by_default_there_are_as_many_processes_as_cores() -> None:
     assert sorted(gather(Executor("processes"), errands.square, range(5))) == [(number, number * number) for number in range(5)]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, that is how processes start")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere processes are never forked")
 def test_processes_that_are_not_forked_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     found = dict(gather(Executor("processes", 1), errands.die_of_three, range(5)))
@@ -134,34 +151,34 @@ def test_processes_that_are_not_forked_do_the_same(monkeypatch: pytest.MonkeyPat
 
 
 @both
-def test_what_a_call_raises_is_the_reason_why_its_task_is_lost(executor: Executor) -> None:
+def test_an_exception_is_the_reason_why_a_task_is_lost(executor: Executor) -> None:
     found = dict(gather(executor, errands.fail, range(6)))
     assert found == {0: 0, 1: 1, 2: 2, 3: Lost(r"KeyError: 'no\nsuch key'"), 4: 4, 5: 5}
 
 
 @both
-def test_a_call_that_ends_the_program_ends_nothing_but_its_task(executor: Executor) -> None:
+def test_a_call_of_sys_exit_ends_only_its_task(executor: Executor) -> None:
     assert list(gather(executor, errands.leave, [7])) == [(7, Lost("SystemExit: 7"))]
 
 
 @both
-def test_what_cannot_be_pickled_is_lost_alone(executor: Executor) -> None:
-    found = dict(gather(executor, errands.unpicklable, range(4)))
-    assert (found[0], found[3]) == (0, 3)
+def test_a_result_that_cannot_be_pickled_is_lost_alone(executor: Executor) -> None:
+    found = dict(gather(executor, errands.unpicklable, range(3)))
+    assert (found[0], found[2]) == (0, 2)
     assert isinstance(found[1], Lost)
     assert re.fullmatch("TypeError: cannot pickle '?code'? objects?", found[1].reason)
-    assert found[2] == Lost("ValueError: invalid literal for int() with base 10: 'no number'")
 
 
 @both
 def test_a_task_that_cannot_be_pickled_is_lost_alone(executor: Executor) -> None:
-    found = dict(gather(executor, str, [1, errands.square.__code__, 2]))
-    assert (found[1], found[2]) == ("1", "2")
-    assert isinstance(found[errands.square.__code__], Lost)
+    task = errands.Unpicklable()
+    assert sorted(gather(executor, type, [1, task, 2]), key=repr) == sorted(
+        [(1, int), (2, int), (task, Lost("TypeError: not me"))], key=repr
+    )
 
 
 @both
-def test_no_more_tasks_are_taken_than_workers_have_use_for(executor: Executor) -> None:
+def test_tasks_are_taken_only_as_workers_need_them(executor: Executor) -> None:
     taken = []
 
     def tasks() -> Iterator[int]:
@@ -169,16 +186,13 @@ def test_no_more_tasks_are_taken_than_workers_have_use_for(executor: Executor) -
             taken.append(number)
             yield number
 
-    results = gather(executor, errands.square, tasks())
-    next(results)
-    assert len(taken) <= 4 * 2
-    for done, _ in enumerate(results, 2):
+    for done, _ in enumerate(gather(executor, errands.square, tasks()), 1):
         assert len(taken) <= done + 4 * 2
     assert len(taken) == 60
 
 
 @both
-def test_an_error_of_the_tasks_comes_through_and_leaves_no_process(executor: Executor) -> None:
+def test_an_error_of_the_tasks_is_raised_and_leaves_no_process(executor: Executor) -> None:
     def tasks() -> Iterator[int]:
         yield from range(20)
         raise LookupError("the directory is gone")
@@ -241,16 +255,18 @@ for task, result in sorted(gather(parse_executor(sys.argv[2]), errands.die_of_th
     assert re.fullmatch(r"3 Lost\(reason='worker tcp://127.0.0.1:\d+ died while reading it'\)", lost)
 
 
-def test_a_job_ends_whose_every_task_kills_its_process() -> None:
+def test_a_job_ends_though_every_task_kills_its_process() -> None:
     assert dict(gather(Executor("processes", 2), errands.die, range(10))) == dict.fromkeys(range(10), Lost(KILLED))
 
 
 @dask
-def test_a_job_ends_whose_every_task_kills_its_worker(dask_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_ends_though_every_task_kills_its_worker(dask_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_cluster.scheduler, "allowed_failures", 0)
-    found = dict(gather(parse_executor(dask_cluster.scheduler_address), errands.die, range(2)))
+    found = dict(gather(parse_executor(dask_cluster.scheduler_address), errands.die, range(2), patience=5))
     assert sorted(found) == [0, 1]
-    assert all(re.fullmatch(r"worker tcp://127.0.0.1:\d+ died while reading it", lost.reason) for lost in found.values())  # type: ignore
+    # The latter if both died while they were starting.
+    reasons = re.compile(r"worker tcp://127.0.0.1:\d+ died while reading it|no worker was left")
+    assert all(isinstance(lost, Lost) and reasons.fullmatch(lost.reason) for lost in found.values())
 
 
 DRIVER = """
@@ -266,7 +282,7 @@ with closing(gather(parse_executor("processes:3"), errands.wait_or_square, [1, *
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the processes say where they are through a pipe that they inherit")
+@pytest.mark.skipif(sys.platform != "linux", reason="the workers inherit a pipe")
 @pytest.mark.parametrize(
     ("then", "number", "status"),
     [
@@ -276,7 +292,7 @@ with closing(gather(parse_executor("processes:3"), errands.wait_or_square, [1, *
         ("sys.stdin.read()", None, 0),
     ],
 )
-def test_no_process_outlives_the_one_that_gave_it_work(then: str, number: signal.Signals | None, status: int) -> None:
+def test_no_worker_outlives_its_parent(then: str, number: signal.Signals | None, status: int) -> None:
     here, there = os.pipe()
     with subprocess.Popen(
         [sys.executable, "-c", DRIVER.format(then), str(Path(__file__).parents[1]), str(there)],
@@ -286,23 +302,23 @@ def test_no_process_outlives_the_one_that_gave_it_work(then: str, number: signal
         env={**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1])},
     ) as driver:
         os.close(there)
-        with open(here, "rb", buffering=0) as said:
+        with open(here, "rb", buffering=0) as workers:
             for _ in range(3):  # each of the processes is at work
-                assert said.read(1) == b"."
+                assert workers.read(1) == b"."
             if number is not None:
                 driver.send_signal(number)
             assert driver.stdin is not None
             driver.stdin.close()
-            # The pipe has an end only when nobody is left who could write.
-            assert select.select([said], [], [], HANGS)[0] == [said]
-            assert said.read(1) == b""
+            # The pipe ends when no process is left that could write.
+            assert select.select([workers], [], [], HANGS)[0] == [workers]
+            assert workers.read(1) == b""
         assert driver.stderr is not None
         assert driver.stderr.read() == b""
     assert driver.returncode == status
 
 
 @dask
-def test_a_scheduler_that_is_not_there_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_scheduler_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shapelog.distributed.dask_cluster._CONNECT", 1.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -312,14 +328,14 @@ def test_a_scheduler_that_is_not_there_is_told_in_one_line(monkeypatch: pytest.M
         next(gather(Executor("dask", address=f"tcp://{address}"), errands.square, [1]))
 
 
-def test_without_dask_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ShapelogError, match=r'^dask://node:1: reading on a cluster needs Dask: pip install "shapelog\[dask\]"$'):
         next(gather(parse_executor("dask://node:1"), errands.square, [1]))
 
 
 @dask
-def test_a_cluster_without_workers_is_not_waited_for_for_ever(scheduler: Any) -> None:
+def test_a_cluster_without_workers_is_given_up(scheduler: Any) -> None:
     found = dict(gather(parse_executor(scheduler.scheduler_address), errands.square, range(20), patience=0.05))
     assert found == dict.fromkeys(range(20), Lost("no worker was left"))
 
@@ -332,7 +348,7 @@ def test_workers_may_come_later(scheduler: Any) -> None:
 
 
 @dask
-def test_when_the_scheduler_goes_the_rest_is_lost(scheduler: Any) -> None:
+def test_when_the_scheduler_ends_the_rest_is_lost(scheduler: Any) -> None:
     scheduler.scale(1)
     results = gather(parse_executor(scheduler.scheduler_address), errands.square, range(200), HANGS)
     next(results)
@@ -343,7 +359,7 @@ def test_when_the_scheduler_goes_the_rest_is_lost(scheduler: Any) -> None:
 
 
 @dask
-def test_a_worker_with_another_shapelog_says_so(dask_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_with_another_shapelog_is_reported(dask_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     here = shapelog.__version__
     monkeypatch.setattr("shapelog.distributed.executor.__version__", "99.0")
     found = list(gather(parse_executor(dask_cluster.scheduler_address), errands.square, [1]))
@@ -351,7 +367,7 @@ def test_a_worker_with_another_shapelog_says_so(dask_cluster: Any, monkeypatch: 
 
 
 @dask
-def test_a_worker_without_shapelog_says_so(dask_cluster: Any) -> None:
+def test_a_worker_without_shapelog_is_reported(dask_cluster: Any) -> None:
     from distributed import Client
 
     executor = parse_executor(dask_cluster.scheduler_address)

@@ -1,4 +1,4 @@
-"""Large jobs: what workers say of each rank, which ranks stand for all, and that nothing is lost on the way."""
+"""Large jobs: summaries by workers, the choice of representative ranks, and that every file is accounted for."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from shapelog.check.repository_paths import Repository
 from shapelog.cli.main import cli
 from shapelog.distributed import large_jobs
 from shapelog.distributed.executor import Executor, Lost
-from shapelog.distributed.large_jobs import How, Sum, Task, fold, kinds_of, sum_up
+from shapelog.distributed.large_jobs import FileResult, ReadOptions, Task, choose_representatives, load_large_job, read_file
 from shapelog.distributed.summarize import all_ranks
 from shapelog.errors import ShapelogError
 from shapelog.model.rank_summary import RankSummary
@@ -39,7 +39,7 @@ FIRST = make.compile()
 AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
 REFUSED = {"fail_type": "RecompileLimitExceeded", "fail_reason": "recompile_limit reached", "co_name": "forward", "co_firstlineno": 12}
 LIMIT = make.reasons(make.mismatch("0/0", 8, 32), id="0/2") + make.metrics("0/2", co_filename=make.MODEL, **REFUSED)
-HOW = How(Executor("processes", 2))
+OPTIONS = ReadOptions(Executor("processes", 2))
 
 
 def written(folder: Path, *traces: bytes) -> Path:
@@ -48,8 +48,8 @@ def written(folder: Path, *traces: bytes) -> Path:
     return folder
 
 
-def one_by_one(executor: Executor, call: Callable[[Task], Sum], tasks: Iterable[Task]) -> Iterator[tuple[Task, Sum | Lost]]:
-    """What workers do, here: their pickles and nothing else go from one to the other."""
+def one_by_one(executor: Executor, call: Callable[[Task], FileResult], tasks: Iterable[Task]) -> Iterator[tuple[Task, FileResult | Lost]]:
+    """In this process what workers do, with tasks and results pickled."""
     for task in tasks:
         yield task, pickle.loads(pickle.dumps(call(pickle.loads(pickle.dumps(task)))))
 
@@ -59,8 +59,8 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_jobs, "gather", one_by_one)
 
 
-def folded(folder: Path, how: How = HOW) -> Trace:
-    return fold(select(str(folder)), how)
+def load_summarized(folder: Path, options: ReadOptions = OPTIONS) -> Trace:
+    return load_large_job(select(str(folder)), options)
 
 
 def in_full(folder: Path) -> Report:
@@ -73,16 +73,16 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, arguments)
 
 
-def sizes(*lengths: int) -> bytes:
+def of_sizes(*lengths: int) -> bytes:
     return make.run(make.sized(*lengths))
 
 
-def alike(count: int) -> list[bytes]:
+def identical(count: int) -> list[bytes]:
     return [make.run(FIRST, AGAIN)] * count
 
 
-def test_ranks_that_did_the_same_are_told_once_and_counted_all(here: None, tmp_path: Path) -> None:
-    trace = folded(written(tmp_path, *alike(19), make.run(FIRST)))
+def test_identical_ranks_are_shown_once_and_all_counted(here: None, tmp_path: Path) -> None:
+    trace = load_summarized(written(tmp_path, *identical(19), make.run(FIRST)))
     report = analyze(trace, debug=True)
     assert [rank.number for rank in trace.ranks] == [0, 19]
     assert trace.representatives == {0: tuple(range(19)), 19: (19,)}
@@ -100,17 +100,17 @@ def test_ranks_that_did_the_same_are_told_once_and_counted_all(here: None, tmp_p
 @pytest.mark.parametrize(
     "traces",
     [
-        alike(6),
-        [*alike(4), make.run(FIRST), make.run(FIRST, AGAIN, LIMIT), make.run(FIRST, AGAIN, LIMIT)],
-        [sizes(8, 16, 24), sizes(8, 24, 16), sizes(8, 16), sizes(8, 16, 24, 32), sizes(4, 8, 12)],
-        [make.lowered(make.run(FIRST), ["all_reduce_", "wait_tensor"]), *alike(3)],
+        identical(6),
+        [*identical(4), make.run(FIRST), make.run(FIRST, AGAIN, LIMIT), make.run(FIRST, AGAIN, LIMIT)],
+        [of_sizes(8, 16, 24), of_sizes(8, 24, 16), of_sizes(8, 16), of_sizes(8, 16, 24, 32), of_sizes(4, 8, 12)],
+        [make.lowered(make.run(FIRST), ["all_reduce_", "wait_tensor"]), *identical(3)],
         [make.run(FIRST), b"", make.run(FIRST)],
     ],
-    ids=["alike", "limits", "sizes", "collectives", "empty"],
+    ids=["identical", "limits", "sizes", "collectives", "empty"],
 )
-def test_a_folded_job_says_what_one_that_is_read_in_full_says(here: None, tmp_path: Path, traces: list[bytes]) -> None:
+def test_a_summarized_job_has_the_report_of_one_read_in_full(here: None, tmp_path: Path, traces: list[bytes]) -> None:
     whole = report_data(in_full(written(tmp_path, *traces)))
-    short = report_data(analyze(folded(tmp_path), debug=True))
+    short = report_data(analyze(load_summarized(tmp_path), debug=True))
     for part in ("summary", "ranks", "tables", "findings"):
         _close(short[part], whole[part])
     for name in ("compiles", "predicted_compiles", "seconds", "predicted_seconds", "env"):
@@ -125,7 +125,7 @@ def _books(data: Any) -> list[tuple[str, int, int, int]]:
 
 
 def _close(one: Any, other: Any) -> None:
-    """Equal but for the order in which seconds were added, and findings that are told once."""
+    """Equal but for the order in which seconds were added, and findings that are shown once."""
     if isinstance(one, dict):
         assert one.keys() == other.keys()
         for key in one:
@@ -142,13 +142,13 @@ def _close(one: Any, other: Any) -> None:
 
 
 def test_two_runs_of_a_job_that_are_read_as_one_count_twice(here: None, tmp_path: Path) -> None:
-    """Rank 0 did one thing in the first run and another in the second, so another rank stands for the second."""
-    written(tmp_path, *alike(18))
+    """Rank 0 did one thing in the first run and another in the second, so another rank represents the second."""
+    written(tmp_path, *identical(18))
     for number in range(18):
-        data = make.run(FIRST) if number != 3 else sizes(8, 16)
+        data = make.run(FIRST) if number != 3 else of_sizes(8, 16)
         (tmp_path / f"dedicated_log_torch_trace_rank_{number}_zyxwvuts.log").write_bytes(data)
     whole = analyze(build_all(tmp_path), debug=True)
-    trace = fold(select(str(tmp_path), InputOptions("all")), HOW)
+    trace = load_large_job(select(str(tmp_path), InputOptions("all")), OPTIONS)
     report = analyze(trace, debug=True)
     assert [rank.number for rank in trace.ranks] == [0, 1, 3]
     assert trace.representatives == {0: tuple(range(18)), 1: tuple(number for number in range(18) if number != 3), 3: (3,)}
@@ -164,10 +164,10 @@ def build_all(folder: Path) -> Trace:
     return load(select(str(folder), InputOptions("all")))
 
 
-def test_runs_of_which_no_other_rank_can_stand_for_one_say_so(here: None, tmp_path: Path) -> None:
-    written(tmp_path, sizes(8, 16), *alike(17))
-    (tmp_path / "dedicated_log_torch_trace_rank_0_zyxwvuts.log").write_bytes(sizes(8, 16, 24))
-    trace = fold(select(str(tmp_path), InputOptions("all")), HOW)
+def test_runs_that_no_rank_can_represent_are_noted(here: None, tmp_path: Path) -> None:
+    written(tmp_path, of_sizes(8, 16), *identical(17))
+    (tmp_path / "dedicated_log_torch_trace_rank_0_zyxwvuts.log").write_bytes(of_sizes(8, 16, 24))
+    trace = load_large_job(select(str(tmp_path), InputOptions("all")), OPTIONS)
     assert (trace.rank_count, trace.covered_ranks, len(trace.ranks)) == (19, 18, 2)
     assert trace.notes[-1].startswith("1 more rank compiled in yet another order or number")
 
@@ -182,16 +182,16 @@ def test_many_runs_of_few_ranks_are_read_in_full(tmp_path: Path) -> None:
 
 def test_each_account_balances_and_problems_keep_their_lines(here: None, tmp_path: Path) -> None:
     damaged = make.run(FIRST, AGAIN).replace(b'"describe_tensor"', b'"describe_ten\nsor"', 1)
-    trace = folded(written(tmp_path, *alike(17), damaged, damaged[:-700]))
+    trace = load_summarized(written(tmp_path, *identical(17), damaged, damaged[:-700]))
     assert all(item.balances for item in trace.accounts)
     assert sum(item.size for item in trace.accounts) == sum(file.stat().st_size for file in tmp_path.iterdir())
-    told = {(problem.file, problem.line) for problem in trace.problems}
-    assert {(problem.file, problem.line) for problem in in_full(tmp_path).problems} == told
-    assert told
+    expected = {(problem.file, problem.line) for problem in trace.problems}
+    assert {(problem.file, problem.line) for problem in in_full(tmp_path).problems} == expected
+    assert expected
 
 
-def test_what_is_no_trace_is_a_problem_and_its_rank_is_one_that_was_not_read(here: None, tmp_path: Path) -> None:
-    report = analyze(folded(written(tmp_path, *alike(17), b"\x1f\x8bcut", b"no trace at all\n" * 9)), debug=True)
+def test_a_file_that_is_not_a_trace_is_a_problem_and_its_rank_is_unread(here: None, tmp_path: Path) -> None:
+    report = analyze(load_summarized(written(tmp_path, *identical(17), b"\x1f\x8bcut", b"no trace at all\n" * 9)), debug=True)
     messages = {problem.file[26:33]: problem.message for problem in report.problems}
     assert messages["rank_17"].startswith("nothing of it can be read; the gzip data ends early")
     assert messages["rank_18"].startswith("no trace record in it; it looks like text without trace records")
@@ -200,10 +200,10 @@ def test_what_is_no_trace_is_a_problem_and_its_rank_is_one_that_was_not_read(her
     assert (report.ranks.unread, report.ranks.missing) == ((17, 18), ())
 
 
-def test_a_file_that_is_gone_is_named_and_the_rest_is_reported(here: None, tmp_path: Path) -> None:
-    selection = select(str(written(tmp_path, *alike(18))))
+def test_a_missing_file_is_named_and_the_rest_is_reported(here: None, tmp_path: Path) -> None:
+    selection = select(str(written(tmp_path, *identical(18))))
     (tmp_path / "dedicated_log_torch_trace_rank_5_abcdefgh.log").unlink()
-    report = analyze(fold(selection, HOW), debug=True)
+    report = analyze(load_large_job(selection, OPTIONS), debug=True)
     assert report.trace.unread == (5,)
     assert report.ranks is not None
     assert (report.ranks.unread, report.ranks.missing, len(report.ranks.numbers)) == ((5,), (), 17)
@@ -214,19 +214,19 @@ def test_a_file_that_is_gone_is_named_and_the_rest_is_reported(here: None, tmp_p
     assert "the trace of rank 5 could not be read" in page(report, Options()).decode()
 
 
-def test_nothing_that_can_be_read_is_an_error_that_names_the_first(here: None, tmp_path: Path) -> None:
-    selection = select(str(written(tmp_path, *alike(17))))
+def test_if_no_file_can_be_read_the_error_names_the_first(here: None, tmp_path: Path) -> None:
+    selection = select(str(written(tmp_path, *identical(17))))
     for file in tmp_path.iterdir():
         file.unlink()
     with pytest.raises(ShapelogError, match=r"rank_0_abcdefgh\.log: it was there and is gone now; nor can the other 16 files be read"):
-        fold(selection, HOW)
+        load_large_job(selection, OPTIONS)
 
 
-def test_every_cause_of_the_job_is_on_a_rank_that_is_told_in_full(here: None, tmp_path: Path) -> None:
+def test_every_cause_of_the_job_is_on_a_rank_that_is_read_in_full(here: None, tmp_path: Path) -> None:
     """Each rank has a number of compiles of its own, and one alone has another cause."""
     odd = make.run(FIRST, make.compile("0/1", (8, 24), [make.mismatch("0/0", 16, 24, dim=1)], free=[1]))
-    traces = [sizes(*range(8, 8 + 8 * (count + 1), 8)) for count in range(24)]
-    trace = folded(written(tmp_path, *traces[:20], odd, *traces[20:]))
+    traces = [of_sizes(*range(8, 8 + 8 * (count + 1), 8)) for count in range(24)]
+    trace = load_summarized(written(tmp_path, *traces[:20], odd, *traces[20:]))
     assert len(trace.ranks) <= MAX_RANKS_IN_FULL
     assert 20 in {rank.number for rank in trace.ranks}  # the odd one
     assert 24 in {rank.number for rank in trace.ranks}  # that which compiled most
@@ -239,14 +239,14 @@ def test_every_cause_of_the_job_is_on_a_rank_that_is_told_in_full(here: None, tm
     assert f"(predicted, on {trace.covered_ranks} of 25 ranks)" in render(report, Options(width=200)).decode()
 
 
-def test_kinds_take_no_more_ranks_than_are_read_in_full(here: None, tmp_path: Path) -> None:
+def test_there_are_at_most_as_many_representatives_as_ranks_read_in_full(here: None, tmp_path: Path) -> None:
     """Every rank has code that no other has."""
     traces = [make.run(make.compile(line=100 + number)) for number in range(40)]
     ranks = [rank for number, data in enumerate(traces) for rank in _summaries(number, data)]
     assert len({rank.steps for rank in ranks}) == 40
-    assert len(kinds_of(ranks)) == MAX_RANKS_IN_FULL
-    assert kinds_of(ranks[:1]) == [[0]]
-    assert kinds_of([]) == []
+    assert len(choose_representatives(ranks)) == MAX_RANKS_IN_FULL
+    assert choose_representatives(ranks[:1]) == [[0]]
+    assert choose_representatives([]) == []
 
 
 def _summaries(number: int, data: bytes) -> Iterator[RankSummary]:
@@ -254,14 +254,14 @@ def _summaries(number: int, data: bytes) -> Iterator[RankSummary]:
     yield all_ranks(explain_trace(trace))[0]
 
 
-def test_alerts_name_all_ranks_that_they_are_about(here: None, tmp_path: Path) -> None:
-    found = collect_alerts(analyze(folded(written(tmp_path, *alike(20))), debug=True), Repository("nowhere"))
+def test_alerts_name_all_their_ranks(here: None, tmp_path: Path) -> None:
+    found = collect_alerts(analyze(load_summarized(written(tmp_path, *identical(20))), debug=True), Repository("nowhere"))
     assert [alert.ranks for alert in found.alerts] == [tuple(range(20))] * len(found.alerts)
     assert found.alerts
 
 
-def test_findings_name_the_ranks_that_others_stand_for(here: None, tmp_path: Path) -> None:
-    report = analyze(folded(written(tmp_path, *[make.run(FIRST, AGAIN, LIMIT)] * 18, make.run(FIRST))), debug=True)
+def test_findings_name_the_represented_ranks(here: None, tmp_path: Path) -> None:
+    report = analyze(load_summarized(written(tmp_path, *[make.run(FIRST, AGAIN, LIMIT)] * 18, make.run(FIRST))), debug=True)
     owners = {item.rule.code: owner for item, owner in merged_findings(report.findings, report.trace)}
     assert owners["SL401"] == "ranks 0-17"
     assert owners["SL701"] == ""
@@ -272,8 +272,8 @@ def test_a_small_job_is_read_in_full_and_a_large_one_by_workers(tmp_path: Path) 
     small, large = tmp_path / "small", tmp_path / "large"
     small.mkdir()
     large.mkdir()
-    written(small, *alike(MAX_RANKS_IN_FULL))
-    written(large, *alike(MAX_RANKS_IN_FULL + 1))
+    written(small, *identical(MAX_RANKS_IN_FULL))
+    written(large, *identical(MAX_RANKS_IN_FULL + 1))
     assert [len(_json("report", str(folder))["trace"]["ranks"]) for folder in (small, large)] == [MAX_RANKS_IN_FULL, 1]
     assert len(_json("report", str(small), "--executor", "processes:2")["trace"]["ranks"]) == 1
     many = [str(file) for file in sorted(large.iterdir())]
@@ -289,16 +289,16 @@ def _json(*arguments: str) -> Any:
 
 
 def test_explain_reads_the_rank_that_it_is_asked_about(here: None, tmp_path: Path) -> None:
-    folder = str(written(tmp_path, *alike(17), make.run(FIRST, AGAIN, LIMIT)))
-    told = run("explain", folder, "0/1", "--rank", "7", "--width", "200")
-    assert told.exit_code == 0
-    assert "read dedicated_log_torch_trace_rank_7_abcdefgh.log alone" in told.output
+    folder = str(written(tmp_path, *identical(17), make.run(FIRST, AGAIN, LIMIT)))
+    explained = run("explain", folder, "0/1", "--rank", "7", "--width", "200")
+    assert explained.exit_code == 0
+    assert "read dedicated_log_torch_trace_rank_7_abcdefgh.log alone" in explained.output
     refused = run("explain", folder, "0/1", "--width", "200")
     assert "several processes have a compile 0/1 (0, 17)" in refused.output
 
 
-def test_explain_names_the_ranks_that_have_a_compile_which_those_in_full_lack(here: None, tmp_path: Path) -> None:
-    traces = [sizes(*range(8, 8 + 8 * (count + 1), 8)) for count in range(40)]
+def test_explain_names_the_ranks_of_a_compile_that_no_rank_in_full_has(here: None, tmp_path: Path) -> None:
+    traces = [of_sizes(*range(8, 8 + 8 * (count + 1), 8)) for count in range(40)]
     traces.append(make.run(make.sized(8, frame=7)))
     refused = run("explain", str(written(tmp_path, *traces)), "7/0")
     assert "rank 40 made a compile 7/0; choose one: --rank 40" in refused.output
@@ -308,30 +308,30 @@ def test_explain_names_the_ranks_that_have_a_compile_which_those_in_full_lack(he
 def test_an_archive_of_many_ranks_is_unpacked_rank_by_rank(here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = tmp_path / "job.zip"
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number, data in enumerate(alike(20)):
+        for number, data in enumerate(identical(20)):
             archive.writestr(f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log", data)
     most = 0
-    before = large_jobs.sum_up
+    before = large_jobs.read_file
 
-    def counted(task: Task) -> Sum:
+    def counted(task: Task) -> FileResult:
         nonlocal most
         most = max(most, len(os.listdir(os.path.dirname(task.address))))
         return before(task)
 
-    monkeypatch.setattr(large_jobs, "sum_up", counted)
+    monkeypatch.setattr(large_jobs, "read_file", counted)
     monkeypatch.setattr(large_jobs, "gather", lambda executor, call, tasks: ((task, call(task)) for task in tasks))
     assert _json("report", str(packed))["trace"]["ranks"][0]["stands_for"] == list(range(20))
     assert most == 1
 
 
-def test_the_ranks_behind_a_url_are_fetched_by_workers(here: None) -> None:
+def test_ranks_at_a_url_are_fetched_by_workers(here: None) -> None:
     fsspec = pytest.importorskip("fsspec")
     system = fsspec.filesystem("memory")
-    for number, data in enumerate(alike(18)):
+    for number, data in enumerate(identical(18)):
         system.pipe_file(f"/folding/dedicated_log_torch_trace_rank_{number}_abcdefgh.log", data)
     try:
         seen: list[str] = []
-        trace = folded_url("memory://folding", seen)
+        trace = load_url("memory://folding", seen)
         assert trace.representatives == {0: tuple(range(18))}
         assert all(address.startswith("memory://") for address in seen)
         assert len(seen) == 18
@@ -339,28 +339,28 @@ def test_the_ranks_behind_a_url_are_fetched_by_workers(here: None) -> None:
         system.rm("/folding", recursive=True)
 
 
-def folded_url(url: str, seen: list[str]) -> Trace:
-    def gather(executor: Executor, call: Callable[[Task], Sum], tasks: Iterable[Task]) -> Iterator[tuple[Task, Sum | Lost]]:
+def load_url(url: str, seen: list[str]) -> Trace:
+    def gather(executor: Executor, call: Callable[[Task], FileResult], tasks: Iterable[Task]) -> Iterator[tuple[Task, FileResult | Lost]]:
         for task in tasks:
             seen.append(task.address)
             yield task, call(task)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large_jobs, "gather", gather)
-        return fold(select(url), HOW)
+        return load_large_job(select(url), OPTIONS)
 
 
 def test_progress_ends_with_all_ranks(here: None, tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
-    folded(written(tmp_path, *alike(17)), How(Executor("processes"), tell=lambda *item: told.append(item)))
+    steps: list[tuple[str, int, int]] = []
+    load_summarized(written(tmp_path, *identical(17)), ReadOptions(Executor("processes"), progress=lambda *item: steps.append(item)))
     total = sum(file.stat().st_size for file in tmp_path.iterdir())
-    assert told[-2:] == [("17 of 17 ranks", total, total), ("", total, -1)]
-    assert len(told) == 18
+    assert steps[-2:] == [("17 of 17 ranks", total, total), ("", total, -1)]
+    assert len(steps) == 18
 
 
 def test_a_rank_whose_worker_dies_is_named_and_the_others_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_jobs, "sum_up", dies_at_three)
-    report = analyze(folded(written(tmp_path, *alike(18))), debug=True)
+    monkeypatch.setattr(large_jobs, "read_file", dies_at_three)
+    report = analyze(load_summarized(written(tmp_path, *identical(18))), debug=True)
     (problem,) = report.problems
     assert (problem.code, problem.file) == ("unreadable-file", "dedicated_log_torch_trace_rank_3_abcdefgh.log")
     assert re.search(r"kill|died", problem.message)
@@ -369,17 +369,17 @@ def test_a_rank_whose_worker_dies_is_named_and_the_others_are_reported(tmp_path:
     assert len(report.ranks.numbers) == 17
 
 
-def dies_at_three(task: Task) -> Sum:
+def dies_at_three(task: Task) -> FileResult:
     if task.rank == 3:
         os.kill(os.getpid(), signal.SIGKILL)
-    return sum_up(task)
+    return read_file(task)
 
 
 def test_the_summary_of_a_rank_is_small(here: None, tmp_path: Path) -> None:
-    """Payloads stay where they are."""
+    """Payloads remain in the file."""
     data = make.run(FIRST, AGAIN, make.artifact("inductor_output_code", "x = 1\n" * 50_000))
     (file,) = written(tmp_path, data).iterdir()
-    sent = pickle.dumps(sum_up(Task(0, str(file), file.name, 0, len(data), None, False)))
+    sent = pickle.dumps(read_file(Task(0, str(file), file.name, 0, len(data), None, False)))
     assert len(sent) < 8_000 < len(data)
 
 
@@ -387,9 +387,9 @@ def test_the_page_of_a_large_job_does_not_grow_with_its_ranks(here: None, tmp_pa
     few, many = tmp_path / "few", tmp_path / "many"
     few.mkdir()
     many.mkdir()
-    written(few, *alike(20))
-    written(many, *alike(120))
-    lengths = [len(page(analyze(folded(folder)), Options())) for folder in (few, many)]
+    written(few, *identical(20))
+    written(many, *identical(120))
+    lengths = [len(page(analyze(load_summarized(folder)), Options())) for folder in (few, many)]
     assert lengths[1] - lengths[0] < 20_000
 
 
@@ -398,25 +398,25 @@ def test_ranks_named_twice_are_one(here: None, tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     one.mkdir()
     other.mkdir()
-    written(one, *alike(10))
+    written(one, *identical(10))
     written(other, *[make.run(FIRST)] * 10)
-    trace = fold(select_files([*one.iterdir(), *other.iterdir()]), HOW)
+    trace = load_large_job(select_files([*one.iterdir(), *other.iterdir()]), OPTIONS)
     ranks = all_ranks(explain_trace(trace))
     assert [rank.number for rank in ranks] == list(range(10))
     assert {(len(rank.steps), rank.processes) for rank in ranks} == {(2, 2)}
 
 
 def test_files_without_a_rank_are_read_here(here: None, tmp_path: Path) -> None:
-    written(tmp_path, *alike(17))
+    written(tmp_path, *identical(17))
     helper = tmp_path / "dedicated_log_torch_trace_zyxwvuts.log"
     helper.write_bytes(make.run(FIRST))
-    trace = fold(select_files(sorted(tmp_path.iterdir())), HOW)
+    trace = load_large_job(select_files(sorted(tmp_path.iterdir())), OPTIONS)
     assert [rank.number for rank in trace.ranks] == [0, None]
     assert TraceFile(helper, helper.name).rank is None
 
 
 def test_from_python_a_large_job_is_read_here_or_by_workers(tmp_path: Path) -> None:
-    written(tmp_path, *alike(MAX_RANKS_IN_FULL + 1))
+    written(tmp_path, *identical(MAX_RANKS_IN_FULL + 1))
     here, workers = shapelog.load(tmp_path), shapelog.load(tmp_path, executor="processes:2")
     assert here.representatives == workers.representatives == {0: tuple(range(MAX_RANKS_IN_FULL + 1))}
     assert here.rank_count == workers.rank_count == MAX_RANKS_IN_FULL + 1
@@ -429,7 +429,7 @@ def test_a_large_job_without_one_trace_is_refused_in_one_line(here: None, tmp_pa
     with pytest.raises(
         ShapelogError, match=r"rank_0_abcdefgh\.log: no trace record in it; .*; nor can the other 16 files be read"
     ) as refused:
-        fold(select_files(sorted(tmp_path.iterdir())), HOW)
+        load_large_job(select_files(sorted(tmp_path.iterdir())), OPTIONS)
     assert "\n" not in str(refused.value)
 
 
@@ -443,7 +443,7 @@ def test_a_damaged_member_of_an_archive_is_a_problem_of_its_rank_and_its_room_is
     content = bytearray(packed.read_bytes())
     content[at + 30 + 45 + len(data) // 2] ^= 1
     packed.write_bytes(content)
-    trace = fold(select(str(packed), InputOptions(max_bytes=18 * len(data) + 10)), HOW)
+    trace = load_large_job(select(str(packed), InputOptions(max_bytes=18 * len(data) + 10)), OPTIONS)
     assert {problem.file for problem in trace.problems if problem.code == "damaged-archive"} == {
         "dedicated_log_torch_trace_rank_7_abcdefgh.log"
     }

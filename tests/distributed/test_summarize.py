@@ -1,4 +1,4 @@
-"""What is kept of each rank, and what a comparison of ranks tells."""
+"""The summary of a rank, and the comparison of ranks."""
 
 import json
 import pickle
@@ -9,42 +9,44 @@ import lab
 import make
 import pytest
 
-from shapelog.distributed.agreement import Respect
+from shapelog.distributed.agreement import ComparedProperty
 from shapelog.distributed.compare_ranks import RankReport, compare_ranks
-from shapelog.distributed.summarize import summaries
+from shapelog.distributed.summarize import code_before, summaries
 from shapelog.model.rank_summary import RankSummary, Tensor
 from shapelog.model.trace import merged
-from shapelog.reading.payloads.collectives import Parity
+from shapelog.reading.payloads.collectives import SCHEDULE, Parity
 from shapelog.recompiles.explain import explain_trace
 
 FIRST = make.compile()
 AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
 OTHER = make.compile("1/0", name="head", line=40)
 GATHER = ["all_reduce_", "wait_tensor", "all_gather_into_tensor"]
+SCHEDULED_CODE = "def call(args):\n    return torch.ops._c10d_functional.all_reduce_.default(args)\n"
+REDUCE = ["all_reduce_", "wait_tensor"]
 SCATTER = ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"]
 
 
-def kept(*traces: Sequence[bytes], numbers: Sequence[int] = ()) -> tuple[RankSummary, ...]:
+def summarized(*traces: Sequence[bytes], numbers: Sequence[int] = ()) -> tuple[RankSummary, ...]:
     return summaries(explain_trace(make.distributed(*(make.run(*parts) for parts in traces), numbers=numbers)))
 
 
 def job(*traces: Sequence[bytes], numbers: Sequence[int] = ()) -> RankReport:
-    return compare_ranks(kept(*traces, numbers=numbers))
+    return compare_ranks(summarized(*traces, numbers=numbers))
 
 
-def groups(item: Respect) -> list[tuple[int, ...]]:
+def groups(item: ComparedProperty) -> list[tuple[int, ...]]:
     return [group.ranks for group in item.groups]
 
 
 def differing(report: RankReport) -> set[str]:
-    return {item.name for item in report.respects if item.differs}
+    return {item.name for item in report.properties if item.differs}
 
 
-# What is kept.
+# Summaries.
 
 
-def test_a_rank_is_kept_as_its_compiles_in_order() -> None:
-    rank, _ = kept((FIRST, AGAIN), (FIRST, AGAIN))
+def test_a_summary_has_the_compiles_of_a_rank_in_order() -> None:
+    rank, _ = summarized((FIRST, AGAIN), (FIRST, AGAIN))
     assert [(step.label, step.title, step.number, step.outcome, step.is_dynamic) for step in rank.steps] == [
         ("0/0", "forward", 0, "compiled", False),
         ("0/1", "forward", 1, "compiled", True),
@@ -56,14 +58,14 @@ def test_a_rank_is_kept_as_its_compiles_in_order() -> None:
     assert (rank.seconds, rank.torch_version, rank.ended) == (3.0, "2.13.0+cpu", "1120 08:27:33.313000")
 
 
-def test_what_two_ranks_did_alike_is_one_object_and_no_text_of_the_trace() -> None:
-    one, two = kept((FIRST, AGAIN), (FIRST, AGAIN))
+def test_equal_steps_of_ranks_are_one_object_without_text_of_the_trace() -> None:
+    one, two = summarized((FIRST, AGAIN), (FIRST, AGAIN))
     assert all(step is other for step, other in zip(one.steps, two.steps, strict=True))
     assert b"GraphModule" not in pickle.dumps(one)
     assert len(pickle.dumps(one)) < 3000
 
 
-def test_a_summary_made_of_one_file_is_the_one_made_of_all() -> None:
+def test_the_summary_of_one_file_is_the_same_as_with_all_files() -> None:
     traces = [make.run(FIRST, AGAIN), make.run(FIRST)]
     alone = [explain_trace(make.distributed(data, numbers=[number])) for number, data in enumerate(traces)]
     made = tuple(pickle.loads(pickle.dumps(summaries(item, 1)[0])) for item in alone)
@@ -88,24 +90,24 @@ def test_addresses_make_no_difference() -> None:
 
 def test_of_several_processes_under_one_rank_the_one_that_compiled_most_counts() -> None:
     child = make.compile("0/0", process=77)
-    one, _ = kept((FIRST, AGAIN, child), (FIRST, AGAIN))
+    one, _ = summarized((FIRST, AGAIN, child), (FIRST, AGAIN))
     assert (one.processes, len(one.steps), one.process) == (2, 2, make.PROCESS)
 
 
 # Where ranks part.
 
 
-def test_ranks_that_did_the_same_agree_in_all_that_is_known() -> None:
+def test_identical_ranks_agree_in_every_known_property() -> None:
     report = job((FIRST, AGAIN), (FIRST, AGAIN), (FIRST, AGAIN))
     assert report.agrees
     assert report.divergence is None
-    assert [item.name for item in report.respects if item.is_known] == ["versions", "compiles", "graphs", "causes", "outcomes"]
-    assert groups(report.respect("compiles")) == [(0, 1, 2)]
+    assert [item.name for item in report.properties if item.is_known] == ["versions", "compiles", "graphs", "causes", "outcomes"]
+    assert groups(report.property_named("compiles")) == [(0, 1, 2)]
 
 
-def test_a_rank_that_did_not_recompile_is_told_with_the_size_that_it_kept() -> None:
+def test_a_rank_that_did_not_recompile_is_reported_with_its_size() -> None:
     report = job((FIRST, AGAIN), (FIRST, AGAIN), (FIRST, AGAIN), (FIRST,))
-    assert groups(report.respect("compiles")) == [(0, 1, 2), (3,)]
+    assert groups(report.property_named("compiles")) == [(0, 1, 2), (3,)]
     assert differing(report) == {"compiles", "graphs", "causes", "outcomes"}
     assert report.divergence is not None
     assert report.divergence.position == 1
@@ -115,7 +117,7 @@ def test_a_rank_that_did_not_recompile_is_told_with_the_size_that_it_kept() -> N
     )
 
 
-def test_a_rank_that_recompiled_later_is_told_when() -> None:
+def test_a_rank_that_recompiled_later_is_reported_with_the_compile() -> None:
     report = job((FIRST, AGAIN, OTHER), (FIRST, OTHER, AGAIN))
     assert report.divergence is not None
     one, two = report.divergence.sides
@@ -124,7 +126,7 @@ def test_a_rank_that_recompiled_later_is_told_when() -> None:
     assert differing(report) == {"compiles", "graphs", "outcomes"}
 
 
-def test_ranks_that_compiled_other_code_part_at_the_first_compile() -> None:
+def test_ranks_that_compiled_other_code_diverge_at_the_first_compile() -> None:
     report = job((make.compile(name="head", line=40),), (FIRST,), (FIRST,))
     assert report.divergence is not None
     assert report.divergence.position == 0
@@ -133,7 +135,7 @@ def test_ranks_that_compiled_other_code_part_at_the_first_compile() -> None:
     )
 
 
-def test_a_rank_that_failed_differs_in_its_outcome_and_in_nothing_else() -> None:
+def test_a_rank_that_failed_differs_only_in_its_outcome() -> None:
     failed = make.compile(fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
     report = job((FIRST,), (failed,))
     assert differing(report) == {"outcomes"}
@@ -141,13 +143,13 @@ def test_a_rank_that_failed_differs_in_its_outcome_and_in_nothing_else() -> None
     assert report.divergence.sides[1].words == "compiled forward for the first time at 0/0, which failed"
 
 
-def test_the_same_compile_with_a_dynamic_graph_on_one_rank_is_told_as_that() -> None:
+def test_the_same_compile_with_a_dynamic_graph_on_one_rank_is_reported() -> None:
     report = job((FIRST,), (make.compile(free=[0]),))
     assert report.divergence is not None
     assert report.divergence.sides[1].words == "made a dynamic graph there"
 
 
-def test_a_rank_whose_trace_ends_in_a_compile_is_told_as_such() -> None:
+def test_a_rank_whose_trace_ends_in_a_compile_is_reported() -> None:
     cut = b"".join(make.records(AGAIN)[:3])
     report = job((FIRST, AGAIN), (FIRST, cut))
     assert report.divergence is not None
@@ -155,7 +157,7 @@ def test_a_rank_whose_trace_ends_in_a_compile_is_told_as_such() -> None:
 
 
 def test_a_process_that_compiled_nothing_is_a_rank_too() -> None:
-    summary = kept((FIRST,), (FIRST,))[0]
+    summary = summarized((FIRST,), (FIRST,))[0]
     report = compare_ranks([summary, summary._replace(number=1, steps=(), spent=())])
     assert report.divergence is not None
     assert report.divergence.sides[1].words == "never compiled it: it compiled nothing"
@@ -166,16 +168,16 @@ def test_missing_ranks_are_those_below_the_highest() -> None:
     assert not job((FIRST,), (FIRST,), numbers=[0, 2]).agrees
 
 
-def test_another_version_of_torch_on_one_rank_is_told() -> None:
-    one, two = kept((FIRST,), (FIRST,))
+def test_another_version_of_torch_on_one_rank_is_reported() -> None:
+    one, two = summarized((FIRST,), (FIRST,))
     report = compare_ranks([one, two._replace(torch_version="2.10.0")])
-    assert groups(report.respect("versions")) == [(0,), (1,)]
+    assert groups(report.property_named("versions")) == [(0,), (1,)]
 
 
 # Sizes.
 
 
-def test_a_size_that_differs_in_a_static_compile_is_told_with_its_ranks() -> None:
+def test_a_size_that_differs_in_a_static_compile_is_reported_with_its_ranks() -> None:
     def sized(size: int) -> tuple[bytes, bytes]:
         return make.compile("0/0", (size, 16)), make.compile("0/1", (size + 4, 16), [make.mismatch("0/0", size, size + 4)], free=[0])
 
@@ -187,12 +189,12 @@ def test_a_size_that_differs_in_a_static_compile_is_told_with_its_ranks() -> Non
     assert report.divergence is None
 
 
-def test_a_size_that_is_dynamic_everywhere_is_told_as_such() -> None:
+def test_a_size_that_is_dynamic_everywhere_is_reported_as_dynamic() -> None:
     (size,) = job((make.compile(free=[0]),), (make.compile("0/0", (9, 16), free=[0]),)).sizes
     assert (size.is_dynamic, size.recompiled) == (True, ())
 
 
-def test_shards_of_a_parameter_are_no_sizes_that_differ() -> None:
+def test_shards_of_a_parameter_are_not_compared() -> None:
     def shard(size: int) -> bytes:
         return FIRST.replace(b'"size": [8, 16], "is_leaf": true', b'"size": [%d, 16], "is_leaf": true, "is_parameter": true' % size)
 
@@ -215,11 +217,11 @@ def uneven() -> RankReport:
     return report
 
 
-def test_of_a_real_job_the_rank_with_smaller_shards_parts_from_the_others() -> None:
+def test_of_a_real_job_the_rank_with_smaller_shards_diverges() -> None:
     report = uneven()
     assert (report.numbers, report.missing, report.agrees) == ((0, 1, 2, 3), (), False)
     assert differing(report) == {"compiles", "graphs", "causes", "outcomes", "tensors", "order"}
-    assert all(groups(item) == [(0, 1, 2), (3,)] for item in report.respects if item.differs)
+    assert all(groups(item) == [(0, 1, 2), (3,)] for item in report.properties if item.differs)
     assert report.divergence is not None
     assert [(side.ranks, side.label, side.title) for side in report.divergence.sides] == [
         ((0, 1, 2), "5/1", "average"),
@@ -236,10 +238,10 @@ def test_of_a_real_job_the_sizes_that_made_one_rank_recompile_are_named() -> Non
     ]
 
 
-def test_of_a_real_job_the_collectives_are_alike_and_the_order_is_told() -> None:
+def test_of_a_real_job_the_collectives_are_the_same_and_the_order_is_recorded() -> None:
     report = uneven()
     assert (report.mismatches, report.parity) == ((), ())
-    (group,) = report.respect("collectives").groups
+    (group,) = report.property_named("collectives").groups
     # all_reduce and all_gather_into_tensor, in the graph for vectors and in that for matrices.
     assert (group.ranks, group.words) == ((0, 1, 2, 3), "4 collectives in 2 compiles")
     # The forward, backward and average of the first shards; then the graph for ten rows, which only the last rank has.
@@ -247,7 +249,7 @@ def test_of_a_real_job_the_collectives_are_alike_and_the_order_is_told() -> None
     assert (report.order.position, report.order.sides) == (3, (("4/0", (0, 1, 2)), ("4/1", (3,))))
 
 
-def test_a_real_job_has_a_finding_for_what_parts_and_for_sizes_and_none_for_collectives() -> None:
+def test_a_real_job_has_findings_for_divergence_and_sizes_and_none_for_collectives() -> None:
     found = lab.analyzed("real/2.13/uneven_ranks")
     assert [item.rule.code for item in found.findings if item.rule.code.startswith("SL7")] == ["SL701", "SL702"]
     assert found.advice is not None
@@ -255,10 +257,10 @@ def test_a_real_job_has_a_finding_for_what_parts_and_for_sizes_and_none_for_coll
     assert (found.advice.before.total, found.advice.after.total) == (30, 28)  # and 28 they are, when the program runs with it
 
 
-# What Inductor tells.
+# Records of Inductor.
 
 
-def test_other_collectives_on_one_rank_are_told_at_the_first_that_differs() -> None:
+def test_other_collectives_on_one_rank_are_reported_at_the_first_that_differs() -> None:
     report = job(*((make.lowered(FIRST, names),) for names in (GATHER, GATHER, SCATTER)))
     (found,) = report.mismatches
     assert (found.label, found.position, found.before) == ("0/0", 1, "all_reduce")
@@ -272,17 +274,17 @@ def test_a_rank_with_fewer_collectives_runs_no_more() -> None:
     assert found.sentence.endswith("rank 0 all_gather_into_tensor, rank 1 no more")
 
 
-def test_a_graph_out_of_the_cache_tells_no_collectives_and_is_no_mismatch() -> None:
+def test_a_graph_out_of_the_cache_has_no_collectives_and_is_no_mismatch() -> None:
     *head, last = make.records(FIRST)
     hit = b"".join((*head, make.artifact("fx_graph_cache_hit", "{}", id="0/0"), last))
     report = job((make.lowered(FIRST, GATHER),), (hit,))
     assert report.mismatches == ()
-    assert not report.respect("collectives").is_known
-    assert "cache" in report.respect("collectives").note
-    assert groups(report.respect("caches")) == [(0,), (1,)]
+    assert not report.property_named("collectives").is_known
+    assert "cache" in report.property_named("collectives").note
+    assert groups(report.property_named("caches")) == [(0,), (1,)]
 
 
-def test_code_that_does_not_call_what_was_scheduled_is_told() -> None:
+def test_code_that_does_not_call_the_scheduled_collectives_is_reported() -> None:
     code = "torch.ops._c10d_functional.all_reduce_.default(x)"
     report = job((make.lowered(FIRST, GATHER, code),), (make.lowered(FIRST, GATHER, code),))
     assert report.parity == (("0/0", Parity(1, 1), (0, 1)),)
@@ -295,7 +297,7 @@ def executed(*labels: str) -> bytes:
 
 def test_the_order_in_which_graphs_ran_is_compared() -> None:
     report = job((FIRST, executed("0/0", "0/0", "0/1")), (FIRST, executed("0/0", "0/1")), (FIRST, executed("0/0", "0/1")))
-    assert groups(report.respect("order")) == [(1, 2), (0,)]
+    assert groups(report.property_named("order")) == [(1, 2), (0,)]
     assert report.order is not None
     assert (report.order.position, report.order.sides) == (1, (("0/1", (1, 2)), ("0/0", (0,))))
     assert job((FIRST, executed("0/0")), (FIRST, executed("0/0"))).order is None
@@ -310,11 +312,11 @@ def meta(shape: list[int], runtime: int) -> bytes:
 def test_tensors_and_estimated_runtimes_of_graphs_are_compared() -> None:
     *head, last = make.records(FIRST)
 
-    def told(shape: list[int], runtime: int) -> tuple[bytes]:
+    def tensor_records(shape: list[int], runtime: int) -> tuple[bytes]:
         return (b"".join((*head, meta(shape, runtime), last)),)
 
-    report = job(told([8, 16], 2_000_000), told([8, 16], 6_000_000), told([8, 4], 2_000_000))
-    assert groups(report.respect("tensors")) == [(0, 1), (2,)]
+    report = job(tensor_records([8, 16], 2_000_000), tensor_records([8, 16], 6_000_000), tensor_records([8, 4], 2_000_000))
+    assert groups(report.property_named("tensors")) == [(0, 1), (2,)]
     (spread,) = report.runtime_spread
     assert (spread.fastest, spread.slowest) == ((0, 0.002), (1, 0.006))
 
@@ -329,34 +331,34 @@ def test_a_record_of_another_shape_is_a_problem_and_the_ranks_are_compared(name:
 
 def test_an_order_of_another_shape_is_a_problem() -> None:
     trace = make.distributed(*(make.run(FIRST, make.artifact("graph_execution", "[1]")) for _ in range(2)))
-    assert not compare_ranks(summaries(explain_trace(trace))).respect("order").is_known
+    assert not compare_ranks(summaries(explain_trace(trace))).property_named("order").is_known
     assert [problem.code for problem in trace.problems] == ["bad-json", "bad-json"]
 
 
 # Times.
 
 
-def test_a_compile_that_takes_longer_on_one_rank_is_told_with_it() -> None:
+def test_a_compile_that_takes_longer_on_one_rank_is_reported_with_it() -> None:
     quick, slow = (make.compile(entire_frame_compile_time_s=value) for value in (1.5, 9.0))
     report = job((quick,), (slow,), (quick,))
     assert report.slow == ((1, 9.0),)
     assert [(item.fastest, item.median, item.slowest, item.width) for item in report.compile_spread] == [((0, 1.5), 1.5, (1, 9.0), 7.5)]
 
 
-def test_a_rank_that_ends_before_the_last_is_told_by_how_much() -> None:
-    one, two = kept((FIRST,), (FIRST,))
+def test_the_time_by_which_a_rank_ends_before_the_last() -> None:
+    one, two = summarized((FIRST,), (FIRST,))
     report = compare_ranks([one, two._replace(ended="1120 08:29:34.313000")])
     assert [(number, round(value, 3)) for number, value in report.early] == [(0, 121.0)]
 
 
 @pytest.mark.parametrize("ended", ["", "no time", "1399 99:99:99.1"])
 def test_a_time_that_cannot_be_read_is_not_compared(ended: str) -> None:
-    one, two = kept((FIRST,), (FIRST,))
+    one, two = summarized((FIRST,), (FIRST,))
     assert compare_ranks([one._replace(ended=ended), two]).early == ()
 
 
 @pytest.mark.parametrize("number", ["true", "-1", "3.5", "1e99", '"1"', "null"])
-def test_what_is_no_number_of_a_rank_makes_no_rank(number: str) -> None:
+def test_an_invalid_rank_number_makes_no_rank(number: str) -> None:
     data = make.run(FIRST.replace(b'"frame_id": 0', b'"rank": %s, "frame_id": 0' % number.encode()))
     assert summaries(explain_trace(make.built(data))) == ()
     others = [make.run(FIRST.replace(b'"frame_id": 0', b'"rank": %d, "frame_id": 0' % rank)) for rank in (0, 1)]
@@ -366,3 +368,39 @@ def test_what_is_no_number_of_a_rank_makes_no_rank(number: str) -> None:
 
 def test_a_rank_far_from_the_others_leaves_none_missing() -> None:
     assert job((FIRST,), (FIRST,), numbers=[0, 10**12]).missing == ()
+
+
+# The code that belongs to a collective schedule.
+
+
+def code_of(data: bytes) -> str:
+    """The code that is found for the last schedule of the only compile."""
+    (compile,) = make.built(data).compiles
+    assert compile.payloads is not None
+    name, offset, _ = compile.inductor[-1]
+    assert name == SCHEDULE
+    return code_before(compile.payloads.reader, offset, compile.offset)
+
+
+def test_the_code_of_a_schedule_is_the_last_before_it() -> None:
+    assert code_of(make.run(make.lowered(make.compile(), REDUCE, SCHEDULED_CODE))) == SCHEDULED_CODE
+
+
+def test_of_two_graphs_each_has_its_own_code() -> None:
+    twice = make.lowered(make.lowered(make.compile(), REDUCE, "first"), REDUCE, SCHEDULED_CODE)
+    assert code_of(make.run(twice)) == SCHEDULED_CODE
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        make.lowered(make.compile(), REDUCE),
+        make.lowered(make.compile(), REDUCE, SCHEDULED_CODE).replace(b'"/tmp/a.py"}, "frame_id": 0', b'"/tmp/a.py"}, "frame_id": 7'),
+        make.lowered(make.compile(), REDUCE, 'V1120 x] {"inductor_output_code": {}}').replace(
+            b'] {"inductor_output_code": {"f', b'] {"x": {"f'
+        ),
+    ],
+    ids=["none", "of another compile", "quoted in a payload"],
+)
+def test_a_schedule_without_code_of_its_own(data: bytes) -> None:
+    assert code_of(make.run(data)) == ""

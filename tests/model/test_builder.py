@@ -472,12 +472,12 @@ def test_a_number_below_zero_counts_nothing() -> None:
     assert (metrics.op_count, metrics.guard_count, metrics.code_line) == (None, None, 0)
 
 
-def test_it_is_told_how_far_a_large_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_while_a_large_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "_LARGE", 1000)
     monkeypatch.setattr(loading, "_PROGRESS_STEP", 10)
     data = make.run(make.compile(), make.compile("0/1"))
     told: list[tuple[str, int, int]] = []
-    loading.build(Selection((TraceFile(None, make.NAME),)), [make.reader(data)], tell=lambda *item: told.append(item))
+    loading.build(Selection((TraceFile(None, make.NAME),)), [make.reader(data)], progress=lambda *item: told.append(item))
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
     assert told[0] == (make.NAME, 0, len(data))
     assert told[-1] == (make.NAME, len(data), -1)

@@ -75,21 +75,24 @@ class _Normalizer:
         self.lines: list[str] = []
         self.names: dict[str, str] = {}
         self.inputs: dict[str, str] = {}
-        self.aliases: dict[tuple[str, int], list[str]] = {}
+        self.aliases: dict[str, list[str]] = {}
         self.count = 0
 
     def add_inputs(self, placeholders: tuple[Placeholder, ...]) -> None:
         for item in placeholders:
-            self._add_input(item.name, "#" if item.is_number else _kind_of(item.annotation))
+            self.inputs[item.name] = "#" if item.is_number else _kind_of(item.annotation)
+            self.aliases[item.name] = [item.name]
 
-    def _add_input(self, name: str, kind: str) -> None:
-        self.inputs[name] = kind
-        self.aliases.setdefault((name.lower(), id(kind)), []).append(name)
+    def _add_alias(self, name: str, placeholder: str) -> None:
+        """fx assigns each placeholder to a name of its own before it is used: ``l_x_ = L_x_``."""
+        self.inputs[name] = self.inputs[placeholder]
+        self.aliases[name] = self.aliases[placeholder]
+        self.aliases[name].append(name)
 
     def statement(self, target: str, annotation: str, expression: str) -> bool:
         """Add one assignment; False if it is not a torch operation."""
         if expression in self.inputs:
-            self._add_input(target, self.inputs[expression])
+            self._add_alias(target, expression)
             return False
         if expression in self.names:
             self.names[target] = self.names[expression]
@@ -131,9 +134,7 @@ class _Normalizer:
         name = f"v{self.count}<{kind}>"
         self.names[token] = name
         self.count += 1
-        for other in self.aliases[token.lower(), id(kind)]:  # the alias that fx makes of each placeholder
-            if self.inputs[other] is kind:
-                self.names[other] = name
+        self.names.update(dict.fromkeys(self.aliases[token], name))
         return name
 
     def _normal(self, expression: str) -> str:

@@ -87,5 +87,5 @@ VALUE = Property(Kind.VALUE)
 TYPE = Property(Kind.TYPE)
 ID = Property(Kind.ID)
 LENGTH = Property(Kind.LENGTH)
-# Where PyTorch does not say what failed.
+# Where PyTorch does not name what failed.
 UNNAMED = Property(Kind.UNKNOWN)

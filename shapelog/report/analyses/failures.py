@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from shapelog.model.trace import Compile, Outcome, failure_message
+from shapelog.model.trace import Compile, Frame, Outcome, failure_message
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
@@ -28,29 +28,26 @@ _TYPES = {
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
-    last = {
-        rank.process: max((item.order for frame in rank.frames for item in frame.compiles), default=-1) for rank in explained.trace.ranks
-    }
-    for frame in explained.trace.frames:
-        for compile in frame.compiles:
-            if compile.outcome is Outcome.FAILED:
-                metrics = compile.metrics
-                why = failure_message(metrics.fail_reason or compile.error)
-                marked = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
-                rule = _CONFLICT if marked else _FAILED
-                sentence = f"{frame.title} failed in {stage(compile)}: {why}"
-                place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
-                yield Finding(
-                    rule=rule, sentence=sentence, compile=compile.label, place=place, details=(("type", metrics.fail_type),), frame=frame
-                )
-            elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
-                ended = compile.order == last[frame.process]
-                how = (
-                    "was still being compiled when the trace ends: the process ended or was killed"
-                    if ended
-                    else "never ended: it was given up"
-                )
-                yield Finding(_FAILED, f"{frame.title} {how}", compile.label, location_of(frame), frame=frame)
+    for rank in explained.trace.ranks:
+        last = max((compile.order for frame in rank.frames for compile in frame.compiles), default=-1)
+        for frame in rank.frames:
+            for compile in frame.compiles:
+                if compile.outcome is Outcome.FAILED:
+                    yield _failure(frame, compile)
+                elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
+                    ended = "was still being compiled when the trace ends: the process ended or was killed"
+                    how = ended if compile.order == last else "never ended: it was given up"
+                    yield Finding(_FAILED, f"{frame.title} {how}", compile.label, location_of(frame), frame=frame)
+
+
+def _failure(frame: Frame, compile: Compile) -> Finding:
+    metrics = compile.metrics
+    contradicts_mark = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
+    rule = _CONFLICT if contradicts_mark else _FAILED
+    sentence = f"{frame.title} failed in {stage(compile)}: {failure_message(metrics.fail_reason or compile.error)}"
+    place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
+    details = (("type", metrics.fail_type),)
+    return Finding(rule=rule, sentence=sentence, compile=compile.label, place=place, details=details, frame=frame)
 
 
 def stage(compile: Compile) -> str:

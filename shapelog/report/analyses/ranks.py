@@ -10,7 +10,7 @@ from shapelog.rules import RULES
 from shapelog.text import plural, rank_list, seconds
 
 if TYPE_CHECKING:
-    from shapelog.distributed.agreement import Respect
+    from shapelog.distributed.agreement import ComparedProperty
     from shapelog.distributed.compare_ranks import RankReport, Spread
     from shapelog.model.rank_summary import RankSummary
 
@@ -83,14 +83,14 @@ def _frame(explained: Explanations, ranks: Iterable[int], label: str) -> Frame |
 
 
 def _agreement(report: "RankReport") -> Table:
-    rows = tuple((item.title, _verdict(item, len(report.ranks)), _groups(item), item.note) for item in report.respects)
+    rows = tuple((item.title, _verdict(item, len(report.ranks)), _groups(item), item.note) for item in report.properties)
     missing = f"{rank_list(report.missing)} left no trace; " if report.missing else ""
     missing += f"{rank_list(report.unread)} could not be read; " if report.unread else ""
     columns = (Column("respect"), Column("verdict"), Column("what", is_wide=True), Column("note", is_wide=True))
     return Table("rank_agreement", "What ranks have in common", columns, rows, f"{missing}{rank_list(report.numbers)} read")
 
 
-def _verdict(item: "Respect", ranks: int) -> str:
+def _verdict(item: "ComparedProperty", ranks: int) -> str:
     if not item.is_known:
         return "not known"
     known = ranks - len(item.unknown)
@@ -99,7 +99,7 @@ def _verdict(item: "Respect", ranks: int) -> str:
     return f"same on all {ranks}" if known == ranks else f"same on {known} of {ranks}"
 
 
-def _groups(item: "Respect") -> str:
+def _groups(item: "ComparedProperty") -> str:
     if not item.differs:
         return item.groups[0].words if item.groups else ""
     known = "; ".join(f"{rank_list(group.ranks)}: {group.words}" for group in item.groups)

@@ -90,6 +90,6 @@ def kind_of(compile: Compile, recompile: Recompile | None) -> str:
     return {Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}.get(compile.outcome, "first")
 
 
-def recompiles_by_compile(study: Explanations) -> dict[int, Recompile]:
+def recompiles_by_compile(explained: Explanations) -> dict[int, Recompile]:
     """``id(compile)`` → its recompile, for those that were not their frame's first."""
-    return {id(item.compile): item for item in study.recompiles}
+    return {id(item.compile): item for item in explained.recompiles}

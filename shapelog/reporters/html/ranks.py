@@ -8,17 +8,17 @@ from shapelog.rules import Section
 from shapelog.text import plural, rank_list
 
 if TYPE_CHECKING:
-    from shapelog.distributed.agreement import Respect
+    from shapelog.distributed.agreement import ComparedProperty
 
 TABLES = ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
-# So many groups of ranks are told of each respect.
+# So many groups of ranks are told of each property.
 _GROUPS = 12
 
 
 class RankRow(NamedTuple):
     """One respect: the ranks of each group with what they have in common; ``more`` counts groups that are left out."""
 
-    respect: "Respect"
+    respect: "ComparedProperty"
     groups: tuple[tuple[str, str], ...]
     more: int
 
@@ -37,7 +37,7 @@ class RanksView(NamedTuple):
     findings: tuple[Finding, ...]
     same: tuple[tuple[str, str], ...]
     differing: tuple[RankRow, ...]
-    unknown: "tuple[Respect, ...]"
+    unknown: "tuple[ComparedProperty, ...]"
     tables: tuple[Table, ...]
 
 
@@ -46,7 +46,7 @@ def ranks_view(report: Report) -> RanksView | None:
     ranks = report.ranks
     if ranks is None:
         return None
-    same = [item for item in ranks.respects if item.is_known and not item.differs]
+    same = [item for item in ranks.properties if item.is_known and not item.differs]
     return RanksView(
         number=len(ranks.ranks),
         lead=rank_list(ranks.numbers),
@@ -57,8 +57,8 @@ def ranks_view(report: Report) -> RanksView | None:
         same=tuple(
             (f"{item.title}{f' ({rank_list(item.groups[0].ranks)})' if item.unknown else ''}", item.groups[0].words) for item in same
         ),
-        differing=tuple(_row(item) for item in ranks.respects if item.differs),
-        unknown=tuple(item for item in ranks.respects if not item.is_known),
+        differing=tuple(_row(item) for item in ranks.properties if item.differs),
+        unknown=tuple(item for item in ranks.properties if not item.is_known),
         tables=tuple(table for name in TABLES if (table := report.table(name))),
     )
 
@@ -75,7 +75,7 @@ def _full(report: Report) -> str:
     )
 
 
-def _row(item: "Respect") -> RankRow:
+def _row(item: "ComparedProperty") -> RankRow:
     groups = [(rank_list(group.ranks), group.words) for group in item.groups[:_GROUPS]]
     if item.unknown:
         groups.append((rank_list(item.unknown), "not recorded"))

@@ -43,7 +43,7 @@ def advice_data(advice: Advice) -> dict[str, Any]:
         "not_fixed": [_remaining_data(item, advice.tool_for(item)) for item in advice.remaining],
         "alternatives": [_alternative_data(item) for item in advice.alternatives],
         "caveats": list(advice.caveats),
-        "pgo": _opinion_data(advice.pgo) if advice.pgo else None,
+        "pgo": _pgo_data(advice.pgo) if advice.pgo else None,
     }
 
 
@@ -82,14 +82,14 @@ def _alternative_data(item: Alternative) -> dict[str, Any]:
     }
 
 
-def _opinion_data(item: PgoSuggestion) -> dict[str, Any]:
+def _pgo_data(item: PgoSuggestion) -> dict[str, Any]:
     return {
-        "env": item.value,
+        "env": item.env,
         "warm": item.is_warm,
-        "knew": [{"source": source, "state": state} for source, state in item.knew],
+        "knew": [{"source": source, "state": state} for source, state in item.states],
         "predicted_compiles": item.cost.total,
         "predicted_limit_hits": item.cost.limit_hits,
-        "flaw": item.flaw or None,
+        "flaw": item.problem or None,
         "differences": [
             {"source": part.source, "pgo": part.theirs or None, "shapelog": part.ours or None, "why": part.why} for part in item.differences
         ],

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from shapelog.distributed.agreement import Respect
+from shapelog.distributed.agreement import ComparedProperty
 from shapelog.distributed.compare_ranks import RankReport, Spread
 from shapelog.distributed.divergence import CrossSize, Divergence
 from shapelog.model.rank_summary import RankSummary
@@ -16,7 +16,7 @@ def ranks_data(report: RankReport) -> dict[str, Any]:
         "missing": list(report.missing),
         "unread": list(report.unread),
         "agree": report.agrees,
-        "respects": [_respect_data(item) for item in report.respects],
+        "respects": [_property_data(item) for item in report.properties],
         "divergence": _divergence_data(report.divergence) if report.divergence else None,
         "sizes": [_size_data(item) for item in report.sizes],
         "collective_mismatches": [
@@ -34,7 +34,7 @@ def ranks_data(report: RankReport) -> dict[str, Any]:
     }
 
 
-def _respect_data(item: Respect) -> dict[str, Any]:
+def _property_data(item: ComparedProperty) -> dict[str, Any]:
     return {
         "name": item.name,
         "title": item.title,

@@ -151,9 +151,11 @@ def _pgo(page: TextPage, advice: Advice, options: Options) -> None:
     if found is None:
         return
     page.heading("PyTorch's own suggestion", "from the code state of PGO in this trace" + (", a warm run" if found.is_warm else ""))
-    if found.value:
-        page.raw(found.value, indent=4, style="cyan")
-        page.line(found.flaw or f"predicted with it: {cost_of(found.cost)}; with the suggestions above: {cost_of(advice.after)}", indent=4)
+    if found.env:
+        page.raw(found.env, indent=4, style="cyan")
+        page.line(
+            found.problem or f"predicted with it: {cost_of(found.cost)}; with the suggestions above: {cost_of(advice.after)}", indent=4
+        )
     else:
         page.line("nothing: no size or int had varied", indent=4)
     shown = found.differences[: options.limit] if options.limit else found.differences
@@ -164,7 +166,7 @@ def _pgo(page: TextPage, advice: Advice, options: Options) -> None:
         page.line(item.why, indent=4)
     if len(shown) < len(found.differences):
         page.line((f"… {plural(len(found.differences) - len(shown), 'more difference')}, shown with --limit 0", "dim"), indent=2)
-    for source, state in found.knew if options.verbose else ():
+    for source, state in found.states if options.verbose else ():
         page.line(("PGO knew ", "dim"), f"{source}: {state}", indent=2)
 
 

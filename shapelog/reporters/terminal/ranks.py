@@ -6,10 +6,10 @@ from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, rank_list, shorten
 
 if TYPE_CHECKING:
-    from shapelog.distributed.agreement import Respect
+    from shapelog.distributed.agreement import ComparedProperty
     from shapelog.distributed.compare_ranks import RankReport
 
-# The most groups of ranks that are shown of each respect.
+# The most groups of ranks that are shown of each property.
 _GROUPS = 6
 
 
@@ -26,20 +26,20 @@ def what_ranks_share(page: TextPage, ranks: "RankReport", limit: int, verbose: b
 
     ``limit`` 0 shows every group, ``verbose`` what to record for the rest.
     """
-    same = [item for item in ranks.respects if item.is_known and not item.differs]
+    same = [item for item in ranks.properties if item.is_known and not item.differs]
     shared = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
     if shared:
         page.line(("same on all: ", "green"), shared, indent=2)
     for item in same:
         if item.unknown:
             page.line(("same: ", "green"), f"{item.title} ({item.groups[0].words}) on {rank_list(item.groups[0].ranks)}", indent=2)
-    divided: dict[object, list[Respect]] = {}
-    for item in ranks.respects:
+    divided: dict[object, list[ComparedProperty]] = {}
+    for item in ranks.properties:
         if item.differs:
             divided.setdefault((tuple(group.ranks for group in item.groups), item.unknown, item.note), []).append(item)
     for items in divided.values():
         _differ(page, items, limit)
-    unknown = [item for item in ranks.respects if not item.is_known]
+    unknown = [item for item in ranks.properties if not item.is_known]
     for item in unknown if verbose else ():
         page.line((f"not known: {item.title}; {item.note}", "dim"), indent=2)
     if unknown and not verbose:
@@ -47,8 +47,8 @@ def what_ranks_share(page: TextPage, ranks: "RankReport", limit: int, verbose: b
         page.line((f"not known: {names}; --verbose tells what to record", "dim"), indent=2)
 
 
-def _differ(page: TextPage, items: "list[Respect]", limit: int) -> None:
-    """Respects that divide ranks in the same way, together."""
+def _differ(page: TextPage, items: "list[ComparedProperty]", limit: int) -> None:
+    """Properties that divide ranks in the same way, together."""
     first = items[0]
     titles = ", ".join(item.title for item in items)
     page.line(("differ: ", "yellow"), titles, (f"  {first.note}" if first.note else "", "dim"), indent=2)

@@ -1,8 +1,10 @@
 """Which compiles failed, and at which stage?"""
 
+import make
 import pytest
 from lab import Recording, analyzed, tensor
 
+from shapelog.recompiles.explain import explain_trace
 from shapelog.report.analyses.failures import analyze
 from shapelog.report.results import Finding, Location
 
@@ -61,6 +63,18 @@ def test_a_compile_that_the_trace_cuts_off_is_shown() -> None:
     (finding,) = found(made)
     assert finding.compile == "0/1"
     assert "still being compiled when the trace ends" in finding.sentence
+
+
+def test_the_end_of_each_rank_counts_where_ranks_share_a_process_id() -> None:
+    """In containers, every process may have the id 1."""
+    ended, refused = Recording().compile("0/0", tensor()), Recording()
+    for made in (ended, refused):
+        made.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, "0/1")
+    refused.compile("1/0", tensor(), name="g").compile("1/1", tensor(size=(12, 8)), name="g")
+    trace = make.distributed(*("\n".join([*made.lines, ""]).encode() for made in (ended, refused)))
+    first, second = (item.sentence for item in analyze(explain_trace(trace)) if isinstance(item, Finding))
+    assert "still being compiled when the trace ends" in first
+    assert "was given up" in second
 
 
 def test_a_good_compile_and_a_refused_one_are_no_failures() -> None:

@@ -1,0 +1,132 @@
+"""Each predicate of the table: a violation that only follows from others is recognized, and by itself the same one is a cause."""
+
+import pytest
+from lab import CPU_KEYS, Recording, checked, manager, state, tensor, tree, value
+
+from shapelog.recompiles.causes import reasons_about
+from shapelog.recompiles.consequences import CONSEQUENCES, separate
+from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.violations import violations
+
+TIED = "L['x'].stride()[0] == 8*L['x'].size()[1]  # return x.view(-1)  # app/model.py:6 in f"
+LONG_ITEM = "L['xs'][2].size()[0] <= 30  # if xs[2].size(0) <= 30:  # app/model.py:6 in f"
+COMPUTED = {"is_leaf": False}
+
+
+def two(before: str, after: str, *reasons: str, inputs: tuple[list[dict[str, object]], list[dict[str, object]]] = ([], [])) -> Recording:
+    """An entry with one guard tree, and a call that was compiled with another."""
+    made = Recording().compile("0/0", *inputs[0], guards=before)
+    return made.compile("0/1", *inputs[1], guards=after, reasons=tuple(f"0/0: {reason}" for reason in reasons))
+
+
+def resized(before: tuple[int, ...], after: tuple[int, ...], guards: str | None = None) -> Recording:
+    return Recording().compile("0/0", tensor(size=before), guards=guards).compile("0/1", tensor(size=after))
+
+
+def attribute(number: int, size: int) -> str:
+    """A tree with an object, and the int below it."""
+    owner = manager("L['act']", f"ID_MATCH: ___check_obj_id(L['act'], {number})", type="app.Act")
+    return tree(owner, manager("L['act'].inner", f"ID_MATCH: ___check_obj_id(L['act'].inner, {number + size})", type="app.Inner"))
+
+
+def keys_of(*keys: str) -> str:
+    return CPU_KEYS.replace("AutogradCPU", ", ".join(("AutogradCPU", *keys)))
+
+
+CASES = {
+    "below_replaced_object": (two(attribute(1, 1), attribute(2, 2)), "L['act'].inner id"),
+    "rank_changed": (resized((10, 8), (10, 8, 2)), "L['x'] stride[0]"),
+    "strides_follow_resized_tensor": (
+        resized((4, 6, 8), (4, 6, 9), tree(checked(size=(None, None, 8), stride=(None, 8, 1)), shapes=(TIED,))),
+        "L['x'].stride()[0] shape L['x'].stride()[0] == 8*L['x'].size()[1]",
+    ),
+    "in_container_of_other_length": (
+        two(
+            tree(manager("L['xs']", "LENGTH_CHECK: len(L['xs']) == 3", type="list"), shapes=(LONG_ITEM,)),
+            tree(manager("L['xs']", "LENGTH_CHECK: len(L['xs']) == 4", type="list")),
+            inputs=([tensor("L['xs'][2]", (20, 8))], [tensor("L['xs'][2]", (40, 8))]),
+        ),
+        "L['xs'][2].size()[0] shape L['xs'][2].size()[0] <= 30",
+    ),
+    "object_was_collected": (
+        two(attribute(1, 1), attribute(2, 2), "Cache line invalidated because L['act'] got deallocated"),
+        "L['act'] id",
+    ),
+    "below_collected_object": (
+        two(
+            tree(value("L['act'].width", 3)),
+            tree(value("L['act'].width", 4)),
+            "Cache line invalidated because L['act'] got deallocated",
+        ),
+        "L['act'].width value",
+    ),
+    "not_named_by_pytorch": (
+        two(
+            tree(value("L['k']", "a", type="str")),
+            tree(value("L['k']", "b", type="str")),
+            "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis.",
+        ),
+        " ",
+    ),
+    "computed_under_other_grad_mode": (
+        two(
+            tree(state(grad_mode=True), checked(requires_grad=True)),
+            tree(state(grad_mode=False), checked()),
+            inputs=([tensor(requires_grad=True, **COMPUTED)], [tensor(**COMPUTED)]),
+        ),
+        "L['x'] requires_grad",
+    ),
+    "dispatch_keys_of_autocast": (
+        two(
+            tree(state(), checked()),
+            tree(state(autocast_state={"enabled": [True, False]}), checked(keys=keys_of("AutocastCPU"))),
+        ),
+        "L['x'] dispatch keys",
+    ),
+    "stride_follows_size": (resized((4, 6, 8), (4, 7, 8)), "L['x'] stride[0]"),
+    "dispatch_keys_of_device": (
+        two(
+            tree(checked(keys=CPU_KEYS)),
+            tree(checked(keys=CPU_KEYS.replace("CPU", "CUDA")).replace("device=None", "device=0")),
+        ),
+        "L['x'] dispatch keys",
+    ),
+}
+
+
+def separated(made: Recording) -> tuple[list[str], dict[str, list[str]]]:
+    """(what changed by itself, what follows from that by the predicate that recognized it), each as ``source property``."""
+    entry, call = made.load().compiles
+    table = FactTable()
+    found = violations(table.of(entry), table.of(call), reasons_about(entry, call))
+    own, following = separate(found, table.of(entry), table.of(call))
+    by_name: dict[str, list[str]] = {}
+    for item in following:
+        by_name.setdefault(item.because, []).append(f"{item.violation.source} {item.violation.prop}")
+    return [f"{item.source} {item.prop}" for item in own], by_name
+
+
+def test_there_is_a_case_for_every_predicate() -> None:
+    assert list(CASES) == list(CONSEQUENCES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_only_follows_is_recognized_by_its_predicate(name: str) -> None:
+    made, follows = CASES[name]
+    own, following = separated(made)
+    assert follows in following.get(name, ())
+    assert own
+    assert follows not in own
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_without_its_predicate_it_is_a_cause(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, follows = CASES[name]
+    monkeypatch.setitem(CONSEQUENCES, name, lambda item, changes: False)
+    own, following = separated(made)
+    assert follows in own + [text for found in following.values() for text in found]
+    assert name not in following
+
+
+def test_what_only_follows_from_itself_is_a_cause() -> None:
+    assert separated(resized((10, 8), (10, 8), tree(checked(stride=(16, 1))))) == (["L['x'] stride[0]"], {})
