@@ -120,7 +120,7 @@ def analyzed(subject: Subject) -> None:
 
 
 def advised(subject: Subject) -> None:
-    advice = advise(subject.report.study, _VERSIONS[len(subject.data) % len(_VERSIONS)])
+    advice = advise(subject.report.explained, _VERSIONS[len(subject.data) % len(_VERSIONS)])
     if advice.suggestions:
         compile(as_python(advice), "advice.py", "exec")
         _demand(_shell_value(as_shell(advice)) == as_env(advice), "the shell line is not the value")

@@ -13,7 +13,7 @@ import shapelog
 from shapelog.cli.main import cli
 from shapelog.model.trace import Outcome
 from shapelog.report.report import Report
-from shapelog.report.verification import Ended, verify
+from shapelog.report.verification import CommandResult, verify
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.report import render
 from shapelog.rules import Verdict
@@ -270,7 +270,7 @@ def test_the_program_does_with_the_list_what_was_predicted(recorded: Recorder, n
     assert before.advice is not None
     assert set(before.advice.entries) == entries
     after = recorded(program, before.advice.env)
-    proof = verify(before, after, before.advice, Ended(0, 1.0), Ended(0, 1.0))
+    proof = verify(before, after, before.advice, CommandResult(0, 1.0), CommandResult(0, 1.0))
     assert (proof.helped, proof.is_exact, proof.faults, proof.notes) == (True, True, (), ())
     assert (proof.measured, after.summary.compiles) == (compiles, compiles)
 
@@ -282,7 +282,7 @@ def test_an_int_that_another_function_formats_is_left_out_and_listing_it_would_l
     (left,) = before.advice.left_out
     assert (left.mark.source, left.frame.title) == ("L['k']", "g")
     after = recorded(FORMATTED_ELSEWHERE, "L['k']")
-    assert not verify(before, after, before.advice, Ended(0, 1.0), Ended(0, 1.0)).helped
+    assert not verify(before, after, before.advice, CommandResult(0, 1.0), CommandResult(0, 1.0)).helped
     assert [item.outcome for item in after.trace.compiles if item.metrics.code_name == "g"] == [Outcome.FAILED]
 
 

@@ -17,7 +17,7 @@ from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_python
 from shapelog.cli.main import cli
 from shapelog.report.report import Report
-from shapelog.report.verification import Ended, Verification, verify
+from shapelog.report.verification import CommandResult, Verification, verify
 
 pytest.importorskip("torch", minversion="2.13")
 pytestmark = pytest.mark.torch
@@ -266,7 +266,7 @@ def plain(recorded: Runner) -> Recorded:
 
 def proved(before: Recorded, after: Recorded) -> Verification:
     assert after.results == before.results
-    return verify(before.report, after.report, before.advice, Ended(0, 1.0), Ended(0, 1.0))
+    return verify(before.report, after.report, before.advice, CommandResult(0, 1.0), CommandResult(0, 1.0))
 
 
 def counted(report: Report) -> dict[str, int]:

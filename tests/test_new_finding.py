@@ -25,9 +25,9 @@ TEXT = "## What it means\n\nA.\n\n## Example\n\n```python\nB\n```\n\n## Why it c
 SENTENCE = "forward does what was made up"
 
 
-def found_by(study: Explanations) -> Iterator[Finding]:
+def found_by(explained: Explanations) -> Iterator[Finding]:
     """A finding about a compile, and one about the frame as a whole."""
-    (frame,) = study.trace.frames
+    (frame,) = explained.trace.frames
     yield Finding(RULE, SENTENCE, frame.compiles[-1].label, location_of(frame), (("value", "7"),), frame)
     yield Finding(RULE, "and something else", frame=frame)
 
@@ -40,7 +40,7 @@ def made_up(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / f"{rule.code}.md").write_text(TEXT, encoding="utf-8")
     (tmp_path / "rules" / "SL101.md").write_text(TEXT, encoding="utf-8")  # of the recompile in the same trace
-    analysis = SimpleNamespace(__name__="made_up", analyze=lambda study: (item._replace(rule=rule) for item in found_by(study)))
+    analysis = SimpleNamespace(__name__="made_up", analyze=lambda explained: (item._replace(rule=rule) for item in found_by(explained)))
     monkeypatch.setitem(RULES, rule.code, rule)
     monkeypatch.setattr(report_module, "ANALYSES", (analysis,))
     monkeypatch.setattr(rule_docs, "template_dir", lambda: tmp_path)

@@ -183,7 +183,7 @@ def test_the_example_of_a_foreign_file_is_what_the_report_shows(tmp_path: Path, 
 
 
 def test_the_example_of_an_analysis_that_failed_is_what_the_report_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(study: object) -> None:
+    def broken(explained: object) -> None:
         raise KeyError("backend_compile")
 
     monkeypatch.setattr(compile_time, "analyze", broken)

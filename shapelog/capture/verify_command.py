@@ -12,7 +12,7 @@ from shapelog.capture import run_command
 from shapelog.errors import ShapelogError
 from shapelog.reading.inputs import Selection
 from shapelog.report.report import Report
-from shapelog.report.verification import Ended, Verification, verify
+from shapelog.report.verification import CommandResult, Verification, verify
 
 DID_NOT_HELP, CANNOT_TRY = 1, 2
 # The directory of compile caches and PGO profiles, which would change what the second run compiles.
@@ -52,7 +52,9 @@ def run_and_verify(
         message(f"the second run ended with {second.returncode} and compiled nothing")
         return DID_NOT_HELP
     after = analyze(second.selection())
-    verification = verify(before, after, advice, Ended(first.returncode, first.seconds), Ended(second.returncode, second.seconds))
+    verification = verify(
+        before, after, advice, CommandResult(first.returncode, first.seconds), CommandResult(second.returncode, second.seconds)
+    )
     message(f"both traces are kept: shapelog compare {folder / 'before'} {folder / 'after'}")
     return show(verification) or (0 if verification.helped else DID_NOT_HELP)
 

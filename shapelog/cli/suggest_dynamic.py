@@ -60,22 +60,22 @@ def _version(text: str | None) -> "TorchVersion | None":
     return version
 
 
-def _advise(study: "Explanations", version: "TorchVersion | None", debug: bool) -> "Advice":
+def _advise(explained: "Explanations", version: "TorchVersion | None", debug: bool) -> "Advice":
     from shapelog.advice.advise import advise
     from shapelog.errors import ShapelogError
 
     try:
-        return advise(study, version)
+        return advise(explained, version)
     except Exception as error:
         if debug:
             raise
-        text = f"{study.trace.name}: the advice failed ({type(error).__name__}: {error}); --debug shows where"
+        text = f"{explained.trace.name}: the advice failed ({type(error).__name__}: {error}); --debug shows where"
         raise ShapelogError(text) from error
 
 
-def _report_problems(study: "Explanations", strict: bool) -> bool:
+def _report_problems(explained: "Explanations", strict: bool) -> bool:
     """Whether the trace has problems. Those that lost data are printed, under ``strict`` all of them, in one line for each file."""
-    problems = [problem for problem in (*study.trace.problems, *study.problems) if problem.severity != "info"]
+    problems = [problem for problem in (*explained.trace.problems, *explained.problems) if problem.severity != "info"]
     by_file: dict[str, list[str]] = {}
     for problem in problems:
         if strict or problem.severity == "data loss":

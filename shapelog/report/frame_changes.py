@@ -128,7 +128,7 @@ def side_of(code: Code | None, reports: Mapping[Frame, FrameReport], is_unrecord
         failures=sum(item.weight for item in compiles if _failed(item.compile)),
         breaks=None if is_unrecorded else len(_breaks(item.compile for item in compiles)),
         cached=sum(item.weight for item in compiles if any(name.endswith("_hit") for name, _ in item.compile.caches)),
-        seconds=math.fsum(item.seconds for item in compiles),
+        seconds=math.fsum(report.seconds for report in own),
     )
     return Side(code, own, counts)
 

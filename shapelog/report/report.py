@@ -74,6 +74,10 @@ class FrameReport(NamedTuple):
     facts: FactTable
 
     @property
+    def seconds(self) -> float:
+        return math.fsum(item.seconds for item in self.compiles)
+
+    @property
     def shapes(self) -> ShapeTable:
         """One row a source and dim, one column a compile; made when asked for."""
         return shape_table(self.frame, self.recompiles, self.facts)

@@ -12,7 +12,7 @@ from shapelog.rules import RULES
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandResult:
     """How the command ended: what a shell makes of its exit, and its seconds on the wall."""
 
     returncode: int
@@ -42,8 +42,8 @@ class Verification:
 
     advice: Advice
     comparison: Comparison
-    first: Ended
-    second: Ended
+    first: CommandResult
+    second: CommandResult
     frames: tuple[FrameProof, ...]
     faults: tuple[str, ...]
     notes: tuple[str, ...]
@@ -63,7 +63,7 @@ class Verification:
         return self.measured == self.advice.after.total and all(item.is_exact for item in self.frames)
 
 
-def verify(before: Report, after: Report, advice: Advice, first: Ended, second: Ended) -> Verification:
+def verify(before: Report, after: Report, advice: Advice, first: CommandResult, second: CommandResult) -> Verification:
     """Compare a second run, which had the advice's list set, with the first and with the prediction."""
     comparison = compare(before, after)
     proofs = tuple(_proof(change, advice) for change in comparison.frames)
@@ -85,7 +85,7 @@ def _proof(change: FrameChange, advice: Advice) -> FrameProof:
     return FrameProof(change, sum(item.before.total for item in known), sum(item.after.total for item in known) if own else None, measured)
 
 
-def _faults(comparison: Comparison, advice: Advice, first: Ended, second: Ended) -> Iterator[str]:
+def _faults(comparison: Comparison, advice: Advice, first: CommandResult, second: CommandResult) -> Iterator[str]:
     if second.returncode != first.returncode:
         yield f"the command ended with {second.returncode} instead of {first.returncode}"
     for item in comparison.lost_graphs:

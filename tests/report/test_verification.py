@@ -6,7 +6,7 @@ import pytest
 from lab import Recording, analyzed, freed, sized, tensor
 
 from shapelog.report.report import Report
-from shapelog.report.verification import Ended, Verification, verify
+from shapelog.report.verification import CommandResult, Verification, verify
 
 LOST = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
 THREE = sized(10, 12, 14)
@@ -15,7 +15,7 @@ THREE = sized(10, 12, 14)
 def proved(before: Recording | Report, after: Recording | Report, codes: tuple[int, int] = (0, 0)) -> Verification:
     first, second = (item if isinstance(item, Report) else item.report() for item in (before, after))
     assert first.advice is not None
-    return verify(first, second, first.advice, Ended(codes[0], 2.0), Ended(codes[1], 1.5))
+    return verify(first, second, first.advice, CommandResult(codes[0], 2.0), CommandResult(codes[1], 1.5))
 
 
 def with_list(value: str) -> dict[str, str]:

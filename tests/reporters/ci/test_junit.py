@@ -34,10 +34,10 @@ def test_it_is_as_recorded(golden: Golden) -> None:
 
 @pytest.mark.parametrize("name", ci.NAMES)
 def test_any_trace_gives_what_the_schema_of_jenkins_requires(name: str) -> None:
-    survey = ci.fixture(name)
-    checked = check(survey, ci.BUDGETS)
+    alerts = ci.fixture(name)
+    checked = check(alerts, ci.BUDGETS)
     assert bool(suite_of(checked).findall("testcase/failure")) is checked.has_failed
-    assert suite_of(without_policy(survey)).findall("testcase/failure") == []
+    assert suite_of(without_policy(alerts)).findall("testcase/failure") == []
 
 
 def test_a_budget_and_a_piece_of_code_are_a_test_each() -> None:

@@ -32,8 +32,8 @@ def test_it_is_as_recorded(golden: Golden) -> None:
 
 @pytest.mark.parametrize("name", ci.NAMES)
 def test_any_trace_gives_what_the_official_schema_requires(name: str) -> None:
-    survey = ci.fixture(name)
-    for checked in (check(survey, ci.BUDGETS), without_policy(survey)):
+    alerts = ci.fixture(name)
+    for checked in (check(alerts, ci.BUDGETS), without_policy(alerts)):
         run = run_of(checked)
         rules = run["tool"]["driver"]["rules"]
         assert len(run["results"]) == len(checked.alerts)

@@ -7,7 +7,7 @@ from json_schemas import faults
 from lab import PACKED, Recording, analyzed, freed, sized
 
 from shapelog.report.report import Report
-from shapelog.report.verification import Ended, Verification, verify
+from shapelog.report.verification import CommandResult, Verification, verify
 from shapelog.reporters import Options
 from shapelog.reporters.json import render_verification
 from shapelog.reporters.json.advice import advice_data
@@ -20,7 +20,7 @@ THREE = sized(10, 12, 14)
 def proved(before: Recording | Report, after: Recording | Report) -> Verification:
     first, second = (item if isinstance(item, Report) else item.report() for item in (before, after))
     assert first.advice is not None
-    return verify(first, second, first.advice, Ended(0, 2.0), Ended(0, 1.5))
+    return verify(first, second, first.advice, CommandResult(0, 2.0), CommandResult(0, 1.5))
 
 
 @pytest.mark.parametrize(("before", "after"), list(zip(PACKED[::2], [*PACKED[1::2], PACKED[0]], strict=False)))

@@ -6,7 +6,7 @@ import pytest
 from lab import PACKED, Recording, analyzed, freed, sized, tensor
 
 from shapelog.report.report import Report
-from shapelog.report.verification import Ended, Verification, verify
+from shapelog.report.verification import CommandResult, Verification, verify
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.verification import render_verification
 
@@ -17,7 +17,7 @@ LOST = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no
 def proved(before: Recording | Report, after: Recording | Report, second: int = 0) -> Verification:
     one, other = (item if isinstance(item, Report) else item.report() for item in (before, after))
     assert one.advice is not None
-    return verify(one, other, one.advice, Ended(0, 2.0), Ended(second, 1.5))
+    return verify(one, other, one.advice, CommandResult(0, 2.0), CommandResult(second, 1.5))
 
 
 def shown(found: Verification, width: int = 100, **more: object) -> str:
