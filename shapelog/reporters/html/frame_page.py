@@ -49,9 +49,9 @@ class CompileView(NamedTuple):
 
 
 class CompileDetails(NamedTuple):
-    """What a page shows of a compile in addition to its causes: ``explanation`` of a recompile, ``diff`` of its graph and the nearest entry's.
+    """What a page shows of a compile in addition to its causes, unless it is not ``is_full``.
 
-    Where it is not ``is_full``, only the causes are shown.
+    ``explanation`` is that of a recompile, ``diff`` compares its graph with the nearest entry's.
     """
 
     is_full: bool = False
