@@ -48,7 +48,7 @@ def made_up(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def report() -> Report:
-    return analyze(make.built(make.small_run()), debug=True)
+    return analyze(make.load(make.small_trace()), debug=True)
 
 
 def checked(policy: Policy) -> CheckResult:

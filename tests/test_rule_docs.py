@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import lab
 import make
 import pytest
 from click.testing import CliRunner, Result
+from payload_text import size_mismatch
+from recorded import FIXTURES
 
 import shapelog
 from shapelog.cli.main import cli
@@ -149,7 +150,7 @@ def told_in(code: str, trace: Path) -> bool:
 
 
 def intact() -> bytes:
-    return gzip.decompress((lab.FIXTURES / "lab" / "batch_varies.log.gz").read_bytes())
+    return gzip.decompress((FIXTURES / "lab" / "batch_varies.log.gz").read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_the_example_of_a_damaged_trace_is_what_the_report_shows(
 
 
 def test_the_example_of_records_outside_of_compiles_is_what_the_report_shows() -> None:
-    assert told_in("SL906", lab.FIXTURES / "real" / "2.6" / "o_export.log.gz")
+    assert told_in("SL906", FIXTURES / "real" / "2.6" / "o_export.log.gz")
 
 
 def test_the_example_of_a_foreign_file_is_what_the_report_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,16 +188,19 @@ def test_the_example_of_an_analysis_that_failed_is_what_the_report_shows(monkeyp
         raise KeyError("backend_compile")
 
     monkeypatch.setattr(compile_time, "analyze", broken)
-    assert told_in("SL908", lab.FIXTURES / "lab" / "batch_varies.log.gz")
+    assert told_in("SL908", FIXTURES / "lab" / "batch_varies.log.gz")
 
 
-VARIED = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
-GATHERS = make.lowered(make.compile(), ["all_reduce_", "wait_tensor", "all_gather_into_tensor"])
-SCATTERS = make.lowered(make.compile(), ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"])
+VARIED = make.compile("0/1", make.tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], dynamic=[0])
+GATHERS = make.with_collectives(make.compile("0/0", make.tensor(8, 16)), ["all_reduce_", "wait_tensor", "all_gather_into_tensor"])
+SCATTERS = make.with_collectives(make.compile("0/0", make.tensor(8, 16)), ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"])
 RANKS = {
-    "SL701": [(make.compile(), VARIED)] * 3 + [(make.compile(),)],
+    "SL701": [(make.compile("0/0", make.tensor(8, 16)), VARIED)] * 3 + [(make.compile("0/0", make.tensor(8, 16)),)],
     "SL702": [
-        (make.compile("0/0", (size, 16)), make.compile("0/1", (size + 4, 16), [make.mismatch("0/0", size, size + 4)], free=[0]))
+        (
+            make.compile("0/0", make.tensor(size, 16)),
+            make.compile("0/1", make.tensor(size + 4, 16), reasons=[size_mismatch("0/0", size, size + 4)], dynamic=[0]),
+        )
         for size in (12, 10)
     ],
     "SL703": [(GATHERS,)] * 3 + [(SCATTERS,)],
@@ -206,14 +210,14 @@ RANKS = {
 @pytest.mark.parametrize("code", sorted(RANKS))
 def test_the_example_of_a_job_is_what_the_report_shows(code: str, tmp_path: Path) -> None:
     for number, parts in enumerate(RANKS[code]):
-        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_aaaaaaaa.log").write_bytes(make.run(*parts))
+        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_aaaaaaaa.log").write_bytes(make.trace(*parts))
     assert told_in(code, tmp_path)
 
 
 def test_the_example_of_a_budget_is_what_the_check_shows() -> None:
     ((_, example),) = blocks(entry("SL801").example)
     command, _, shown = example.partition("\n...\n")
-    _, *arguments = command.removeprefix("$ ").replace("fixtures", str(lab.FIXTURES)).split()
+    _, *arguments = command.removeprefix("$ ").replace("fixtures", str(FIXTURES)).split()
     done = call(*arguments, "--width", str(COLUMNS))
     assert done.exit_code == 1
     assert " ".join(shown.split()) in " ".join(done.stdout.split())

@@ -147,7 +147,7 @@ def test_the_enums_are_those_of_the_code(name: str) -> None:
 
 
 def test_the_respects_of_ranks_are_those_of_the_code() -> None:
-    job = analyze(make.distributed(make.small_run(), make.small_run()))
+    job = analyze(make.load_ranks(make.small_trace(), make.small_trace()))
     assert job.ranks is not None
     names = schema("report")["properties"]["ranks"]["properties"]["respects"]["items"]["properties"]["name"]["enum"]
     assert names == [item.name for item in job.ranks.properties]

@@ -1,7 +1,7 @@
 """Traces that are made for the page: a hostile one, one that is larger than a page, a damaged and an empty one."""
 
 import make
-from lab import Recording, checked, graph, manager, tensor, tree, value
+from payload_text import equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
 # What would run, load, lead away or hide if a page took it for more than text. Each names what it came in.
 ELEMENT = "<img src=x onerror=window.__owned='{0}'><b id=owned>{0}</b>"
@@ -33,30 +33,32 @@ def name(place: str) -> str:
 
 def hostile() -> bytes:
     """Two frames whose names, files, code, sources, reasons, guards, graphs, metrics and payloads are markup."""
-    made = Recording()
+    made = make.trace()
     for number, text in enumerate((f"{FOLDER}{evil('folder')}/{name('module')}.py", LINK.format("file")), start=1):
-        made.record("str", [text, number])
-    made.record(evil("kind"), {evil("field"): evil("value")}, "0/0")
+        made += make.record("str", [text, number])
+    made += make.record(evil("kind"), {evil("field"): evil("value")}, id="0/0")
     source = f"L['x'].d[{evil('key')!r}]"
     for number, size in enumerate(((10, 8), (12, 8))):
         label = f"0/{number}"
         if number:
-            made.artifact(label, "recompile_reasons", f"0/0: {source} size mismatch at index 0. expected 10, actual 12  # {evil('reason')}")
+            made += make.artifact(
+                "recompile_reasons", f"0/0: {source} size mismatch at index 0. expected 10, actual 12  # {evil('reason')}", id=label
+            )
         _add_details(made, label)
-        made.compile(
+        made += make.compile(
             label,
-            tensor(source, size, dtype=f"torch.{name('dtype')}", device=f"device(type={name('device')!r})"),
-            guards=tree(
-                checked(source, size),
-                value(f"L['self'].{name('attribute')}", f"{evil('constant')}{number}", "str"),
-                manager(
+            make.tensor(*size, source=source, dtype=f"torch.{name('dtype')}", device=f"device(type={name('device')!r})"),
+            guards=guard_tree(
+                tensor_match(source, size),
+                equals_match(f"L['self'].{name('attribute')}", f"{evil('constant')}{number}", "str"),
+                guard_manager(
                     f"G[{name('global')!r}]",
                     f"ID_MATCH: ___check_obj_id({name('id')}{number})",
                     comment=f"# {evil('comment')}  # a.py:6 in f",
                 ),
                 shapes=(f"2 <= {source}.size()[0]  # {evil('shape')}",),
             ),
-            code=graph()
+            graph=graph_text()
             + f"        # File: {FOLDER}model.py:13 in {name('function')}, code: {evil('code')}\n        y = {evil('graph')} {number}\n",
             symbols=((name("symbol"), name("hint"), f"{source}.size()[0]"),),
             specializations=tuple(
@@ -75,17 +77,23 @@ def hostile() -> bytes:
             restart_reasons=[evil("restart"), f"traced again from here: {TABS}"],
         )
     _add_details(made, "1/0")
-    made.artifact(
-        "1/0",
+    made += make.artifact(
         "dynamo_graph_break_reason",
         f"Graph break in user code at {FOLDER}{name('at')}.py:6\nReason: {evil('break')}\nUser code traceback:\n",
+        id="1/0",
     )
-    made.artifact("1/0", "dynamo_error", f'Traceback:\n  File "{FOLDER}{name("at")}.py", line 3, in f\n    {evil("line")}\n')
-    made.artifact("1/0", evil("artifact"), f"{evil('payload')}\n" * 3)
-    made.compile(
-        "1/0", tensor(), guards="", is_started=False, name=LINK.format("name"), fail_type=name("type"), fail_reason=evil("failure")
+    made += make.artifact("dynamo_error", f'Traceback:\n  File "{FOLDER}{name("at")}.py", line 3, in f\n    {evil("line")}\n', id="1/0")
+    made += make.artifact(evil("artifact"), f"{evil('payload')}\n" * 3, id="1/0")
+    made += make.compile(
+        "1/0",
+        make.tensor(10, 8),
+        guards="",
+        is_started=False,
+        name=LINK.format("name"),
+        fail_type=name("type"),
+        fail_reason=evil("failure"),
     )
-    return "\n".join([*made.lines, ""]).encode()
+    return made
 
 
 def _stack(code: str = "") -> list[dict[str, object]]:
@@ -95,8 +103,8 @@ def _stack(code: str = "") -> list[dict[str, object]]:
     ]
 
 
-def _add_details(made: Recording, label: str) -> None:
-    made.record("dynamo_start", {"stack": _stack()}, label)
+def _add_details(made: bytes, label: str) -> None:
+    made += make.record("dynamo_start", {"stack": _stack()}, id=label)
 
 
 def large(frames: int = 64, compiles: int = 5) -> bytes:
@@ -104,26 +112,34 @@ def large(frames: int = 64, compiles: int = 5) -> bytes:
     parts = []
     for frame in range(frames):
         for number in range(compiles):
-            why = [make.mismatch(f"{frame}/{before}", 8 + before, 8 + number) for before in reversed(range(number))]
-            parts.append(make.compile(f"{frame}/{number}", (8 + number, 16), why, name=f"forward_{frame}"))
-    return make.run(*parts)
+            why = [size_mismatch(f"{frame}/{before}", 8 + before, 8 + number) for before in reversed(range(number))]
+            parts.append(make.compile(f"{frame}/{number}", make.tensor(8 + number, 16), reasons=why, name=f"forward_{frame}"))
+    return make.trace(*parts)
 
 
 def empty() -> bytes:
-    return make.run()
+    return make.trace()
 
 
 def parted() -> tuple[bytes, ...]:
     """Four ranks: one that recompiled, two that saw another size, one with other collectives."""
     collectives = ["all_reduce_", "wait_tensor", "all_gather_into_tensor"]
-    first = make.lowered(make.compile(), collectives)
-    again = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
-    other = make.lowered(make.compile("0/0", (9, 16)), collectives)
-    return make.run(first, again), make.run(other), make.run(other), make.run(make.lowered(make.compile(), collectives[:1]))
+    first = make.with_collectives(make.compile("0/0", make.tensor(8, 16)), collectives)
+    again = make.compile("0/1", make.tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], dynamic=[0])
+    other = make.with_collectives(make.compile("0/0", make.tensor(9, 16)), collectives)
+    return (
+        make.trace(first, again),
+        make.trace(other),
+        make.trace(other),
+        make.trace(make.with_collectives(make.compile("0/0", make.tensor(8, 16)), collectives[:1])),
+    )
 
 
 def damaged() -> bytes:
     """A line that is no record, a payload that is cut off, a checksum that does not match."""
     return (
-        make.small_run() + b"this is no record\n" + make.compile("1/0").replace(b"l_x_ + l_x_", b"l_x_ - l_x_") + make.compile("2/0")[:-400]
+        make.small_trace()
+        + b"this is no record\n"
+        + make.compile("1/0", make.tensor(8, 16)).replace(b"l_x_ + 1", b"l_x_ - l_x_")
+        + make.compile("2/0", make.tensor(8, 16))[:-400]
     )

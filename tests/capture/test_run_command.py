@@ -68,7 +68,7 @@ def temporary(where: Path) -> Path:
 @pytest.fixture
 def trace(tmp_path: Path) -> str:
     path = tmp_path / "written by torch"
-    path.write_bytes(make.small_run())
+    path.write_bytes(make.small_trace())
     return str(path)
 
 
@@ -255,7 +255,7 @@ def test_a_file_that_could_not_be_written_is_refused_before_the_command_runs(pyt
 
 @pytest.mark.parametrize(("status", "ends"), [(0, 2), (3, 3)])
 def test_problems_under_strict_count_only_where_the_command_ended_well(python: Process, trace: str, status: int, ends: int) -> None:
-    Path(trace).write_bytes(make.small_run() + b"this is no record\n")
+    Path(trace).write_bytes(make.small_trace() + b"this is no record\n")
     command = scribe(NAME.format("aaaaaaaa"), trace, status)
     assert python(MAIN, "run", *command).returncode == status
     assert python(MAIN, "run", "--strict", "--", *command).returncode == ends

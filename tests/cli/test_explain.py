@@ -35,7 +35,7 @@ def test_an_id_of_thousands_of_digits_is_refused() -> None:
 
 def test_explain_requires_a_rank_when_several_have_that_compile(tmp_path: Path) -> None:
     for rank in (0, 1):
-        (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log").write_bytes(make.small_run())
+        (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log").write_bytes(make.small_trace())
     several = call("explain", str(tmp_path), "0/1")
     assert several.exit_code == 2
     assert "several processes have a compile 0/1 (0, 1); choose one with --rank or --process" in several.stderr

@@ -19,7 +19,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     inner = tmp_path / "project" / "inner"
     inner.mkdir(parents=True)
-    (tmp_path / "project" / "made.log").write_bytes(make.small_run())
+    (tmp_path / "project" / "made.log").write_bytes(make.small_trace())
     monkeypatch.chdir(inner)
     return inner
 
@@ -260,7 +260,7 @@ def test_a_list_on_the_command_line_replaces_the_others(here: Path) -> None:
 
 
 def test_a_table_of_budgets_is_replaced_as_a_whole(here: Path) -> None:
-    write(here / "shapelog.toml", "max-recompiles-per-frame = {forward = 0, '*' = 5}")
+    write(here / "shapelog.toml", "max-recompiles-per-frame = {f = 0, '*' = 5}")
     assert is_failing()
     assert not is_failing(SHAPELOG_MAX_RECOMPILES_PER_FRAME="3")
     assert is_failing("--max-recompiles-per-frame", "0", SHAPELOG_MAX_RECOMPILES_PER_FRAME="3")
@@ -271,7 +271,7 @@ def test_a_flag_can_be_turned_off(here: Path) -> None:
     assert not is_failing()
     assert is_failing("--no-exit-zero")
     assert is_failing(SHAPELOG_EXIT_ZERO="0")
-    (here.parent / "made.log").write_bytes(make.small_run() + b"this is no record\n")
+    (here.parent / "made.log").write_bytes(make.small_trace() + b"this is no record\n")
     assert call("check", "../made.log").exit_code == 2
     assert call("check", "../made.log", "--no-strict").exit_code == 0
 

@@ -4,24 +4,26 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import make
 import pytest
-from lab import FIXTURES, Recording, manager, tensor, tree
+from payload_text import guard_manager, guard_tree
+from recorded import FIXTURES
 
 import shapelog
 from shapelog.model.code_matching import Code, Pair, match
 from shapelog.model.trace import Trace
 
-HERE, THERE = "/srv/ml/app/model.py", "/home/ada/checkout/app/model.py"
+HERE, THERE = "/srv/app/model.py", "/home/ada/checkout/app/model.py"
 Given = tuple[str, int] | tuple[str, int, str]
 
 
 def recorded(*codes: Given, file: str = HERE) -> Trace:
     """A trace with one compile of each code, given as its name, line and, for a method, class."""
-    made = Recording()
+    made = make.trace()
     for number, (name, line, *owner) in enumerate(codes):
-        guards = tree(manager("L['self']", type=owner[0])) if owner else None
-        made.compile(f"{number}/0", tensor(), guards=guards, name=name, co_firstlineno=line, co_filename=file)
-    return made.load()
+        guards = guard_tree(guard_manager("L['self']", type=owner[0])) if owner else None
+        made += make.compile(f"{number}/0", make.tensor(10, 8), guards=guards, name=name, co_firstlineno=line, co_filename=file)
+    return make.load(made)
 
 
 def told(code: Code | None) -> str:
@@ -94,14 +96,14 @@ def test_code_is_found_in_a_checkout_elsewhere(file: str) -> None:
 
 
 def test_code_of_another_file_is_other_code() -> None:
-    assert pairs(recorded(("f", 5)), recorded(("f", 5), file="/srv/ml/app/other.py")) == {"f:5": "-"}
+    assert pairs(recorded(("f", 5)), recorded(("f", 5), file="/srv/app/other.py")) == {"f:5": "-"}
 
 
 def both_models(root: str) -> Trace:
-    made = Recording()
+    made = make.trace()
     for number, (part, line) in enumerate((("bert", 5), ("gpt", 50))):
-        made.compile(f"{number}/0", tensor(), name="f", co_filename=f"{root}/{part}/model.py", co_firstlineno=line)
-    return made.load()
+        made += make.compile(f"{number}/0", make.tensor(10, 8), name="f", co_filename=f"{root}/{part}/model.py", co_firstlineno=line)
+    return make.load(made)
 
 
 def test_of_several_files_with_one_name_that_with_the_longest_common_path_is_meant() -> None:
@@ -109,10 +111,10 @@ def test_of_several_files_with_one_name_that_with_the_longest_common_path_is_mea
 
 
 def test_the_frames_of_all_generations_are_one_code() -> None:
-    made = Recording()
+    made = make.trace()
     for _ in range(3):
-        made.compile("0/0", tensor(), name="f")
-    pair = found("f", made.load(), Recording().compile("0/0", tensor(), name="f").load())
+        made += make.compile("0/0", make.tensor(10, 8), name="f")
+    pair = found("f", make.load(made), make.load(make.trace(make.compile("0/0", make.tensor(10, 8), name="f"))))
     assert pair.before is not None
     assert [frame.label for frame in pair.before.frames] == ["0", "0#2", "0#3"]
     assert pair.after is not None
@@ -152,21 +154,23 @@ def test_a_new_resume_function_belongs_to_the_function_that_it_resumes() -> None
     assert told(pair.owner.after) == "f:5"
 
 
-def called_from(name: str, line: int, **of: Any) -> Recording:
+def called_from(name: str, line: int, **of: Any) -> bytes:
     """A trace of ``f``, lines 5 and on, and of ``g`` that is called at a line of the function of that name."""
-    made = Recording().compile("0/0", tensor(), name="f")
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), name="f"))
     stack = [{"line": line, "name": name, "filename": 0, "loc": "g(x)"}, {"line": 40, "name": "g", "filename": 0}]
-    made.record("dynamo_start", {"stack": stack}, "1/0")
-    return made.compile("1/0", tensor(), guards=tree(), code="", name="g", co_firstlineno=40, is_started=False, **of)
+    made += make.record("dynamo_start", {"stack": stack}, id="1/0")
+    return made + make.compile(
+        "1/0", make.tensor(10, 8), guards=guard_tree(), graph="", name="g", co_firstlineno=40, is_started=False, **of
+    )
 
 
 def test_code_that_compiled_code_calls_belongs_to_it() -> None:
-    alone = Recording().compile("0/0", tensor(), name="f").load()
-    pair = found("g", alone, called_from("f", 8).load())
+    alone = make.load(make.trace(make.compile("0/0", make.tensor(10, 8), name="f")))
+    pair = found("g", alone, make.load(called_from("f", 8)))
     assert (pair.before, told(pair.owner.after if pair.owner else None)) == (None, "f:5")
-    pair = found("g", called_from("f", 8).load(), alone)
+    pair = found("g", make.load(called_from("f", 8)), alone)
     assert (pair.after, told(pair.owner.before if pair.owner else None)) == (None, "f:5")
-    assert found("g", called_from("main", 8).load(), alone).owner is None
+    assert found("g", make.load(called_from("main", 8)), alone).owner is None
 
 
 LIBRARY = "/opt/python3.11/lib/python3.11/site-packages/torch/_dynamo/external_utils.py"
@@ -174,14 +178,14 @@ LIBRARY = "/opt/python3.11/lib/python3.11/site-packages/torch/_dynamo/external_u
 
 def wrapped(*codes: tuple[str, int], file: str = LIBRARY) -> Trace:
     """Wrappers of torch, each with the class that it wraps, "" where the trace does not tell, and the line of its caller."""
-    made = Recording()
+    made = make.trace()
     for number, (owner, line) in enumerate(codes):
         stack = [{"line": line, "name": "main", "filename": 0, "loc": "model(x)"}]
-        made.record("dynamo_start", {"stack": stack}, f"{number}/0")
-        guards = tree(manager("L['self']", type=owner)) if owner else tree()
+        made += make.record("dynamo_start", {"stack": stack}, id=f"{number}/0")
+        guards = guard_tree(guard_manager("L['self']", type=owner)) if owner else guard_tree()
         own = {"name": "inner", "co_firstlineno": 40, "co_filename": file}
-        made.compile(f"{number}/0", tensor(), guards=guards, is_started=False, **own)
-    return made.load()
+        made += make.compile(f"{number}/0", make.tensor(10, 8), guards=guards, is_started=False, **own)
+    return make.load(made)
 
 
 def test_wrappers_of_a_library_are_told_apart_by_the_class_that_they_wrap() -> None:
@@ -200,9 +204,9 @@ def test_wrappers_without_a_known_class_are_told_apart_by_the_line_that_calls_th
 def distributed(where: Path, *ranks: int) -> Trace:
     where.mkdir()
     for rank in ranks:
-        made = Recording().compile("0/0", tensor(), name="f")
+        made = make.trace(make.compile("0/0", make.tensor(10, 8), name="f"))
         path = where / f"dedicated_log_torch_trace_rank_{rank}_abcdefgh.log"
-        path.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
+        path.write_bytes(made)
     return shapelog.load(where)
 
 
@@ -216,7 +220,7 @@ def test_ranks_are_matched_by_number(tmp_path: Path) -> None:
 
 
 def test_a_single_process_is_matched_with_the_first_rank(tmp_path: Path) -> None:
-    alone = Recording().compile("0/0", tensor(), name="f").load()
+    alone = make.load(make.trace(make.compile("0/0", make.tensor(10, 8), name="f")))
     many = distributed(tmp_path / "many", 0, 1)
     assert ranks_of(alone, many) == [(None, 0), (-1, 1)]
     assert ranks_of(many, alone) == [(0, None), (1, -1)]

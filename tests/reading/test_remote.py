@@ -24,7 +24,7 @@ from shapelog.reading.open_trace import open_all
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
 
-TRACE = make.small_run()
+TRACE = make.small_trace()
 LONG = TRACE * 1000
 OLD, NEW = "dedicated_log_torch_trace_oldoldol.log", "dedicated_log_torch_trace_newnewne.log"
 

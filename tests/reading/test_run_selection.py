@@ -24,7 +24,7 @@ def put(where: Path, rank: int | None, word: str, begin: float, end: float, copi
     """A trace that was recorded from ``begin`` to ``end``, in seconds after noon, and copied later."""
     name = f"dedicated_log_torch_trace_{'' if rank is None else f'rank_{rank}_'}{word:_<8}.log{'.gz' if packed else ''}"
     old = make.prefix()[:21].decode()
-    first, last = make.small_run(), make.artifact("noise", "V0101 00:00:00.000000 1 x] {}")
+    first, last = make.small_trace(), make.artifact("noise", "V0101 00:00:00.000000 1 x] {}")
     data = first.replace(old.encode(), clock(NOON + begin).encode()) + last.replace(old.encode(), clock(NOON + end).encode())
     path = where / name
     path.write_bytes(gzip.compress(data) if packed else data)

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import FIXTURES, LAB, analyzed, compile_of
+from recorded import FIXTURES, LAB, compile_of, report_of
 
 from shapelog.reading.payloads.graphs import Graph, Placeholder, parse
 
@@ -148,7 +148,7 @@ DIFFERENT = {
     ),
     "one tensor twice": (
         of(XY, "l_x_ = L_x_", "l_y_ = L_y_", "add = l_x_ + l_y_", "return (add,)"),
-        of(X, "l_x_ = L_x_", "add = l_x_ + l_x_", "return (add,)"),
+        of(X, "l_x_ = L_x_", "add = l_x_ + 1", "return (add,)"),
     ),
     "what is returned": (
         of(X, "l_x_ = L_x_", "relu = torch.relu(l_x_)", "tanh = torch.tanh(relu)", "return (tanh,)"),
@@ -292,7 +292,7 @@ def test_user_lines_come_from_the_comments_without_duplicates() -> None:
 @pytest.mark.parametrize("name", LAB)
 def test_the_similar_graphs_of_the_lab_are_found(name: str) -> None:
     truth = json.loads((FIXTURES / "lab/truth.json").read_text(encoding="utf-8"))[name[4:].removesuffix(".log.gz")]
-    found = {frozenset(member.label for member in group.members) for group in analyzed(name).groups if len(group.members) > 1}
+    found = {frozenset(member.label for member in group.members) for group in report_of(name).groups if len(group.members) > 1}
     assert found == {frozenset(group) for group in truth["graphs_similar_groups"] if len(group) > 1}
 
 

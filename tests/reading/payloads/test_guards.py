@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import PACKED, analyzed, compile_of
+from recorded import RECORDED, compile_of, report_of
 
 from shapelog.reading.payloads.guards import (
     DYNAMIC,
@@ -71,9 +71,9 @@ def test_every_line_of_a_recorded_tree_is_read(version: str) -> None:
     assert set(parse_tree(TREES[version]).unread) <= {"NO_TENSOR_ALIASING"}
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_no_leaf_of_a_fixture_is_left_unread(name: str) -> None:
-    trees = [compile.guards for compile in analyzed(name).trace.compiles]
+    trees = [compile.guards for compile in report_of(name).trace.compiles]
     assert {text for tree in trees if tree for text in tree.unread} <= {"NO_TENSOR_ALIASING"}
 
 

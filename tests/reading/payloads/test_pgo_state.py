@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import analyzed
+from recorded import report_of
 
 from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Kind, SourceState, parse
 
@@ -36,7 +36,7 @@ def one(line: str) -> SourceState:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_recorded_state_is_read_completely(name: str) -> None:
-    records = [record for compile in analyzed(name).trace.compiles for record in compile.code_states]
+    records = [record for compile in report_of(name).trace.compiles for record in compile.code_states]
     assert records
     for record in records:
         state = record.state
@@ -47,7 +47,7 @@ def test_a_recorded_state_is_read_completely(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_dynamic_sources_are_those_that_pytorch_suggests(name: str) -> None:
-    for compile in analyzed(name).trace.compiles:
+    for compile in report_of(name).trace.compiles:
         for record in compile.code_states:
             if "2.6" not in name:
                 assert record.state.suggestion == record.state.dynamic_sources

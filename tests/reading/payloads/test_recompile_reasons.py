@@ -5,7 +5,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import PACKED, analyzed, listed
+from payload_text import reason_list
+from recorded import RECORDED, report_of
 
 from shapelog.reading.payloads.recompile_reasons import Reason, parse, split, split_entry
 
@@ -441,7 +442,7 @@ def test_one_reason_is_bare_text_in_2_13_and_a_list_before() -> None:
 
 def test_several_reasons_are_a_list_in_their_order() -> None:
     texts = ("0/1: m == 4", '0/0: m == 3  # "[\n')
-    assert split(listed(texts)) == list(texts)
+    assert split(reason_list(texts)) == list(texts)
 
 
 def test_bare_text_that_begins_like_a_list_is_one_reason() -> None:
@@ -482,9 +483,9 @@ def test_a_string_that_looks_like_another_reason_stays_a_string() -> None:
     assert (found.family, found.source) == ("value", "s")
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_every_reason_of_the_fixtures_is_of_a_known_family(name: str) -> None:
-    reasons = [reason for compile in analyzed(name).trace.compiles for reason in compile.reasons]
+    reasons = [reason for compile in report_of(name).trace.compiles for reason in compile.reasons]
     assert [reason.text for reason in reasons if reason.family == "other" or not reason.entry] == []
 
 

@@ -1,0 +1,28 @@
+"""The recorded traces in fixtures/. Each is loaded and analyzed once in a process."""
+
+from functools import cache
+from pathlib import Path
+
+import shapelog
+from shapelog.model.trace import Compile
+from shapelog.recompiles.explain import Recompile
+from shapelog.report.report import Report
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+RECORDED = sorted(path.relative_to(FIXTURES).as_posix() for path in FIXTURES.rglob("*.log.gz"))
+# Programs whose causes of recompilation are known: fixtures/lab/truth.json.
+LAB = [name for name in RECORDED if name.startswith("lab/")]
+
+
+@cache
+def report_of(name: str) -> Report:
+    """The report of a fixture, ``lab/batch_varies.log.gz``."""
+    return shapelog.analyze(shapelog.load(FIXTURES / name))
+
+
+def recompile_of(name: str, label: str) -> Recompile:
+    return next(item for item in report_of(name).recompiles if item.compile.label == label)
+
+
+def compile_of(name: str, label: str) -> Compile:
+    return next(item for item in report_of(name).trace.compiles if item.label == label)
