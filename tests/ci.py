@@ -103,18 +103,14 @@ def varying(functions: int, line: int = 12) -> bytes:
         for again, size in enumerate((8, 3)):
             label = f"{number}/{again}"
             why = [size_mismatch(f"{number}/0", 8, 3)] if again else []
-            begins = line + number
-            compiled = make.compile(
-                label, make.tensor(size, 16), reasons=why, name=f"f{number}", dynamic=[0] * again, co_firstlineno=begins
-            )
-            parts.append(compiled.replace(b'"line": 12', b'"line": %d' % begins))
+            made = {"name": f"f{number}", "line": line + number, "call": 30, "seconds": 1.5}
+            parts.append(make.compile(label, make.tensor(size, 16), reasons=why, dynamic=[0] * again, **made))
     return b"".join(parts)
 
 
 def namesakes() -> bytes:
     """Two functions of one name in one file, each compiled once."""
-    other = make.compile("1/0", make.tensor(8, 16), co_firstlineno=20).replace(b'"line": 12', b'"line": 20')
-    return make.trace(make.compile("0/0", make.tensor(8, 16)), other)
+    return make.trace(*(make.compile(f"{number}/0", make.tensor(8, 16), name="forward", line=12 + 8 * number) for number in range(2)))
 
 
 def fields(data: object) -> Iterator[str]:

@@ -95,7 +95,7 @@ def test_two_processes_that_write_one_file_by_turns_are_kept_apart() -> None:
     )
     turns = [part for pair in zip(one, other, strict=False) for part in pair] + one[len(other) :] + other[len(one) :]
     trace = make.load(b"".join(turns))
-    assert {rank.process: [frame.name for frame in rank.frames] for rank in trace.ranks} == {make.PROCESS: ["forward"], 77: ["forward"]}
+    assert {rank.process: [frame.name for frame in rank.frames] for rank in trace.ranks} == {make.PROCESS: ["f"], 77: ["f"]}
     assert [compile.label for compile in trace.compiles] == ["0/0", "0/1", "0/0"]
 
 

@@ -165,11 +165,11 @@ def test_a_headline_counts_and_names_the_mark() -> None:
 
 
 def test_each_recompile_is_shown_with_its_place_causes_line_and_remedy() -> None:
-    assert explained(make.trace(make.static_sizes(10, 12)), root="/srv/ml").split("\n") == [
+    assert explained(make.trace(make.static_sizes(10, 12)), root="/srv").split("\n") == [
         "0/1 against 0/0  f  app/model.py:5  avoidable by marking",
         "  SL101 size-varies: dim 0 of x was 10 and is now 12",
         "    at app/model.py:6  return x + 1",
-        "  called at app/model.py:20  f(x)",
+        "  called at app/main.py:20  f(x)",
         "  → mark this dim dynamic: one compile serves all sizes",
         "",
         "Marking 1 source dynamic removes it (predicted):",

@@ -9,7 +9,7 @@ from pathlib import Path
 import make
 import pytest
 from click.testing import CliRunner, Result
-from payload_text import size_mismatch
+from jobs import AGAIN, FIRST, GATHER, SCATTER, sized
 from recorded import FIXTURES
 
 import shapelog
@@ -191,19 +191,10 @@ def test_the_example_of_an_analysis_that_failed_is_what_the_report_shows(monkeyp
     assert told_in("SL908", FIXTURES / "lab" / "batch_varies.log.gz")
 
 
-VARIED = make.compile("0/1", make.tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], dynamic=[0])
-GATHERS = make.with_collectives(make.compile("0/0", make.tensor(8, 16)), ["all_reduce_", "wait_tensor", "all_gather_into_tensor"])
-SCATTERS = make.with_collectives(make.compile("0/0", make.tensor(8, 16)), ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"])
 RANKS = {
-    "SL701": [(make.compile("0/0", make.tensor(8, 16)), VARIED)] * 3 + [(make.compile("0/0", make.tensor(8, 16)),)],
-    "SL702": [
-        (
-            make.compile("0/0", make.tensor(size, 16)),
-            make.compile("0/1", make.tensor(size + 4, 16), reasons=[size_mismatch("0/0", size, size + 4)], dynamic=[0]),
-        )
-        for size in (12, 10)
-    ],
-    "SL703": [(GATHERS,)] * 3 + [(SCATTERS,)],
+    "SL701": [(FIRST, AGAIN)] * 3 + [(FIRST,)],
+    "SL702": [sized(12, 16), sized(10, 14)],
+    "SL703": [(GATHER,)] * 3 + [(SCATTER,)],
 }
 
 

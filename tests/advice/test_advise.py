@@ -202,7 +202,7 @@ def test_a_suggestion_says_what_varied_what_goes_and_where_the_call_is() -> None
     ]
     assert [frame.title for frame in found.frames] == ["f"]
     assert found.place is not None
-    assert (found.place.file, found.place.line, found.place.code) == ("/srv/app/model.py", 20, "f(x)")
+    assert (found.place.file, found.place.line, found.place.code) == ("/srv/app/main.py", 20, "f(x)")
     assert (advice.before, advice.after) == (Cost(4, 0, 6.0), Cost(1, 0, 1.5))
 
 

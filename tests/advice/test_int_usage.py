@@ -209,9 +209,9 @@ def test_a_function_is_seen_whole_when_each_line_up_to_the_last_is_quoted() -> N
 
 def test_the_line_below_a_decorator_need_not_be_quoted() -> None:
     body = graph_text().replace("model.py:6", "model.py:7")
-    assert is_seen_whole(frame(code=body))
-    assert is_seen_whole(frame(quoted(8, "y = x * k"), code=body))
-    assert not is_seen_whole(frame(quoted(9, "y = x * k"), code=body))
+    assert is_seen_whole(frame(graph=body))
+    assert is_seen_whole(frame(quoted(8, "y = x * k"), graph=body))
+    assert not is_seen_whole(frame(quoted(9, "y = x * k"), graph=body))
 
 
 def test_a_function_without_any_line_is_not_seen() -> None:

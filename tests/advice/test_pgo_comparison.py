@@ -20,7 +20,7 @@ V28, V210 = TorchVersion(2, 8), TorchVersion(2, 10)
 def profiled(made: bytes, *sources: str) -> bytes:
     """A run whose last compile wrote a code state that suggests these sources."""
     states = "\n".join(f"  {source}: tensor size=[?, 8] stride=[8, 1]" for source in sources)
-    label = next(line for line in reversed(made.lines) if '"compile_id": "' in line).rpartition('"compile_id": "')[2].partition('"')[0]
+    label = made.rpartition(b'"compile_id": "')[2].partition(b'"')[0].decode()
     made += make.artifact(
         "put_local_code_state", f"hash(b795754d)/srv/app/model.py:5:f:\n{states}\n\n{SENTENCE.format(','.join(sources))}", id=label
     )

@@ -44,7 +44,7 @@ def hostile() -> bytes:
             made += make.artifact(
                 "recompile_reasons", f"0/0: {source} size mismatch at index 0. expected 10, actual 12  # {evil('reason')}", id=label
             )
-        _add_details(made, label)
+        made += _start(label)
         made += make.compile(
             label,
             make.tensor(*size, source=source, dtype=f"torch.{name('dtype')}", device=f"device(type={name('device')!r})"),
@@ -76,7 +76,7 @@ def hostile() -> bytes:
             co_filename=f"{FOLDER}{name('file')}.py",
             restart_reasons=[evil("restart"), f"traced again from here: {TABS}"],
         )
-    _add_details(made, "1/0")
+    made += _start("1/0")
     made += make.artifact(
         "dynamo_graph_break_reason",
         f"Graph break in user code at {FOLDER}{name('at')}.py:6\nReason: {evil('break')}\nUser code traceback:\n",
@@ -103,8 +103,8 @@ def _stack(code: str = "") -> list[dict[str, object]]:
     ]
 
 
-def _add_details(made: bytes, label: str) -> None:
-    made += make.record("dynamo_start", {"stack": _stack()}, id=label)
+def _start(label: str) -> bytes:
+    return make.record("dynamo_start", {"stack": _stack()}, id=label)
 
 
 def large(frames: int = 64, compiles: int = 5) -> bytes:

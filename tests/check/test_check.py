@@ -117,7 +117,7 @@ def test_a_recompile_counts_until_all_of_its_causes_are_ignored() -> None:
 @pytest.mark.parametrize("metric", list(Metric))
 def test_a_budget_is_kept_at_its_limit_and_exceeded_by_one_more(metric: Metric) -> None:
     found = make.alerts_of(make.trace(make.static_sizes(8, 3, 5), make.static_sizes(4, frame=1, name="other", line=40)))
-    spent = {Metric.COMPILES: 4, Metric.RECOMPILES: 2, Metric.AVOIDABLE: 3.0}[metric]
+    spent = {Metric.COMPILES: 4, Metric.RECOMPILES: 2, Metric.AVOIDABLE: 2.0}[metric]
     assert not budget(found, metric, spent).has_failed
     checked = budget(found, metric, spent - 0.5 if metric is Metric.AVOIDABLE else spent - 1)
     assert checked.has_failed
@@ -158,14 +158,14 @@ def test_budgets_of_frames_are_held_against_each() -> None:
     checked = budget(found, Metric.RECOMPILES, 1, "f")
     assert checked.reasons == ("2 recompiles in f, 1 allowed",)
     assert [(item.alert.title, item.alert.rule.code) for item in checked.failing] == [("f", "SL801"), ("f", "SL101")]
-    several = Policy(budgets=(Budget(Metric.RECOMPILES, 0, "*"), Budget(Metric.RECOMPILES, 2, "forw*"), Budget(Metric.RECOMPILES, 2)))
+    several = Policy(budgets=(Budget(Metric.RECOMPILES, 0, "*"), Budget(Metric.RECOMPILES, 2, "f*"), Budget(Metric.RECOMPILES, 2)))
     assert check(found, several).reasons == ("3 recompiles, 2 allowed", "1 recompile in other, 0 allowed")
 
 
 def test_a_budget_that_fits_no_code_is_noted() -> None:
     (note,) = budget(make.alerts_of(make.small_trace()), Metric.RECOMPILES, 1, "Net.forwad").notes
     assert note == "no compiled code has Net.forwad as its title, function or file, so the budget for it limits nothing"
-    assert budget(make.alerts_of(make.small_trace()), Metric.RECOMPILES, 1, "forw*").notes == ()
+    assert budget(make.alerts_of(make.small_trace()), Metric.RECOMPILES, 1, "f*").notes == ()
 
 
 def test_a_budget_of_the_run_is_shown_at_the_code_that_spent_most() -> None:
@@ -182,7 +182,9 @@ def test_a_budget_of_the_run_is_shown_at_the_code_that_spent_most() -> None:
 def test_seconds_that_would_round_to_the_same_are_shown_exactly() -> None:
     found = make.alerts_of(make.trace(make.static_sizes(8, 3, seconds=0.002)))
     assert budget(found, Metric.AVOIDABLE, 0).reasons == ("0.002 s of avoidable recompiles, 0 s allowed",)
-    assert budget(make.alerts_of(make.small_trace()), Metric.AVOIDABLE, 1).reasons == ("1.00 s of avoidable recompiles, 1.00 s allowed",)
+    assert budget(make.alerts_of(make.trace(make.static_sizes(8, 3, seconds=1.5))), Metric.AVOIDABLE, 1).reasons == (
+        "1.50 s of avoidable recompiles, 1.00 s allowed",
+    )
 
 
 def test_alerts_of_budgets_have_fingerprints_of_their_own() -> None:
@@ -223,7 +225,7 @@ def test_damage_makes_the_answer_less_sure() -> None:
 
 def test_the_remedy_is_the_line_to_set_with_its_saving() -> None:
     assert check(make.alerts_of(make.small_trace()), NOTHING).remedy == (
-        "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"  # 2 compiles in 3.00 s become 1 compile in 1.00 s (predicted)"
+        "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"  # 2 compiles in 2.00 s become 1 compile in 1.00 s (predicted)"
     )
     assert check(of_fixture("lab/no_recompiles"), NOTHING).remedy == ""
     assert "export" not in check(of_fixture("lab/one_first"), NOTHING).remedy

@@ -95,7 +95,7 @@ color = "never"
 exit-zero = true
 fail-on = "limit, failure"
 max-avoidable-seconds = 2
-max-recompiles-per-frame = {"Net.forward" = 2, "*" = 1}
+max-recompiles-per-frame = {"Net.f" = 2, "*" = 1}
 max-avoidable-seconds-per-frame = 0.5
 select = ["SL1", "SL301,SL302"]
 strip-prefix = "/srv"
@@ -106,7 +106,7 @@ strip-prefix = "/srv"
         "exit_zero": True,
         "fail_on": ("limit", "failure"),
         "max_avoidable_seconds": 2.0,
-        "max_recompiles_per_frame": ("Net.forward=2", "*=1"),
+        "max_recompiles_per_frame": ("Net.f=2", "*=1"),
         "max_avoidable_seconds_per_frame": ("0.5",),
         "select": ("SL1", "SL301", "SL302"),
         "strip_prefix": ("/srv",),

@@ -104,9 +104,9 @@ def test_every_record_of_a_real_trace_is_listed_once_where_the_builder_put_it(na
     choose = Builder._compile_of
 
     def noting(self: Builder, record: Record, *given: Any) -> object:
-        owner = choose(self, make.record, *given)
-        if owner is not None and make.record.kind not in UNLISTED:
-            taken[make.record.offset] = owner.offset
+        owner = choose(self, record, *given)
+        if owner is not None and record.kind not in UNLISTED:
+            taken[record.offset] = owner.offset
         return owner
 
     monkeypatch.setattr(Builder, "_compile_of", noting)

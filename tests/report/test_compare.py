@@ -386,7 +386,7 @@ def test_another_setting_and_another_cache_are_noted() -> None:
 
 def test_a_trace_that_lost_data_is_noted() -> None:
     cut = sizes(10, 12)
-    cut.lines.append('V1120 08:27:33.313000 12031 torch/_dynamo/app.py:303] {"compilation_metrics": {"compile_id"')
+    cut += make.line('{"compilation_metrics": {"compile_id"')
     assert (
         "the trace of the second run lost data (see shapelog report): compiles may be missing there" in compared(sizes(10, 12), cut).notes
     )

@@ -55,7 +55,7 @@ def test_the_frames_of_all_ranks_are_counted_in_a_large_job(tmp_path: Path) -> N
         (tmp_path / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(data)
     whole = shapelog.analyze(shapelog.load(tmp_path))
     assert (whole.summary.compiles, whole.summary.frames) == (60, 40)
-    chosen = select_frames(whole, "forward")
+    chosen = select_frames(whole, "f")
     assert (chosen.summary.compiles, chosen.summary.recompiles, chosen.summary.frames) == (40, 20, 20)
     assert chosen.trace.rank_count == 20
     assert chosen.ranks

@@ -40,7 +40,7 @@ DUCK = (
 X_MORE = "versions/scripts/x_more_reasons.py"
 
 # version, text, family, source, property, expected, actual
-RECORDED = [
+KNOWN = [
     ("2.6", "tensor 'L['x']' size mismatch at index 0. expected 10, actual 20", "size", "L['x']", "size[0]", "10", "20"),
     ("2.8 to 2.15", "tensor 'x' size mismatch at index 0. expected 10, actual 20", "size", "x", "size[0]", "10", "20"),
     ("2.6", "tensor 'L['x']' stride mismatch at index 0. expected 4, actual 1", "stride", "L['x']", "stride[0]", "4", "1"),
@@ -404,7 +404,7 @@ RECORDED = [
 ]
 
 
-@pytest.mark.parametrize(("version", "text", "family", "source", "prop", "expected", "actual"), RECORDED)
+@pytest.mark.parametrize(("version", "text", "family", "source", "prop", "expected", "actual"), KNOWN)
 def test_a_reason_is_parsed(version: str, text: str, family: str, source: str, prop: str, expected: str, actual: str) -> None:
     found = parse(f"0/0: {text}")
     assert (found.family, found.source, str(found.prop), found.expected, found.actual) == (family, source, prop, expected, actual)

@@ -6,7 +6,7 @@ from typing import Any
 
 import make
 import pytest
-from jobs import AGAIN, ALIKE, FIRST, HANGS, PARTED, SIZES, report, sized
+from jobs import AGAIN, ALIKE, FIRST, FORWARD, HANGS, PARTED, SIZES, report, sized
 from payload_text import size_mismatch
 
 from shapelog.check.alerts import Alerts, collect_alerts
@@ -97,7 +97,7 @@ def test_what_differs_between_ranks_is_a_finding_at_its_code(item: Report, code:
 
 
 def test_sizes_that_no_rank_recompiled_for_are_in_the_table_alone() -> None:
-    item = report((make.compile("0/0", make.tensor(12, 16)),), (make.compile("0/0", make.tensor(10, 16)),))
+    item = report(*((make.compile("0/0", make.tensor(length, 16), **FORWARD),) for length in (12, 10)))
     assert of_ranks(item) == []
     assert table(item, "rank_sizes").rows == (("0/0", "forward", "x.size[0]", "12 on rank 0; 10 on rank 1", "", "no"),)
 

@@ -69,7 +69,7 @@ def test_a_suggestion_shows_what_it_removes_its_confidence_and_its_place() -> No
         "Suggestions",
         "  A1  1 compile, 1.00 s  confidence high  SL101",
         "      x  dim 0  x.size[0] was 10, 12",
-        "      in f (frame 0), called at model.py:20  f(x)",
+        "      in f (frame 0), called at main.py:20  f(x)",
         "      ! a dynamic graph serves a range: x.size()[0] <= 64",
     ]
 
