@@ -188,7 +188,7 @@ def test_the_workflows_give_the_action_inputs_that_it_has(path: Path) -> None:
 # The check.
 
 
-def test_a_check_that_fails_tells_it_everywhere(check: Callable[..., Ran]) -> None:
+def test_a_failed_check_is_shown_in_every_output(check: Callable[..., Ran]) -> None:
     ran = check({"trace": str(DEMO)})
     assert {name: ran.outputs[name] for name in ("exit-code", "passed", "compiles", "recompiles")} == {
         "exit-code": "1",
@@ -306,7 +306,7 @@ def test_traces_on_several_lines_are_one_run(check: Callable[..., Ran]) -> None:
     assert int(both.outputs["compiles"]) == sum(len(shapelog.load(path).compiles) for path in (SMALL, OTHER))
 
 
-def test_the_reports_go_where_the_input_says_and_old_ones_do_not_stay(check: Callable[..., Ran], tmp_path: Path) -> None:
+def test_reports_are_written_to_the_given_folder_and_old_ones_removed(check: Callable[..., Ran], tmp_path: Path) -> None:
     inputs = {"directory": "out/a b"}
     ran = check({"trace": str(SMALL), **inputs})
     assert (ran.outputs["directory"], ran.outputs["html"]) == ("out/a b", "out/a b/report.html")
@@ -331,7 +331,7 @@ def test_the_reports_go_where_the_input_says_and_old_ones_do_not_stay(check: Cal
         ({"trace": str(SMALL), "args": "--no-such-option"}, "--no-such-option"),
     ],
 )
-def test_what_cannot_be_checked_ends_with_2_and_an_annotation_that_says_why(
+def test_an_unreadable_trace_ends_with_2_and_an_annotation_with_the_reason(
     check: Callable[..., Ran], inputs: dict[str, str], message: str
 ) -> None:
     ran = check(inputs)

@@ -748,7 +748,7 @@ def test_something():
 
 
 @pytest.mark.torch
-def test_a_compile_that_failed_and_is_tried_again_is_no_recompile_but_its_trace_is_kept(compiling: Session, tmp_path: Path) -> None:
+def test_a_retried_compile_is_not_a_recompile_but_its_trace_is_kept(compiling: Session, tmp_path: Path) -> None:
     done = compiling(
         """
 @pytest.mark.no_recompiles

@@ -249,7 +249,7 @@ def _rich_run() -> bytes:
 
 
 @pytest.mark.parametrize("name", FIXTURE_NAMES)
-def test_the_story_of_every_compile_of_shuffled_records_is_told(name: str) -> None:
+def test_every_compile_of_shuffled_records_can_be_explained(name: str) -> None:
     records = list(fixture(name))
     random.Random(1).shuffle(records)
     trace = make.load(b"".join(records))

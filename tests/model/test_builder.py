@@ -1,4 +1,4 @@
-"""Records become compiles and frames: attempts joined, ids that come again told apart, ends of compiles understood."""
+"""Records become compiles and frames: attempts joined, repeated ids distinguished, ends of compiles understood."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def codes(trace: Trace) -> list[str]:
     return [problem.code for problem in trace.problems]
 
 
-def test_a_compile_has_the_inputs_symbols_reasons_and_stack_that_its_records_tell() -> None:
+def test_a_compile_has_the_inputs_symbols_reasons_and_stack_of_its_records() -> None:
     trace = make.load(make.small_trace())
     first, second = trace.compiles
     assert [(item.source, item.size, item.stride, item.dtype, item.device) for item in first.inputs] == [
@@ -204,7 +204,7 @@ def test_the_backward_of_a_real_program_joins_its_forward() -> None:
     assert [other.backward for other in others] == [()] * 4
 
 
-def test_records_outside_of_any_compile_are_counted_and_told_of() -> None:
+def test_records_outside_of_any_compile_are_counted_and_reported() -> None:
     trace = make.load(make.small_trace() + make.describe(make.tensor(1)) + make.create_symbol("s0", 4, "x", stack=[]))
     (problem,) = trace.problems
     assert (problem.code, problem.severity, problem.count) == ("outside-compiles", INFO, 2)
@@ -296,7 +296,7 @@ def test_code_without_operations_is_skipped() -> None:
 # Processes and string tables.
 
 
-def test_forked_children_in_one_file_are_told_apart_by_process_id() -> None:
+def test_forked_children_in_one_file_are_distinguished_by_process_id() -> None:
     parent = make.trace(make.compile("0/0", make.tensor(8, 16), name="shared"))
     one, other = (
         make.compile(f"1/{number % 2}", make.tensor(8, 16), name=f"child{number // 2}", process=100 + number // 2) for number in (0, 2)
@@ -341,7 +341,7 @@ def test_thread_ids_of_old_versions_are_one_process() -> None:
     assert labels(trace) == ["0/0", "0/1"]
 
 
-def test_processes_of_old_versions_that_write_one_file_are_reported_because_they_cannot_be_told_apart() -> None:
+def test_indistinguishable_processes_of_old_versions_in_one_file_are_reported() -> None:
     problems = {problem.code: problem for problem in load(REAL / "2.4" / "r_fork_shared.log.gz").problems}
     assert "cannot be told apart" in problems["overlapping-compiles"].message
 
@@ -369,7 +369,7 @@ def test_the_torch_version_is_read_or_guessed_from_the_records(fixture: str, ver
     assert (trace.torch_version, trace.version_guess) == (version, guess)
 
 
-def test_the_torch_version_in_the_metrics_serves_where_there_is_no_artifact() -> None:
+def test_without_the_artifact_the_torch_version_comes_from_the_metrics() -> None:
     assert make.load(make.compile("0/0", make.tensor(8, 16), pytorch_version="2.10.0")).torch_version == "2.10.0"
 
 
@@ -518,12 +518,12 @@ def test_progress_is_reported_while_a_large_file_is_read(monkeypatch: pytest.Mon
     monkeypatch.setattr(loading, "_LARGE", 1000)
     monkeypatch.setattr(loading, "_PROGRESS_STEP", 10)
     data = make.trace(make.compile("0/0", make.tensor(8, 16)), make.compile("0/1", make.tensor(8, 16)))
-    told: list[tuple[str, int, int]] = []
-    loading.build(Selection((TraceFile(None, make.NAME),)), [make.reader(data)], progress=lambda *item: told.append(item))
-    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
-    assert told[0] == (make.NAME, 0, len(data))
-    assert told[-1] == (make.NAME, len(data), -1)
-    assert len(told) > 2
+    reported: list[tuple[str, int, int]] = []
+    loading.build(Selection((TraceFile(None, make.NAME),)), [make.reader(data)], progress=lambda *item: reported.append(item))
+    assert [done for _, done, _ in reported] == sorted(done for _, done, _ in reported)
+    assert reported[0] == (make.NAME, 0, len(data))
+    assert reported[-1] == (make.NAME, len(data), -1)
+    assert len(reported) > 2
 
 
 @pytest.mark.parametrize("strange", [True, -3, 1.5, "7", None])

@@ -26,16 +26,16 @@ def recorded(*codes: Given, file: str = HERE) -> Trace:
     return make.load(made)
 
 
-def told(code: Code | None) -> str:
+def place_of(code: Code | None) -> str:
     return f"{code.title}:{code.first.line}" if code else "-"
 
 
 def pairs(before: Trace, after: Trace) -> dict[str, str]:
-    return {told(pair.before): told(pair.after) for pair in match(before, after) if pair.before}
+    return {place_of(pair.before): place_of(pair.after) for pair in match(before, after) if pair.before}
 
 
 def found(name: str, before: Trace, after: Trace) -> Pair:
-    """The pair in which a function of that name stands on either side."""
+    """The pair that has a function of that name on either side."""
     (pair,) = (pair for pair in match(before, after) if name in {code.first.name for code in (pair.before, pair.after) if code})
     return pair
 
@@ -54,10 +54,14 @@ def test_a_function_is_found_where_its_line_has_shifted() -> None:
 
 def test_a_name_that_is_new_or_gone_has_no_match() -> None:
     before, after = recorded(("f", 5), ("old", 9)), recorded(("f", 5), ("new", 9))
-    assert [(told(pair.before), told(pair.after)) for pair in match(before, after)] == [("f:5", "f:5"), ("-", "new:9"), ("old:9", "-")]
+    assert [(place_of(pair.before), place_of(pair.after)) for pair in match(before, after)] == [
+        ("f:5", "f:5"),
+        ("-", "new:9"),
+        ("old:9", "-"),
+    ]
 
 
-def test_methods_of_one_name_are_told_apart_by_their_class_and_not_by_the_line() -> None:
+def test_methods_of_one_name_are_distinguished_by_class_and_not_by_line() -> None:
     before = recorded(("forward", 10, "app.Encoder"), ("forward", 30, "app.Decoder"))
     after = recorded(("forward", 30, "app.Encoder"), ("forward", 50, "app.Decoder"))
     assert pairs(before, after) == {"Encoder.forward:10": "Encoder.forward:30", "Decoder.forward:30": "Decoder.forward:50"}
@@ -135,7 +139,7 @@ def test_a_graph_break_that_was_added_has_no_match() -> None:
     before = recorded(("f", 5), ("torch_dynamo_resume_in_f_at_7", 7), ("torch_dynamo_resume_in_f_at_11", 11))
     lines = (7, 9, 11)
     after = recorded(("f", 5), *((f"torch_dynamo_resume_in_f_at_{line}", line) for line in lines))
-    assert [told(pair.after) for pair in match(before, after) if pair.before is None] == ["f (resumed at line 9):9"]
+    assert [place_of(pair.after) for pair in match(before, after) if pair.before is None] == ["f (resumed at line 9):9"]
 
 
 def test_what_resumes_a_method_belongs_to_the_class_in_which_it_lies() -> None:
@@ -151,7 +155,7 @@ def test_a_new_resume_function_belongs_to_the_function_that_it_resumes() -> None
     pair = found("torch_dynamo_resume_in_f_at_7", recorded(("f", 5)), recorded(("f", 5), ("torch_dynamo_resume_in_f_at_7", 7)))
     assert pair.before is None
     assert pair.owner is not None
-    assert told(pair.owner.after) == "f:5"
+    assert place_of(pair.owner.after) == "f:5"
 
 
 def called_from(name: str, line: int, **of: Any) -> bytes:
@@ -167,9 +171,9 @@ def called_from(name: str, line: int, **of: Any) -> bytes:
 def test_code_that_compiled_code_calls_belongs_to_it() -> None:
     alone = make.load(make.trace(make.compile("0/0", make.tensor(10, 8), name="f")))
     pair = found("g", alone, make.load(called_from("f", 8)))
-    assert (pair.before, told(pair.owner.after if pair.owner else None)) == (None, "f:5")
+    assert (pair.before, place_of(pair.owner.after if pair.owner else None)) == (None, "f:5")
     pair = found("g", make.load(called_from("f", 8)), alone)
-    assert (pair.after, told(pair.owner.before if pair.owner else None)) == (None, "f:5")
+    assert (pair.after, place_of(pair.owner.before if pair.owner else None)) == (None, "f:5")
     assert found("g", make.load(called_from("main", 8)), alone).owner is None
 
 
@@ -177,7 +181,7 @@ LIBRARY = "/opt/python3.11/lib/python3.11/site-packages/torch/_dynamo/external_u
 
 
 def wrapped(*codes: tuple[str, int], file: str = LIBRARY) -> Trace:
-    """Wrappers of torch, each with the class that it wraps, "" where the trace does not tell, and the line of its caller."""
+    """Wrappers of torch, each with the class that it wraps, "" where the trace does not record it, and the line of its caller."""
     made = make.trace()
     for number, (owner, line) in enumerate(codes):
         stack = [{"line": line, "name": "main", "filename": 0, "loc": "model(x)"}]
@@ -188,14 +192,14 @@ def wrapped(*codes: tuple[str, int], file: str = LIBRARY) -> Trace:
     return make.load(made)
 
 
-def test_wrappers_of_a_library_are_told_apart_by_the_class_that_they_wrap() -> None:
+def test_library_wrappers_are_distinguished_by_the_class_that_they_wrap() -> None:
     before, after = wrapped(("app.Norm", 20), ("app.Block", 21)), wrapped(("app.Block", 31), ("app.Norm", 30))
     titles = {pair.before.title: pair.after.title for pair in match(before, after) if pair.before and pair.after}
     assert titles == {"Norm.inner": "Norm.inner", "Block.inner": "Block.inner"}
     assert all(pair.after is None for pair in match(wrapped(("app.Norm", 20)), wrapped(("app.Block", 20))) if pair.before)
 
 
-def test_wrappers_without_a_known_class_are_told_apart_by_the_line_that_calls_them() -> None:
+def test_wrappers_without_a_known_class_are_distinguished_by_the_calling_line() -> None:
     before, after = wrapped(("", 20), ("", 60)), wrapped(("", 61), ("", 21), file=LIBRARY.replace("3.11", "3.12"))
     lines = {pair.before.position: pair.after.position for pair in match(before, after) if pair.before and pair.after}
     assert lines == {20: 21, 60: 61}

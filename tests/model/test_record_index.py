@@ -174,7 +174,7 @@ def test_the_records_of_a_compile_come_in_file_order_with_kind_and_name() -> Non
     assert names(listing(trace).outside) == ["artifact torch_version", "link a"]
 
 
-def test_a_record_tells_where_its_payload_lies_and_gives_its_texts() -> None:
+def test_a_record_has_the_position_of_its_payload_and_its_texts() -> None:
     payload = "one\n\n\ttwo é"
     written = make.record("inductor_output_code", {"filename": "/tmp/é.py"}, payload, id="0/0")
     data = make.trace(make.compile("0/0", make.tensor(8, 16)), written, make.compile("0/1", make.tensor(8, 16)))

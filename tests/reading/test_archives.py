@@ -154,7 +154,7 @@ def test_a_member_with_damaged_data_is_reported_and_the_others_are_read(tmp_path
     assert losses(trace)[0].startswith(f"{SECOND}: the member is damaged in a.zip (")
 
 
-def test_a_member_that_is_not_where_the_table_says_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
+def test_a_member_missing_from_its_offset_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
     packed = bytearray(zipped({FIRST: TRACE, SECOND: TRACE}))
     second = packed.find(b"PK\x03\x04", 4)
     packed[second : second + 4] = b"none"

@@ -203,7 +203,7 @@ def test_equal_payloads_are_verified_once() -> None:
     assert reader.ledger.payloads_verified == 1
 
 
-def test_strict_verifies_every_payload_also_those_that_nobody_reads() -> None:
+def test_strict_verifies_payloads_that_are_not_read_too() -> None:
     bad = make.record("inductor_output_code", {}, "changed", id="0/0", has_payload=make.digest("original"))
     assert read(bad + AFTER)[2] == []
     reader, problem = between(bad, strict=True)

@@ -151,7 +151,7 @@ def test_a_run_is_selected_by_its_number_or_by_a_file_name(tmp_path: Path) -> No
         load(tmp_path, run="third")
 
 
-def test_the_notes_say_what_was_read_and_how_to_read_the_rest(tmp_path: Path) -> None:
+def test_the_notes_name_what_was_read_and_how_to_read_the_rest(tmp_path: Path) -> None:
     old = put(tmp_path, None, "old", 0, 5)
     new = put(tmp_path, None, "new", HOUR, HOUR + 5)
     assert select(str(tmp_path)).notes == (
