@@ -17,6 +17,7 @@ from payload_text import (
     size_mismatch,
     tensor_match,
 )
+from recorded import metrics_fields
 
 from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.repository_paths import Repository
@@ -206,6 +207,8 @@ def compile(
     ``dynamic`` are the dynamic dims of the first input; ``symbols``, as (name, hint, source), are created in addition. Without ``graph``
     and ``guards`` (texts; "" leaves the record out) it has those of its inputs. ``is_started=False`` leaves out ``dynamo_start`` and both.
     """
+    if unknown := fields.keys() - metrics_fields():
+        raise TypeError(f"no fields of compilation_metrics: {', '.join(sorted(unknown))}")
     where: dict[str, Any] = {"id": id, "process": process}
     describer = sum(int(part) for part in id.split("/"))
     symbolic = {dim: f"s{70 + dim}" for dim in dynamic}

@@ -1,5 +1,7 @@
 """The recorded traces in fixtures/. Each is loaded and analyzed once in a process."""
 
+import gzip
+import json
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +20,14 @@ LAB = [name for name in RECORDED if name.startswith("lab/")]
 def report_of(name: str) -> Report:
     """The report of a fixture, ``lab/batch_varies.log.gz``."""
     return shapelog.analyze(shapelog.load(FIXTURES / name))
+
+
+@cache
+def metrics_fields() -> frozenset[str]:
+    """The fields of ``compilation_metrics`` that torch 2.13 writes."""
+    with gzip.open(FIXTURES / "lab/one_first.log.gz", "rt", encoding="utf-8") as file:
+        line = next(line for line in file if '{"compilation_metrics"' in line)
+    return frozenset(json.loads(line.partition("] ")[2])["compilation_metrics"])
 
 
 def recompile_of(name: str, label: str) -> Recompile:

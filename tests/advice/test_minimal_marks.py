@@ -145,14 +145,14 @@ def test_an_int_that_varies_in_both_frames_is_listed_for_both() -> None:
 
 
 def test_an_int_whose_symbolic_compile_failed_is_left_out() -> None:
-    lost = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
+    lost = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
     item = left_out(make.trace(make.int_values(3, 4), make.compile("0/2", make.tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **lost)))
     assert item.reason == "compile 0/2 of f failed once k was symbolic, and the code ran eagerly"
     assert item.remedy == "pass k as a tensor, or keep it out of strings and hashes"
 
 
 def test_a_failure_in_another_frame_counts_as_well() -> None:
-    lost = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False, "name": "g"}
+    lost = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False, "name": "g"}
     made = make.trace(
         make.int_values(3, 4),
         make.int_values(7, frame=1, name="g", comment=code_comment(6, "y = x * k", "g"), graph=body("y = x * k", name="g")),
@@ -163,7 +163,7 @@ def test_a_failure_in_another_frame_counts_as_well() -> None:
 
 
 def test_a_failure_without_the_symbol_is_none_of_its_doing() -> None:
-    lost = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
+    lost = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
     assert chosen(make.trace(make.int_values(3, 4), make.compile("0/2", make.tensor(10, 8), **lost))).marks == {K}
 
 

@@ -30,7 +30,7 @@ with open(os.path.join(folder, "environment.json"), "w") as file:
     json.dump({{name: os.environ.get(name) for name in ("{VARIABLE}", "TORCHINDUCTOR_CACHE_DIR")}}, file)
 sys.exit(int(status))
 """
-LOST = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
+LOST = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
 
 
 @pytest.fixture(autouse=True)

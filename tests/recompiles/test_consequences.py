@@ -14,7 +14,7 @@ LONG_ITEM = "L['xs'][2].size()[0] <= 30  # if xs[2].size(0) <= 30:  # app/model.
 COMPUTED = {"is_leaf": False}
 
 
-def two(before: str, after: str, *reasons: str, inputs: tuple[list[dict[str, object]], list[dict[str, object]]] = ([], [])) -> bytes:
+def two(before: str, after: str, *reasons: str, inputs: tuple[list[make.Tensor], list[make.Tensor]] = ([], [])) -> bytes:
     """An entry with one guard tree, and a call that was compiled with another."""
     made = make.trace(make.compile("0/0", *inputs[0], guards=before))
     return made + make.compile("0/1", *inputs[1], guards=after, reasons=tuple(f"0/0: {reason}" for reason in reasons))

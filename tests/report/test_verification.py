@@ -9,7 +9,7 @@ from recorded import report_of
 from shapelog.report.report import Report
 from shapelog.report.verification import CommandResult, Verification, verify
 
-LOST = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
+LOST = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
 THREE = make.trace(make.static_sizes(10, 12, 14))
 
 

@@ -67,11 +67,9 @@ def test_a_compile_that_the_trace_cuts_off_is_shown() -> None:
 
 def test_the_end_of_each_rank_counts_where_ranks_share_a_process_id() -> None:
     """In containers, every process may have the id 1."""
-    ended, refused = make.trace(make.compile("0/0", make.tensor(10, 8))), make.trace()
-    for made in (ended, refused):
-        made += make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
-    refused += make.compile("1/0", make.tensor(10, 8), name="g") + make.compile("1/1", make.tensor(12, 8), name="g")
-    trace = make.load_ranks(*(made for made in (ended, refused)))
+    start = make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
+    refused = make.trace(start, make.compile("1/0", make.tensor(10, 8), name="g"), make.compile("1/1", make.tensor(12, 8), name="g"))
+    trace = make.load_ranks(make.trace(make.compile("0/0", make.tensor(10, 8)), start), refused)
     first, second = (item.sentence for item in analyze(explain_trace(trace)) if isinstance(item, Finding))
     assert "still being compiled when the trace ends" in first
     assert "was given up" in second

@@ -152,7 +152,7 @@ def test_lines_keep_to_the_width(before: str, after: str, width: int) -> None:
 
 def test_names_and_reasons_of_a_trace_cannot_harm_the_terminal() -> None:
     hostile = "f\x1b]0;owned\x07\u202e"
-    failed = {"guards": "", "code": "", "fail_type": "E", "fail_reason": f"\x1b[2J{hostile}"}
+    failed = {"guards": "", "graph": "", "fail_type": "E", "fail_reason": f"\x1b[2J{hostile}"}
     before = make.trace(make.compile("0/0", make.tensor(10, 8), name=hostile))
     after = make.trace(make.compile("0/0", make.tensor(10, 8), name=hostile, **failed))
     twice = make.trace(

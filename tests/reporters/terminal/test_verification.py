@@ -12,7 +12,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.terminal.verification import render_verification
 
 HOSTILE = "f\x1b]0;owned\x07\u202e"
-LOST = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
+LOST = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
 
 
 def proved(before: bytes | Report, after: bytes | Report, second: int = 0) -> Verification:
