@@ -21,14 +21,7 @@ from shapelog.model.trace import Trace
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 SCHEMAS = Path(__file__).parent / "schemas"
 # Cheap ones that differ: library code, ints, a graph break, two sites, a limit in an old version, nothing at all.
-NAMES = (
-    "lab/hf_vit_batch",
-    "lab/int_and_tensor",
-    "lab/graph_break_resume",
-    "lab/two_call_sites",
-    "real/2.6/g_limit",
-    "lab/no_recompiles",
-)
+NAMES = ("lab/hf_vit_batch", "lab/int_and_tensor", "lab/graph_break_resume", "lab/two_call_sites", "real/2.6/g_limit", "lab/no_recompiles")
 BUDGETS = Policy(budgets=(Budget(Metric.RECOMPILES, 3), Budget(Metric.COMPILES, 9, "*.forward"), Budget(Metric.AVOIDABLE, 1.5)))
 # No root that exists, so that no file of the machine decides.
 _REPOSITORY = Repository("/nowhere/at/all", prefixes=("/srv/ml", "/srv/app"))

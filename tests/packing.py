@@ -98,11 +98,7 @@ def zstd(data: bytes) -> bytes:
     return bytes(zstandard.ZstdCompressor().compress(data))
 
 
-ZIPS: dict[str, Pack] = {
-    "zip": zipped,
-    "stored zip": lambda members: zipped(members, zipfile.ZIP_STORED),
-    "streamed zip": streamed,
-}
+ZIPS: dict[str, Pack] = {"zip": zipped, "stored zip": lambda members: zipped(members, zipfile.ZIP_STORED), "streamed zip": streamed}
 TARS: dict[str, Pack] = {
     "tar": tarred,
     "tar.gz": lambda members: gzip.compress(tarred(members)),

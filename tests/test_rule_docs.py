@@ -191,11 +191,7 @@ def test_the_example_of_an_analysis_that_failed_is_what_the_report_shows(monkeyp
     assert is_reported("SL908", FIXTURES / "lab" / "batch_varies.log.gz")
 
 
-RANKS = {
-    "SL701": [(FIRST, AGAIN)] * 3 + [(FIRST,)],
-    "SL702": [sized(12, 16), sized(10, 14)],
-    "SL703": [(GATHER,)] * 3 + [(SCATTER,)],
-}
+RANKS = {"SL701": [(FIRST, AGAIN)] * 3 + [(FIRST,)], "SL702": [sized(12, 16), sized(10, 14)], "SL703": [(GATHER,)] * 3 + [(SCATTER,)]}
 
 
 @pytest.mark.parametrize("code", sorted(RANKS))

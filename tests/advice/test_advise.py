@@ -7,6 +7,8 @@ from pathlib import Path
 
 import make
 import pytest
+from make import compile as compiled
+from make import dynamic_size, int_values, load, static_sizes, tensor, trace
 from payload_text import RETURN_LINE, code_comment, graph_text, guard_tree, tensor_match
 from recorded import FIXTURES, LAB, RECORDED, report_of
 
@@ -38,7 +40,7 @@ def replayed(name: str) -> Replay:
 
 
 def advised(made: bytes | Trace, version: TorchVersion | None = None) -> Advice:
-    return advise(explain_trace(made if isinstance(made, Trace) else make.load(made)), version)
+    return advise(explain_trace(made if isinstance(made, Trace) else load(made)), version)
 
 
 def only(advice: Advice) -> Suggestion:
@@ -129,23 +131,23 @@ def test_the_version_of_the_trace_decides_about_the_list(name: str, version: str
 
 @pytest.mark.parametrize(("version", "env"), [(V26, ""), (V28, "L['x']"), (V210, "L['x']"), (V213, "L['x']:0"), (V215, "L['x']:0")])
 def test_another_version_than_that_of_the_trace_can_be_advised_for(version: TorchVersion, env: str) -> None:
-    advice = advised(make.trace(make.static_sizes(10, 12)), version)
+    advice = advised(trace(static_sizes(10, 12)), version)
     assert (advice.env, advice.version, advice.is_version_given) == (env, version, True)
     assert only(advice).python == ("torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come",)
     assert (advice.before.total, advice.after.total) == (2, 1)
 
 
 def test_a_whole_tensor_is_listed_once_and_the_advice_says_what_that_means() -> None:
-    advice = advised(make.trace(make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(12, 9))), V210)
+    advice = advised(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9))), V210)
     assert (advice.env, only(advice).dims) == ("L['x']", (0, 1))
     assert only(advice).recommendation == "mark dims 0 and 1 of x dynamic (torch 2.10 can only list the whole tensor)"
     assert any(caveat.startswith("torch 2.10 lists whole tensors: their other dims become symbolic too") for caveat in advice.caveats)
 
 
 def test_before_the_list_only_tensors_that_are_no_parameters_can_be_marked() -> None:
-    assert advised(make.trace(make.int_values(3, 4)), V26).suggestions == ()
+    assert advised(trace(int_values(3, 4)), V26).suggestions == ()
     assert advised(widths(), V26).suggestions == ()
-    advice = advised(make.trace(make.int_values(3, 4), make.static_sizes(10, 12, frame=1, name="g")), V26)
+    advice = advised(trace(int_values(3, 4), static_sizes(10, 12, frame=1, name="g")), V26)
     assert (only(advice).source, advice.entries) == ("L['x']", ())
     assert "torch 2.6 has no list of dynamic sources: mark the tensors in code, before each call (--format python)" in advice.caveats
 
@@ -154,33 +156,25 @@ def test_before_the_list_only_tensors_that_are_no_parameters_can_be_marked() -> 
 
 
 def test_several_traces_give_one_list() -> None:
-    advice = advised(
-        merged(
-            [make.load(make.trace(make.static_sizes(10, 12))), make.load(make.trace(make.static_sizes(3, 4, source="L['y']", name="g")))]
-        )
-    )
+    advice = advised(merged([load(trace(static_sizes(10, 12))), load(trace(static_sizes(3, 4, source="L['y']", name="g")))]))
     assert advice.env == "L['x']:0,L['y']:0"
     assert (advice.before.total, advice.after.total) == (4, 2)
 
 
 def test_a_mark_that_one_trace_needs_is_listed_though_another_does_not() -> None:
-    advice = advised(merged([make.load(make.trace(make.static_sizes(10, 12))), make.load(make.trace(make.static_sizes(10)))]))
+    advice = advised(merged([load(trace(static_sizes(10, 12))), load(trace(static_sizes(10)))]))
     assert advice.env == "L['x']:0"
     assert (advice.before.total, advice.after.total) == (3, 2)
 
 
 def test_several_traces_are_advised_for_the_oldest_of_their_versions() -> None:
-    old = make.trace(
-        make.compile("0/0", make.tensor(10, 8, source="L['y']")), make.compile("0/1", make.tensor(12, 8, source="L['y']")), version="2.10.0"
-    )
-    advice = advised(merged([make.load(make.trace(make.static_sizes(10, 12))), make.load(old)]))
+    old = trace(compiled("0/0", tensor(10, 8, source="L['y']")), compiled("0/1", tensor(12, 8, source="L['y']")), version="2.10.0")
+    advice = advised(merged([load(trace(static_sizes(10, 12))), load(old)]))
     assert (advice.version, advice.env) == (V210, "L['x'],L['y']")
 
 
 def test_all_ranks_of_a_run_get_one_list(tmp_path: Path) -> None:
-    for rank, made in enumerate(
-        (make.trace(make.static_sizes(10, 12)), make.trace(make.static_sizes(10, 14)), make.trace(make.static_sizes(10)))
-    ):
+    for rank, made in enumerate((trace(static_sizes(10, 12)), trace(static_sizes(10, 14)), trace(static_sizes(10)))):
         path = tmp_path / f"dedicated_log_torch_trace_rank_{rank}_abcdefgh.log"
         path.write_bytes(made)
     advice = advised(shapelog.load(tmp_path))
@@ -192,7 +186,7 @@ def test_all_ranks_of_a_run_get_one_list(tmp_path: Path) -> None:
 
 
 def test_a_suggestion_says_what_varied_what_goes_and_where_the_call_is() -> None:
-    advice = advised(make.trace(make.static_sizes(10, 12, 14, 16, seconds=1.5)))
+    advice = advised(trace(static_sizes(10, 12, 14, 16, seconds=1.5)))
     found = only(advice)
     assert (found.id, found.source, found.name, found.dims, found.codes) == ("A1", "L['x']", "x", (0,), ("SL101",))
     assert found.rationale == "x.size[0] was 10, 12, 14, 16"
@@ -207,33 +201,33 @@ def test_a_suggestion_says_what_varied_what_goes_and_where_the_call_is() -> None
 
 
 def test_of_many_values_the_first_are_shown() -> None:
-    assert only(advised(make.trace(make.static_sizes(*range(10, 20))))).rationale == "x.size[0] was 10, 11, 12, 13, 14, 15, …"
+    assert only(advised(trace(static_sizes(*range(10, 20))))).rationale == "x.size[0] was 10, 11, 12, 13, 14, 15, …"
 
 
 def test_what_saves_most_comes_first() -> None:
-    made = make.trace(make.static_sizes(10, 12, source="L['a']", seconds=1.0))
-    made += make.static_sizes(10, 12, frame=1, name="g", source="L['b']", seconds=5.0)
+    made = trace(static_sizes(10, 12, source="L['a']", seconds=1.0))
+    made += static_sizes(10, 12, frame=1, name="g", source="L['b']", seconds=5.0)
     advice = advised(made)
     assert [(item.id, item.source, item.seconds) for item in advice.suggestions] == [("A1", "L['b']", 5.0), ("A2", "L['a']", 1.0)]
     assert advice.env == "L['b']:0,L['a']:0"
 
 
 def test_the_forecast_tells_each_frame() -> None:
-    made = make.trace(make.static_sizes(10, 12, 14))
-    made += make.static_sizes(7, frame=1, name="g")
+    made = trace(static_sizes(10, 12, 14))
+    made += static_sizes(7, frame=1, name="g")
     told = [(item.frame.title, item.before.total, item.after.total) for item in advised(made).forecasts]
     assert told == [("f", 3, 1), ("g", 1, 1)]
 
 
 def test_the_time_is_that_of_a_dynamic_compile_where_the_trace_has_one() -> None:
-    made = make.trace(make.static_sizes(10, seconds=1.0), make.dynamic_size("0/1", 12, seconds=3.0))
+    made = trace(static_sizes(10, seconds=1.0), dynamic_size("0/1", 12, seconds=3.0))
     assert advised(made).after == Cost(1, 0, 3.0)
 
 
 def test_the_time_of_failed_compiles_stays() -> None:
-    made = make.trace(
-        make.static_sizes(10, 12, seconds=1.0),
-        make.compile("1/0", make.tensor(10, 8), guards="", graph="", seconds=4.0, name="g", fail_type="E", fail_reason="no"),
+    made = trace(
+        static_sizes(10, 12, seconds=1.0),
+        compiled("1/0", tensor(10, 8), guards="", graph="", seconds=4.0, name="g", fail_type="E", fail_reason="no"),
     )
     assert (advised(made).before.seconds, advised(made).after.seconds) == (6.0, 5.0)
 
@@ -241,9 +235,9 @@ def test_the_time_of_failed_compiles_stays() -> None:
 @pytest.mark.parametrize(
     ("made", "confidence"),
     [
-        (make.trace(make.static_sizes(10), make.dynamic_size("0/1", 12)), "high"),
-        (make.trace(make.static_sizes(10, 12)), "medium"),
-        (make.trace(make.static_sizes(10), make.refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20")), "low"),
+        (trace(static_sizes(10), dynamic_size("0/1", 12)), "high"),
+        (trace(static_sizes(10, 12)), "medium"),
+        (trace(static_sizes(10), make.refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20")), "low"),
     ],
     ids=["dynamic", "static", "limit"],
 )
@@ -270,14 +264,14 @@ def test_one_of_two_dims_that_shared_a_symbol_is_marked() -> None:
 
 
 def test_the_guards_that_bound_a_size_are_told() -> None:
-    made = make.trace(make.static_sizes(10), make.dynamic_size("0/1", 12, "4 <= L['x'].size()[0] <= 64", "2 <= L['x'].size()[0]"))
+    made = trace(static_sizes(10), dynamic_size("0/1", 12, "4 <= L['x'].size()[0] <= 64", "2 <= L['x'].size()[0]"))
     found = only(advised(made))
     assert found.seen[0].bounds == ("4 <= L['x'].size()[0] <= 64",)
     assert found.caveats == ("a dynamic graph serves a range: 4 <= x.size()[0] <= 64",)
 
 
 def test_a_size_of_0_or_1_still_gets_a_graph_of_its_own() -> None:
-    advice = advised(make.trace(make.static_sizes(10, 12, 1)))
+    advice = advised(trace(static_sizes(10, 12, 1)))
     assert advice.after.total == 2
     assert "calls with x.size[0] of 0 or 1 still get a graph of their own" in only(advice).caveats
     assert [item.rule.code for item in advice.remaining] == ["SL104"]
@@ -285,24 +279,22 @@ def test_a_size_of_0_or_1_still_gets_a_graph_of_its_own() -> None:
 
 def test_what_never_became_symbolic_may_be_meant_to_be_static() -> None:
     made = "never symbolic though it varied, as under dynamic=False: the list overrides that, and a backend for constant shapes fails"
-    assert made in only(advised(make.trace(make.static_sizes(10, 12, 14)))).caveats
-    assert made not in only(advised(make.trace(make.static_sizes(10, 12), make.dynamic_size("0/2", 14)))).caveats
+    assert made in only(advised(trace(static_sizes(10, 12, 14)))).caveats
+    assert made not in only(advised(trace(static_sizes(10, 12), dynamic_size("0/2", 14)))).caveats
 
 
 def test_where_the_rank_varied_other_dims_may_vary_too() -> None:
-    made = make.trace(
-        make.static_sizes(10, 12), make.compile("0/2", make.tensor(4, 10, 8), graph=graph_text('L_x_: "f32[4, 10, 8][80, 8, 1]cpu"'))
-    )
+    made = trace(static_sizes(10, 12), compiled("0/2", tensor(4, 10, 8), graph=graph_text('L_x_: "f32[4, 10, 8][80, 8, 1]cpu"')))
     caveat = "the number of dims of x varied, so PyTorch made all its dims dynamic: others than these may vary too"
     assert caveat in only(advised(made)).caveats
 
 
 def widths() -> bytes:
-    made = make.trace()
+    made = trace()
     for number, width in enumerate((8, 16)):
-        made += make.compile(
+        made += compiled(
             f"0/{number}",
-            make.tensor(width, source="L['self']._parameters['weight']", is_parameter=True),
+            tensor(width, source="L['self']._parameters['weight']", is_parameter=True),
             graph=graph_text('L_w_: "f32[8][1]cpu"'),
         )
     return made
@@ -315,53 +307,51 @@ def test_a_parameter_varies_with_the_instance_and_the_advice_says_so() -> None:
 
 
 def test_a_tensor_of_that_name_in_another_frame_is_named() -> None:
-    made = make.trace(make.static_sizes(10, 12), make.static_sizes(7, frame=1, name="g"))
+    made = trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g"))
     caveat = "the list goes by name: x of g is marked too, though it did not vary there (at worst it is specialized again)"
     assert only(advised(made)).caveats == (caveat,)
     assert only(advised(made, V26)).caveats == ()
-    assert only(advised(make.trace(make.static_sizes(10, 12), make.static_sizes(7, frame=1, name="g", source="L['y']")))).caveats == ()
+    assert only(advised(trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g", source="L['y']")))).caveats == ()
 
 
 def test_a_frame_where_it_varied_as_well_is_no_caveat() -> None:
-    found = only(advised(make.trace(make.static_sizes(10, 12), make.static_sizes(7, 8, frame=1, name="g"))))
+    found = only(advised(trace(static_sizes(10, 12), static_sizes(7, 8, frame=1, name="g"))))
     assert [frame.title for frame in found.frames] == ["f", "g"]
     assert found.caveats == ()
 
 
 def test_a_compile_that_goes_and_could_do_more_is_named() -> None:
     """The static entry that takes the place of 0/2 fixes the second dim, which varied elsewhere and was symbolic in 0/2."""
-    made = make.trace(
-        make.compile(
-            "0/0", make.tensor(10, 9), guards=guard_tree(tensor_match(size=(10, 9))), graph=graph_text('L_x_: "f64[10, 9][9, 1]cpu"')
-        )
+    made = trace(
+        compiled("0/0", tensor(10, 9), guards=guard_tree(tensor_match(size=(10, 9))), graph=graph_text('L_x_: "f64[10, 9][9, 1]cpu"'))
     )
-    made += make.compile("0/1", make.tensor(10, 8))
+    made += compiled("0/1", tensor(10, 8))
     symbols = (("s77", "12", "L['x'].size()[0]"), ("s78", "8", "L['x'].size()[1]"))
-    made += make.compile("0/2", make.tensor(12, 8), guards=guard_tree(tensor_match(size=(None, None))), symbols=symbols)
+    made += compiled("0/2", tensor(12, 8), guards=guard_tree(tensor_match(size=(None, None))), symbols=symbols)
     found = only(advised(made))
     assert (found.dims, found.gone, found.confidence) == ((0,), ("0/2",), "medium")
     assert found.caveats == ("0/2, which goes, was symbolic in x.size[1] too: later calls with other values of it would compile again",)
 
 
 def test_the_prediction_speaks_of_the_calls_that_were_seen() -> None:
-    assert advised(make.trace(make.static_sizes(10, 12))).caveats == (
+    assert advised(trace(static_sizes(10, 12))).caveats == (
         "predicted by replaying the calls that were compiled in this run; sizes that it did not see are no promise",
     )
-    assert advised(make.trace(make.static_sizes(10))).caveats == ()
+    assert advised(trace(static_sizes(10))).caveats == ()
 
 
 def test_kernels_for_dynamic_sizes_may_be_slower_where_there_are_kernels() -> None:
     caveat = "kernels for dynamic sizes may run slower than those for one size: measure a step"
-    assert caveat in advised(make.trace(make.static_sizes(10, 12, inductor_compile_time_s=0.5))).caveats
-    assert caveat not in advised(make.trace(make.static_sizes(10, 12))).caveats
+    assert caveat in advised(trace(static_sizes(10, 12, inductor_compile_time_s=0.5))).caveats
+    assert caveat not in advised(trace(static_sizes(10, 12))).caveats
 
 
 def test_a_list_that_was_set_stays() -> None:
     config = {"dynamo_config": "{}", "compiler_config": json.dumps({"dynamic_sources": "L['y']:0, L['k']"})}
-    advice = advised(make.trace(make.static_sizes(10, 12, **config)))
+    advice = advised(trace(static_sizes(10, 12, **config)))
     assert advice.entries == ("L['y']:0", "L['k']", "L['x']:0")
     assert any("L['y']:0, L['k']" in caveat for caveat in advice.caveats)
-    assert advised(make.trace(make.static_sizes(10, **config))).env == ""
+    assert advised(trace(static_sizes(10, **config))).env == ""
 
 
 # Limits.
@@ -369,7 +359,7 @@ def test_a_list_that_was_set_stays() -> None:
 
 def refused(*lengths: int, call: int) -> bytes:
     reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {size}, actual {call}" for number, size in enumerate(lengths)]
-    return make.trace(make.static_sizes(*lengths), make.refused(f"0/{len(lengths)}", *reversed(reasons)))
+    return trace(static_sizes(*lengths), make.refused(f"0/{len(lengths)}", *reversed(reasons)))
 
 
 def test_a_call_beyond_the_limit_is_served_as_well() -> None:
@@ -380,8 +370,8 @@ def test_a_call_beyond_the_limit_is_served_as_well() -> None:
 
 
 def test_a_limit_hit_that_no_mark_helps_stays_a_hit() -> None:
-    made = make.trace(
-        make.int_values(3, 4, comment=code_comment(7, "name = f'{k}'")),
+    made = trace(
+        int_values(3, 4, comment=code_comment(7, "name = f'{k}'")),
         make.refused("0/2", "0/1: k == 4  # name = f'{k}'", "0/0: k == 3  # name = f'{k}'"),
     )
     advice = advised(made)
@@ -391,8 +381,8 @@ def test_a_limit_hit_that_no_mark_helps_stays_a_hit() -> None:
 
 def test_a_limit_hit_becomes_a_compile_where_marks_make_room() -> None:
     """The refused call had another dtype: nothing serves it, but there is room for its compile now."""
-    made = make.trace(
-        make.static_sizes(3, 4, 5),
+    made = trace(
+        static_sizes(3, 4, 5),
         make.refused("0/3", *(f"0/{number}: tensor 'x' dtype mismatch. expected Float, actual Double" for number in (2, 1, 0))),
     )
     advice = advised(made)
@@ -406,17 +396,17 @@ def test_a_limit_hit_becomes_a_compile_where_marks_make_room() -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (make.trace(make.static_sizes(10)), "nothing recompiled: every frame was compiled once"),
-        (make.trace(make.static_sizes(10, 1)), "no mark would remove any of the recompiles; see for each what stands in the way"),
+        (trace(static_sizes(10)), "nothing recompiled: every frame was compiled once"),
+        (trace(static_sizes(10, 1)), "no mark would remove any of the recompiles; see for each what stands in the way"),
         (
-            make.trace(
-                make.compile("0/0", make.tensor(10, 8)),
-                make.compile("0/1", make.tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64"))),
+            trace(
+                compiled("0/0", tensor(10, 8)),
+                compiled("0/1", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64"))),
             ),
             "no recompile of this run is about sizes, so no mark would remove one",
         ),
         (
-            make.trace(make.int_values(3, 4, comment=code_comment(7, "return f'{k}'"))),
+            trace(int_values(3, 4, comment=code_comment(7, "return f'{k}'"))),
             "the only marks that would save a compile would do harm; see what was left out",
         ),
     ],
@@ -430,8 +420,8 @@ def test_an_empty_list_says_why(made: bytes, reason: str) -> None:
 
 def test_a_branch_on_the_size_keeps_a_graph_for_each_side() -> None:
     other = graph_text('L_x_: "f32[s77, 8][8, 1]cpu"', 'tanh: "f32[s77, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
-    made = make.trace(make.static_sizes(10), make.dynamic_size("0/1", 12, "L['x'].size()[0] <= 20"))
-    advice = advised(made + make.dynamic_size("0/2", 30, "L['x'].size()[0] > 20", graph=other))
+    made = trace(static_sizes(10), dynamic_size("0/1", 12, "L['x'].size()[0] <= 20"))
+    advice = advised(made + dynamic_size("0/2", 30, "L['x'].size()[0] > 20", graph=other))
     assert (advice.env, advice.after.total) == ("L['x']:0", 2)
     (left,) = advice.remaining
     assert (left.rule.code, [compile.label for compile in left.compiles]) == ("SL204", ["0/2"])

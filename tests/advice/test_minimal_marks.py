@@ -1,7 +1,8 @@
 """Marks that would do harm are left out, with the reason and what to do instead; and of the others only those that earn something."""
 
-import make
 import pytest
+from make import compile as compiled
+from make import explain, int_values, static_sizes, tensor, trace
 from payload_text import RETURN_LINE, code_comment, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import report_of
 
@@ -17,7 +18,7 @@ K = Mark(Source("L['k']"))
 
 
 def chosen(made: bytes, version: TorchVersion = V213) -> MarkSelection:
-    explained = make.explain(made)
+    explained = explain(made)
     return select_marks(explained, replay(explained), version)
 
 
@@ -37,7 +38,7 @@ def body(*lines: str, name: str) -> str:
 
 
 def test_an_int_of_which_only_arithmetic_is_seen_is_listed() -> None:
-    found = chosen(make.trace(make.int_values(3, 4, 5)))
+    found = chosen(trace(int_values(3, 4, 5)))
     assert (found.marks, found.left_out) == ({K}, ())
 
 
@@ -46,40 +47,37 @@ def test_an_int_of_which_only_arithmetic_is_seen_is_listed() -> None:
 
 @pytest.mark.parametrize("code", ["name = f'{k}'", "name = 'layer %d' % k", "name = 'layer {}'.format(k)"])
 def test_an_int_that_is_formatted_is_left_out(code: str) -> None:
-    item = left_out(make.trace(make.int_values(3, 4, comment=code_comment(7, code))))
+    item = left_out(trace(int_values(3, 4, comment=code_comment(7, code))))
     assert (item.mark, item.frame.title) == (K, "f")
     assert item.reason == f"f formats k into a string at model.py:7 ({code}): its graph would be lost or broken in two"
     assert item.remedy == "build the string outside of the compiled code, or pass k as a tensor"
 
 
 def test_an_int_that_pins_a_loop_is_left_out() -> None:
-    item = left_out(make.trace(make.int_values(3, 4, comment=code_comment(7, "for _ in range(k):"))))
+    item = left_out(trace(int_values(3, 4, comment=code_comment(7, "for _ in range(k):"))))
     assert item.reason == "f needs the exact value of k at model.py:7 (for _ in range(k):), so a mark would be specialized at once"
     assert item.remedy == "accept one graph for each value, or move it out of the compiled code"
 
 
 def test_an_int_that_is_handed_on_where_it_varies_is_listed() -> None:
-    assert chosen(make.trace(make.int_values(3, 4, comment=code_comment(7, "return helper(x, k)")))).marks == {K}
+    assert chosen(trace(int_values(3, 4, comment=code_comment(7, "return helper(x, k)")))).marks == {K}
 
 
 def test_an_int_that_was_symbolic_and_compiled_is_listed_whatever_the_lines_say() -> None:
     comment = code_comment(7, "print(f'{k}')")
-    made = make.trace(make.int_values(3, comment=comment))
-    made += make.compile(
-        "0/1",
-        make.tensor(10, 8),
-        guards=guard_tree(tensor_match(), guard_manager("L['k']", comment=comment)),
-        symbols=(("s1", "4", "L['k']"),),
+    made = trace(int_values(3, comment=comment))
+    made += compiled(
+        "0/1", tensor(10, 8), guards=guard_tree(tensor_match(), guard_manager("L['k']", comment=comment)), symbols=(("s1", "4", "L['k']"),)
     )
     assert chosen(made).marks == {K}
 
 
 def test_a_mark_that_helps_only_together_with_a_harmful_one_is_not_listed_and_the_harm_is_told() -> None:
     """Size and int change in the same call: marking the size alone saves nothing."""
-    made = make.trace()
+    made = trace()
     for number, (size, constant) in enumerate(((10, 3), (12, 4))):
         leaf = guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int", comment=code_comment(7, "name = f'{k}'"))
-        made += make.compile(f"0/{number}", make.tensor(size, 8), guards=guard_tree(tensor_match(size=(size, 8)), leaf))
+        made += compiled(f"0/{number}", tensor(size, 8), guards=guard_tree(tensor_match(size=(size, 8)), leaf))
     item = left_out(made)
     assert item.mark == K
     assert "formats k" in item.reason
@@ -88,10 +86,10 @@ def test_a_mark_that_helps_only_together_with_a_harmful_one_is_not_listed_and_th
 def test_a_harmful_int_that_would_save_nothing_is_not_mentioned() -> None:
     """The code takes another path for another dtype; that k varied as well changes nothing."""
     comment = code_comment(7, "name = f'{k}'")
-    made = make.trace()
+    made = trace()
     for number, (constant, dtype) in enumerate(((3, "float32"), (4, "float64"))):
         leaf = guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int", comment=comment)
-        made += make.compile(f"0/{number}", make.tensor(10, 8, dtype=f"torch.{dtype}"), guards=guard_tree(tensor_match(dtype=dtype), leaf))
+        made += compiled(f"0/{number}", tensor(10, 8, dtype=f"torch.{dtype}"), guards=guard_tree(tensor_match(dtype=dtype), leaf))
     found = chosen(made)
     assert (found.marks, found.left_out) == (frozenset(), ())
 
@@ -101,8 +99,8 @@ def test_a_harmful_int_that_would_save_nothing_is_not_mentioned() -> None:
 
 def clash(code: str, *lines: str) -> bytes:
     """k varies in f; in g it is a constant, looked at first in a line of code."""
-    made = make.trace(make.int_values(3, 4))
-    return made + make.int_values(7, frame=1, name="g", comment=code_comment(7, code, "g"), graph=body(*lines, name="g") if lines else None)
+    made = trace(int_values(3, 4))
+    return made + int_values(7, frame=1, name="g", comment=code_comment(7, code, "g"), graph=body(*lines, name="g") if lines else None)
 
 
 def test_an_int_that_another_frame_formats_is_left_out() -> None:
@@ -120,7 +118,7 @@ def test_arithmetic_in_another_frame_is_allowed_when_all_its_lines_are_seen() ->
     "made",
     [
         clash("y = helper(x, k)", "x = x + 1"),
-        make.trace(make.int_values(3, 4), make.int_values(7, frame=1, name="g", comment=code_comment(9, "y = x * k", "g"))),
+        trace(int_values(3, 4), int_values(7, frame=1, name="g", comment=code_comment(9, "y = x * k", "g"))),
     ],
     ids=["handed on", "a line between is not seen"],
 )
@@ -132,12 +130,12 @@ def test_what_is_not_seen_in_another_frame_counts_as_harm(made: bytes) -> None:
 
 
 def test_a_tensor_of_that_name_in_another_frame_is_no_int() -> None:
-    made = make.trace(make.int_values(3, 4), make.static_sizes(10, frame=1, name="g", source="L['k']"))
+    made = trace(int_values(3, 4), static_sizes(10, frame=1, name="g", source="L['k']"))
     assert chosen(made).marks == {K}
 
 
 def test_an_int_that_varies_in_both_frames_is_listed_for_both() -> None:
-    made = make.trace(make.int_values(3, 4), make.int_values(3, 4, frame=1, name="g"))
+    made = trace(int_values(3, 4), int_values(3, 4, frame=1, name="g"))
     assert chosen(made).marks == {K}
 
 
@@ -146,38 +144,37 @@ def test_an_int_that_varies_in_both_frames_is_listed_for_both() -> None:
 
 def test_an_int_whose_symbolic_compile_failed_is_left_out() -> None:
     lost = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-    item = left_out(make.trace(make.int_values(3, 4), make.compile("0/2", make.tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **lost)))
+    item = left_out(trace(int_values(3, 4), compiled("0/2", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **lost)))
     assert item.reason == "compile 0/2 of f failed once k was symbolic, and the code ran eagerly"
     assert item.remedy == "pass k as a tensor, or keep it out of strings and hashes"
 
 
 def test_a_failure_in_another_frame_counts_as_well() -> None:
     lost = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False, "name": "g"}
-    made = make.trace(
-        make.int_values(3, 4),
-        make.int_values(7, frame=1, name="g", comment=code_comment(6, "y = x * k", "g"), graph=body("y = x * k", name="g")),
+    made = trace(
+        int_values(3, 4), int_values(7, frame=1, name="g", comment=code_comment(6, "y = x * k", "g"), graph=body("y = x * k", name="g"))
     )
     assert chosen(made).marks == {K}
-    item = left_out(made + make.compile("1/1", make.tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **lost))
+    item = left_out(made + compiled("1/1", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **lost))
     assert (item.frame.title, item.reason) == ("g", "compile 1/1 of g failed once k was symbolic, and the code ran eagerly")
 
 
 def test_a_failure_without_the_symbol_is_none_of_its_doing() -> None:
     lost = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-    assert chosen(make.trace(make.int_values(3, 4), make.compile("0/2", make.tensor(10, 8), **lost))).marks == {K}
+    assert chosen(trace(int_values(3, 4), compiled("0/2", tensor(10, 8), **lost))).marks == {K}
 
 
 # Minimal.
 
 
 def test_dims_that_vary_together_are_all_needed_and_a_dim_that_does_not_vary_is_not() -> None:
-    made = make.trace(make.compile("0/0", make.tensor(10, 8, 3)), make.compile("0/1", make.tensor(12, 9, 3)))
+    made = trace(compiled("0/0", tensor(10, 8, 3)), compiled("0/1", tensor(12, 9, 3)))
     assert chosen(made).marks == {Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1)}
 
 
 def test_what_varies_only_where_something_else_changed_too_is_not_listed() -> None:
-    made = make.trace(make.static_sizes(10, 12))
-    made += make.compile("0/2", make.tensor(12, 9, dtype="torch.float64"), guards=guard_tree(tensor_match(size=(12, 9), dtype="float64")))
+    made = trace(static_sizes(10, 12))
+    made += compiled("0/2", tensor(12, 9, dtype="torch.float64"), guards=guard_tree(tensor_match(size=(12, 9), dtype="float64")))
     assert chosen(made).marks == {Mark(Source("L['x']"), 0)}
 
 
@@ -191,9 +188,7 @@ def test_of_two_ways_one_is_enough() -> None:
 
 
 def test_where_the_list_knows_no_dims_a_source_is_kept_or_dropped_as_a_whole() -> None:
-    made = make.trace(
-        make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(12, 8)), make.compile("0/2", make.tensor(12, 9))
-    )
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8)), compiled("0/2", tensor(12, 9)))
     assert chosen(made, V210).marks == {Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1)}
 
 
@@ -205,11 +200,11 @@ def test_without_a_list_each_dim_is_marked_by_itself() -> None:
 
 
 def test_without_a_list_neither_ints_nor_parameters_are_chosen() -> None:
-    assert chosen(make.trace(make.int_values(3, 4)), V26).marks == frozenset()
-    parameter = make.trace()
+    assert chosen(trace(int_values(3, 4)), V26).marks == frozenset()
+    parameter = trace()
     for number, width in enumerate((8, 16)):
-        parameter += make.compile(f"0/{number}", make.tensor(width, 8, source="L['weight']", is_parameter=True))
-    assert chosen(make.trace(make.static_sizes(8, 16, source="L['self'].weight")), V26).marks == {Mark(Source("L['self'].weight"), 0)}
+        parameter += compiled(f"0/{number}", tensor(width, 8, source="L['weight']", is_parameter=True))
+    assert chosen(trace(static_sizes(8, 16, source="L['self'].weight")), V26).marks == {Mark(Source("L['self'].weight"), 0)}
     assert chosen(parameter, V26).marks == frozenset()
     assert chosen(parameter, V210).marks == {Mark(Source("L['weight']"), 0)}
 
@@ -217,21 +212,19 @@ def test_without_a_list_neither_ints_nor_parameters_are_chosen() -> None:
 @pytest.mark.parametrize("kind", ["_parameters", "_buffers"])
 def test_without_a_list_nothing_registered_with_a_module_is_chosen(kind: str) -> None:
     """PyTorch forces their sizes static, and mark_dynamic does not change that."""
-    made = make.trace(make.static_sizes(8, 16, source=f"L['self'].{kind}['weight']"))
+    made = trace(static_sizes(8, 16, source=f"L['self'].{kind}['weight']"))
     assert chosen(made, V26).marks == frozenset()
     assert chosen(made, V210).marks == {Mark(f"L['self'].{kind}['weight']", 0)}
 
 
 def test_a_dim_is_left_out_where_other_code_puts_the_sizes_of_its_own_tensor_into_a_string() -> None:
     labelled = tensor_match(size=(8, 4)).replace(RETURN_LINE, code_comment(7, 'sig = "x".join(str(d) for d in x.shape)', "g"))
-    item = left_out(
-        make.trace(make.static_sizes(10, 12, 14), make.compile("1/0", make.tensor(8, 4), guards=guard_tree(labelled), name="g"))
-    )
+    item = left_out(trace(static_sizes(10, 12, 14), compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g")))
     assert item.mark == Mark(Source("L['x']"), 0)
     assert item.reason.startswith("g puts sizes of its own x into a string at model.py:7")
 
 
 def test_a_string_that_other_code_makes_of_something_else_does_no_harm() -> None:
     labelled = tensor_match(size=(8, 4)).replace(RETURN_LINE, code_comment(7, "y = x * TABLE[str(mode)]", "g"))
-    found = chosen(make.trace(make.static_sizes(10, 12, 14), make.compile("1/0", make.tensor(8, 4), guards=guard_tree(labelled), name="g")))
+    found = chosen(trace(static_sizes(10, 12, 14), compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g")))
     assert (found.marks, found.left_out) == ({Mark(Source("L['x']"), 0)}, ())

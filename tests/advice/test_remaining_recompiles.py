@@ -1,6 +1,7 @@
 """What marking will not fix: each recompile that stays, with the rule, a sentence, and what helps instead."""
 
-import make
+from make import compile as compiled
+from make import dynamic_size, explain, int_values, load, static_sizes, tensor, trace
 from payload_text import code_comment, global_state, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import RECORDED, report_of
 
@@ -13,7 +14,7 @@ TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = 
 
 
 def advised(made: bytes) -> Advice:
-    return advise(make.explain(made))
+    return advise(explain(made))
 
 
 def left(made: bytes) -> Remaining:
@@ -26,10 +27,10 @@ def labels(item: Remaining) -> list[str]:
 
 
 def constants(*modes: str) -> bytes:
-    made = make.trace()
+    made = trace()
     for number, mode in enumerate(modes):
         leaf = guard_manager("L['mode']", f"EQUALS_MATCH: L['mode'] == {mode!r}", type="str", comment=code_comment(7, "if mode == 'max':"))
-        made += make.compile(f"0/{number}", make.tensor(10, 8), guards=guard_tree(tensor_match(), leaf), seconds=2.0)
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf), seconds=2.0)
     return made
 
 
@@ -41,83 +42,79 @@ def test_a_constant_keeps_a_graph_for_each_value() -> None:
 
 
 def test_what_changed_beside_a_size_is_what_stands_in_the_way() -> None:
-    made = make.trace(make.compile("0/0", make.tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
-    made += make.compile("0/1", make.tensor(12, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match(size=(12, 8))))
+    made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
+    made += compiled("0/1", tensor(12, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match(size=(12, 8))))
     found = left(made)
     assert (found.axis, found.rule.code, found.size_related, found.verdict) == ("grad_mode", "SL305", True, Verdict.CODE)
     assert found.remedy == RULES["SL305"].remedy
 
 
 def test_a_size_of_one_stays_and_its_rule_says_why() -> None:
-    found = left(make.trace(make.static_sizes(10, 1)))
+    found = left(trace(static_sizes(10, 1)))
     assert (found.axis, found.rule.code, found.size_related) == ("x.size[0]", "SL104", True)
     assert found.sentence == "dim 0 of x was 10 and is now 1; a size of 1 is always compiled on its own"
 
 
 def test_a_size_of_one_beside_another_size_is_what_stands_in_the_way() -> None:
-    made = make.trace(
-        make.compile("0/0", make.tensor(10, 8), make.tensor(10, 8, source="L['y']")),
-        make.compile("0/1", make.tensor(12, 8), make.tensor(1, 8, source="L['y']")),
+    made = trace(
+        compiled("0/0", tensor(10, 8), tensor(10, 8, source="L['y']")), compiled("0/1", tensor(12, 8), tensor(1, 8, source="L['y']"))
     )
     assert (left(made).axis, left(made).rule.code) == ("y.size[0]", "SL104")
 
 
 def test_another_path_of_the_code_is_a_branch_on_the_size() -> None:
-    found = left(make.trace(make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(12, 8), graph=TANH)))
+    found = left(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), graph=TANH)))
     assert (found.rule.code, found.verdict) == ("SL204", Verdict.JUSTIFIED)
     assert found.sentence.startswith("dim 0 of x was 10 and is now 12; marking alone does not remove it: the code takes another path")
     assert found.remedy == RULES["SL204"].remedy
 
 
 def test_what_the_trace_does_not_tell_is_unexplained() -> None:
-    found = left(make.trace(make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(10, 8))))
+    found = left(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8))))
     assert (found.rule.code, found.axis, found.verdict) == ("SL399", "", Verdict.UNEXPLAINED)
     assert found.sentence.startswith("this torch version records no recompile reasons")
     assert found.remedy == RULES["SL399"].remedy
 
 
 def test_an_int_that_was_left_out_is_not_recommended() -> None:
-    found = left(make.trace(make.int_values(3, 4, comment=code_comment(7, "name = f'{k}'"))))
+    found = left(trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'"))))
     assert found.rule.code == "SL102"
     assert found.sentence.startswith("the int k was 3 and is now 4; a mark was left out: f formats k into a string at model.py:7")
     assert found.remedy == "build the string outside of the compiled code, or pass k as a tensor"
 
 
 def test_ints_have_another_remedy_in_a_version_without_a_list() -> None:
-    made = make.trace(version="")
+    made = trace(version="")
     for number, constant in enumerate((3, 4)):
-        made += make.compile(
+        made += compiled(
             f"0/{number}",
-            make.tensor(10, 8),
+            tensor(10, 8),
             guards=guard_tree(tensor_match(), guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")),
         )
-    assert not make.load(made).version.reads_sources
+    assert not load(made).version.reads_sources
     assert left(made).remedy.startswith("torch before 2.8 has no list of dynamic sources: pass it as a tensor")
 
 
 def test_recompiles_for_the_same_reason_are_told_together_the_most_expensive_first() -> None:
-    made = make.trace(make.static_sizes(10, 12, 1, seconds=1.0))
-    made += make.compile("0/3", make.tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), seconds=5.0)
-    made += make.compile(
-        "0/4", make.tensor(1, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(size=(1, 8), dtype="float64")), seconds=3.0
-    )
+    made = trace(static_sizes(10, 12, 1, seconds=1.0))
+    made += compiled("0/3", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), seconds=5.0)
+    made += compiled("0/4", tensor(1, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(size=(1, 8), dtype="float64")), seconds=3.0)
     told = [(item.rule.code, item.axis, labels(item), item.seconds) for item in advised(made).remaining]
     assert told == [("SL301", "x.dtype", ["0/3"], 5.0), ("SL104", "x.size[0]", ["0/2", "0/4"], 4.0)]
 
 
 def test_the_same_reason_in_another_function_is_told_apart() -> None:
-    made = make.trace(make.static_sizes(10, 1), make.static_sizes(10, 1, frame=1, name="g"))
+    made = trace(static_sizes(10, 1), static_sizes(10, 1, frame=1, name="g"))
     assert [(item.frame.title, labels(item)) for item in advised(made).remaining] == [("f", ["0/1"]), ("g", ["1/1"])]
 
 
 def test_what_a_mark_removes_does_not_stay() -> None:
-    assert advised(make.trace(make.static_sizes(10), make.dynamic_size("0/1", 12))).remaining == ()
+    assert advised(trace(static_sizes(10), dynamic_size("0/1", 12))).remaining == ()
 
 
 def test_failed_compiles_are_not_counted() -> None:
-    made = make.trace(
-        make.static_sizes(10, 12),
-        make.compile("0/2", make.tensor(10, 8, dtype="torch.float64"), guards="", graph="", fail_type="E", fail_reason="no"),
+    made = trace(
+        static_sizes(10, 12), compiled("0/2", tensor(10, 8, dtype="torch.float64"), guards="", graph="", fail_type="E", fail_reason="no")
     )
     assert advised(made).remaining == ()
 

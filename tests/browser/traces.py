@@ -1,6 +1,7 @@
 """Traces that are made for the page: a hostile one, one that is larger than a page, a damaged and an empty one."""
 
-import make
+from make import artifact, record, small_trace, tensor, trace, with_collectives
+from make import compile as compiled
 from payload_text import equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
 # What would run, load, lead away or hide if a page took it for more than text. Each names what it came in.
@@ -33,21 +34,21 @@ def name(place: str) -> str:
 
 def hostile() -> bytes:
     """Two frames whose names, files, code, sources, reasons, guards, graphs, metrics and payloads are markup."""
-    made = make.trace()
+    made = trace()
     for number, text in enumerate((f"{FOLDER}{evil('folder')}/{name('module')}.py", LINK.format("file")), start=1):
-        made += make.record("str", [text, number])
-    made += make.record(evil("kind"), {evil("field"): evil("value")}, id="0/0")
+        made += record("str", [text, number])
+    made += record(evil("kind"), {evil("field"): evil("value")}, id="0/0")
     source = f"L['x'].d[{evil('key')!r}]"
     for number, size in enumerate(((10, 8), (12, 8))):
         label = f"0/{number}"
         if number:
-            made += make.artifact(
+            made += artifact(
                 "recompile_reasons", f"0/0: {source} size mismatch at index 0. expected 10, actual 12  # {evil('reason')}", id=label
             )
         made += _start(label)
-        made += make.compile(
+        made += compiled(
             label,
-            make.tensor(*size, source=source, dtype=f"torch.{name('dtype')}", device=f"device(type={name('device')!r})"),
+            tensor(*size, source=source, dtype=f"torch.{name('dtype')}", device=f"device(type={name('device')!r})"),
             guards=guard_tree(
                 tensor_match(source, size),
                 equals_match(f"L['self'].{name('attribute')}", f"{evil('constant')}{number}", "str"),
@@ -77,21 +78,15 @@ def hostile() -> bytes:
             restart_reasons=[evil("restart"), f"traced again from here: {TABS}"],
         )
     made += _start("1/0")
-    made += make.artifact(
+    made += artifact(
         "dynamo_graph_break_reason",
         f"Graph break in user code at {FOLDER}{name('at')}.py:6\nReason: {evil('break')}\nUser code traceback:\n",
         id="1/0",
     )
-    made += make.artifact("dynamo_error", f'Traceback:\n  File "{FOLDER}{name("at")}.py", line 3, in f\n    {evil("line")}\n', id="1/0")
-    made += make.artifact(evil("artifact"), f"{evil('payload')}\n" * 3, id="1/0")
-    made += make.compile(
-        "1/0",
-        make.tensor(10, 8),
-        guards="",
-        is_started=False,
-        name=LINK.format("name"),
-        fail_type=name("type"),
-        fail_reason=evil("failure"),
+    made += artifact("dynamo_error", f'Traceback:\n  File "{FOLDER}{name("at")}.py", line 3, in f\n    {evil("line")}\n', id="1/0")
+    made += artifact(evil("artifact"), f"{evil('payload')}\n" * 3, id="1/0")
+    made += compiled(
+        "1/0", tensor(10, 8), guards="", is_started=False, name=LINK.format("name"), fail_type=name("type"), fail_reason=evil("failure")
     )
     return made
 
@@ -104,7 +99,7 @@ def _stack(code: str = "") -> list[dict[str, object]]:
 
 
 def _start(label: str) -> bytes:
-    return make.record("dynamo_start", {"stack": _stack()}, id=label)
+    return record("dynamo_start", {"stack": _stack()}, id=label)
 
 
 def large(frames: int = 64, compiles: int = 5) -> bytes:
@@ -113,33 +108,28 @@ def large(frames: int = 64, compiles: int = 5) -> bytes:
     for frame in range(frames):
         for number in range(compiles):
             why = [size_mismatch(f"{frame}/{before}", 8 + before, 8 + number) for before in reversed(range(number))]
-            parts.append(make.compile(f"{frame}/{number}", make.tensor(8 + number, 16), reasons=why, name=f"forward_{frame}"))
-    return make.trace(*parts)
+            parts.append(compiled(f"{frame}/{number}", tensor(8 + number, 16), reasons=why, name=f"forward_{frame}"))
+    return trace(*parts)
 
 
 def empty() -> bytes:
-    return make.trace()
+    return trace()
 
 
 def parted() -> tuple[bytes, ...]:
     """Four ranks: one that recompiled, two that saw another size, one with other collectives."""
     collectives = ["all_reduce_", "wait_tensor", "all_gather_into_tensor"]
-    first = make.with_collectives(make.compile("0/0", make.tensor(8, 16)), collectives)
-    again = make.compile("0/1", make.tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], dynamic=[0])
-    other = make.with_collectives(make.compile("0/0", make.tensor(9, 16)), collectives)
-    return (
-        make.trace(first, again),
-        make.trace(other),
-        make.trace(other),
-        make.trace(make.with_collectives(make.compile("0/0", make.tensor(8, 16)), collectives[:1])),
-    )
+    first = with_collectives(compiled("0/0", tensor(8, 16)), collectives)
+    again = compiled("0/1", tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], dynamic=[0])
+    other = with_collectives(compiled("0/0", tensor(9, 16)), collectives)
+    return (trace(first, again), trace(other), trace(other), trace(with_collectives(compiled("0/0", tensor(8, 16)), collectives[:1])))
 
 
 def damaged() -> bytes:
     """A line that is no record, a payload that is cut off, a checksum that does not match."""
     return (
-        make.small_trace()
+        small_trace()
         + b"this is no record\n"
-        + make.compile("1/0", make.tensor(8, 16)).replace(b"l_x_ + 1", b"l_x_ - l_x_")
-        + make.compile("2/0", make.tensor(8, 16))[:-400]
+        + compiled("1/0", tensor(8, 16)).replace(b"l_x_ + 1", b"l_x_ - l_x_")
+        + compiled("2/0", tensor(8, 16))[:-400]
     )

@@ -12,6 +12,8 @@ from pathlib import Path
 import make
 import pytest
 from click.testing import CliRunner
+from make import artifact, split_records, tensor, trace
+from make import compile as compiled
 from payload_text import size_mismatch
 from rich.cells import cell_len
 
@@ -24,9 +26,9 @@ from shapelog.errors import ShapelogError
 from shapelog.reporters.terminal.watch import Screen, lines
 
 NAME = "dedicated_log_torch_trace_{}.log"
-FIRST = make.trace(make.compile("0/0", make.tensor(8, 16)))
-SECOND = make.compile("0/1", make.tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])
-THIRD = make.compile("0/2", make.tensor(5, 16), reasons=[size_mismatch("0/1", 3, 5)])
+FIRST = trace(compiled("0/0", tensor(8, 16)))
+SECOND = compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])
+THIRD = compiled("0/2", tensor(5, 16), reasons=[size_mismatch("0/1", 3, 5)])
 COMPILED = "08:27:33 0/1 f recompiled (1.00 s): dim 0 of x was 8 and is now 3  SL101"
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX has them")
 
@@ -127,7 +129,7 @@ def test_later_compiles_are_reported_once(tmp_path: Path, fake: Fake) -> None:
 
 def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, fake: Fake) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
-    *most, last = make.split_records(SECOND)
+    *most, last = split_records(SECOND)
     append(path, FIRST + b"".join(most))
     snapshots = watch(tmp_path, fake)
     assert [event.compile.label for event in next(snapshots).fresh] == ["0/0"]
@@ -136,7 +138,7 @@ def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, f
 
 
 def test_a_running_compile_is_shown(tmp_path: Path, fake: Fake) -> None:
-    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(make.split_records(SECOND)[:3]))
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(split_records(SECOND)[:3]))
     assert "being compiled: 0/1 f" in screen(next(watch(tmp_path, fake)))
 
 
@@ -159,10 +161,7 @@ def test_a_file_that_appears_later_belongs_to_the_run(tmp_path: Path, fake: Fake
     append(tmp_path / "dedicated_log_torch_trace_rank_0_aaaaaaaa.log", FIRST)
     snapshots = watch(tmp_path, fake)
     next(snapshots)
-    append(
-        tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log",
-        make.trace(make.compile("0/0", make.tensor(8, 16), process=9), process=9),
-    )
+    append(tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log", trace(compiled("0/0", tensor(8, 16), process=9), process=9))
     found = until(snapshots, lambda item: item.fresh)
     assert found.known == 2
     assert [line[9:20] for line in lines(found)] == ["rank 1 0/0 "]
@@ -184,7 +183,7 @@ def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Fake, m
     began = fake.now
     for _ in range(3):  # it grows all the time
         append(path, b"")
-        append(path, make.artifact("other", "x"))
+        append(path, artifact("other", "x"))
         until(snapshots, lambda item: item.changed)
     assert fake.now - began >= 3 * (10.0 + 20.0)
     assert all(nap > 0 for nap in fake.naps)
@@ -198,7 +197,7 @@ def test_files_that_were_read_before_do_not_stay_open(tmp_path: Path, fake: Fake
     next(snapshots)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(4):
-        append(path, make.artifact("other", "x"))
+        append(path, artifact("other", "x"))
         until(snapshots, lambda item: item.changed)
     assert len(os.listdir("/proc/self/fd")) == before
 
@@ -209,7 +208,7 @@ def test_a_busy_file_is_read_once_a_second(tmp_path: Path, fake: Fake, reads: li
     snapshots = watch(tmp_path, fake)
     began = fake.now
     while fake.now < began + 10:
-        append(path, make.artifact("other", "x"))
+        append(path, artifact("other", "x"))
         next(snapshots)
     assert 5 <= len(reads) <= 11
 
@@ -230,7 +229,7 @@ def test_it_ends_when_the_process_that_writes_has_ended(tmp_path: Path, fake: Fa
 
 
 def test_unfinished_compiles_are_reported_at_the_end(tmp_path: Path, fake: Fake) -> None:
-    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(make.split_records(SECOND)[:3]))
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(split_records(SECOND)[:3]))
     fake.running.add(make.PROCESS)
     snapshots = watch(tmp_path, fake)
     next(snapshots)
@@ -250,10 +249,7 @@ def test_a_trace_from_elsewhere_ends_when_nothing_comes_for_long(tmp_path: Path,
 
 def test_processes_elsewhere_are_given_time_when_those_here_have_ended(tmp_path: Path, fake: Fake) -> None:
     append(tmp_path / "dedicated_log_torch_trace_rank_0_aaaaaaaa.log", FIRST)
-    append(
-        tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log",
-        make.trace(make.compile("0/0", make.tensor(8, 16), process=9), process=9),
-    )
+    append(tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log", trace(compiled("0/0", tensor(8, 16), process=9), process=9))
     fake.running.add(make.PROCESS)
     snapshots = watch(tmp_path, fake)
     next(snapshots)
@@ -279,7 +275,7 @@ def test_a_run_that_begins_later_takes_the_place_of_the_one_before(tmp_path: Pat
     append(old, FIRST)
     snapshots = watch(tmp_path, fake)
     assert [event.compile.process for event in next(snapshots).fresh] == [make.PROCESS]
-    append(new, make.trace(make.compile("0/0", make.tensor(8, 16), process=9), process=9).replace(b"V1120 08:", b"V1120 09:"))
+    append(new, trace(compiled("0/0", tensor(8, 16), process=9), process=9).replace(b"V1120 08:", b"V1120 09:"))
     found = until(snapshots, lambda item: item.fresh)
     assert [event.compile.process for event in found.events] == [9]
 
@@ -324,10 +320,7 @@ def job(tmp_path: Path, fake: Fake) -> Snapshot:
     for rank in range(12):
         more = SECOND + THIRD if rank == 7 else b""
         name = "for\x1b[31m\x07ward" * 10 if rank == 11 else "f"
-        append(
-            tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log",
-            make.trace(make.compile("0/0", make.tensor(8, 16), name=name)) + more,
-        )
+        append(tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log", trace(compiled("0/0", tensor(8, 16), name=name)) + more)
     return next(watch(tmp_path, fake))
 
 
@@ -404,10 +397,10 @@ def test_the_command_follows_a_job_to_its_end_and_reports(tmp_path: Path) -> Non
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as watcher:
             assert writer.stdin
             assert watcher.stdout
-            writer.stdin.write(make.trace(make.compile("0/0", make.tensor(8, 16), process=pid), process=pid))
+            writer.stdin.write(trace(compiled("0/0", tensor(8, 16), process=pid), process=pid))
             writer.stdin.flush()
             first = watcher.stdout.readline()
-            writer.stdin.write(make.compile("0/1", make.tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], process=pid))
+            writer.stdin.write(compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], process=pid))
             writer.stdin.flush()
             second = watcher.stdout.readline()
             writer.stdin.close()

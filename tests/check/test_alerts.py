@@ -7,6 +7,8 @@ from pathlib import Path
 
 import make
 import pytest
+from make import alerts_of, artifact, metrics, recompile_reasons, report, small_trace, static_sizes, tensor
+from make import compile as compiled
 from payload_text import guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
@@ -27,7 +29,7 @@ def by_code(found: Alerts) -> dict[str, Alert]:
 
 
 def fingerprints(*traces: bytes, **more: object) -> list[str]:
-    found = make.alerts_of(*traces, **more)  # type: ignore[arg-type]
+    found = alerts_of(*traces, **more)  # type: ignore[arg-type]
     names = [alert.fingerprint for alert in found.alerts]
     assert len(set(names)) == len(names)
     return sorted(names)
@@ -37,7 +39,7 @@ def fingerprints(*traces: bytes, **more: object) -> list[str]:
 
 
 def test_one_alert_covers_every_recompile_of_one_property() -> None:
-    (alert,) = make.alerts_of(make.trace(make.static_sizes(8, 3, 5, 7))).alerts
+    (alert,) = alerts_of(make.trace(static_sizes(8, 3, 5, 7))).alerts
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
     assert alert.labels == ("0/1", "0/2", "0/3")
     assert alert.seconds == 3.0
@@ -47,7 +49,7 @@ def test_one_alert_covers_every_recompile_of_one_property() -> None:
 
 
 def test_ranks_share_an_alert_and_count_apart() -> None:
-    (alert,) = make.alerts_of(make.small_trace(), make.small_trace(), make.small_trace()).alerts
+    (alert,) = alerts_of(small_trace(), small_trace(), small_trace()).alerts
     assert alert.ranks == (0, 1, 2)
     assert alert.labels == ("0/1",)
     assert len(alert.occurrences) == len({occurrence.compile for occurrence in alert.occurrences}) == 3
@@ -56,22 +58,18 @@ def test_ranks_share_an_alert_and_count_apart() -> None:
 
 def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
     limit = {"fail_type": "Unsupported", "fail_reason": "recompile limit exceeded (recompile_limit)", "has_guarded_code": False}
-    trace = make.trace(
-        make.static_sizes(8, 3),
-        make.recompile_reasons(size_mismatch("0/1", 3, 4), id="0/2"),
-        make.metrics("0/2", co_name="f", **limit),
-    )
-    alert = by_code(make.alerts_of(trace, trace))["SL401"]
+    trace = make.trace(static_sizes(8, 3), recompile_reasons(size_mismatch("0/1", 3, 4), id="0/2"), metrics("0/2", co_name="f", **limit))
+    alert = by_code(alerts_of(trace, trace))["SL401"]
     assert (alert.level, alert.kinds) == (Level.ERROR, {AlertKind.LIMIT})
     assert len({occurrence.compile for occurrence in alert.occurrences}) == len(alert.occurrences) == 2
     assert alert.remedy.startswith("remove what fills the entries (x.size[0])")
 
 
 def test_what_only_came_along_is_not_avoidable() -> None:
-    recording = make.trace(make.static_sizes(10))
+    recording = make.trace(static_sizes(10))
     odd = guard_tree(tensor_match(size=(1, 8), dtype="float64"))
-    recording += make.compile("0/1", make.tensor(1, 8, dtype="torch.float64"), guards=odd)
-    found = by_code(collect_alerts(make.report(recording), ELSEWHERE))
+    recording += compiled("0/1", tensor(1, 8, dtype="torch.float64"), guards=odd)
+    found = by_code(collect_alerts(report(recording), ELSEWHERE))
     assert found["SL301"].kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.NON_SIZE}
     assert found["SL104"].kinds == {AlertKind.RECOMPILE, AlertKind.SIZE}
     assert found["SL104"].codes == ("SL101", "SL104")
@@ -102,7 +100,7 @@ def test_values_that_came_later_are_listed_after_the_first() -> None:
 
 
 def test_what_has_no_cause_is_unexplained() -> None:
-    (alert,) = make.alerts_of(make.trace(make.compile("0/0", make.tensor(8, 16)), make.compile("0/1", make.tensor(8, 16)))).alerts
+    (alert,) = alerts_of(make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(8, 16)))).alerts
     assert alert.rule.code == "SL399"
     assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.UNEXPLAINED}
 
@@ -111,14 +109,13 @@ def test_failures_breaks_and_restarts_are_alerts() -> None:
     assert by_code(of_fixture("real/2.6/l_failures"))["SL403"].kinds == {AlertKind.FAILURE}
     assert by_code(of_fixture("lab/graph_break_resume"))["SL501"].kinds == {AlertKind.BREAK}
     assert by_code(of_fixture("lab/float_arg_specialised"))["SL502"].kinds == {AlertKind.RESTART}
-    assert by_code(make.alerts_of(make.trace(make.static_sizes(*range(2, 9)))))["SL402"].kinds == {AlertKind.LIMIT_NEAR}
+    assert by_code(alerts_of(make.trace(static_sizes(*range(2, 9)))))["SL402"].kinds == {AlertKind.LIMIT_NEAR}
 
 
 def broken(*words: str) -> bytes:
     text = "Graph break in user code at /srv/app/model.py:14\nReason: {}"
     breaks = [
-        make.artifact("dynamo_graph_break_reason", text.format(word), id=f"{number}/0")
-        + make.compile(f"{number}/0", make.tensor(8, 16), line=12)
+        artifact("dynamo_graph_break_reason", text.format(word), id=f"{number}/0") + compiled(f"{number}/0", tensor(8, 16), line=12)
         for number, word in enumerate(words)
     ]
     return make.trace(*breaks)
@@ -126,7 +123,7 @@ def broken(*words: str) -> bytes:
 
 def test_breaks_that_differ_in_an_address_or_a_directory_are_one() -> None:
     one, other = (f"call <function f at 0x7f{number}> in file /home/{number}/x.py, line 1{number}" for number in range(2))
-    (alert,) = make.alerts_of(broken(one, other)).alerts
+    (alert,) = alerts_of(broken(one, other)).alerts
     assert len(alert.occurrences) == 2
     assert alert.facts == (one, other)
     assert fingerprints(broken(one)) == fingerprints(broken(other))
@@ -167,13 +164,13 @@ def test_library_code_is_placed_where_the_user_calls_it() -> None:
 
 
 def test_code_without_a_file_has_no_place() -> None:
-    (alert,) = make.alerts_of(make.trace(make.static_sizes(8, 3, file="<string>")).replace(make.MAIN.encode(), b"<stdin>")).alerts
+    (alert,) = alerts_of(make.trace(static_sizes(8, 3, file="<string>")).replace(make.MAIN.encode(), b"<stdin>")).alerts
     assert alert.source_line is None
     assert alert.related == ()
 
 
 def test_places_are_relative_to_the_repository() -> None:
-    (alert,) = make.alerts_of(make.small_trace(), prefixes=("/srv",)).alerts
+    (alert,) = alerts_of(small_trace(), prefixes=("/srv",)).alerts
     assert alert.source_line == SourceLine("app/model.py", 5, True)
     assert alert.related == ((SourceLine("app/main.py", 20, True), "f is called here"),)
 
@@ -182,31 +179,29 @@ def test_places_are_relative_to_the_repository() -> None:
 
 
 def test_a_fingerprint_stays_when_lines_shift_and_ids_change() -> None:
-    before = make.trace(make.static_sizes(8, 3), make.static_sizes(4, 5, frame=1, name="other", line=40))
-    after = make.trace(make.static_sizes(4, 5, 9, name="other", line=49, call=77), make.static_sizes(8, 6, 3, frame=1, line=21))
+    before = make.trace(static_sizes(8, 3), static_sizes(4, 5, frame=1, name="other", line=40))
+    after = make.trace(static_sizes(4, 5, 9, name="other", line=49, call=77), static_sizes(8, 6, 3, frame=1, line=21))
     assert fingerprints(before) == fingerprints(after)
 
 
 def test_a_fingerprint_stays_when_the_checkout_is_somewhere_else(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "model.py").touch()
-    moved = make.small_trace().replace(b"/srv/app/", b"/home/runner/work/app/")
-    here = make.small_trace().replace(b"/srv/", f"{tmp_path}/".encode())
-    names = fingerprints(make.small_trace(), prefixes=("/srv",))
+    moved = small_trace().replace(b"/srv/app/", b"/home/runner/work/app/")
+    here = small_trace().replace(b"/srv/", f"{tmp_path}/".encode())
+    names = fingerprints(small_trace(), prefixes=("/srv",))
     assert names == fingerprints(moved, prefixes=("/home/runner/work/",)) == fingerprints(moved, root=str(tmp_path))
     assert names == fingerprints(here, root=str(tmp_path))
-    assert fingerprints(make.small_trace()) == fingerprints(moved)
+    assert fingerprints(small_trace()) == fingerprints(moved)
 
 
 def test_different_alerts_have_different_fingerprints() -> None:
     traces = [
-        make.trace(make.static_sizes(8, 3)),
-        make.trace(make.static_sizes(8, 3, name="other")),
-        make.trace(make.static_sizes(8, 3, file="/srv/app/other.py")),
-        make.trace(
-            make.compile("0/0", make.tensor(8, 16)), make.compile("0/1", make.tensor(8, 3), reasons=[size_mismatch("0/0", 16, 3, 1)])
-        ),
-        make.trace(make.compile("0/0", make.tensor(8, 16)), make.compile("0/1", make.tensor(8, 16))),
+        make.trace(static_sizes(8, 3)),
+        make.trace(static_sizes(8, 3, name="other")),
+        make.trace(static_sizes(8, 3, file="/srv/app/other.py")),
+        make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(8, 3), reasons=[size_mismatch("0/0", 16, 3, 1)])),
+        make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(8, 16))),
     ]
     names = [name for trace in traces for name in fingerprints(trace)]
     assert len(set(names)) == len(names) == 5
@@ -217,12 +212,11 @@ def test_different_alerts_have_different_fingerprints() -> None:
 def test_functions_of_one_name_in_one_file_have_fingerprints_of_their_own(name: str, line: int) -> None:
     """Also where both are on one line, as lambdas can be."""
     other = name.replace("7", str(line + 2))
-    one = make.trace(make.static_sizes(8, 3, name=name), make.static_sizes(8, 3, frame=1, name=other, line=line, call=31))
+    one = make.trace(static_sizes(8, 3, name=name), static_sizes(8, 3, frame=1, name=other, line=line, call=31))
     if line == 40:
         assert len(fingerprints(one)) == 2
         later = make.trace(
-            make.static_sizes(8, 3, name=other.replace("42", "52"), line=50),
-            make.static_sizes(8, 3, frame=1, name=name.replace("7", "17"), line=15),
+            static_sizes(8, 3, name=other.replace("42", "52"), line=50), static_sizes(8, 3, frame=1, name=name.replace("7", "17"), line=15)
         )
         assert fingerprints(one) == fingerprints(later)
     else:
@@ -230,14 +224,14 @@ def test_functions_of_one_name_in_one_file_have_fingerprints_of_their_own(name: 
 
 
 def test_files_of_one_name_outside_of_the_repository_have_fingerprints_of_their_own() -> None:
-    one, other = (make.static_sizes(8, 3, frame=number, file=f"/srv/{number}/model.py") for number in range(2))
+    one, other = (static_sizes(8, 3, frame=number, file=f"/srv/{number}/model.py") for number in range(2))
     assert len(fingerprints(make.trace(one, other))) == 2
-    swapped = [make.static_sizes(8, 3, frame=1 - number, file=f"/home/{number}/model.py") for number in (1, 0)]
+    swapped = [static_sizes(8, 3, frame=1 - number, file=f"/home/{number}/model.py") for number in (1, 0)]
     assert fingerprints(make.trace(one, other)) == fingerprints(make.trace(*swapped))
 
 
 def test_a_notebook_has_the_same_fingerprints_each_time() -> None:
-    one, other = (make.small_trace().replace(b"/srv/app/model.py", f"/tmp/ipykernel_{number}/{number}.py".encode()) for number in (71, 883))
+    one, other = (small_trace().replace(b"/srv/app/model.py", f"/tmp/ipykernel_{number}/{number}.py".encode()) for number in (71, 883))
     assert fingerprints(one) == fingerprints(other)
 
 

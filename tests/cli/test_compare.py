@@ -40,12 +40,7 @@ def runs(tmp_path: Path) -> str:
 @pytest.mark.parametrize("is_packed", [False, True])
 @pytest.mark.parametrize(
     ("options", "compiles"),
-    [
-        ([], (2, 3)),
-        (["--before-run", "3"], (1, 3)),
-        (["--before-run", "run0", "--after-run", "2"], (1, 2)),
-        (["--after-run", "3"], (2, 1)),
-    ],
+    [([], (2, 3)), (["--before-run", "3"], (1, 3)), (["--before-run", "run0", "--after-run", "2"], (1, 2)), (["--after-run", "3"], (2, 1))],
 )
 def test_two_runs_of_one_directory_are_compared(options: list[str], compiles: tuple[int, int], is_packed: bool, runs: str) -> None:
     where = shutil.make_archive(f"{runs}-packed", "gztar", runs) if is_packed else runs

@@ -16,10 +16,7 @@ def built(*states: tuple[str, str, str]) -> Trace:
 
 def test_every_reading_and_writing_is_kept_in_its_compile() -> None:
     trace = built(
-        ("0/0", "get_local", STATIC),
-        ("0/0", "put_local", STATIC),
-        ("0/0", "put_remote", STATIC),
-        ("0/1", "put_extra_remote", DYNAMIC),
+        ("0/0", "get_local", STATIC), ("0/0", "put_local", STATIC), ("0/0", "put_remote", STATIC), ("0/1", "put_extra_remote", DYNAMIC)
     )
     first, second = (make.only(trace, label).code_states for label in ("0/0", "0/1"))
     assert [(record.name, record.compile, record.storage, record.is_read) for record in first + second] == [

@@ -8,6 +8,8 @@ from typing import Any
 
 import make
 import pytest
+from make import artifact, block, describe, digest, dynamo_start, metrics, only, output_graph, split_records, tensor
+from make import compile as compiled
 from payload_text import size_mismatch
 from recorded import FIXTURES, RECORDED
 
@@ -25,13 +27,13 @@ from shapelog.reading.trace_files import TraceFile
 # Two compiles of one function: the second was compiled again, has a backward of its own, and was described once more without a use.
 WHOLE = make.trace(
     make.record("chromium_event", {}, '{\n"name": "x"\n}', id="0/0"),
-    make.compile("0/0", make.tensor(8, 16)),
+    compiled("0/0", tensor(8, 16)),
     make.record("describe_storage", {"id": 0, "describer_id": 0, "size": 8}, id="0/0"),
     make.record("aot_forward_graph", {}, "forward", id="0/0"),
-    make.compile("0/1", make.tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], dynamic=[0]),
+    compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], dynamic=[0]),
     make.record("inductor_output_code", {"filename": "/tmp/a.py"}, "code", id="0/1"),
-    make.artifact("fx_graph_runnable", "import torch", id="0/1"),
-    make.artifact("forward_ORIGINAL_BYTECODE", "LOAD_FAST", id="0/1"),
+    artifact("fx_graph_runnable", "import torch", id="0/1"),
+    artifact("forward_ORIGINAL_BYTECODE", "LOAD_FAST", id="0/1"),
     make.record("quantum_graph", {"name": "q"}, "text", id="0/1"),
     make.record("link", {"name": "a", "url": "b"}),
 )
@@ -40,10 +42,10 @@ DAMAGED = (
     + b"this is no record\n"
     + make.line('{"dynamo_start": ]')
     + make.record("aot_forward_graph", {}, "unannounced", id="0/1", has_payload=None)
-    + make.record("dump_file", {"name": "a"}, id="0/1", has_payload=make.digest("gone"))
+    + make.record("dump_file", {"name": "a"}, id="0/1", has_payload=digest("gone"))
     + make.line('{"inductor_output_code": {}')
     + b"\n"
-    + make.record("aot_backward_graph", {}, "changed", id="0/1", has_payload=make.digest("original"))
+    + make.record("aot_backward_graph", {}, "changed", id="0/1", has_payload=digest("original"))
 )
 TRACES = {
     "whole": WHOLE,
@@ -70,7 +72,7 @@ def texts(records: tuple[Listed, ...]) -> list[str]:
 
 
 def of(trace: Trace, label: str) -> tuple[Listed, ...]:
-    return listing(trace).of(make.only(trace, label))
+    return listing(trace).of(only(trace, label))
 
 
 def everything(trace: Trace) -> Iterator[Listed]:
@@ -146,11 +148,11 @@ def test_a_listing_that_is_asked_for_later_is_the_same(name: str, strict: bool) 
 @pytest.mark.parametrize("damage", [b"\xff\xfe", b"G1", b"A1"], ids=["bytes", "letters", "capitals"])
 def test_a_damaged_checksum_is_listed_as_it_is(damage: bytes) -> None:
     good = make.record("dynamo_cpp_guards_str", {}, "tree", id="0/0")
-    bad = good.replace(make.digest("tree")[:2].encode(), damage)
-    trace = made(make.trace(make.compile("0/0", make.tensor(8, 16)), bad))
+    bad = good.replace(digest("tree")[:2].encode(), damage)
+    trace = made(make.trace(compiled("0/0", tensor(8, 16)), bad))
     stated = of(trace, "0/0")[-1].span
     assert stated is not None
-    assert stated.digest == damage.decode("utf-8", "replace") + make.digest("tree")[2:]
+    assert stated.digest == damage.decode("utf-8", "replace") + digest("tree")[2:]
 
 
 def test_the_records_of_a_compile_come_in_file_order_with_kind_and_name() -> None:
@@ -177,14 +179,14 @@ def test_the_records_of_a_compile_come_in_file_order_with_kind_and_name() -> Non
 def test_a_record_has_the_position_of_its_payload_and_its_texts() -> None:
     payload = "one\n\n\ttwo é"
     written = make.record("inductor_output_code", {"filename": "/tmp/é.py"}, payload, id="0/0")
-    data = make.trace(make.compile("0/0", make.tensor(8, 16)), written, make.compile("0/1", make.tensor(8, 16)))
+    data = make.trace(compiled("0/0", tensor(8, 16)), written, compiled("0/1", tensor(8, 16)))
     trace = made(data)
     item = of(trace, "0/0")[-1]
     assert data[item.offset :].startswith(written)
-    assert item.size == len(make.block(payload))
+    assert item.size == len(block(payload))
     assert (item.raw, item.text) == (payload.encode(), payload)
     assert item.span is not None
-    assert item.span.digest == make.digest(payload)
+    assert item.span.digest == digest(payload)
     assert json.loads(item.header) == item.reader.header(item.offset)
     assert json.loads(item.header)["inductor_output_code"] == {"filename": "/tmp/é.py"}
     assert item.header_size == len(item.header)
@@ -197,29 +199,27 @@ def test_a_record_without_a_payload_has_no_span_and_no_text() -> None:
 
 def test_equal_payloads_have_one_key_and_others_another() -> None:
     graphs = [make.record("aot_forward_graph", {}, text, id="0/0") for text in ("a", "b", "a")]
-    first, second, third = of(made(make.trace(make.compile("0/0", make.tensor(8, 16)), *graphs)), "0/0")[-3:]
+    first, second, third = of(made(make.trace(compiled("0/0", tensor(8, 16)), *graphs)), "0/0")[-3:]
     assert first.key == third.key != second.key
 
 
 def test_what_is_left_of_a_payload_has_not_the_key_of_the_whole() -> None:
     graph = make.record("aot_forward_graph", {}, "one\ntwo\nthree", id="0/0")
-    whole, cut = of(made((make.trace(make.compile("0/0", make.tensor(8, 16)), graph) + graph)[:-7]), "0/0")[-2:]
+    whole, cut = of(made((make.trace(compiled("0/0", tensor(8, 16)), graph) + graph)[:-7]), "0/0")[-2:]
     assert (whole.text, cut.raw) == ("one\ntwo\nthree", b"one\ntwo")
     assert whole.key != cut.key
 
 
 def test_payloads_that_state_no_checksum_have_keys_by_their_place() -> None:
     graphs = [make.record("aot_forward_graph", {}, "same", id="0/0", has_payload=None) for _ in range(2)]
-    first, second = of(made(make.trace(make.compile("0/0", make.tensor(8, 16)), *graphs)), "0/0")[-2:]
+    first, second = of(made(make.trace(compiled("0/0", tensor(8, 16)), *graphs)), "0/0")[-2:]
     assert texts((first, second)) == ["same", "same"]
     assert len({first.key, second.key}) == 2
 
 
 def test_records_after_a_reset_belong_to_the_compile_that_began_last() -> None:
     parts = [
-        make.compile("0/0", make.tensor(8, 16))
-        + make.compile("0/1", make.tensor(8, 16))
-        + make.record("aot_forward_graph", {}, f"g{number}", id="0/0")
+        compiled("0/0", tensor(8, 16)) + compiled("0/1", tensor(8, 16)) + make.record("aot_forward_graph", {}, f"g{number}", id="0/0")
         for number in range(3)
     ]
     trace = made(make.trace(*parts))
@@ -230,7 +230,7 @@ def test_records_after_a_reset_belong_to_the_compile_that_began_last() -> None:
 
 def test_the_tensor_of_the_source_that_opens_a_compile_belongs_to_it() -> None:
     where = {"id": "0/0"}
-    exported = make.describe(make.tensor(8, 16), **where) + make.output_graph((8, 16), **where) + make.metrics("0/0")
+    exported = describe(tensor(8, 16), **where) + output_graph((8, 16), **where) + metrics("0/0")
     trace = made(make.trace(exported, exported))
     kinds = ["describe_tensor", "describe_source", "dynamo_output_graph", "compilation_metrics"]
     assert [names(of(trace, label)) for label in ("0/0", "0/0#2")] == [kinds, kinds]
@@ -238,14 +238,14 @@ def test_the_tensor_of_the_source_that_opens_a_compile_belongs_to_it() -> None:
 
 def test_a_record_before_the_first_one_that_opens_its_compile_belongs_to_it() -> None:
     early = make.record("aot_forward_graph", {}, "early", id="0/0")
-    trace = made(make.trace(early, make.compile("0/0", make.tensor(8, 16)), make.compile("0/0", make.tensor(8, 16))))
+    trace = made(make.trace(early, compiled("0/0", tensor(8, 16)), compiled("0/0", tensor(8, 16))))
     assert texts(of(trace, "0/0"))[0] == "early"
 
 
 def test_a_backward_that_comes_after_the_next_compile_began_belongs_to_its_forward() -> None:
     graph = make.record("aot_backward_graph", {}, "backward", id="0/0")
-    backward = make.metrics("0/0", "bwd_compilation_metrics", is_forward=False)
-    trace = made(make.trace(make.compile("0/0", make.tensor(8, 16)), make.dynamo_start(id="0/1"), graph, backward, make.metrics("0/1")))
+    backward = metrics("0/0", "bwd_compilation_metrics", is_forward=False)
+    trace = made(make.trace(compiled("0/0", tensor(8, 16)), dynamo_start(id="0/1"), graph, backward, metrics("0/1")))
     assert names(of(trace, "0/0"))[-2:] == ["aot_backward_graph", "bwd_compilation_metrics"]
     assert names(of(trace, "0/1")) == ["dynamo_start", "compilation_metrics"]
 
@@ -254,13 +254,13 @@ def test_the_records_of_every_attempt_are_listed_with_its_number() -> None:
     again = {"id": "0/0", "attempt": 1}
     trace = made(
         make.trace(
-            make.dynamo_start(id="0/0"),
-            make.describe(make.tensor(8, 16), id="0/0"),
-            make.artifact("dynamo_graph_break_reason", "Graph break in user code at a.py:1", id="0/0"),
-            make.describe(make.tensor(8, 16), **again),
-            make.output_graph((8, 16), **again),
-            make.artifact("fx_graph_runnable", "code", **again),
-            make.metrics("0/0", attempt=1),
+            dynamo_start(id="0/0"),
+            describe(tensor(8, 16), id="0/0"),
+            artifact("dynamo_graph_break_reason", "Graph break in user code at a.py:1", id="0/0"),
+            describe(tensor(8, 16), **again),
+            output_graph((8, 16), **again),
+            artifact("fx_graph_runnable", "code", **again),
+            metrics("0/0", attempt=1),
         )
     )
     assert [(item.kind, item.attempt) for item in of(trace, "0/0")] == [
@@ -278,7 +278,7 @@ def test_the_records_of_every_attempt_are_listed_with_its_number() -> None:
 
 def test_processes_in_one_file_have_their_own_compiles() -> None:
     parts = [[make.record("aot_forward_graph", {}, f"{own} {n}", id="0/0", process=own) for n in range(2)] for own in (11, 12)]
-    begun = [make.split_records(make.compile("0/0", make.tensor(8, 16), process=own)) for own in (11, 12)]
+    begun = [split_records(compiled("0/0", tensor(8, 16), process=own)) for own in (11, 12)]
     interleaved = b"".join(item for pair in zip(*begun, strict=True) for item in pair)
     trace = made(make.trace(interleaved, parts[0][0], parts[1][0], parts[0][1], parts[1][1], process=10))
     found = {one.process: texts(listing(trace).of(one)) for one in trace.compiles}
@@ -289,7 +289,7 @@ def test_processes_in_one_file_have_their_own_compiles() -> None:
 def test_thread_ids_of_old_versions_are_one_process() -> None:
     forward, backward = 139_841_234_567_890, 139_841_234_500_000
     graph = make.record("aot_backward_graph", {}, "backward", id="0/0", process=backward)
-    trace = made(make.trace(make.compile("0/0", make.tensor(8, 16), process=forward), graph, process=forward))
+    trace = made(make.trace(compiled("0/0", tensor(8, 16), process=forward), graph, process=forward))
     assert names(of(trace, "0/0"))[-1] == "aot_backward_graph"
 
 
@@ -299,10 +299,10 @@ def test_records_of_compiled_autograd_belong_to_its_capture_and_its_compile() ->
     trace = made(
         make.trace(
             make.record("compiled_autograd_graph", {}, "captured", **capture),
-            make.artifact("fx_graph_runnable", "one", **capture),
+            artifact("fx_graph_runnable", "one", **capture),
             make.record("dynamo_start", {"stack": []}, **inner),
-            make.artifact("fx_graph_runnable", "two", **inner),
-            make.compile("1/0", make.tensor(8, 16)),
+            artifact("fx_graph_runnable", "two", **inner),
+            compiled("1/0", tensor(8, 16)),
         )
     )
     assert [texts(of(trace, label)) for label in ("!3", "!3/1/0")] == [["captured", "one"], ["two"]]
@@ -311,14 +311,12 @@ def test_records_of_compiled_autograd_belong_to_its_capture_and_its_compile() ->
 
 def test_ranks_and_traces_side_by_side_keep_their_records_apart() -> None:
     def rank(number: int) -> bytes:
-        return make.trace(
-            make.compile("0/0", make.tensor(8, 16)), make.record("aot_forward_graph", {}, f"rank {number}", id="0/0", rank=number)
-        )
+        return make.trace(compiled("0/0", tensor(8, 16)), make.record("aot_forward_graph", {}, f"rank {number}", id="0/0", rank=number))
 
     files = [OpenTrace(f"rank_{number}.log", rank(number), len(rank(number))) for number in range(2)]
     selection = Selection(tuple(TraceFile(None, file.name, number) for number, file in enumerate(files)))
     trace = build(selection, [Reader(files[0], with_positions=True), Reader(files[1])])
-    other = made(make.trace(make.compile("0/0", make.tensor(8, 16)), make.record("aot_forward_graph", {}, "other", id="0/0")))
+    other = made(make.trace(compiled("0/0", tensor(8, 16)), make.record("aot_forward_graph", {}, "other", id="0/0")))
     whole = merged([trace, other])
     assert [texts(listing(whole).of(one))[-1] for one in whole.compiles] == ["rank 0", "rank 1", "other"]
     assert names(listing(whole).outside) == ["artifact torch_version"] * 3
@@ -328,7 +326,7 @@ def test_ranks_and_traces_side_by_side_keep_their_records_apart() -> None:
 def test_records_whose_compile_left_nothing_else_are_outside() -> None:
     trace = made(
         make.trace(
-            make.compile("0/0", make.tensor(8, 16)),
+            compiled("0/0", tensor(8, 16)),
             make.record("aot_forward_graph", {}, "whose", id="7/0"),
             make.record("link", {"stack": []}, stack=[]),
         )
@@ -345,9 +343,9 @@ def test_a_compile_of_another_trace_has_no_records() -> None:
 def test_a_name_is_found_wherever_the_header_has_it(strict: bool) -> None:
     trace = made(
         make.trace(
-            make.compile("0/0", make.tensor(8, 16)),
+            compiled("0/0", tensor(8, 16)),
             make.record("artifact", {"encoding": "string", "name": "second"}, "a", id="0/0"),
-            make.artifact('quo"ted é', "b", id="0/0"),
+            artifact('quo"ted é', "b", id="0/0"),
             make.record("artifact", {"encoding": "string"}, "nameless", id="0/0"),
             make.record("dump_file", {"name": "<eval_with_key>.5"}, "c", id="0/0"),
             make.record("dump_file", {"path": "x", "name": "later"}, "d", id="0/0"),
@@ -399,12 +397,7 @@ REAL = '"frame_id": 0, "frame_compile_id": 0, "attempt": 0}'
 @pytest.mark.parametrize("strict", [False, True])
 def test_text_that_looks_like_an_id_is_not_taken_for_it(header: str, strict: bool) -> None:
     trace = made(
-        make.trace(
-            make.compile("0/0", make.tensor(8, 16)),
-            make.compile("0/1", make.tensor(8, 16)),
-            make.line(header),
-            make.record("link", {}, id="0/1"),
-        ),
+        make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(8, 16)), make.line(header), make.record("link", {}, id="0/1")),
         strict,
     )
     assert "aot_forward_graph" in names(of(trace, "0/0"))
@@ -433,8 +426,8 @@ def test_text_that_looks_like_an_id_is_not_taken_for_it(header: str, strict: boo
 @pytest.mark.parametrize("kind", ["aot_forward_graph", "artifact", "dynamo_output_graph", "quantum_graph"])
 @pytest.mark.parametrize("strict", [False, True])
 def test_strange_ids_and_checksums_lose_no_record(kind: str, envelope: dict[str, object], strict: bool) -> None:
-    strange = make.line(json.dumps({kind: {"name": "n"}, **envelope})) + make.block("payload")
-    trace = made(make.trace(make.compile("0/0", make.tensor(8, 16)), strange, make.compile("0/1", make.tensor(8, 16))), strict)
+    strange = make.line(json.dumps({kind: {"name": "n"}, **envelope})) + block("payload")
+    trace = made(make.trace(compiled("0/0", tensor(8, 16)), strange, compiled("0/1", tensor(8, 16))), strict)
     assert_all_are_listed_once(trace)
     assert "payload" in [item.text for item in everything(trace)]
     assert [len(of(trace, label)) for label in ("0/1",)] == [6]

@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
-import make
 import pytest
+from make import compile as compiled
+from make import last_recompile, record, report, tensor, trace
 from payload_text import CPU_KEYS, RETURN_LINE, equals_match, global_state, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import FIXTURES, LAB, recompile_of, report_of
 
@@ -66,26 +67,24 @@ def test_the_lab_recompiles_are_all_told_of(name: str) -> None:
 
 
 def only(recording: bytes) -> Cause:
-    causes = make.last_recompile(recording).causes
+    causes = last_recompile(recording).causes
     assert len(causes) == 1, [cause.sentence for cause in causes]
     return causes[0]
 
 
 def two(before: str, after: str, *reasons: str, same: bool = True) -> bytes:
     """A call that was compiled with one guard tree, and then one with another; both get the same tensor."""
-    made = make.trace(make.compile("0/0", *([make.tensor(10, 8)] if same else []), guards=before))
-    return made + make.compile(
-        "0/1", *([make.tensor(10, 8)] if same else []), guards=after, reasons=tuple(f"0/0: {reason}" for reason in reasons)
-    )
+    made = trace(compiled("0/0", *([tensor(10, 8)] if same else []), guards=before))
+    return made + compiled("0/1", *([tensor(10, 8)] if same else []), guards=after, reasons=tuple(f"0/0: {reason}" for reason in reasons))
 
 
 def resized(before: tuple[int, ...], after: tuple[int, ...], **more: Any) -> bytes:
-    return make.trace(make.compile("0/0", make.tensor(*before, **more)), make.compile("0/1", make.tensor(*after, **more)))
+    return trace(compiled("0/0", tensor(*before, **more)), compiled("0/1", tensor(*after, **more)))
 
 
 def test_a_size_is_told_with_both_values_and_pytorchs_own_word() -> None:
     reason = "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"
-    cause = only(make.trace(make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(12, 8), reasons=(reason,))))
+    cause = only(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), reasons=(reason,))))
     assert (cause.codes, cause.axis, cause.before, cause.after) == (("SL101",), "x.size[0]", "10", "12")
     assert cause.sentence == "dim 0 of x was 10 and is now 12"
     assert cause.named_by_pytorch
@@ -93,19 +92,16 @@ def test_a_size_is_told_with_both_values_and_pytorchs_own_word() -> None:
 
 
 def test_a_size_that_pytorch_does_not_name_is_found_all_the_same() -> None:
-    made = make.trace(make.compile("0/0", make.tensor(10, 8), make.tensor(4, source="L['y']")))
-    made += make.compile(
-        "0/1",
-        make.tensor(12, 8),
-        make.tensor(5, source="L['y']"),
-        reasons=("0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12",),
+    made = trace(compiled("0/0", tensor(10, 8), tensor(4, source="L['y']")))
+    made += compiled(
+        "0/1", tensor(12, 8), tensor(5, source="L['y']"), reasons=("0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12",)
     )
-    causes = make.last_recompile(made).causes
+    causes = last_recompile(made).causes
     assert [(cause.axis, cause.named_by_pytorch) for cause in causes] == [("x.size[0]", True), ("y.size[0]", False)]
 
 
 def test_strides_that_follow_from_a_size_are_consequences() -> None:
-    recompile = make.last_recompile(resized((4, 6, 8), (4, 7, 8)))
+    recompile = last_recompile(resized((4, 6, 8), (4, 7, 8)))
     assert [cause.axis for cause in recompile.causes] == ["x.size[1]"]
     assert recompile.consequences == ("x.stride[0]",)
 
@@ -121,10 +117,7 @@ def test_a_size_below_the_range_of_a_dynamic_entry_is_zero_or_one() -> None:
         "to 0/1 specialization in the framework; to avoid specialization try torch._dynamo.decorators.mark_unbacked(tensor, dim))"
     )
     guards = guard_tree(tensor_match(size=(None, 8)), shapes=(f"2 <= L['x'].size()[0]  {comment}",))
-    made = make.trace(
-        make.compile("0/0", make.tensor(10, 8), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),)),
-        make.compile("0/1", make.tensor(1, 8)),
-    )
+    made = trace(compiled("0/0", tensor(10, 8), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),)), compiled("0/1", tensor(1, 8)))
     cause = only(made)
     assert (cause.codes, cause.axis) == (("SL104",), "x.size[0]")
     assert cause.size_related
@@ -132,9 +125,8 @@ def test_a_size_below_the_range_of_a_dynamic_entry_is_zero_or_one() -> None:
 
 def test_a_branch_on_a_size_is_told_with_the_line() -> None:
     guards = guard_tree(tensor_match(size=(None, 8)), shapes=("2 <= L['x'].size()[0] <= 30  # if x.size(0) <= 30:  # app/model.py:8 in f",))
-    made = make.trace(
-        make.compile("0/0", make.tensor(10, 8), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),)),
-        make.compile("0/1", make.tensor(40, 8)),
+    made = trace(
+        compiled("0/0", tensor(10, 8), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),)), compiled("0/1", tensor(40, 8))
     )
     cause = only(made)
     assert (cause.codes, cause.axis, cause.before) == (("SL204",), "x.size[0]", "2 <= x.size()[0] <= 30")
@@ -150,8 +142,8 @@ def test_two_sizes_that_were_equal_at_first_are_a_duck_shape() -> None:
         shapes=(f"L['y'].size()[0] == L['x'].size()[0]  {comment}", "2 <= L['x'].size()[0]  # a"),
     )
     symbols = (("s77", "10", "L['x'].size()[0]"),)
-    made = make.trace(make.compile("0/0", make.tensor(10, 8), make.tensor(10, 8, source="L['y']"), guards=guards, symbols=symbols))
-    cause = only(made + make.compile("0/1", make.tensor(12, 8), make.tensor(14, 8, source="L['y']")))
+    made = trace(compiled("0/0", tensor(10, 8), tensor(10, 8, source="L['y']"), guards=guards, symbols=symbols))
+    cause = only(made + compiled("0/1", tensor(12, 8), tensor(14, 8, source="L['y']")))
     assert cause.codes == ("SL103",)
     assert "y.size()[0] == x.size()[0]" in cause.sentence
 
@@ -160,58 +152,55 @@ def test_a_pinned_size_names_the_one_who_pinned_it() -> None:
     pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "10"}
     user = {"user_stack": [{"filename": 0, "line": 8, "name": "f", "loc": "if x.size(0) == 10:"}]}
     for stack, code in ((user, "SL201"), ({"user_stack": []}, "SL202")):
-        made = make.trace(
-            make.compile("0/0", make.tensor(10, 8), specializations=({**pinned, **stack},)), make.compile("0/1", make.tensor(12, 8))
-        )
+        made = trace(compiled("0/0", tensor(10, 8), specializations=({**pinned, **stack},)), compiled("0/1", tensor(12, 8)))
         assert only(made).codes == ("SL101", code)
         assert only(made).remedy_rule.code == code
-        assert make.last_recompile(made).remedy(reads_sources=True) == RULES[code].remedy
-        (axis,) = make.report(made).frames[0].axes
+        assert last_recompile(made).remedy(reads_sources=True) == RULES[code].remedy
+        (axis,) = report(made).frames[0].axes
         assert ([rule.code for rule in axis.rules], [rule.code for rule in axis.remedy_rules]) == (["SL101", code], [code])
 
 
 def test_a_parameter_bears_a_second_code() -> None:
     weight = "L['self']._modules['lin']._parameters['weight']"
-    made = make.trace(
-        make.compile("0/0", make.tensor(4, 8, source=weight, is_parameter=True)),
-        make.compile("0/1", make.tensor(5, 8, source=weight, is_parameter=True)),
+    made = trace(
+        compiled("0/0", tensor(4, 8, source=weight, is_parameter=True)), compiled("0/1", tensor(5, 8, source=weight, is_parameter=True))
     )
     cause = only(made)
     assert (cause.codes, cause.axis) == (("SL101", "SL106"), "self.lin.weight.size[0]")
 
 
 def test_a_slice_of_another_width_is_about_sizes() -> None:
-    made = make.trace(make.compile("0/0", make.tensor(4, 8, stride=[100, 1])), make.compile("0/1", make.tensor(4, 8, stride=[130, 1])))
+    made = trace(compiled("0/0", tensor(4, 8, stride=[100, 1])), compiled("0/1", tensor(4, 8, stride=[130, 1])))
     cause = only(made)
     assert (cause.codes, cause.axis, cause.size_related) == (("SL105",), "x.stride[0]", True)
 
 
 def test_another_order_of_strides_is_not_about_sizes() -> None:
-    made = make.trace(make.compile("0/0", make.tensor(4, 8, stride=[8, 1])), make.compile("0/1", make.tensor(4, 8, stride=[1, 4])))
-    recompile = make.last_recompile(made)
+    made = trace(compiled("0/0", tensor(4, 8, stride=[8, 1])), compiled("0/1", tensor(4, 8, stride=[1, 4])))
+    recompile = last_recompile(made)
     assert {cause.codes for cause in recompile.causes} == {("SL105",)}
     assert not recompile.size_related
 
 
 def test_another_order_of_strides_is_one_cause_with_both_layouts() -> None:
-    made = make.trace(make.compile("0/0", make.tensor(4, 8, stride=[8, 1])), make.compile("0/1", make.tensor(4, 8, stride=[1, 4])))
+    made = trace(compiled("0/0", tensor(4, 8, stride=[8, 1])), compiled("0/1", tensor(4, 8, stride=[1, 4])))
     cause = only(made)
     assert (cause.axis, cause.before, cause.after) == ("x.stride", "(8, 1)", "(1, 4)")
 
 
 def test_a_stride_that_was_tied_to_a_size_does_not_become_free_by_marking() -> None:
     """Rows one after the other, then every second row: a marked graph would still expect the product of the inner sizes."""
-    made = make.trace(make.compile("0/0", make.tensor(6, 4, stride=[4, 1])), make.compile("0/1", make.tensor(6, 4, stride=[8, 1])))
+    made = trace(compiled("0/0", tensor(6, 4, stride=[4, 1])), compiled("0/1", tensor(6, 4, stride=[8, 1])))
     assert only(made).codes == ("SL105",)
-    assert not make.last_recompile(made).size_related
+    assert not last_recompile(made).size_related
 
 
 def test_a_size_that_a_static_partner_pins_is_told_to_be_marked_with_it() -> None:
-    first, second = (make.tensor(rows, 8, source="L['y']") for rows in (10, 12))
+    first, second = (tensor(rows, 8, source="L['y']") for rows in (10, 12))
     pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "12"}
-    made = make.trace(make.compile("0/0", make.tensor(10, 8), first))
-    made += make.compile("0/1", make.tensor(12, 8), second, symbols=(("s77", "12", "L['x'].size()[0]"),), specializations=(pinned,))
-    recompile = make.last_recompile(made)
+    made = trace(compiled("0/0", tensor(10, 8), first))
+    made += compiled("0/1", tensor(12, 8), second, symbols=(("s77", "12", "L['x'].size()[0]"),), specializations=(pinned,))
+    recompile = last_recompile(made)
     assert recompile.codes == ("SL101",)
     assert "the code ties it to y.size[0], which is static: mark both" in recompile.causes[0].sentence
     assert recompile.verdict is Verdict.MARKING
@@ -221,27 +210,24 @@ def test_a_guard_on_an_item_belongs_to_the_length_of_its_list() -> None:
     lens = guard_manager("L['n']", "LENGTH_CHECK: len(L['n']) == 2", type="list")
     sums = guard_tree(tensor_match(), lens, shapes=(f"(L['n'][0] + L['n'][1]) == L['x'].size()[0]  {RETURN_LINE}",))
     more = guard_tree(tensor_match(), lens.replace("== 2", "== 3"), equals_match("L['n'][0]", 3), equals_match("L['n'][1]", 3))
-    made = make.trace(make.compile("0/0", make.tensor(10, 8), guards=sums), make.compile("0/1", make.tensor(10, 8), guards=more))
-    assert make.last_recompile(made).codes == ("SL313",)
+    made = trace(compiled("0/0", tensor(10, 8), guards=sums), compiled("0/1", tensor(10, 8), guards=more))
+    assert last_recompile(made).codes == ("SL313",)
 
 
 def test_another_type_is_seen_where_only_the_entry_checks_it() -> None:
     """A function in place of a partial object: its tree looks at the code, and names the type on the way."""
     was = guard_manager("L['fn']", "TYPE_MATCH: ___check_type_id(L['fn'], 94416112235136)", type="functools.partial")
     now = guard_manager("L['fn']", type="function")
-    made = make.trace(
-        make.compile("0/0", make.tensor(10, 8), guards=guard_tree(tensor_match(), was)),
-        make.compile("0/1", make.tensor(10, 8), guards=guard_tree(tensor_match(), now)),
+    made = trace(
+        compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), was)),
+        compiled("0/1", tensor(10, 8), guards=guard_tree(tensor_match(), now)),
     )
     cause = only(made)
     assert (cause.codes, cause.before, cause.after) == (("SL310",), "functools.partial", "function")
 
 
 def test_a_guard_that_something_is_not_none() -> None:
-    made = make.trace(
-        make.compile("0/0", make.tensor(10, 8)),
-        make.compile("0/1", make.tensor(10, 8), reasons=(f"0/0: p.grad is not None  {RETURN_LINE}",)),
-    )
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8), reasons=(f"0/0: p.grad is not None  {RETURN_LINE}",)))
     assert only(made).codes == ("SL322",)
     assert only(made).sentence == "p.grad was not None and is now None"
 
@@ -249,8 +235,8 @@ def test_a_guard_that_something_is_not_none() -> None:
 def test_an_enum_member_is_a_constant() -> None:
     member = "ID_MATCH: ___check_obj_id(L['mode'], 140057847825888), type=<enum 'Mode'>"
     was = guard_manager("L['mode']", member).replace(", tag_safe", ", type=<enum 'Mode'>, tag_safe")
-    made = make.trace(make.compile("0/0", make.tensor(10, 8), guards=guard_tree(tensor_match(), was)))
-    made += make.compile("0/1", make.tensor(10, 8), guards=guard_tree(tensor_match(), was.replace("140057847825888", "140057847829999")))
+    made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), was)))
+    made += compiled("0/1", tensor(10, 8), guards=guard_tree(tensor_match(), was.replace("140057847825888", "140057847829999")))
     assert only(made).codes == ("SL311",)
     assert only(made).sentence == "mode is another member of the enum Mode than before"
 
@@ -261,24 +247,22 @@ def test_the_line_is_the_users_where_a_library_stands_in_the_guard() -> None:
         {"line": 8, "name": "forward", "filename": 0, "loc": "return self.lin(x)"},
         {"line": 134, "name": "forward", "filename": 1, "loc": "return F.linear(input, self.weight, self.bias)"},
     ]
-    made = make.trace(
-        make.compile(
-            "0/0",
-            make.tensor(10, 8),
-            guards=guard_tree(tensor_match()).replace("app/model.py:6 in f", "nn/modules/linear.py:134 in forward"),
+    made = trace(
+        compiled(
+            "0/0", tensor(10, 8), guards=guard_tree(tensor_match()).replace("app/model.py:6 in f", "nn/modules/linear.py:134 in forward")
         )
     )
-    made += make.record("str", ["/opt/python3.11/lib/python3.11/site-packages/torch/nn/modules/linear.py", 1])
-    made += make.record("dynamo_start", {"stack": []}, id="0/1")
+    made += record("str", ["/opt/python3.11/lib/python3.11/site-packages/torch/nn/modules/linear.py", 1])
+    made += record("dynamo_start", {"stack": []}, id="0/1")
     symbol = {"symbol": "s77", "val": "12", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": stack, "stack": []}
-    made += make.record("create_symbol", symbol, id="0/1")
-    made += make.compile("0/1", make.tensor(12, 8), is_started=False, guards=guard_tree(tensor_match(size=(None, 8))), graph=graph_text())
-    (cause,) = make.last_recompile(made).causes
+    made += record("create_symbol", symbol, id="0/1")
+    made += compiled("0/1", tensor(12, 8), is_started=False, guards=guard_tree(tensor_match(size=(None, 8))), graph=graph_text())
+    (cause,) = last_recompile(made).causes
     assert (str(cause.place), cause.place and cause.place.code) == ("/srv/app/model.py:8", "return self.lin(x)")
 
 
 def test_another_rank_is_one_cause_and_its_sizes_follow() -> None:
-    recompile = make.last_recompile(resized((10, 8), (10, 8, 3)))
+    recompile = last_recompile(resized((10, 8), (10, 8, 3)))
     assert recompile.codes == ("SL107",)
     assert not recompile.size_related
     assert [cause.axis for cause in recompile.causes] == ["x.rank"]
@@ -298,10 +282,8 @@ def test_an_int_argument() -> None:
 
 
 def test_the_new_value_of_an_int_is_taken_from_its_symbol() -> None:
-    made = make.trace(make.compile("0/0", make.tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['k']", 3))))
-    made += make.compile(
-        "0/1", make.tensor(10, 8), guards=guard_tree(tensor_match()), symbols=(("s5", "7", "L['k']"),), reasons=("0/0: k == 3",)
-    )
+    made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['k']", 3))))
+    made += compiled("0/1", tensor(10, 8), guards=guard_tree(tensor_match()), symbols=(("s5", "7", "L['k']"),), reasons=("0/0: k == 3",))
     assert (only(made).before, only(made).after) == ("3", "7")
 
 
@@ -345,9 +327,9 @@ def test_none_or_a_value(before: str, after: str) -> None:
 
 def test_none_or_a_tensor() -> None:
     nothing = guard_tree(tensor_match(), guard_manager("L['mask']", "NONE_MATCH: L['mask'] is None", type="NoneType"))
-    made = make.trace(
-        make.compile("0/0", make.tensor(10, 8), guards=nothing),
-        make.compile("0/1", make.tensor(10, 8), make.tensor(10, source="L['mask']"), reasons=("0/0: mask is None",)),
+    made = trace(
+        compiled("0/0", tensor(10, 8), guards=nothing),
+        compiled("0/1", tensor(10, 8), tensor(10, source="L['mask']"), reasons=("0/0: mask is None",)),
     )
     cause = only(made)
     assert (cause.codes, cause.before, cause.after) == (("SL322",), "None", "a tensor")
@@ -360,14 +342,14 @@ def test_the_training_flag() -> None:
 
 
 def test_dtype_and_requires_grad() -> None:
-    half = make.trace(
-        make.compile("0/0", make.tensor(10, 8)),
-        make.compile("0/1", make.tensor(10, 8, dtype="torch.float16"), guards=guard_tree(tensor_match(dtype="float16"))),
+    half = trace(
+        compiled("0/0", tensor(10, 8)),
+        compiled("0/1", tensor(10, 8, dtype="torch.float16"), guards=guard_tree(tensor_match(dtype="float16"))),
     )
-    assert [(cause.codes, cause.before, cause.after) for cause in make.last_recompile(half).causes] == [(("SL301",), "float32", "float16")]
-    grad = make.trace(
-        make.compile("0/0", make.tensor(10, 8)),
-        make.compile("0/1", make.tensor(10, 8, requires_grad=True), guards=guard_tree(tensor_match(requires_grad=True))),
+    assert [(cause.codes, cause.before, cause.after) for cause in last_recompile(half).causes] == [(("SL301",), "float32", "float16")]
+    grad = trace(
+        compiled("0/0", tensor(10, 8)),
+        compiled("0/1", tensor(10, 8, requires_grad=True), guards=guard_tree(tensor_match(requires_grad=True))),
     )
     assert only(grad).codes == ("SL302",)
 
@@ -392,10 +374,10 @@ def test_grad_mode_from_the_tree_and_from_the_reason_alone() -> None:
 
 
 def test_a_size_that_hides_behind_grad_mode_is_found() -> None:
-    made = make.trace(make.compile("0/0", make.tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
+    made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
     guards = guard_tree(global_state(grad_mode=False), tensor_match(size=(12, 8)))
-    made += make.compile("0/1", make.tensor(12, 8), guards=guards, reasons=("0/0: GLOBAL_STATE changed: grad_mode ",))
-    recompile = make.last_recompile(made)
+    made += compiled("0/1", tensor(12, 8), guards=guards, reasons=("0/0: GLOBAL_STATE changed: grad_mode ",))
+    recompile = last_recompile(made)
     assert set(recompile.codes) == {"SL305", "SL101"}
     assert recompile.size_related
 
@@ -407,8 +389,8 @@ def test_autocast() -> None:
         guard_tree(global_state(autocast_state=on), tensor_match()),
         "GLOBAL_STATE changed: autocast(cpu)_enabled ",
     )
-    assert make.last_recompile(made).codes == ("SL306",)
-    assert make.last_recompile(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "GLOBAL_STATE changed: autocast ")).codes == (
+    assert last_recompile(made).codes == ("SL306",)
+    assert last_recompile(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "GLOBAL_STATE changed: autocast ")).codes == (
         "SL306",
     )
 
@@ -424,9 +406,9 @@ def test_other_global_state(field: str) -> None:
 
 
 def test_function_modes_are_global_state() -> None:
-    assert make.last_recompile(
-        two(guard_tree(tensor_match()), guard_tree(tensor_match()), "___check_torch_function_mode_stack()")
-    ).codes == ("SL307",)
+    assert last_recompile(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "___check_torch_function_mode_stack()")).codes == (
+        "SL307",
+    )
 
 
 def identity(source: str, number: int, kind: str) -> str:
@@ -463,7 +445,7 @@ def test_what_lies_below_a_replaced_object_only_follows() -> None:
         guard_tree(tensor_match(), identity("L['self']", number, "app.Net"), identity("L['self'].act", number + 10, "app.Act"))
         for number in (7001, 7002)
     ]
-    recompile = make.last_recompile(two(*trees))
+    recompile = last_recompile(two(*trees))
     assert [cause.axis for cause in recompile.causes] == ["id(self)"]
     assert recompile.consequences == ("id(self.act)",)
 
@@ -531,7 +513,7 @@ def test_an_attribute_that_came() -> None:
     ],
 )
 def test_what_only_the_reason_tells(reason: str, code: str) -> None:
-    recompile = make.last_recompile(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
+    recompile = last_recompile(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
     assert recompile.codes == (code,)
     assert not recompile.size_related
     assert recompile.causes[0].sentence
@@ -539,7 +521,7 @@ def test_what_only_the_reason_tells(reason: str, code: str) -> None:
 
 def test_an_object_that_died_stands_for_the_one_that_came_after_it() -> None:
     trees = [guard_tree(tensor_match(), identity("L['k']", number, "type")) for number in (7001, 7002)]
-    assert make.last_recompile(two(*trees, "Cache line invalidated because L['k'] got deallocated")).codes == ("SL319",)
+    assert last_recompile(two(*trees, "Cache line invalidated because L['k'] got deallocated")).codes == ("SL319",)
 
 
 def test_a_mark_that_an_entry_was_made_without() -> None:
@@ -550,15 +532,15 @@ def test_a_mark_that_an_entry_was_made_without() -> None:
         guard_tree(tensor_match(more=(f"DYNAMIC_INDICES: {marked}",))),
         unmarked,
     )
-    assert make.last_recompile(made).codes == ("SL321",)
+    assert last_recompile(made).codes == ("SL321",)
 
 
 def test_a_guard_in_one_tree_alone_is_no_cause() -> None:
-    made = make.trace(
-        make.compile("0/0", make.tensor(10, 8)),
-        make.compile("0/1", make.tensor(12, 8), guards=guard_tree(tensor_match(size=(12, 8)), equals_match("L['k']", 3))),
+    made = trace(
+        compiled("0/0", tensor(10, 8)),
+        compiled("0/1", tensor(12, 8), guards=guard_tree(tensor_match(size=(12, 8)), equals_match("L['k']", 3))),
     )
-    assert [cause.axis for cause in make.last_recompile(made).causes] == ["x.size[0]"]
+    assert [cause.axis for cause in last_recompile(made).causes] == ["x.size[0]"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from typing import Any
 
 import make
 import pytest
+from make import artifact, record, report, tensor, trace
+from make import compile as compiled
 from payload_text import equals_match, global_state, guard_manager, guard_tree, tensor_match
 from recorded import RECORDED, report_of
 
@@ -19,7 +21,7 @@ SETTINGS: dict[str, object] = {"recompile_limit": 8, "automatic_dynamic_shapes":
 
 
 def compared(before: bytes, after: bytes) -> Comparison:
-    return compare(make.report(before), make.report(after))
+    return compare(report(before), report(after))
 
 
 def only(comparison: Comparison) -> FrameChange:
@@ -29,9 +31,9 @@ def only(comparison: Comparison) -> FrameChange:
 
 def sizes(*lengths: int, made: bytes | None = None, frame: int = 0, name: str = "f", **more: Any) -> bytes:
     """A function that was compiled for each of these batch sizes."""
-    made = made or make.trace()
+    made = made or trace()
     for number, length in enumerate(lengths):
-        made += make.compile(f"{frame}/{number}", make.tensor(length, 8), name=name, **more)
+        made += compiled(f"{frame}/{number}", tensor(length, 8), name=name, **more)
     return made
 
 
@@ -39,17 +41,15 @@ def dynamic(made: bytes | None = None, frame: int = 0, name: str = "f", number: 
     """A function whose batch is dynamic."""
     symbols = (("s77", "10", "L['x'].size()[0]"),)
     guards = guard_tree(tensor_match(size=(None, 8)))
-    return (made or make.trace()) + make.compile(f"{frame}/{number}", make.tensor(10, 8), guards=guards, symbols=symbols, name=name)
+    return (made or trace()) + compiled(f"{frame}/{number}", tensor(10, 8), guards=guards, symbols=symbols, name=name)
 
 
 def failed(made: bytes | None = None, label: str = "0/0", name: str = "f", reason: str = "Observed exception") -> bytes:
-    return (made or make.trace()) + make.compile(
-        label, make.tensor(10, 8), guards="", graph="", fail_type="Unsupported", fail_reason=reason, name=name
-    )
+    return (made or trace()) + compiled(label, tensor(10, 8), guards="", graph="", fail_type="Unsupported", fail_reason=reason, name=name)
 
 
 def broken(made: bytes, label: str = "0/0", line: int = 7, reason: str = "builtin: print") -> bytes:
-    made += make.artifact("dynamo_graph_break_reason", BREAK.format(line=line, reason=reason), id=label)
+    made += artifact("dynamo_graph_break_reason", BREAK.format(line=line, reason=reason), id=label)
     return made
 
 
@@ -118,7 +118,7 @@ def test_a_program_with_its_sources_marked() -> None:
 
 
 def test_a_graph_break_that_was_mended_takes_what_resumed_after_it_along() -> None:
-    before = broken(sizes(10)) + make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_7")
+    before = broken(sizes(10)) + compiled("1/0", tensor(10, 8), name="torch_dynamo_resume_in_f_at_7")
     found = compared(before, sizes(10))
     assert (found.outcome, found.was.breaks, found.now.breaks) == (Effect.BETTER, 1, 0)
     (gone,) = found.gone
@@ -144,13 +144,13 @@ def test_more_compiles_are_worse_and_the_cause_is_named() -> None:
 
 def lost(how: str) -> bytes:
     """The function that compiled for two sizes, one compile of it left, or none."""
-    made = make.trace()
+    made = trace()
     if how == "fails":
         return failed(made)
     if how == "left without code":
-        return made + make.compile("0/0", make.tensor(10, 8), guards="", graph="", name="f")
+        return made + compiled("0/0", tensor(10, 8), guards="", graph="", name="f")
     if how == "killed":
-        made += make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/0")
+        made += record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/0")
         return made
     made = sizes(10, made=made)
     if how == "limit":
@@ -206,7 +206,7 @@ def test_a_limit_that_is_no_longer_hit_though_more_is_compiled_is_mixed() -> Non
 
 
 def test_a_full_trace_against_one_in_which_nothing_was_compiled() -> None:
-    empty, full = make.report(make.trace()), make.report(sizes(10, 12))
+    empty, full = report(trace()), report(sizes(10, 12))
     found = compare(full, empty)
     assert (found.outcome, str(found.headline)) == (Effect.WORSE, "Worse: nothing is compiled any more (2 compiles before)")
     assert [frame.losses for frame in found.gone] == [(Loss.CODE,)]
@@ -242,7 +242,7 @@ def test_new_code_that_fails_is_worse() -> None:
 
 
 def test_code_split_off_by_a_graph_break_makes_it_worse() -> None:
-    after = broken(sizes(10)) + make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_7")
+    after = broken(sizes(10)) + compiled("1/0", tensor(10, 8), name="torch_dynamo_resume_in_f_at_7")
     found = compared(sizes(10), after)
     (piece,) = found.new
     assert (found.outcome, piece.part_of, piece.losses) == (Effect.WORSE, "f", (Loss.COMPILES,))
@@ -253,11 +253,9 @@ def test_code_split_off_by_a_graph_break_makes_it_worse() -> None:
 
 
 def test_as_many_compiles_for_other_reasons() -> None:
-    before = make.trace(
-        make.compile("0/0", make.tensor(10, 8), guards=guard_tree(global_state(), tensor_match())), make.compile("0/1", make.tensor(12, 8))
-    )
-    after = make.trace(make.compile("0/0", make.tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
-    after += make.compile("0/1", make.tensor(10, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match()))
+    before = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())), compiled("0/1", tensor(12, 8)))
+    after = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
+    after += compiled("0/1", tensor(10, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match()))
     found = compared(before, after)
     assert found.outcome is Effect.SAME
     assert str(found.headline) == "No better, no worse: 2 compiles as before, but 1 frame changed"
@@ -278,10 +276,7 @@ def test_the_remedy_of_a_size_that_the_code_pins_is_not_to_mark_it() -> None:
 
 
 def test_a_compile_without_a_known_cause_is_unexplained() -> None:
-    found = compared(
-        make.trace(make.compile("0/0", make.tensor(10, 8))),
-        make.trace(make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(10, 8))),
-    )
+    found = compared(trace(compiled("0/0", tensor(10, 8))), trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8))))
     assert only(found).causes == (CauseChange("SL399", "", 0, 1, "SL399"),)
 
 
@@ -307,18 +302,16 @@ def test_dims_that_became_dynamic_or_static(
 
 def test_an_int_that_became_dynamic() -> None:
     static = guard_tree(equals_match("L['k']", 3), tensor_match())
-    before = make.trace(make.compile("0/0", make.tensor(10, 8), guards=static))
+    before = trace(compiled("0/0", tensor(10, 8), guards=static))
     symbols = (("s1", "3", "L['k']"),)
-    after = make.trace(
-        make.compile("0/0", make.tensor(10, 8), guards=guard_tree(guard_manager("L['k']", type="int"), tensor_match()), symbols=symbols)
-    )
+    after = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(guard_manager("L['k']", type="int"), tensor_match()), symbols=symbols))
     assert [(dim.axis, dim.before, dim.after) for dim in only(compared(before, after)).dims] == [("k", Since.NEVER, Since.FIRST)]
 
 
 def test_a_failed_compile_does_not_make_a_dim_dynamic() -> None:
     before = sizes(10)
-    after = sizes(10) + make.compile(
-        "0/1", make.tensor(12, 8), guards="", graph="", symbols=(("s1", "12", "L['x'].size()[0]"),), fail_type="E", fail_reason="no"
+    after = sizes(10) + compiled(
+        "0/1", tensor(12, 8), guards="", graph="", symbols=(("s1", "12", "L['x'].size()[0]"),), fail_type="E", fail_reason="no"
     )
     assert only(compared(before, after)).dims == ()
 
@@ -349,7 +342,7 @@ def test_each_rank_is_compared_with_itself(tmp_path: Path) -> None:
 
 
 def test_what_a_version_does_not_record_is_noted_and_not_compared() -> None:
-    old, new = make.trace(version=""), make.trace()
+    old, new = trace(version=""), trace()
     found = compared(sizes(10, 12, made=old), broken(sizes(10, 12, made=new)))
     assert (found.was.breaks, found.was.limit_hits, found.now.breaks) == (None, None, 1)
     assert found.outcome is Effect.SAME
@@ -361,7 +354,7 @@ def test_what_a_version_does_not_record_is_noted_and_not_compared() -> None:
 
 def test_fewer_compiles_are_no_gain_where_the_limit_is_hit_and_may_have_been_before() -> None:
     refused = sizes(10) + make.refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12")
-    found = compared(sizes(10, 12, made=make.trace(version="")), refused)
+    found = compared(sizes(10, 12, made=trace(version="")), refused)
     assert (found.outcome, only(found).gains) == (Effect.SAME, ())
     assert "the recompile limit is hit, and maybe was before" in only(found).verdict
 
@@ -374,8 +367,8 @@ def test_two_versions_of_torch_agree_on_a_simple_program() -> None:
 
 def test_another_setting_and_another_cache_are_noted() -> None:
     settings = [{**SETTINGS, "recompile_limit": limit} for limit in (8, 64)]
-    before, after = (make.trace(make.compile("0/0", make.tensor(10, 8), dynamo_config=json.dumps(item))) for item in settings)
-    after += make.artifact("fx_graph_cache_hit", "{}", id="0/0")
+    before, after = (trace(compiled("0/0", tensor(10, 8), dynamo_config=json.dumps(item))) for item in settings)
+    after += artifact("fx_graph_cache_hit", "{}", id="0/0")
     found = compared(before, after)
     assert found.notes == (
         "another setting: recompile_limit 8 before, 64 after",
@@ -394,6 +387,6 @@ def test_a_trace_that_lost_data_is_noted() -> None:
 
 def test_a_graph_break_counts_once_however_often_its_code_is_compiled() -> None:
     before = broken(broken(sizes(10, 12)), "0/1")
-    assert make.report(before).table("graph_breaks") is not None
+    assert report(before).table("graph_breaks") is not None
     found = compared(before, broken(sizes(10)))
     assert (found.was.breaks, found.now.breaks, found.outcome) == (1, 1, Effect.BETTER)

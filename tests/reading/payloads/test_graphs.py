@@ -31,10 +31,7 @@ ALIKE = {
         of(X, "l_x_ = L_x_", 'relu: "f32[10, 8][8, 1]cpu" = torch.relu(l_x_);  l_x_ = None', "return (relu,)"),
         of('L_x_: "f32[20, 8][8, 1]cpu"', "l_x_ = L_x_", 'relu: "f32[20, 8][8, 1]cpu" = torch.relu(l_x_);  l_x_ = None', "return (relu,)"),
     ),
-    "symbols": (
-        STATIC,
-        of(DYNAMIC_X, "l_x_ = L_x_", 'relu: "f32[s77, 8][8, 1]cpu" = torch.relu(l_x_);  l_x_ = None', "return (relu,)"),
-    ),
+    "symbols": (STATIC, of(DYNAMIC_X, "l_x_ = L_x_", 'relu: "f32[s77, 8][8, 1]cpu" = torch.relu(l_x_);  l_x_ = None', "return (relu,)")),
     "strides and devices": (
         STATIC,
         of('L_x_: "f32[10, 8][1, 10]cuda:0"', "l_x_ = L_x_", 'relu: "f32[10, 8][1, 10]cuda:0" = torch.relu(l_x_)', "return (relu,)"),
@@ -110,18 +107,12 @@ ALIKE = {
 
 DIFFERENT = {
     "the operation": (STATIC, of(X, "l_x_ = L_x_", 'tanh: "f32[10, 8]" = torch.tanh(l_x_)', "return (tanh,)")),
-    "one more operation": (
-        STATIC,
-        of(X, "l_x_ = L_x_", "relu = torch.relu(l_x_)", "relu_1 = torch.relu(relu)", "return (relu_1,)"),
-    ),
+    "one more operation": (STATIC, of(X, "l_x_ = L_x_", "relu = torch.relu(l_x_)", "relu_1 = torch.relu(relu)", "return (relu_1,)")),
     "the dtype of an input": (
         STATIC,
         of('L_x_: "f64[10, 8][8, 1]cpu"', "l_x_ = L_x_", 'relu: "f64[10, 8]" = torch.relu(l_x_)', "return (relu,)"),
     ),
-    "the rank of an input": (
-        STATIC,
-        of('L_x_: "f32[10][1]cpu"', "l_x_ = L_x_", 'relu: "f32[10]" = torch.relu(l_x_)', "return (relu,)"),
-    ),
+    "the rank of an input": (STATIC, of('L_x_: "f32[10][1]cpu"', "l_x_ = L_x_", 'relu: "f32[10]" = torch.relu(l_x_)', "return (relu,)")),
     "a rank of none": (
         of('L_x_: "f32[10][1]cpu"', "l_x_ = L_x_", 'relu: "f32[10]" = torch.relu(l_x_)', "return (relu,)"),
         of('L_x_: "f32[][]cpu"', "l_x_ = L_x_", 'relu: "f32[]" = torch.relu(l_x_)', "return (relu,)"),

@@ -99,11 +99,7 @@ def test_types_are_known_from_2_10_on() -> None:
 def test_shape_guards_of_2_6_name_the_line_that_made_them() -> None:
     found = compile_of("real/2.6/b_branches.log.gz", "0/1").guards
     assert found is not None
-    assert [shape.expression for shape in found.shapes] == [
-        "L['x'].size()[0] != 10",
-        "2 <= L['x'].size()[0]",
-        "L['x'].size()[0] <= 30",
-    ]
+    assert [shape.expression for shape in found.shapes] == ["L['x'].size()[0] != 10", "2 <= L['x'].size()[0]", "L['x'].size()[0] <= 30"]
     places = [shape.place for shape in found.shapes]
     assert [(place.file, place.line, place.name, place.code) for place in places if place] == [
         ("scripts/b_branches.py", 6, "g", "if x.size()[0] == 10:"),

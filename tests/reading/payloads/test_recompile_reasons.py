@@ -100,15 +100,7 @@ KNOWN = [
     ("2.6, 2.8: another backend", "", "backend", "", "backend", "", ""),
     ("2.10", BACKEND, "backend", "", "backend", "", ""),
     ("2.13, 2.15", BACKEND_213, "backend", "", "backend", "", ""),
-    (
-        "2.13, 2.15",
-        "_has_dynamo_dim_marking is present on runtime tensor but was absent at compile time",
-        "marking",
-        "",
-        "marking",
-        "",
-        "",
-    ),
+    ("2.13, 2.15", "_has_dynamo_dim_marking is present on runtime tensor but was absent at compile time", "marking", "", "marking", "", ""),
     ("2.6 to 2.10", "hasattr(L['x'], '_dynamo_dynamic_indices') == False", "marking", "L['x']", "marking", "", ""),
     (
         "2.6 to 2.10",

@@ -112,10 +112,7 @@ def test_with_compiler_collectives_sizes_that_differ_are_no_finding() -> None:
 
 
 def test_ranks_with_as_many_compiles_share_a_row() -> None:
-    assert table(PARTED, "ranks").rows == (
-        ("ranks 0-2", 2, 1, 0, "3.00", "0/1 forward"),
-        ("rank 3", 1, 0, 0, "1.50", "0/0 forward"),
-    )
+    assert table(PARTED, "ranks").rows == (("ranks 0-2", 2, 1, 0, "3.00", "0/1 forward"), ("rank 3", 1, 0, 0, "1.50", "0/0 forward"))
 
 
 def test_what_was_not_recorded_comes_with_how_to_record_it() -> None:

@@ -39,12 +39,7 @@ def test_a_program_finds_totals_frames_and_causes() -> None:
     assert (cause["code"], cause["axis"], cause["before"], cause["after"]) == ("SL101", "x.size[0]", 2, 0)
     assert cause["remedy"].startswith("mark this dim dynamic")
     assert frame["dims"] == [
-        {
-            "axis": "x.size[0]",
-            "source": "L['x']",
-            "before": "dynamic from a later compile on",
-            "after": "dynamic from the first compile on",
-        }
+        {"axis": "x.size[0]", "source": "L['x']", "before": "dynamic from a later compile on", "after": "dynamic from the first compile on"}
     ]
 
 

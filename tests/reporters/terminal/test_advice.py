@@ -2,8 +2,9 @@
 
 import re
 
-import make
 import pytest
+from make import compile as compiled
+from make import dynamic_size, int_values, load, record, refused, static_sizes, tensor, trace
 from odd_sources import SOURCES
 from payload_text import code_comment, guard_tree, tensor_match
 from recorded import RECORDED, report_of
@@ -27,7 +28,7 @@ def advice_on(name: str) -> Advice:
 
 
 def advised(made: bytes | Trace, version: TorchVersion | None = None) -> Advice:
-    return advise(explain_trace(made if isinstance(made, Trace) else make.load(made)), version)
+    return advise(explain_trace(made if isinstance(made, Trace) else load(made)), version)
 
 
 def shown(advice: Advice, width: int = 100, **more: object) -> str:
@@ -40,31 +41,29 @@ def section(page: str, title: str) -> str:
 
 
 def test_the_first_lines_are_what_it_saves_and_the_line_to_paste() -> None:
-    first, blank, second, *_ = shown(advised(make.trace(make.static_sizes(10, 12, 14)))).splitlines()
+    first, blank, second, *_ = shown(advised(trace(static_sizes(10, 12, 14)))).splitlines()
     assert first == "Mark 1 source dynamic: 3 compiles in 3.00 s become 1 compile in 1.00 s (predicted)"
     assert (blank, second) == ("", "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"")
 
 
 def test_limit_hits_are_counted_in_the_first_line() -> None:
-    made = make.trace(
-        make.static_sizes(10, 12),
-        make.refused("0/2", *(f"0/{number}: tensor 'x' size mismatch at index 0. expected 10, actual 20" for number in (1, 0))),
+    made = trace(
+        static_sizes(10, 12),
+        refused("0/2", *(f"0/{number}: tensor 'x' size mismatch at index 0. expected 10, actual 20" for number in (1, 0))),
     )
     assert shown(advised(made)).startswith("Mark 1 source dynamic: 2 compiles and 1 limit hit in 2.00 s become 1 compile in 1.00 s")
 
 
 def test_an_empty_list_comes_with_the_reason_and_nothing_else() -> None:
-    assert (
-        shown(advised(make.trace(make.static_sizes(10)))) == "Nothing to mark dynamic: nothing recompiled: every frame was compiled once.\n"
-    )
-    page = shown(advised(make.trace(make.static_sizes(10, 1))), 120)
+    assert shown(advised(trace(static_sizes(10)))) == "Nothing to mark dynamic: nothing recompiled: every frame was compiled once.\n"
+    page = shown(advised(trace(static_sizes(10, 1))), 120)
     assert page.startswith("Nothing to mark dynamic: no mark would remove any of the recompiles; see for each what stands in the way.\n")
     assert "Suggestions" not in page
     assert "export" not in page
 
 
 def test_a_suggestion_shows_what_it_removes_its_confidence_and_its_place() -> None:
-    page = shown(advised(make.trace(make.static_sizes(10), make.dynamic_size("0/1", 12, "L['x'].size()[0] <= 64"))))
+    page = shown(advised(trace(static_sizes(10), dynamic_size("0/1", 12, "L['x'].size()[0] <= 64"))))
     assert section(page, "Suggestions").splitlines() == [
         "Suggestions",
         "  A1  1 compile, 1.00 s  confidence high  SL101",
@@ -75,31 +74,31 @@ def test_a_suggestion_shows_what_it_removes_its_confidence_and_its_place() -> No
 
 
 def test_an_int_and_several_dims_are_called_so() -> None:
-    assert "      k  int  k was 3, 4" in shown(advised(make.trace(make.int_values(3, 4))))
-    made = make.trace(make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(12, 9)))
+    assert "      k  int  k was 3, 4" in shown(advised(trace(int_values(3, 4))))
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9)))
     assert "      x  dims 0, 1  x.size[0] was 10, 12; x.size[1] was 8, 9" in shown(advised(made))
 
 
 def test_sources_that_only_help_together_are_shown_together() -> None:
-    made = make.trace()
+    made = trace()
     for number, size in enumerate((10, 12)):
-        made += make.compile(f"0/{number}", make.tensor(size, 8), make.tensor(size, 8, source="L['y']"))
+        made += compiled(f"0/{number}", tensor(size, 8), tensor(size, 8, source="L['y']"))
     lines = section(shown(advised(made)), "Suggestions").splitlines()[1:]
     assert lines[0] == "  A1-A2  1 compile, 1.00 s by these together  confidence medium  SL101"
     assert [line.split()[0] for line in lines[1:3]] == ["x", "y"]
 
 
 def test_verbose_shows_what_is_removed_and_the_lines_for_the_code() -> None:
-    short, verbose = (shown(advised(make.trace(make.static_sizes(10, 12))), verbose=is_verbose) for is_verbose in (False, True))
+    short, verbose = (shown(advised(trace(static_sizes(10, 12))), verbose=is_verbose) for is_verbose in (False, True))
     for line in ("gone: 0/1; the graphs are alike", "torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12"):
         assert line not in short
         assert line in verbose
-    narrow = shown(advised(make.trace(make.static_sizes(10, 12))), 50, verbose=True)
+    narrow = shown(advised(trace(static_sizes(10, 12))), 50, verbose=True)
     assert "      torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come\n" in narrow
 
 
 def test_without_a_list_the_lines_for_the_code_are_the_advice() -> None:
-    page = shown(advised(make.trace(make.static_sizes(10, 12)), V26), 120)
+    page = shown(advised(trace(static_sizes(10, 12)), V26), 120)
     assert "  torch 2.6 reads no list of dynamic sources (2.8 and later do); --format python gives the mark_dynamic lines\n" in page
     assert "      torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12" in page
     assert "export" not in page
@@ -107,7 +106,7 @@ def test_without_a_list_the_lines_for_the_code_are_the_advice() -> None:
 
 def test_what_was_left_out_has_its_reason_and_remedy() -> None:
     heading, source, remedy = section(
-        shown(advised(make.trace(make.int_values(3, 4, comment=code_comment(7, "n = f'{k}'")))), 200), "Left out"
+        shown(advised(trace(int_values(3, 4, comment=code_comment(7, "n = f'{k}'")))), 200), "Left out"
     ).splitlines()
     assert heading == "Left out  they would save compiles, and do harm"
     assert source.startswith("  L['k']: f formats k into a string at model.py:7 (n = f'{k}'): ")
@@ -115,9 +114,9 @@ def test_what_was_left_out_has_its_reason_and_remedy() -> None:
 
 
 def test_what_remains_is_shown_with_rule_sentence_and_remedy() -> None:
-    made = make.trace(
-        make.static_sizes(10, 12),
-        make.compile("0/2", make.tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), seconds=2.5),
+    made = trace(
+        static_sizes(10, 12),
+        compiled("0/2", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), seconds=2.5),
     )
     assert section(shown(advised(made)), "What marking will not fix").splitlines() == [
         "What marking will not fix  1 recompile, 2.50 s",
@@ -139,11 +138,11 @@ def test_pytorch_has_another_list_and_why() -> None:
 
 
 def many(count: int) -> bytes:
-    made = make.trace()
+    made = trace()
     for frame in range(count):
-        made += make.static_sizes(10, 12, frame=frame, name=f"f{frame}", source=f"L['x{frame}']")
-        made += make.compile(
-            f"{frame}/2", make.tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), name=f"f{frame}"
+        made += static_sizes(10, 12, frame=frame, name=f"f{frame}", source=f"L['x{frame}']")
+        made += compiled(
+            f"{frame}/2", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), name=f"f{frame}"
         )
     return made
 
@@ -157,11 +156,9 @@ def test_the_limit_cuts_each_list_and_shows_how_much_is_left() -> None:
 
 
 def test_a_list_that_is_too_long_for_a_screen_is_left_to_the_other_formats() -> None:
-    made = make.trace()
+    made = trace()
     for number, size in enumerate((10, 12)):
-        made += make.compile(
-            f"0/{number}", *(make.tensor(size, 8, source=f"L['a_rather_long_name_of_tensor_{index}']") for index in range(60))
-        )
+        made += compiled(f"0/{number}", *(tensor(size, 8, source=f"L['a_rather_long_name_of_tensor_{index}']") for index in range(60)))
     advice = advised(made)
     page = shown(advice)
     assert "  60 entries: shapelog suggest-dynamic prints them with --format shell, env or python\n" in page
@@ -179,7 +176,7 @@ def test_lines_keep_to_the_width_but_for_those_to_be_copied(name: str, width: in
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if source])
 def test_the_line_to_paste_is_whole_whatever_the_name(source: str) -> None:
-    advice = advised(make.trace(make.static_sizes(10, 12, source=source)))
+    advice = advised(trace(static_sizes(10, 12, source=source)))
     assert advice.env
     assert f"\n  {as_shell(advice)}\n" in shown(advice, 60)
 
@@ -187,11 +184,11 @@ def test_the_line_to_paste_is_whole_whatever_the_name(source: str) -> None:
 @pytest.mark.parametrize("version", [None, V26])
 @pytest.mark.parametrize("form", sorted(set(formats("advice")) - {"json"}))
 def test_names_of_a_trace_cannot_harm_the_terminal(form: str, version: TorchVersion | None) -> None:
-    made = make.trace()
-    made += make.record("str", [f"/srv/{HOSTILE}.py", 0])
+    made = trace()
+    made += record("str", [f"/srv/{HOSTILE}.py", 0])
     source = f"L['{HOSTILE}']"
-    made += make.static_sizes(10, 12, 1, name=HOSTILE, source=source, reasons=(f"0/0: {HOSTILE}",))
-    made += make.int_values(
+    made += static_sizes(10, 12, 1, name=HOSTILE, source=source, reasons=(f"0/0: {HOSTILE}",))
+    made += int_values(
         3, 4, frame=1, name=f"g{HOSTILE}", source=f"G['{HOSTILE}']", comment=code_comment(7, f"name = f'{{{HOSTILE}}}'", HOSTILE)
     )
     for rendered in (renderer("advice", form)(advised(made, version), Options(verbose=True, color=color)) for color in (False, True)):
@@ -201,5 +198,5 @@ def test_names_of_a_trace_cannot_harm_the_terminal(form: str, version: TorchVers
 
 
 def test_marks_that_were_set_by_something_hostile_cannot_harm_it_either() -> None:
-    advice = advised(make.trace(make.static_sizes(10, 12)))._replace(caveats=(HOSTILE,))
+    advice = advised(trace(static_sizes(10, 12)))._replace(caveats=(HOSTILE,))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown(advice))

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import make
 import pytest
+from make import alerts_of, small_trace, tensor
+from make import compile as compiled
 from payload_text import size_mismatch
 from recorded import RECORDED, report_of
 
@@ -44,7 +46,7 @@ def test_the_answer_comes_first() -> None:
 
 
 def test_a_run_without_compiles_comes_with_possible_reasons() -> None:
-    text = shown(check(make.alerts_of(make.trace()), Policy()))
+    text = shown(check(alerts_of(make.trace()), Policy()))
     assert "Check passed: nothing was compiled" in text
     assert "the trace holds no compile: did the program run what torch.compile wraps" in " ".join(text.split())
 
@@ -80,35 +82,30 @@ def test_budgets_are_shown_with_what_was_spent() -> None:
 def test_what_a_baseline_knows_is_distinguished() -> None:
     known = parse(
         as_bytes(
-            make.alerts_of(
-                make.trace(
-                    make.compile("0/0", make.tensor(8, 16)), make.compile("0/1", make.tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])
-                )
-            )
+            alerts_of(make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])))
         ),
         "known.json",
     )
-    more = make.small_trace() + make.compile("0/2", make.tensor(5, 5), reasons=[size_mismatch("0/1", 16, 5, 1)])
-    text = shown(check(make.alerts_of(more), Policy(), known))
+    more = small_trace() + compiled("0/2", tensor(5, 5), reasons=[size_mismatch("0/1", 16, 5, 1)])
+    text = shown(check(alerts_of(more), Policy(), known))
     assert "1 alert that does not fail, known from known.json: --verbose shows them" in text
     assert "1 of 1 were there" not in text
-    same = check(make.alerts_of(make.small_trace()), Policy(), known)
+    same = check(alerts_of(small_trace()), Policy(), known)
     assert "Check passed: nothing new; 2 compiles, 1 recompile" in shown(same)
-    better = check(make.alerts_of(make.trace(make.compile("0/0", make.tensor(8, 16)))), Policy(), known)
+    better = check(alerts_of(make.trace(compiled("0/0", tensor(8, 16)))), Policy(), known)
     assert "Better than known.json (f: SL101 x.size[0], 1 before, 0 now): --write-baseline records it" in shown(better)
 
 
 def test_ranks_are_named_where_there_are_several() -> None:
-    assert "compile 0/1  ranks 0 and 1" in shown(check(make.alerts_of(make.small_trace(), make.small_trace()), Policy()))
+    assert "compile 0/1  ranks 0 and 1" in shown(check(alerts_of(small_trace(), small_trace()), Policy()))
 
 
 def test_names_and_code_from_a_trace_are_harmless() -> None:
     name = "\x1b]0;owned\x07\u202egnp.exe"
     trace = make.trace(
-        make.compile("0/0", make.tensor(8, 16), name=name),
-        make.compile("0/1", make.tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], name=name),
+        compiled("0/0", tensor(8, 16), name=name), compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], name=name)
     )
-    text = shown(check(make.alerts_of(trace), Policy(budgets=(Budget(Metric.COMPILES, 0, "*"),))), color=False, verbose=True)
+    text = shown(check(alerts_of(trace), Policy(budgets=(Budget(Metric.COMPILES, 0, "*"),))), color=False, verbose=True)
     assert "owned" in text
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
 
@@ -116,8 +113,7 @@ def test_names_and_code_from_a_trace_are_harmless() -> None:
 @pytest.mark.parametrize("name", RECORDED)
 def test_every_fixture_can_be_shown(name: str) -> None:
     checked = check(
-        collect_alerts(report_of(name), Repository("nowhere")),
-        Policy(budgets=(Budget(Metric.COMPILES, 1, "*"),), fail_on=tuple(AlertKind)),
+        collect_alerts(report_of(name), Repository("nowhere")), Policy(budgets=(Budget(Metric.COMPILES, 1, "*"),), fail_on=tuple(AlertKind))
     )
     text = shown(checked, 60, limit=0, verbose=True)
     assert all(item.alert.rule.code in text for item in checked.alerts)
