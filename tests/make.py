@@ -19,8 +19,10 @@ from payload_text import (
 )
 from recorded import metrics_fields
 
+from shapelog.advice.advise import Advice, advise
 from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.repository_paths import Repository
+from shapelog.model.ids import TorchVersion
 from shapelog.model.load import build
 from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.reading.inputs import Selection
@@ -29,11 +31,14 @@ from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.report.report import Report, analyze
+from shapelog.report.verification import CommandResult, Verification, verify
 
 NAME = "made.log"
 PROCESS = 4242
 MODEL = "/srv/app/model.py"
 MAIN = "/srv/app/main.py"
+# Of a compile that failed and left no code.
+FAILED: dict[str, Any] = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no"}
 
 
 # Records.
@@ -337,6 +342,18 @@ def explain(data: bytes) -> Explanations:
 
 def last_recompile(data: bytes) -> Recompile:
     return explain(data).recompiles[-1]
+
+
+def advice(data: bytes | Trace, version: TorchVersion | None = None) -> Advice:
+    """What to set for a trace, for its own version of torch or this one."""
+    return advise(explain_trace(data if isinstance(data, Trace) else load(data)), version)
+
+
+def verification(before: bytes | Report, after: bytes | Report, codes: tuple[int, int] = (0, 0)) -> Verification:
+    """A run with the advice of another that took 2 s; it took 1.5 s itself. ``codes`` are the exit codes."""
+    first, second = (item if isinstance(item, Report) else report(item) for item in (before, after))
+    assert first.advice is not None
+    return verify(first, second, first.advice, CommandResult(codes[0], 2.0), CommandResult(codes[1], 1.5))
 
 
 def alerts_of(*traces: bytes, root: str = "nowhere", prefixes: tuple[str, ...] = ()) -> Alerts:

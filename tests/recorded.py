@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import shapelog
+from shapelog.advice.advise import Advice
 from shapelog.model.trace import Compile
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
@@ -28,6 +29,13 @@ def metrics_fields() -> frozenset[str]:
     with gzip.open(FIXTURES / "lab/one_first.log.gz", "rt", encoding="utf-8") as file:
         line = next(line for line in file if '{"compilation_metrics"' in line)
     return frozenset(json.loads(line.partition("] ")[2])["compilation_metrics"])
+
+
+@cache
+def advice_of(name: str) -> Advice:
+    found = report_of(name).advice
+    assert found is not None
+    return found
 
 
 def recompile_of(name: str, label: str) -> Recompile:

@@ -146,16 +146,14 @@ def check(runner: Callable[..., Ran], interpreter: Path) -> Callable[..., Ran]:
     ],
 )
 def test_the_files_for_ci_systems_are_valid(schema: str, path: Path) -> None:
-    rules = json.loads(gzip.decompress((SCHEMAS / f"{schema}.json.gz").read_bytes()))
-    validator = Draft7Validator(rules)
+    validator = Draft7Validator(json.loads(gzip.decompress((SCHEMAS / f"{schema}.json.gz").read_bytes())))
     assert [error.message for error in validator.iter_errors(parsed(path))] == []
     assert not validator.is_valid({"jobs": [], "runs": 1, "stages": 3})
 
 
 def test_no_script_holds_an_expression_and_every_input_is_used() -> None:
     assert not [name for name, step in STEPS.items() if "${{" in step.get("run", "")]
-    used = re.findall(r"inputs\.([\w-]+)", json.dumps(ACTION["runs"]))
-    assert set(used) == set(ACTION["inputs"])
+    assert set(re.findall(r"inputs\.([\w-]+)", json.dumps(ACTION["runs"]))) == set(ACTION["inputs"])
     names = [name for step in STEPS.values() for name in step.get("env", {})]
     assert not [name for name in names if name.startswith("SHAPELOG_")], "these would be settings of shapelog"
 
@@ -286,8 +284,7 @@ def test_what_inputs_ask_for_decides(check: Callable[..., Ran], inputs: dict[str
 
 
 def test_a_baseline_and_a_configuration_are_named_by_inputs(check: Callable[..., Ran], tmp_path: Path) -> None:
-    written = check({"trace": str(SMALL), "args": "--write-baseline known.json"})
-    assert written.outputs["passed"] == "true"
+    assert check({"trace": str(SMALL), "args": "--write-baseline known.json"}).outputs["passed"] == "true"
     assert (tmp_path / "checkout" / "known.json").is_file()
     assert check({"trace": str(SMALL), "baseline": "known.json"}).outputs["passed"] == "true"
     (tmp_path / "checkout" / "other.toml").write_text('baseline = "known.json"\n', encoding="utf-8")
@@ -297,8 +294,7 @@ def test_a_baseline_and_a_configuration_are_named_by_inputs(check: Callable[...,
 
 def test_modules_of_the_checkout_do_not_get_in_the_way(check: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "checkout" / "click.py").write_text("raise SystemExit('not this one')", encoding="utf-8")
-    ran = check({"trace": str(SMALL)}, PYTHONPATH=str(tmp_path / "checkout"))
-    assert ran.outputs["exit-code"] == "1"
+    assert check({"trace": str(SMALL)}, PYTHONPATH=str(tmp_path / "checkout")).outputs["exit-code"] == "1"
 
 
 def test_traces_on_several_lines_are_one_run(check: Callable[..., Ran]) -> None:

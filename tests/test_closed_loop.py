@@ -133,8 +133,7 @@ def test_a_size_that_varies_becomes_dynamic_and_marking_it_saves_a_compile(recor
     (cause,) = recompile.causes
     assert (cause.axis, cause.before, cause.after, cause.named_by_pytorch) == ("x.size[0]", "4", "7", True)
     assert (report.frames[0].frame.title, recompile.compile.is_dynamic) == ("f", True)
-    marked = recorded(SIZE_THEN_DYNAMIC, "L['x']:0")
-    assert marked.summary.compiles == promised(report) == 1
+    assert recorded(SIZE_THEN_DYNAMIC, "L['x']:0").summary.compiles == promised(report) == 1
 
 
 def test_an_int_argument_and_marking_it(recorded: Recorder) -> None:
@@ -167,8 +166,7 @@ def test_a_counter_on_a_module_runs_into_the_limit_and_marking_it_does_not(recor
     assert (refused.compile.outcome, refused.verdict, refused.codes) == (Outcome.LIMIT, Verdict.LIMIT, ("SL315",))
     assert (report.summary.compiles, report.summary.limit_hits) == (8, 1)
     (hit,) = [item for item in report.findings if item.rule.code == "SL401"]
-    assert hit.compile == "0/8"
-    assert hit.details == (("self.step", "in 8 of 8 recompiles"),)
+    assert (hit.compile, hit.details) == ("0/8", (("self.step", "in 8 of 8 recompiles"),))
     marked = recorded(COUNTER, "L['self'].step")
     assert (marked.summary.compiles, marked.summary.limit_hits) == (promised(report), 0) == (1, 0)
 

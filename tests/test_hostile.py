@@ -99,8 +99,7 @@ def test_two_processes_that_write_one_file_by_turns_are_kept_apart() -> None:
 
 
 def test_string_ids_that_nothing_defines_cost_the_file_names_alone() -> None:
-    without = b"".join(record for record in split_records(small_trace()) if b'{"str"' not in record)
-    trace = load(without)
+    trace = load(b"".join(record for record in split_records(small_trace()) if b'{"str"' not in record))
     assert [compile.label for compile in trace.compiles] == ["0/0", "0/1"]
     assert len(shapelog.analyze(trace).recompiles) == 1
 
@@ -342,8 +341,7 @@ def advised(name: str, version: TorchVersion, set_already: str = "") -> Advice:
 @pytest.mark.parametrize("version", [V26, V213], ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_pasted_is_python_that_only_marks(name: str, version: TorchVersion) -> None:
-    advice = advised(name, version)
-    tree = ast.parse(as_python(advice).encode("utf-8", "backslashreplace"))
+    tree = ast.parse(as_python(advised(name, version)).encode("utf-8", "backslashreplace"))
     for node in tree.body:
         assert isinstance(node, (ast.Import, ast.Assign, ast.Expr))
         if isinstance(node, ast.Assign):
@@ -416,8 +414,7 @@ def test_a_file_that_a_trace_names_is_neither_read_nor_looked_for_outside(
     data = make.trace(
         compiled("0/0", tensor(8, 16), file=name), compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], file=name)
     )
-    done = reported(tmp_path, data, "--format", "sarif", "--source-root", str(tmp_path))
-    assert done.exit_code == 0
+    assert reported(tmp_path, data, "--format", "sarif", "--source-root", str(tmp_path)).exit_code == 0
     inside = [path for path in looked_at if not path.startswith(str(tmp_path))]
     assert [path for path in inside if "passwd" in path or "aaa" in path or "share" in path] == []
 

@@ -102,8 +102,7 @@ def test_a_list_in_a_line_is_a_string_that_holds_it(key: object) -> None:
     line = tools(trace(static_sizes(10, 1, source=source)))["unbacked source"].lines[0]
     torch = SimpleNamespace(compiler=SimpleNamespace(config=ModuleType("config")))
     exec(line, {"torch": torch})
-    marked = advise(explain(trace(static_sizes(10, 12, source=source))))
-    assert torch.compiler.config.unbacked_sources == marked.env
+    assert torch.compiler.config.unbacked_sources == advise(explain(trace(static_sizes(10, 12, source=source)))).env
 
 
 def test_an_unbacked_size_is_marked_in_code_where_there_is_no_list() -> None:

@@ -1,5 +1,6 @@
 """Marks that would do harm are left out, with the reason and what to do instead; and of the others only those that earn something."""
 
+import make
 import pytest
 from make import compile as compiled
 from make import explain, int_values, static_sizes, tensor, trace
@@ -130,38 +131,33 @@ def test_what_is_not_seen_in_another_frame_counts_as_harm(made: bytes) -> None:
 
 
 def test_a_tensor_of_that_name_in_another_frame_is_no_int() -> None:
-    made = trace(int_values(3, 4), static_sizes(10, frame=1, name="g", source="L['k']"))
-    assert chosen(made).marks == {K}
+    assert chosen(trace(int_values(3, 4), static_sizes(10, frame=1, name="g", source="L['k']"))).marks == {K}
 
 
 def test_an_int_that_varies_in_both_frames_is_listed_for_both() -> None:
-    made = trace(int_values(3, 4), int_values(3, 4, frame=1, name="g"))
-    assert chosen(made).marks == {K}
+    assert chosen(trace(int_values(3, 4), int_values(3, 4, frame=1, name="g"))).marks == {K}
 
 
 # Failed once it was symbolic.
 
 
 def test_an_int_whose_symbolic_compile_failed_is_left_out() -> None:
-    lost = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-    item = left_out(trace(int_values(3, 4), compiled("0/2", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **lost)))
+    item = left_out(trace(int_values(3, 4), compiled("0/2", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **make.FAILED)))
     assert item.reason == "compile 0/2 of f failed once k was symbolic, and the code ran eagerly"
     assert item.remedy == "pass k as a tensor, or keep it out of strings and hashes"
 
 
 def test_a_failure_in_another_frame_counts_as_well() -> None:
-    lost = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False, "name": "g"}
     made = trace(
         int_values(3, 4), int_values(7, frame=1, name="g", comment=code_comment(6, "y = x * k", "g"), graph=body("y = x * k", name="g"))
     )
     assert chosen(made).marks == {K}
-    item = left_out(made + compiled("1/1", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **lost))
+    item = left_out(made + compiled("1/1", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), name="g", **make.FAILED))
     assert (item.frame.title, item.reason) == ("g", "compile 1/1 of g failed once k was symbolic, and the code ran eagerly")
 
 
 def test_a_failure_without_the_symbol_is_none_of_its_doing() -> None:
-    lost = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-    assert chosen(trace(int_values(3, 4), compiled("0/2", tensor(10, 8), **lost))).marks == {K}
+    assert chosen(trace(int_values(3, 4), compiled("0/2", tensor(10, 8), **make.FAILED))).marks == {K}
 
 
 # Minimal.

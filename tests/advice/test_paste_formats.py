@@ -174,8 +174,7 @@ def test_python_marks_nothing_by_itself_where_there_is_a_list(torch: SimpleNames
 
 @pytest.mark.parametrize("version", [V26, V213])
 def test_names_of_a_trace_stay_in_their_comments(torch: SimpleNamespace, version: TorchVersion) -> None:
-    advice = advice_on("L['x']", version=version, name=HOSTILE, file=f"/srv/{HOSTILE}.py")
-    text = as_python(advice)
+    text = as_python(advice_on("L['x']", version=version, name=HOSTILE, file=f"/srv/{HOSTILE}.py"))
     assert "raise SystemExit" in text
     exec(text, {"x": None})
     assert torch.marks == ([("mark_dynamic", None, 0)] if version is V26 else [])
@@ -183,8 +182,7 @@ def test_names_of_a_trace_stay_in_their_comments(torch: SimpleNamespace, version
 
 @pytest.mark.parametrize("version", [V26, V213])
 def test_a_source_with_line_ends_stays_on_its_line(torch: SimpleNamespace, version: TorchVersion) -> None:
-    text = as_python(advice_on("___from_numpy(L['a']\nraise SystemExit)", version=version))
-    exec(text, {})
+    exec(as_python(advice_on("___from_numpy(L['a']\nraise SystemExit)", version=version)), {})
     assert torch.marks == []
 
 

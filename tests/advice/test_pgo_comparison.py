@@ -3,9 +3,9 @@
 import make
 import pytest
 from payload_text import code_comment, guard_manager, guard_tree, tensor_match
-from recorded import RECORDED, report_of
+from recorded import RECORDED, advice_of, report_of
 
-from shapelog.advice.advise import Advice, advise
+from shapelog.advice.advise import advise
 from shapelog.advice.pgo_comparison import Difference, PgoSuggestion, would_suggest
 from shapelog.advice.replay import Cost
 from shapelog.model.ids import TorchVersion
@@ -44,15 +44,9 @@ def why(made: bytes, source: str = "L['x']") -> str:
     return found.why
 
 
-def advice_on(name: str) -> Advice:
-    found = report_of(name).advice
-    assert found is not None
-    return found
-
-
 @pytest.mark.parametrize("name", [name for name in RECORDED if "pgo" in name])
 def test_each_source_on_which_the_lists_differ_is_told_once(name: str) -> None:
-    advice, trace = advice_on(name), report_of(name).trace
+    advice, trace = advice_of(name), report_of(name).trace
     assert advice.pgo is not None
     told = [item.source for item in advice.pgo.differences]
     ours, theirs = {item.source for item in advice.suggestions}, set(would_suggest(trace))
@@ -84,7 +78,7 @@ def test_a_list_of_which_a_part_is_no_regular_expression_saves_nothing_and_fails
 
 
 def test_a_warm_run_began_with_what_another_had_learned() -> None:
-    found = {name: advice_on(f"real/2.13/batch_varies.pgo_{name}.log.gz").pgo for name in ("cold", "warm")}
+    found = {name: advice_of(f"real/2.13/batch_varies.pgo_{name}.log.gz").pgo for name in ("cold", "warm")}
     assert {name: item.is_warm for name, item in found.items() if item} == {"cold": False, "warm": True}
 
 
@@ -103,7 +97,7 @@ def test_a_whole_tensor_where_dims_are_enough() -> None:
 
 
 def test_a_name_that_pytorch_would_split() -> None:
-    profile = advice_on("real/2.13/dict_tuple_keys.pgo_cold.log.gz").pgo
+    profile = advice_of("real/2.13/dict_tuple_keys.pgo_cold.log.gz").pgo
     assert profile is not None
     (found, _) = profile.differences
     assert (found.source, found.ours) == ("L['feats'][(0, 'a')]", r"L\['feats'\]\[\(0..'a'\)\]$:0")

@@ -100,8 +100,7 @@ def test_graphs_taken_from_the_cache_of_aotautograd_count() -> None:
 
 
 def test_a_function_by_itself_gets_its_tensors_from_its_caller() -> None:
-    made = broken('h: "f32[s77, 8][8, 1]cpu"')
-    explained = make.explain(made)
+    explained = make.explain(broken('h: "f32[s77, 8][8, 1]cpu"'))
     first = next(frame for frame in explained.trace.frames if frame.number == 0)
     assert DynamismPropagation(explained.trace).origins(first, Source("L['x']"), 0) == ()
 

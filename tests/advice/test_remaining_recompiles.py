@@ -1,11 +1,11 @@
 """What marking will not fix: each recompile that stays, with the rule, a sentence, and what helps instead."""
 
+import make
 from make import compile as compiled
-from make import dynamic_size, explain, int_values, load, static_sizes, tensor, trace
+from make import dynamic_size, int_values, load, static_sizes, tensor, trace
 from payload_text import code_comment, global_state, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import RECORDED, report_of
 
-from shapelog.advice.advise import Advice, advise
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.model.trace import Outcome
 from shapelog.rules import RULES, Verdict
@@ -13,12 +13,8 @@ from shapelog.rules import RULES, Verdict
 TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
 
 
-def advised(made: bytes) -> Advice:
-    return advise(explain(made))
-
-
 def left(made: bytes) -> Remaining:
-    (found,) = advised(made).remaining
+    (found,) = make.advice(made).remaining
     return found
 
 
@@ -99,24 +95,24 @@ def test_recompiles_for_the_same_reason_are_told_together_the_most_expensive_fir
     made = trace(static_sizes(10, 12, 1, seconds=1.0))
     made += compiled("0/3", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), seconds=5.0)
     made += compiled("0/4", tensor(1, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(size=(1, 8), dtype="float64")), seconds=3.0)
-    told = [(item.rule.code, item.axis, labels(item), item.seconds) for item in advised(made).remaining]
+    told = [(item.rule.code, item.axis, labels(item), item.seconds) for item in make.advice(made).remaining]
     assert told == [("SL301", "x.dtype", ["0/3"], 5.0), ("SL104", "x.size[0]", ["0/2", "0/4"], 4.0)]
 
 
 def test_the_same_reason_in_another_function_is_told_apart() -> None:
     made = trace(static_sizes(10, 1), static_sizes(10, 1, frame=1, name="g"))
-    assert [(item.frame.title, labels(item)) for item in advised(made).remaining] == [("f", ["0/1"]), ("g", ["1/1"])]
+    assert [(item.frame.title, labels(item)) for item in make.advice(made).remaining] == [("f", ["0/1"]), ("g", ["1/1"])]
 
 
 def test_what_a_mark_removes_does_not_stay() -> None:
-    assert advised(trace(static_sizes(10), dynamic_size("0/1", 12))).remaining == ()
+    assert make.advice(trace(static_sizes(10), dynamic_size("0/1", 12))).remaining == ()
 
 
 def test_failed_compiles_are_not_counted() -> None:
     made = trace(
         static_sizes(10, 12), compiled("0/2", tensor(10, 8, dtype="torch.float64"), guards="", graph="", fail_type="E", fail_reason="no")
     )
-    assert advised(made).remaining == ()
+    assert make.advice(made).remaining == ()
 
 
 def test_every_recompile_that_left_code_goes_or_stays() -> None:

@@ -157,8 +157,7 @@ def test_failed_compiles_are_no_calls_but_their_time_counts() -> None:
 
 
 def test_costs_add_up_over_frames() -> None:
-    made = trace(static_sizes(10, 12), int_values(3, 4, frame=1, name="g"))
-    found = replayed(made)
+    found = replayed(trace(static_sizes(10, 12), int_values(3, 4, frame=1, name="g")))
     assert [found.cost(marks).total for marks in ((), (X0,), (K,), (X0, K))] == [4, 3, 3, 2]
     assert {mark: [plan.frame.title for plan in plans] for mark, plans in found.by_mark.items()} == {X0: ["f"], K: ["g"]}
 

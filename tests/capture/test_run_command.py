@@ -189,8 +189,7 @@ def test_all_processes_of_a_job_are_one_run_in_the_order_of_their_ranks(python: 
     command = [sys.executable, "-c", job.format(names), *scribe("", trace)[:3], trace, "0"]
     read = load(run_command.run(command, tmp_path / "traces").selection())
     assert [rank.number for rank in read.ranks] == [9, 10, None]
-    done = python(MAIN, "run", "--format", "json", "-o", "report.json", "--", *command)
-    assert done.returncode == 0
+    assert python(MAIN, "run", "--format", "json", "-o", "report.json", "--", *command).returncode == 0
     report = json.loads((tmp_path / "report.json").read_bytes())
     assert [rank["rank"] for rank in report["trace"]["ranks"]] == [9, 10, None]
     assert report["summary"]["compiles"] == 6

@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import make
 import pytest
 from click.testing import CliRunner, Result
 from make import compile as compiled
@@ -31,7 +32,6 @@ with open(os.path.join(folder, "environment.json"), "w") as file:
     json.dump({{name: os.environ.get(name) for name in ("{VARIABLE}", "TORCHINDUCTOR_CACHE_DIR")}}, file)
 sys.exit(int(status))
 """
-LOST = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +90,7 @@ def test_a_list_that_helps_ends_with_0(case: Case) -> None:
     ("second", "codes", "fault"),
     [
         (trace(static_sizes(10, 12, 14)), (0, 0), "3 compiles, no fewer than the 3 before"),
-        (trace(compiled("0/0", tensor(10, 8), **LOST)), (0, 0), "f lost compiled code"),
+        (trace(compiled("0/0", tensor(10, 8), **make.FAILED)), (0, 0), "f lost compiled code"),
         (trace(dynamic_size("0/0")), (0, 1), "the command ended with 1 instead of 0"),
     ],
     ids=["no fewer", "lost", "failed"],

@@ -113,8 +113,7 @@ def test_a_directory_that_does_not_exist_yet_is_waited_for(tmp_path: Path, fake:
     append(where / NAME.format("aaaaaaaa"), b"")
     assert (next(snapshots).report, next(snapshots).waiting) == (None, "")
     append(where / NAME.format("aaaaaaaa"), FIRST)
-    found = until(snapshots, lambda item: item.report)
-    assert lines(found) == ["08:27:33 0/0 f compiled (1.00 s)"]
+    assert lines(until(snapshots, lambda item: item.report)) == ["08:27:33 0/0 f compiled (1.00 s)"]
 
 
 def test_later_compiles_are_reported_once(tmp_path: Path, fake: Fake) -> None:

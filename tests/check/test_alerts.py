@@ -41,8 +41,7 @@ def fingerprints(*traces: bytes, **more: object) -> list[str]:
 def test_one_alert_covers_every_recompile_of_one_property() -> None:
     (alert,) = alerts_of(make.trace(static_sizes(8, 3, 5, 7))).alerts
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
-    assert alert.labels == ("0/1", "0/2", "0/3")
-    assert alert.seconds == 3.0
+    assert (alert.labels, alert.seconds) == (("0/1", "0/2", "0/3"), 3.0)
     assert alert.sentence == "f was recompiled 3 times (3.00 s): dim 0 of x was 8 and is now 3 (then 5, 7)"
     assert alert.remedy == "mark dim 0 of x dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
     assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.MARKING, AlertKind.SIZE}
@@ -50,8 +49,7 @@ def test_one_alert_covers_every_recompile_of_one_property() -> None:
 
 def test_ranks_share_an_alert_and_count_apart() -> None:
     (alert,) = alerts_of(small_trace(), small_trace(), small_trace()).alerts
-    assert alert.ranks == (0, 1, 2)
-    assert alert.labels == ("0/1",)
+    assert (alert.ranks, alert.labels) == ((0, 1, 2), ("0/1",))
     assert len(alert.occurrences) == len({occurrence.compile for occurrence in alert.occurrences}) == 3
     assert [occurrence.process for occurrence in alert.occurrences] == [0, 1, 2]
 

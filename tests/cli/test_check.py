@@ -29,8 +29,7 @@ def test_a_failed_check_shows_the_command_for_the_whole_report(tmp_path: Path) -
     for options, typed in (([], f"'{where}'"), (["--run", "run0"], f"'{where}' --run run0"), (["--all-runs"], f"'{where}' --all-runs")):
         done = call("check", str(where), *options, "--width", "300")
         assert f"; shapelog report {typed} shows everything\n" in done.stdout
-    piped = call("check", "-", stdin=make.small_trace())
-    assert "; shapelog report shows everything\n" in piped.stdout
+    assert "; shapelog report shows everything\n" in call("check", "-", stdin=make.small_trace()).stdout
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,7 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 def test_control_characters_in_a_file_name_are_escaped_in_the_error(tmp_path: Path) -> None:
-    message = refusal("report", str(tmp_path / "a\x1b]0;x\x07\nb"))
-    assert "a\\x1b]0;x\\x07\\x0ab: no such file" in message
+    assert "a\\x1b]0;x\\x07\\x0ab: no such file" in refusal("report", str(tmp_path / "a\x1b]0;x\x07\nb"))
 
 
 def hostile_run() -> bytes:

@@ -79,8 +79,7 @@ def test_a_shapelog_toml_may_have_the_section_of_a_pyproject(here: Path) -> None
 
 def test_the_file_can_be_chosen_or_turned_off(here: Path) -> None:
     write(here / "shapelog.toml", "limit = 1")
-    other = write(here / "ci.toml", "limit = 2")
-    assert settings(str(other), environment={}) == {"limit": 2}
+    assert settings(str(write(here / "ci.toml", "limit = 2")), environment={}) == {"limit": 2}
     assert settings("", environment={}) == {}
 
 
@@ -282,8 +281,7 @@ def test_paths_in_a_file_are_relative_to_that_file(here: Path) -> None:
     write(here.parent / "src" / "app" / "model.py", "")
     assert "Directory 'nowhere'" in call("check", "../made.log", "--source-root", "nowhere").stderr
     assert call("check", "../made.log", "--write-baseline").exit_code == 0
-    data = json.loads((here.parent / "known.json").read_text(encoding="utf-8"))
-    assert data["frames"][0]["file"] == "app/model.py"
+    assert json.loads((here.parent / "known.json").read_text(encoding="utf-8"))["frames"][0]["file"] == "app/model.py"
     assert not is_failing()
 
 

@@ -90,8 +90,7 @@ def test_addresses_make_no_difference() -> None:
 
 
 def test_of_several_processes_under_one_rank_the_one_that_compiled_most_counts() -> None:
-    child = make.compile("0/0", make.tensor(8, 16), process=77)
-    one, _ = summarized((FIRST, AGAIN, child), (FIRST, AGAIN))
+    one, _ = summarized((FIRST, AGAIN, make.compile("0/0", make.tensor(8, 16), process=77)), (FIRST, AGAIN))
     assert (one.processes, len(one.steps), one.process) == (2, 2, make.PROCESS)
 
 
@@ -151,8 +150,7 @@ def test_the_same_compile_with_a_dynamic_graph_on_one_rank_is_reported() -> None
 
 
 def test_a_rank_whose_trace_ends_in_a_compile_is_reported() -> None:
-    cut = b"".join(make.split_records(AGAIN)[:3])
-    report = job((FIRST, AGAIN), (FIRST, cut))
+    report = job((FIRST, AGAIN), (FIRST, b"".join(make.split_records(AGAIN)[:3])))
     assert report.divergence is not None
     assert report.divergence.sides[1].words.endswith(", which never ended")
 

@@ -210,8 +210,7 @@ def test_the_backward_of_a_real_program_joins_its_forward() -> None:
 
 
 def test_records_outside_of_any_compile_are_counted_and_reported() -> None:
-    trace = make.load(small_trace() + describe(tensor(1)) + create_symbol("s0", 4, "x", stack=[]))
-    (problem,) = trace.problems
+    (problem,) = make.load(small_trace() + describe(tensor(1)) + create_symbol("s0", 4, "x", stack=[])).problems
     assert (problem.code, problem.severity, problem.count) == ("outside-compiles", INFO, 2)
     assert "1 create_symbol, 1 describe_source" in problem.message
 

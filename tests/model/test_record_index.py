@@ -147,10 +147,8 @@ def test_a_listing_that_is_asked_for_later_is_the_same(name: str, strict: bool) 
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe", b"G1", b"A1"], ids=["bytes", "letters", "capitals"])
 def test_a_damaged_checksum_is_listed_as_it_is(damage: bytes) -> None:
-    good = make.record("dynamo_cpp_guards_str", {}, "tree", id="0/0")
-    bad = good.replace(digest("tree")[:2].encode(), damage)
-    trace = made(make.trace(compiled("0/0", tensor(8, 16)), bad))
-    stated = of(trace, "0/0")[-1].span
+    bad = make.record("dynamo_cpp_guards_str", {}, "tree", id="0/0").replace(digest("tree")[:2].encode(), damage)
+    stated = of(made(make.trace(compiled("0/0", tensor(8, 16)), bad)), "0/0")[-1].span
     assert stated is not None
     assert stated.digest == damage.decode("utf-8", "replace") + digest("tree")[2:]
 
@@ -180,8 +178,7 @@ def test_a_record_has_the_position_of_its_payload_and_its_texts() -> None:
     payload = "one\n\n\ttwo é"
     written = make.record("inductor_output_code", {"filename": "/tmp/é.py"}, payload, id="0/0")
     data = make.trace(compiled("0/0", tensor(8, 16)), written, compiled("0/1", tensor(8, 16)))
-    trace = made(data)
-    item = of(trace, "0/0")[-1]
+    item = of(made(data), "0/0")[-1]
     assert data[item.offset :].startswith(written)
     assert item.size == len(block(payload))
     assert (item.raw, item.text) == (payload.encode(), payload)

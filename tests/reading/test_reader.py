@@ -61,8 +61,7 @@ def test_every_record_of_a_whole_trace_is_counted_by_kind() -> None:
 
 
 def test_entries_come_in_file_order_with_header_process_offset_and_payload() -> None:
-    data = make.trace(make.recompile_reasons("0/0: a\nb", id="0/1", process=77))
-    reader, entries, _ = read(data)
+    reader, entries, _ = read(make.trace(make.recompile_reasons("0/0: a\nb", id="0/1", process=77)))
     assert [entry.offset for entry in entries] == sorted(entry.offset for entry in entries)
     last = entries[-1]
     assert (last.kind, last.process, last.header["artifact"]["name"]) == ("artifact", 77, "recompile_reasons")
@@ -227,8 +226,7 @@ def test_strict_finds_nothing_wrong_in_what_pytorch_wrote_and_reads_the_same_ent
     for reader in (strict, quick):
         assert reader.ledger.accounted_bytes == opened.size
         assert reader.ledger.unreadable_bytes == 0
-    assert strict.ledger.records == quick.ledger.records
-    assert strict.ledger.sizes == quick.ledger.sizes
+    assert (strict.ledger.records, strict.ledger.sizes) == (quick.ledger.records, quick.ledger.sizes)
     assert strict.ledger.unused == quick.ledger.unused
 
 
@@ -357,10 +355,8 @@ def test_an_artifact_is_counted_by_the_name_that_its_json_spells(name: str) -> N
 
 
 def test_lines_that_end_in_crlf_are_read_and_their_payloads_reported() -> None:
-    data = make.small_trace().replace(b"\n", b"\r\n")
-    reader, entries, problems = read(data, strict=True)
-    whole = read(make.small_trace())[0].ledger.records
-    assert reader.ledger.records == whole
+    reader, entries, problems = read(make.small_trace().replace(b"\n", b"\r\n"), strict=True)
+    assert reader.ledger.records == read(make.small_trace())[0].ledger.records
     assert [entry.kind for entry in entries] == [entry.kind for entry in read(make.small_trace())[1]]
     assert {problem.code for problem in problems} == {"checksum-mismatch"}
 

@@ -37,9 +37,7 @@ def test_the_nearest_entry_is_the_one_with_fewest_causes_that_are_no_sizes() -> 
     made += compiled("0/2", tensor(10, 8), guards=guard_tree(global_state(), tensor_match()))
     recompile = last_recompile(made)
     assert recompile.nearest is not None
-    assert recompile.nearest.label == "0/0"
-    assert recompile.codes == ("SL101",)
-    assert recompile.entries_checked == 2
+    assert (recompile.nearest.label, recompile.codes, recompile.entries_checked) == ("0/0", ("SL101",), 2)
 
 
 def test_of_those_the_one_with_a_similar_graph() -> None:
@@ -69,16 +67,14 @@ def test_pytorch_lists_the_entries_in_the_order_of_their_use() -> None:
     )
     recompile = last_recompile(sized(3, 4, 5) + compiled("0/3", tensor(6, 8), reasons=reasons))
     assert recompile.nearest is not None
-    assert recompile.nearest.label == "0/0"
-    assert recompile.entries_checked == 3
+    assert (recompile.nearest.label, recompile.entries_checked) == ("0/0", 3)
 
 
 def test_entries_that_pytorch_does_not_list_are_not_looked_at() -> None:
     reason = "0/0: tensor 'x' size mismatch at index 0. expected 3, actual 6"
     recompile = last_recompile(sized(3, 4) + compiled("0/2", tensor(6, 8), reasons=(reason,)))
     assert recompile.nearest is not None
-    assert recompile.nearest.label == "0/0"
-    assert recompile.entries_checked == 1
+    assert (recompile.nearest.label, recompile.entries_checked) == ("0/0", 1)
 
 
 def test_an_entry_that_does_not_differ_is_not_the_nearest() -> None:
@@ -139,8 +135,7 @@ def test_an_int_is_no_size_when_the_nearest_entry_is_looked_for() -> None:
     made += compiled("0/2", tensor(5, 8), guards=guard_tree(tensor_match(size=(5, 8)), equals_match("L['i']", 0)))
     recompile = last_recompile(made)
     assert recompile.nearest is not None
-    assert recompile.nearest.label == "0/0"
-    assert recompile.codes == ("SL101",)
+    assert (recompile.nearest.label, recompile.codes) == ("0/0", ("SL101",))
 
 
 def test_a_call_with_a_size_of_one_is_not_served_by_marking() -> None:
@@ -210,8 +205,7 @@ def test_a_failed_compile_is_no_entry_for_the_next_one() -> None:
 
 
 def test_no_known_difference_is_unexplained_and_says_what_is_missing() -> None:
-    made = make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8)))
-    recompile = last_recompile(made)
+    recompile = last_recompile(make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8))))
     assert (recompile.verdict, recompile.codes, recompile.nearest) == (Verdict.UNEXPLAINED, ("SL399",), None)
     assert recompile.unexplained_because
     assert recompile.remedy(reads_sources=True)

@@ -320,8 +320,7 @@ def test_a_failed_compile_does_not_make_a_dim_dynamic() -> None:
 
 
 def test_the_compiles_of_all_generations_count_together() -> None:
-    before = sizes(10, 12, made=sizes(10, 12))
-    found = compared(before, sizes(10, made=sizes(10)))
+    found = compared(sizes(10, 12, made=sizes(10, 12)), sizes(10, made=sizes(10)))
     assert (only(found).was.compiles, only(found).was.recompiles) == (4, 2)
     assert (only(found).now.compiles, only(found).now.recompiles, found.outcome) == (2, 0, Effect.BETTER)
 

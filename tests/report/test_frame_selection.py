@@ -16,8 +16,7 @@ def labels(report: Report) -> list[str]:
 
 
 def test_frames_keep_their_recompiles_and_the_others_are_left_out() -> None:
-    whole = report_of("real/demo.log.gz")
-    chosen = select_frames(whole, "MovingAverage")
+    chosen = select_frames(report_of("real/demo.log.gz"), "MovingAverage")
     assert [item.frame.title for item in chosen.frames] == ["MovingAverage.forward"]
     assert labels(chosen) == [f"1/{number}" for number in range(1, 9)]
     assert (chosen.summary.compiles, chosen.summary.recompiles, chosen.summary.limit_hits) == (8, 7, 1)

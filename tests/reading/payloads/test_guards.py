@@ -135,8 +135,7 @@ def test_the_keys_of_a_dict_belong_to_its_manager() -> None:
     assert found is not None
     assert known(found)["list(dict.keys(L['targets']))[0]", "value"] == "'seg'"
     assert known(found)["L['targets']['seg']", "size[0]"] == 6
-    assert found.types["L['targets']"] == "dict"
-    assert found.types["L['targets']['seg']"] == "torch.Tensor"
+    assert (found.types["L['targets']"], found.types["L['targets']['seg']"]) == ("dict", "torch.Tensor")
 
 
 def test_a_key_with_a_comma_and_brackets_stays_one_source() -> None:
@@ -279,8 +278,7 @@ def test_a_symbolic_shape_guard_written_in_c_plus_plus_is_a_shape_guard() -> Non
 
 def test_lines_of_an_unknown_form_are_kept_as_unread() -> None:
     found = tree_of("| +- Something else entirely")
-    assert found.guards == ()
-    assert found.unread == ("Something else entirely",)
+    assert (found.guards, found.unread) == ((), ("Something else entirely",))
 
 
 def test_the_list_of_old_versions_has_the_same_facts() -> None:

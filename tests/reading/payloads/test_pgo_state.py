@@ -57,8 +57,7 @@ def test_dynamic_sources_are_those_that_pytorch_suggests(name: str) -> None:
 def test_a_tensor_with_dynamic_and_inferred_parts() -> None:
     state = one("  L['x']: tensor size=[?, 8, 4] stride=[S(1), ?, 1]")
     assert state.kind is Kind.TENSOR
-    assert state.sizes == (None, 8, 4)
-    assert state.strides == ("S(1)", None, 1)
+    assert (state.sizes, state.strides) == ((None, 8, 4), ("S(1)", None, 1))
     assert state.is_dynamic
 
 
@@ -140,15 +139,13 @@ def test_sources_of_the_suggestion_may_contain_commas_and_quotes() -> None:
 def test_a_suggestion_that_cannot_be_split_is_matched_with_the_entries() -> None:
     sources = ("L['(]", 'L["', "L['b']")
     lines = "\n".join(f"  {source}: fully dynamic scalar or tensor" for source in sources)
-    state = parse(f"/a.py:8:f:\n{lines}\n\n{SENTENCE.format(','.join(sources))}")
-    assert state.suggestion == sources
+    assert parse(f"/a.py:8:f:\n{lines}\n\n{SENTENCE.format(','.join(sources))}").suggestion == sources
 
 
 def test_a_truncated_suggestion_is_ignored() -> None:
     closing = SENTENCE.format("L['x'],L['y']")[:-4]
     state = parse(f"/a.py:8:f:\n  L['x']: tensor size=[?] stride=[1]\n\n{closing}")
-    assert (state.suggestion, state.suggestion_text, state.unread) == ((), "", 1)
-    assert state.dynamic_sources == ("L['x']",)
+    assert (state.suggestion, state.suggestion_text, state.unread, state.dynamic_sources) == ((), "", 1, ("L['x']",))
 
 
 def test_lines_that_cannot_be_read_are_counted() -> None:

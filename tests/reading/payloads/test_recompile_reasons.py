@@ -471,8 +471,7 @@ def test_without_a_stack_the_place_comes_from_the_comment() -> None:
 
 def test_a_string_that_looks_like_another_reason_stays_a_string() -> None:
     found = parse("0/3: s == 'it\\'s L[\\'x\\'] \"q\" ; 0/1: '")
-    assert found.entry == "0/3"
-    assert (found.family, found.source) == ("value", "s")
+    assert (found.entry, found.family, found.source) == ("0/3", "value", "s")
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -37,8 +37,7 @@ def test_a_backward_that_was_compiled_later_counts_to_its_forward() -> None:
     body = {"compile_id": "0/0", "is_forward": False, "entire_frame_compile_time_s": 1.5}
     made += make.record("bwd_compilation_metrics", body, id="0/0")
     rows = {row[0]: row[1:] for row in table(made).rows}
-    assert rows["backward"] == (1.5, 0.0, 1.5)
-    assert rows["all"] == (4.5, 0.0, 4.5)
+    assert (rows["backward"], rows["all"]) == ((1.5, 0.0, 1.5), (4.5, 0.0, 4.5))
 
 
 def test_what_restarts_lost_is_noted() -> None:

@@ -26,8 +26,7 @@ def broken(text: str, **metrics: object) -> bytes:
 
 @pytest.mark.parametrize(("text", "words"), [(OLD, "builtin: print"), (NEW, "Failed to trace builtin operator")])
 def test_a_graph_break_is_shown_with_its_place(text: str, words: str) -> None:
-    table = tables(broken(text))["graph_breaks"]
-    (row,) = table.rows
+    (row,) = tables(broken(text))["graph_breaks"].rows
     assert str(row[0]).endswith("model.py:6")
     assert words in str(row[1])
     assert row[2] == 1
@@ -46,8 +45,7 @@ def test_a_restart_that_a_graph_break_explains_is_not_reported_again() -> None:
 
 def test_a_restart_for_another_reason_is_shown_with_the_seconds_it_lost() -> None:
     made = make.trace(make.compile("0/0", make.tensor(10, 8), restart_reasons=["speculation diverged"], dynamo_time_before_restart_s=0.5))
-    table = tables(made)["restarts"]
-    assert table.rows == (("speculation diverged", 1, 0.5, "0/0"),)
+    assert tables(made)["restarts"].rows == (("speculation diverged", 1, 0.5, "0/0"),)
 
 
 def test_the_same_break_in_several_compiles_is_one_row() -> None:

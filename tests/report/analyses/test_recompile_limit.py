@@ -22,8 +22,7 @@ def sized(count: int, **metrics: object) -> bytes:
 def test_a_refused_call_is_a_hit_and_its_axis_is_named() -> None:
     reason = "0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10"
     (finding,) = found(sized(8) + make.refused("0/8", reason))
-    assert finding.rule.code == "SL401"
-    assert finding.compile == "0/8"
+    assert (finding.rule.code, finding.compile) == ("SL401", "0/8")
     assert finding.place == Location("/srv/app/model.py", 5)
     assert "f hit the recompile limit at 0/8, with 8 entries" in finding.sentence
     assert finding.details == (("x.size[0]", "in 8 of 8 recompiles"),)
@@ -36,8 +35,7 @@ def test_several_refused_calls_of_one_frame_are_one_hit() -> None:
 
 def test_a_full_cache_is_near_the_limit() -> None:
     (finding,) = found(sized(8))
-    assert finding.rule.code == "SL402"
-    assert finding.compile == "0/7"
+    assert (finding.rule.code, finding.compile) == ("SL402", "0/7")
 
 
 def test_few_entries_are_far_from_the_limit() -> None:

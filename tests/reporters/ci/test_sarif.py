@@ -66,8 +66,7 @@ def test_every_rule_explains_itself() -> None:
 
 
 def test_names_that_try_to_be_something_else_stay_text() -> None:
-    run = run_of(ci.hostile())
-    results = run["results"]
+    results = run_of(ci.hostile())["results"]
     assert results
     for item in results:
         assert "](" not in item["message"]["text"]

@@ -227,8 +227,7 @@ def test_boxes_lie_below_their_callers_and_never_cover_each_other(name: str) -> 
 def test_small_siblings_are_one_box() -> None:
     parts = [make.metrics("0/0", co_name="large", entire_frame_compile_time_s=1000.0)]
     parts += [make.metrics(f"{item}/0", co_name=f"f{item}", co_firstlineno=item, entire_frame_compile_time_s=0.5) for item in range(1, 11)]
-    view = icicle(trie(shapelog.analyze(make.load(make.trace(*parts)))))
-    large, rest = view.rows[0]
+    large, rest = icicle(trie(shapelog.analyze(make.load(make.trace(*parts))))).rows[0]
     assert (large.name, rest.name, rest.is_rest, rest.anchor) == ("large", "… 10 more", True, "")
     assert rest.title == "… 10 more, too small to be shown\n5.00 s · 10 compiles"
     assert number(rest.width) == 0.5

@@ -122,8 +122,7 @@ def test_every_trace_gives_a_page_whose_links_lead_somewhere_and_whose_tags_clos
     found = outline(name)
     known = set(found.ids) | set(found.index["inside"])  # type: ignore[call-overload]
     targets = {attrs["href"][1:] for tag, attrs in found.tags if tag == "a"}
-    assert found.unbalanced == []
-    assert found.open == []
+    assert (found.unbalanced, found.open) == ([], [])
     assert targets <= known
     assert len(found.ids) == len(set(found.ids))
     assert all(attrs["href"].startswith("#") for tag, attrs in found.tags if tag == "a")
@@ -206,8 +205,7 @@ def test_frames_beyond_the_limits_are_compressed_or_counted(monkeypatch: pytest.
     }.items():
         monkeypatch.setattr(f"shapelog.reporters.html.{name}", value)
     report = shapelog.analyze(made(*[make.compile(f"{number}/0", make.tensor(8, 16), name=f"f{number}") for number in range(15)]))
-    text = page_of(report)
-    found = Outline(text)
+    found = Outline(page_of(report))
     articles = [attrs for tag, attrs in found.tags if tag == "article"]
     packed = [attrs for attrs in articles if "data-chunk" in attrs]
     assert len(articles) == 12

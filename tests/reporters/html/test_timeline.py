@@ -211,8 +211,7 @@ def test_lanes_of_several_ranks_say_whose_they_are() -> None:
 
 
 def test_compiles_too_short_for_bars_of_their_own_are_one_bar() -> None:
-    view = made((0, 100.0), *((100 + item / 100, 0.005) for item in range(20)))
-    first, rest = bars(view)
+    first, rest = bars(made((0, 100.0), *((100 + item / 100, 0.005) for item in range(20))))
     assert first.title.startswith("0/0 · ")
     assert rest.title == "20 compiles, 0/1 to 0/20 · f · 0.10 s in all\navoidable by marking"
     assert rest.anchor == "compile-0-1"
@@ -273,8 +272,7 @@ def test_without_code_causes_are_shown_by_their_rule() -> None:
 
 
 def test_hostile_names_stay_text() -> None:
-    view = functions((0, 1.0), (1, 1.0), name=HOSTILE)
-    text = markup(view)
+    text = markup(functions((0, 1.0), (1, 1.0), name=HOSTILE))
     assert "<img" not in text
     assert "</script>" not in text
     assert "&lt;/script&gt;&lt;img onerror=alert(1)&gt;&#34;&#39; onload=x0" in text

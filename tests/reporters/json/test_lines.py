@@ -63,5 +63,4 @@ def test_names_are_kept_to_the_character() -> None:
 
 
 def test_a_field_that_a_schema_does_not_know_is_a_fault() -> None:
-    line = lines_of(ci.checked(ci.varying(1), Policy()))[1]
-    assert faults("lines", {**line, "more": 1})
+    assert faults("lines", {**lines_of(ci.checked(ci.varying(1), Policy()))[1], "more": 1})
