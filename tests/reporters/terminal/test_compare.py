@@ -26,11 +26,8 @@ def section(text: str, title: str) -> str:
     return re.split(r"\n\n", text[text.index(f"\n{title}") + 1 :])[0]
 
 
-def sizes(*lengths: int, made: bytes | None = None, frame: int = 0, name: str = "f") -> bytes:
-    made = made or make.trace()
-    for number, length in enumerate(lengths):
-        made += make.compile(f"{frame}/{number}", make.tensor(length, 8), name=name)
-    return made
+def sizes(*lengths: int) -> bytes:
+    return make.trace(make.static_sizes(*lengths))
 
 
 def test_the_answer_comes_first_and_then_the_totals() -> None:
@@ -99,7 +96,7 @@ def test_a_graph_break_is_shown_with_its_place_and_the_piece_with_its_owner() ->
 
 
 def test_code_that_is_gone_is_listed() -> None:
-    page = shown(compare(make.report(sizes(10, made=sizes(10), frame=1, name="g")), make.report(sizes(10))))
+    page = shown(compare(make.report(sizes(10) + make.static_sizes(10, frame=1, name="g")), make.report(sizes(10))))
     assert "1 compile: not called, renamed, or not compiled any more" in section(page, "Only in the first run")
 
 
