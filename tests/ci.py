@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import make
+from payload_text import size_mismatch
 
 import shapelog
 from shapelog.check.alerts import Alerts, collect_alerts
@@ -20,14 +21,7 @@ from shapelog.model.trace import Trace
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 SCHEMAS = Path(__file__).parent / "schemas"
 # Cheap ones that differ: library code, ints, a graph break, two sites, a limit in an old version, nothing at all.
-NAMES = (
-    "lab/hf_vit_batch",
-    "lab/int_and_tensor",
-    "lab/graph_break_resume",
-    "lab/two_call_sites",
-    "real/2.6/g_limit",
-    "lab/no_recompiles",
-)
+NAMES = ("lab/hf_vit_batch", "lab/int_and_tensor", "lab/graph_break_resume", "lab/two_call_sites", "real/2.6/g_limit", "lab/no_recompiles")
 BUDGETS = Policy(budgets=(Budget(Metric.RECOMPILES, 3), Budget(Metric.COMPILES, 9, "*.forward"), Budget(Metric.AVOIDABLE, 1.5)))
 # No root that exists, so that no file of the machine decides.
 _REPOSITORY = Repository("/nowhere/at/all", prefixes=("/srv/ml", "/srv/app"))
@@ -56,11 +50,11 @@ def fixture(name: str) -> Alerts:
 def checked(trace: bytes, policy: Policy | None = None, baseline: bytes | None = None) -> CheckResult:
     """A check of a made trace; ``baseline`` is the trace that one is written of."""
     known = baseline_of(baseline) if baseline is not None else None
-    return check(alerts_of(make.built(trace)), policy or Policy(), known)
+    return check(alerts_of(make.load(trace)), policy or Policy(), known)
 
 
 def baseline_of(trace: bytes) -> Baseline:
-    return parse(as_bytes(alerts_of(make.built(trace))), "baseline.json")
+    return parse(as_bytes(alerts_of(make.load(trace))), "baseline.json")
 
 
 @cache
@@ -79,14 +73,20 @@ def hostile() -> CheckResult:
     parts = (
         make.torch_version(),
         make.strings(EVIL_FILE, make.MAIN),
-        make.compile("0/0", name=EVIL, restart_reasons=[EVIL], co_filename=EVIL_FILE),
-        make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], name=EVIL, free=[0], co_filename=EVIL_FILE),
+        make.compile("0/0", make.tensor(8, 16), name=EVIL, restart_reasons=[EVIL], co_filename=EVIL_FILE),
+        make.compile("0/1", make.tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], name=EVIL, dynamic=[0], co_filename=EVIL_FILE),
         make.compile(
-            "0/2", (3, 32), ["0/0: " + EVIL.replace("\ud800", "")], name=EVIL, fail_type=EVIL, fail_reason=EVIL, has_guarded_code=False
+            "0/2",
+            make.tensor(3, 32),
+            reasons=["0/0: " + EVIL.replace("\ud800", "")],
+            name=EVIL,
+            fail_type=EVIL,
+            fail_reason=EVIL,
+            has_guarded_code=False,
         ),
         b"V1120 broken \xff\xfe\n",
     )
-    return check(alerts_of(make.built(b"".join(parts))), BUDGETS)
+    return check(alerts_of(make.load(b"".join(parts))), BUDGETS)
 
 
 def varying(functions: int, line: int = 12) -> bytes:
@@ -95,17 +95,15 @@ def varying(functions: int, line: int = 12) -> bytes:
     for number in range(functions):
         for again, size in enumerate((8, 3)):
             label = f"{number}/{again}"
-            why = [make.mismatch(f"{number}/0", 8, 3)] if again else []
-            begins = line + number
-            compiled = make.compile(label, (size, 16), why, name=f"f{number}", free=[0] * again, co_firstlineno=begins)
-            parts.append(compiled.replace(b'"line": 12', b'"line": %d' % begins))
+            why = [size_mismatch(f"{number}/0", 8, 3)] if again else []
+            made = {"name": f"f{number}", "line": line + number, "call": 30, "seconds": 1.5}
+            parts.append(make.compile(label, make.tensor(size, 16), reasons=why, dynamic=[0] * again, **made))
     return b"".join(parts)
 
 
 def namesakes() -> bytes:
     """Two functions of one name in one file, each compiled once."""
-    other = make.compile("1/0", co_firstlineno=20).replace(b'"line": 12', b'"line": 20')
-    return make.run(make.compile("0/0"), other)
+    return make.trace(*(make.compile(f"{number}/0", make.tensor(8, 16), name="forward", line=12 + 8 * number) for number in range(2)))
 
 
 def fields(data: object) -> Iterator[str]:

@@ -21,6 +21,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write tests/golden/ anew from what shapelog puts out now")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """The id of a made trace is the name of its argument, not its bytes."""
+    return argname if isinstance(val, bytes) and len(val) > 200 else None
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Golden:
     """Compares an output with the file of that name in tests/golden/."""

@@ -1,32 +1,56 @@
-"""Small traces built in memory: records as PyTorch 2.13 writes them, whole compiles made of those, and the ways to read them."""
+"""Small traces built in memory: records as PyTorch 2.13 writes them, compiles, whole traces, and what reads them."""
 
 import hashlib
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from payload_text import (
+    RETURN_LINE,
+    code_comment,
+    contiguous_strides,
+    equals_match,
+    graph_text,
+    guard_tree,
+    reason_list,
+    size_mismatch,
+    tensor_match,
+)
+from recorded import metrics_fields
+
+from shapelog.advice.advise import Advice, advise
 from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.repository_paths import Repository
+from shapelog.model.ids import TorchVersion
 from shapelog.model.load import build
 from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import TraceFile
-from shapelog.report.report import analyze
+from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
+from shapelog.report.report import Report, analyze
+from shapelog.report.verification import CommandResult, Verification, verify
 
 NAME = "made.log"
 PROCESS = 4242
 MODEL = "/srv/app/model.py"
 MAIN = "/srv/app/main.py"
+# Of a compile that failed and left no code.
+FAILED: dict[str, Any] = {"guards": "", "graph": "", "fail_type": "Unsupported", "fail_reason": "no"}
+
+
+# Records.
 
 
 def prefix(process: int = PROCESS) -> bytes:
+    """What precedes the JSON text of a record in its first line."""
     return f"V1120 08:27:33.313000 {process} torch/_dynamo/made.py:303] ".encode()
 
 
 def digest(payload: str | bytes) -> str:
+    """The checksum of a payload, as the record's ``has_payload`` gives it."""
     return hashlib.md5(payload.encode() if isinstance(payload, str) else payload, usedforsecurity=False).hexdigest()
 
 
@@ -36,7 +60,7 @@ def line(header: str | bytes, process: int = PROCESS) -> bytes:
 
 
 def block(payload: str | bytes) -> bytes:
-    """A payload as it stands in the file: every line behind a TAB."""
+    """A payload as the file has it: every line after a TAB."""
     raw = payload.encode() if isinstance(payload, str) else payload
     return b"\t" + raw.replace(b"\n", b"\n\t") + b"\n"
 
@@ -75,88 +99,81 @@ def strings(*texts: str, first: int = 0, process: int = PROCESS) -> bytes:
     return b"".join(record("str", [text, first + number], process=process) for number, text in enumerate(texts))
 
 
-def start(name: str = "forward", line: int = 12, file: int | str = 0, caller: int = 1, call: int = 30, **where: Any) -> bytes:
-    """``dynamo_start``: called from line ``call`` of ``main``; files are numbers in the string table, or names."""
+def dynamo_start(name: str = "f", line: int = 5, file: int | str = 0, caller: int = 1, call: int = 20, **where: Any) -> bytes:
+    """The function at ``line`` of ``file`` is called from line ``call`` of ``main``; files are numbers in the string table, or names."""
     frames = [
-        {"line": call, "name": "main", "filename": caller, "loc": "model(batch)"},
+        {"line": call, "name": "main", "filename": caller, "loc": "f(x)"},
         {"line": line, "name": name, "filename": file},
     ]
     return record("dynamo_start", {"stack": frames}, **where)
 
 
-def tensor(
-    source: str, size: Sequence[int], number: int = 0, describer: int = 0, fields: dict[str, Any] | None = None, **where: Any
-) -> bytes:
-    """A described tensor and its source. Strides are those of a contiguous tensor."""
-    stride = [1]
-    for length in reversed(size[1:]):
-        stride.insert(0, stride[0] * length)
+class Tensor(NamedTuple):
+    """An input of a compiled function; ``fields`` are those of its ``describe_tensor``."""
+
+    source: str
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    fields: dict[str, Any]
+
+
+def tensor(*size: int, source: str = "L['x']", stride: Sequence[int] | None = None, **fields: Any) -> Tensor:
+    """A tensor on the CPU; contiguous unless ``stride`` is given."""
+    return Tensor(source, size, tuple(contiguous_strides(size) if stride is None else stride), fields)
+
+
+def describe(tensor: Tensor, number: int = 0, describer: int = 0, **where: Any) -> bytes:
+    """``describe_tensor`` and ``describe_source`` of a tensor."""
     body = {
         "id": number,
-        "ndim": len(size),
+        "ndim": len(tensor.size),
         "dtype": "torch.float32",
         "device": "device(type='cpu')",
-        "size": list(size),
+        "size": tensor.size,
         "is_leaf": True,
-        "stride": stride[: len(size)],
+        "stride": tensor.stride,
         "storage": number,
         "view_func": "_CustomViewFunc(func=<built-in method _view_func_unsafe of Tensor object at 0x7f0000000000>)",
         "describer_id": describer,
-        **(fields or {}),
+        **tensor.fields,
     }
-    named = record("describe_source", {"describer_id": describer, "id": number, "source": source}, **where)
-    return record("describe_tensor", body, **where) + named
+    source = {"describer_id": describer, "id": number, "source": tensor.source}
+    return record("describe_tensor", body, **where) + record("describe_source", source, **where)
 
 
-def symbol(name: str, value: int, source: str, **where: Any) -> bytes:
+def create_symbol(name: str, value: object, source: str, **where: Any) -> bytes:
     body = {"symbol": name, "val": str(value), "vr": "[2, int_oo]", "source": source, "user_stack": [], "stack": []}
     return record("create_symbol", body, **where)
 
 
-def graph(size: Sequence[int | str], **where: Any) -> bytes:
-    """One addition of ``x`` to itself. An item of ``size`` that is text is a symbol."""
-    shape = ", ".join(map(str, size))
+def output_graph(size: Sequence[int | str], **where: Any) -> bytes:
+    """A graph that adds 1 to a tensor ``x`` of this size. An item of ``size`` that is text is a symbol."""
+    strides = contiguous_strides([item if isinstance(item, int) else None for item in size])
     symbols = "".join(f'{item}: "Sym({item})", ' for item in size if isinstance(item, str))
-    text = (
-        f'class GraphModule(torch.nn.Module):\n    def forward(self, {symbols}L_x_: "f32[{shape}][16, 1]cpu"):\n        l_x_ = L_x_\n\n'
-        f"        # File: {MODEL}:13 in forward, code: return x + x\n"
-        f'        add: "f32[{shape}][16, 1]cpu" = l_x_ + l_x_;  l_x_ = None\n        return (add,)\n'
-    )
+    text = graph_text(f'{symbols}L_x_: "f32[{", ".join(map(str, size))}][{", ".join(map(str, strides))}]cpu"')
     return record("dynamo_output_graph", {"sizes": {"l_x_": list(size), "add": list(size)}}, text, **where)
 
 
-def guards(size: Sequence[int | None], more: str = "", **where: Any) -> bytes:
-    """The guard tree of a function of ``x``; None is a dim that is free."""
-    text = (
-        "\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n"
-        "| +- DEFAULT_DEVICE: utils_device.CURRENT_DEVICE == None  # _dynamo/output_graph.py:1122 in init_ambient_guards\n"
-        "| +- GuardManager: source=L['x'], accessed_by=FrameLocalsGuardAccessor(key='x', framelocals_idx=1), "
-        "type=<class 'torch.Tensor'>, tag_safe=(False, False)\n"
-        "| | +- TENSOR_MATCH: check_tensor(L['x'], Tensor, DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU), "
-        f"torch.float32, device=None, requires_grad=False, size=[{', '.join(map(str, size))}], stride=[16, 1])"
-        "  # return x + x  # app/model.py:13 in forward\n"
-        f"{more}"
-    )
-    return record("dynamo_cpp_guards_str", None, text, **where)
+def cpp_guards(tree: str, **where: Any) -> bytes:
+    """``tree`` is the text of a guard tree: payload_text.guard_tree()."""
+    return record("dynamo_cpp_guards_str", None, tree, **where)
 
 
-def reasons(*texts: str, is_list: bool | None = None, **where: Any) -> bytes:
+def recompile_reasons(*texts: str, is_list: bool | None = None, **where: Any) -> bytes:
     """``recompile_reasons``; one reason is bare text, as torch 2.13 writes it, unless ``is_list``."""
-    if len(texts) == 1 and not is_list:
-        return artifact("recompile_reasons", texts[0], **where)
-    return artifact("recompile_reasons", "[\n" + ",\n".join(map(json.dumps, texts)) + "\n]", **where)
+    return artifact("recompile_reasons", texts[0] if len(texts) == 1 and not is_list else reason_list(texts), **where)
 
 
 def metrics(id: str, kind: str = "compilation_metrics", attempt: int = 0, process: int = PROCESS, **fields: Any) -> bytes:
-    """The metrics of a compile that went well, unless ``fields`` say otherwise."""
+    """The metrics of a compile that succeeded, except for what ``fields`` change."""
     body = {
         "compile_id": id,
-        "co_name": "forward",
+        "co_name": "f",
         "co_filename": MODEL,
-        "co_firstlineno": 12,
+        "co_firstlineno": 5,
         "guard_count": 3,
         "graph_op_count": 1,
-        "entire_frame_compile_time_s": 1.5,
+        "entire_frame_compile_time_s": 1.0,
         "fail_type": None,
         "fail_reason": None,
         "restart_reasons": [],
@@ -167,87 +184,137 @@ def metrics(id: str, kind: str = "compilation_metrics", attempt: int = 0, proces
     return record(kind, body, id=id, attempt=attempt, process=process)
 
 
+# Compiles.
+
+
 def compile(
-    id: str = "0/0",
-    size: Sequence[int] = (8, 16),
-    why: Sequence[str] = (),
-    name: str = "forward",
-    free: Sequence[int] = (),
-    process: int = PROCESS,
-    line: int = 12,
+    id: str,
+    *inputs: Tensor,
+    dynamic: Sequence[int] = (),
+    symbols: Sequence[tuple[str, object, str]] = (),
+    specializations: Sequence[dict[str, Any]] = (),
+    graph: str | None = None,
+    sizes: dict[str, list[object]] | None = None,
+    guards: str | None = None,
+    more_guards: Sequence[str] = (),
+    reasons: Sequence[str] = (),
+    is_started: bool = True,
+    name: str = "f",
     file: str = MODEL,
-    call: int = 30,
-    more: str = "",
+    line: int = 5,
+    call: int = 20,
+    seconds: float = 1.0,
+    process: int = PROCESS,
     **fields: Any,
 ) -> bytes:
-    """A whole compile of a function of one tensor ``x``; dims in ``free`` are symbolic, ``fields`` are those of its metrics.
+    """A compile of a function that begins at ``line`` of ``file`` and is called from line ``call``; ``fields`` are those of its metrics.
 
-    The function begins at ``line`` of ``file`` and is called from line ``call``; ``more`` are guards besides those of ``x``.
+    ``dynamic`` are the dynamic dims of the first input; ``symbols``, as (name, hint, source), are created in addition. Without ``graph``
+    and ``guards`` (texts; "" leaves the record out) it has those of its inputs. ``is_started=False`` leaves out ``dynamo_start`` and both.
     """
-    describer = sum(int(part) for part in id.split("/"))
+    if unknown := fields.keys() - metrics_fields():
+        raise TypeError(f"no fields of compilation_metrics: {', '.join(sorted(unknown))}")
     where: dict[str, Any] = {"id": id, "process": process}
-    return b"".join(
-        (
-            reasons(*why, **where) if why else b"",
-            start(name, line, file, call=call, **where),
-            tensor("L['x']", size, describer=describer, **where),
-            *(symbol(f"s{70 + dim}", size[dim], f"L['x'].size()[{dim}]", **where) for dim in free),
-            graph([f"s{70 + dim}" if dim in free else length for dim, length in enumerate(size)], **where),
-            guards([None if dim in free else length for dim, length in enumerate(size)], more, **where),
-            metrics(process=process, **{"id": id, "co_name": name, "co_filename": file, "co_firstlineno": line, **fields}),
-        )
-    )
+    describer = sum(int(part) for part in id.split("/"))
+    symbolic = {dim: f"s{70 + dim}" for dim in dynamic}
+    if guards is None:
+        guards = guard_tree(*_matches(inputs, dynamic), *more_guards) if is_started else ""
+    own = {"co_name": name, "co_filename": file, "co_firstlineno": line, "entire_frame_compile_time_s": seconds}
+    parts = [
+        recompile_reasons(*reasons, **where) if reasons else b"",
+        dynamo_start(name, line, file, call=call, **where) if is_started else b"",
+        *(describe(item, number, describer, **where) for number, item in enumerate(inputs)),
+        *(create_symbol(text, inputs[0].size[dim], f"{inputs[0].source}.size()[{dim}]", **where) for dim, text in symbolic.items()),
+        *(create_symbol(*item, **where) for item in symbols),
+        *(
+            record("symbolic_shape_specialization", {"reason": "solve", "stack": [], "user_stack": [], **item}, **where)
+            for item in specializations
+        ),
+    ]
+    if graph is None and is_started:
+        first = inputs[0].size if inputs else ()
+        parts.append(output_graph([symbolic.get(dim, length) for dim, length in enumerate(first)], **where))
+    elif graph:
+        parts.append(record("dynamo_output_graph", {"sizes": sizes or {}}, graph, **where))
+    if guards:
+        parts.append(cpp_guards(guards, **where))
+    parts.append(metrics(process=process, **{"id": id, **own, "has_guarded_code": bool(guards), **fields}))
+    return b"".join(parts)
 
 
-def mismatch(entry: str, expected: int, actual: int, dim: int = 0) -> str:
-    """A recompile reason about a size of ``x``."""
-    return f"{entry}: tensor 'x' size mismatch at index {dim}. expected {expected}, actual {actual}"
-
-
-def run(*parts: bytes, process: int = PROCESS) -> bytes:
-    """A trace: the version and the file names that ``start`` refers to, then ``parts``."""
-    return torch_version(process=process) + strings(MODEL, MAIN, process=process) + b"".join(parts)
-
-
-def every_kind(**config: str) -> bytes:
-    """Compile 1/0 with a record of every kind that the model uses; its backward part has this configuration."""
-    where = {"id": "1/0"}
-    event = {"name": "automatic_dynamic", "args": {"name": "L['x']", "dim_changed": 0, "reason": "size change", "cached": "8", "new": "3"}}
-    pinned = {"symbol": "s1", "sources": ["L['x'].size()[0]"], "value": "8", "reason": "solve", "stack": [], "user_stack": []}
-    return b"".join(
-        (
-            start(**where),
-            tensor("L['y']", (2, 2), fields={"dynamo_dynamic_indices": [0]}, **where),
-            record("create_unbacked_symbol", {"symbol": "u0", "vr": "[0, 5]", "user_stack": [], "stack": []}, **where),
-            record("guard_added_fast", {"expr": "Eq(s1, 8)", "user_stack": [], "stack": []}, **where),
-            record("symbolic_shape_specialization", pinned, **where),
-            record("chromium_event", {}, json.dumps(event, indent=0), **where),
-            artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:14\nReason: print", **where),
-            artifact("fx_graph_cache_miss", "{}", **where),
-            artifact("put_local_code_state", "hash(1)/srv/app/model.py:12:forward:\n  L['x']: tensor size=[?] stride=[1]", **where),
-            record("dynamo_guards", {}, json.dumps([{"code": "L['y'] == 3", "stack": [], "user_stack": []}]), **where),
-            metrics("1/0", kind="bwd_compilation_metrics", is_forward=False, **config),
-            metrics("1/0", fail_type="Unsupported", fail_reason="no"),
-        )
-    )
-
-
-def sized(*lengths: int, frame: int = 0, **more: Any) -> bytes:
-    """A function compiled for each of these lengths of its tensor."""
-    found = b""
-    for number, length in enumerate(lengths):
-        why = [mismatch(f"{frame}/{number - 1}", lengths[number - 1], length)] if number else []
-        found += compile(f"{frame}/{number}", (length, 16), why, **more)
+def _matches(inputs: Sequence[Tensor], dynamic: Sequence[int]) -> list[str]:
+    """The guards on each input; ``dynamic`` are dims of the first."""
+    found = []
+    for number, item in enumerate(inputs):
+        size = [None if number == 0 and dim in dynamic else length for dim, length in enumerate(item.size)]
+        found.append(tensor_match(item.source, size, item.stride))
     return found
 
 
-def small_run() -> bytes:
+def refused(id: str, *reasons: str) -> bytes:
+    """A call that was not compiled because the cache was full."""
+    text = "Dynamo recompile limit exceeded\n  Explanation: ... exceeding the recompile_limit cache size limit (currently set to 8)"
+    fields = {"fail_type": "Unsupported", "fail_reason": text, "co_name": None, "co_filename": None}
+    return compile(id, reasons=reasons, is_started=False, seconds=0.0, **fields)
+
+
+def static_sizes(*lengths: int, frame: int = 0, source: str = "L['x']", **more: Any) -> bytes:
+    """A function compiled for each of these lengths of its tensor, without recompile reasons."""
+    return b"".join(compile(f"{frame}/{number}", tensor(length, 8, source=source), **more) for number, length in enumerate(lengths))
+
+
+def dynamic_size(id: str, length: int = 10, *shapes: str, **more: Any) -> bytes:
+    """A compile for any length of its tensor within ``shapes``, guards such as ``L['x'].size()[0] <= 30``."""
+    tree = guard_tree(tensor_match(size=(None, 8)), shapes=[f"{shape}  {RETURN_LINE}" for shape in shapes])
+    return compile(id, tensor(length, 8), dynamic=[0], guards=tree, **more)
+
+
+def int_values(*values: int, frame: int = 0, name: str = "f", source: str = "L['k']", comment: str = "", **more: Any) -> bytes:
+    """A function compiled for each of these values of an int, which it used first where ``comment`` says."""
+    found = b""
+    for number, value in enumerate(values):
+        leaf = equals_match(source, value, comment=comment or code_comment(6, "return x * k", name))
+        found += compile(f"{frame}/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf), name=name, **more)
+    return found
+
+
+# Traces.
+
+
+def trace(*parts: bytes, version: str = "2.13.0+cpu", process: int = PROCESS) -> bytes:
+    """The version ("" for none), the file names that ``dynamo_start`` refers to, then ``parts``."""
+    begin = torch_version(version, process) if version else b""
+    return begin + strings(MODEL, MAIN, process=process) + b"".join(parts)
+
+
+def small_trace() -> bytes:
     """Two compiles of one function: the second because dim 0 of ``x`` was 8 and then 3."""
-    return run(compile("0/0"), compile("0/1", (3, 16), [mismatch("0/0", 8, 3)], free=[0]))
+    return trace(compile("0/0", tensor(8, 16)), compile("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], dynamic=[0]))
 
 
-def records(data: bytes) -> list[bytes]:
-    """A trace taken apart into its records, each with its payload."""
+def with_collectives(data: bytes, operators: Sequence[str], code: str | None = None, id: str = "0/0") -> bytes:
+    """A compile whose graph Inductor compiled, with the collectives that it scheduled, and the code where it is given."""
+    *head, last = split_records(data)
+    names = [f"torch.ops._c10d_functional.{name}.default" for name in operators]
+    more = [artifact("fx_graph_cache_miss", "{}", id=id)]
+    more += [record("inductor_output_code", {"filename": "/tmp/a.py"}, code, id=id)] if code is not None else []
+    return b"".join((*head, *more, artifact("inductor_collective_schedule", json.dumps(names, indent=0), id=id), last))
+
+
+def with_code_states(*states: tuple[str, str, str], process: int = PROCESS) -> bytes:
+    """A trace of two compiles; ``states`` are (compile, name of the artifact, text)."""
+    parts = [strings(MODEL, MAIN, process=process)]
+    for label, length, why in (("0/0", 8, ()), ("0/1", 4, (size_mismatch("0/0", 8, 4),))):
+        parts.append(compile(label, tensor(length, 16), reasons=why, process=process))
+        parts += [artifact(f"{name}_code_state", text, id=label, process=process) for at, name, text in states if at == label]
+    return b"".join(parts)
+
+
+# Reading.
+
+
+def split_records(data: bytes) -> list[bytes]:
+    """The records of a trace, each with its payload."""
     return re.split(rb"(?m)^(?=V\d{4} )", data)[1:]
 
 
@@ -255,46 +322,53 @@ def reader(data: bytes, strict: bool = False, with_positions: bool = False) -> R
     return Reader(OpenTrace(NAME, data, len(data)), strict, with_positions)
 
 
-def built(data: bytes, strict: bool = False) -> Trace:
+def load(data: bytes, strict: bool = False) -> Trace:
     return build(Selection((TraceFile(None, NAME),)), [reader(data, strict)])
 
 
-def lowered(data: bytes, operators: Sequence[str], code: str | None = None, id: str = "0/0") -> bytes:
-    """A compile whose graph Inductor compiled, with the collectives that it scheduled, and the code where it is given."""
-    *head, last = records(data)
-    names = [f"torch.ops._c10d_functional.{name}.default" for name in operators]
-    more = [artifact("fx_graph_cache_miss", "{}", id=id)]
-    more += [record("inductor_output_code", {"filename": "/tmp/a.py"}, code, id=id)] if code is not None else []
-    return b"".join((*head, *more, artifact("inductor_collective_schedule", json.dumps(names, indent=0), id=id), last))
-
-
-def distributed(*traces: bytes, numbers: Sequence[int] = ()) -> Trace:
-    """Several traces as the ranks of one job, numbered from 0 on unless told."""
+def load_ranks(*traces: bytes, numbers: Sequence[int] = ()) -> Trace:
+    """Several traces as the ranks of one job, numbered from 0 on unless ``numbers`` are given."""
     files = tuple(TraceFile(None, NAME, number) for number in numbers or range(len(traces)))
     return build(Selection(files), [reader(data) for data in traces])
 
 
+def report(data: bytes) -> Report:
+    return analyze(load(data))
+
+
+def explain(data: bytes) -> Explanations:
+    return explain_trace(load(data))
+
+
+def last_recompile(data: bytes) -> Recompile:
+    return explain(data).recompiles[-1]
+
+
+def advice(data: bytes | Trace, version: TorchVersion | None = None) -> Advice:
+    """What to set for a trace, for its own version of torch or this one."""
+    return advise(explain_trace(data if isinstance(data, Trace) else load(data)), version)
+
+
+def verification(before: bytes | Report, after: bytes | Report, codes: tuple[int, int] = (0, 0)) -> Verification:
+    """A run with the advice of another that took 2 s; it took 1.5 s itself. ``codes`` are the exit codes."""
+    first, second = (item if isinstance(item, Report) else report(item) for item in (before, after))
+    assert first.advice is not None
+    return verify(first, second, first.advice, CommandResult(codes[0], 2.0), CommandResult(codes[1], 1.5))
+
+
 def alerts_of(*traces: bytes, root: str = "nowhere", prefixes: tuple[str, ...] = ()) -> Alerts:
-    """Several traces as the ranks of one run, one as a run without ranks."""
-    files = tuple(TraceFile(None, NAME, number if len(traces) > 1 else None) for number in range(len(traces)))
-    return collect_alerts(analyze(build(Selection(files), [reader(data) for data in traces])), Repository(root, prefixes))
+    """The alerts of one trace, or of several as the ranks of one run."""
+    trace = load(traces[0]) if len(traces) == 1 else load_ranks(*traces)
+    return collect_alerts(analyze(trace), Repository(root, prefixes))
 
 
 def only(trace: Trace, label: str) -> Compile:
-    """The one compile of that label."""
+    """The one compile with that label."""
     (found,) = (item for item in trace.compiles if item.label == label)
     return found
 
 
 def frame(trace: Trace, label: str) -> Frame:
+    """The one frame with that label."""
     (found,) = (item for item in trace.frames if item.label == label)
     return found
-
-
-def with_code_states(*states: tuple[str, str, str], process: int = PROCESS) -> bytes:
-    """A run of two compiles; ``states`` are (compile, name of the artifact, text)."""
-    parts = [strings(MODEL, MAIN, process=process)]
-    for label, why in (("0/0", ()), ("0/1", (mismatch("0/0", 8, 4),))):
-        parts.append(compile(label, (8 if label == "0/0" else 4, 16), why, process=process))
-        parts += [artifact(f"{name}_code_state", text, id=label, process=process) for at, name, text in states if at == label]
-    return b"".join(parts)

@@ -15,7 +15,7 @@ from shapelog import load
 from shapelog.errors import DATA_LOSS, ShapelogError
 from shapelog.model.trace import Trace
 
-TRACE = make.small_run()
+TRACE = make.small_trace()
 RANK = "dedicated_log_torch_trace_rank_{}_{}.log"
 FIRST, SECOND = RANK.format(0, "aaaaaaaa"), RANK.format(1, "bbbbbbbb")
 WRITTEN = (2025, 11, 20, 8, 27, 34)  # just after its records
@@ -98,11 +98,7 @@ def zstd(data: bytes) -> bytes:
     return bytes(zstandard.ZstdCompressor().compress(data))
 
 
-ZIPS: dict[str, Pack] = {
-    "zip": zipped,
-    "stored zip": lambda members: zipped(members, zipfile.ZIP_STORED),
-    "streamed zip": streamed,
-}
+ZIPS: dict[str, Pack] = {"zip": zipped, "stored zip": lambda members: zipped(members, zipfile.ZIP_STORED), "streamed zip": streamed}
 TARS: dict[str, Pack] = {
     "tar": tarred,
     "tar.gz": lambda members: gzip.compress(tarred(members)),

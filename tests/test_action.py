@@ -146,16 +146,14 @@ def check(runner: Callable[..., Ran], interpreter: Path) -> Callable[..., Ran]:
     ],
 )
 def test_the_files_for_ci_systems_are_valid(schema: str, path: Path) -> None:
-    rules = json.loads(gzip.decompress((SCHEMAS / f"{schema}.json.gz").read_bytes()))
-    validator = Draft7Validator(rules)
+    validator = Draft7Validator(json.loads(gzip.decompress((SCHEMAS / f"{schema}.json.gz").read_bytes())))
     assert [error.message for error in validator.iter_errors(parsed(path))] == []
     assert not validator.is_valid({"jobs": [], "runs": 1, "stages": 3})
 
 
 def test_no_script_holds_an_expression_and_every_input_is_used() -> None:
     assert not [name for name, step in STEPS.items() if "${{" in step.get("run", "")]
-    used = re.findall(r"inputs\.([\w-]+)", json.dumps(ACTION["runs"]))
-    assert set(used) == set(ACTION["inputs"])
+    assert set(re.findall(r"inputs\.([\w-]+)", json.dumps(ACTION["runs"]))) == set(ACTION["inputs"])
     names = [name for step in STEPS.values() for name in step.get("env", {})]
     assert not [name for name in names if name.startswith("SHAPELOG_")], "these would be settings of shapelog"
 
@@ -188,7 +186,7 @@ def test_the_workflows_give_the_action_inputs_that_it_has(path: Path) -> None:
 # The check.
 
 
-def test_a_check_that_fails_tells_it_everywhere(check: Callable[..., Ran]) -> None:
+def test_a_failed_check_is_shown_in_every_output(check: Callable[..., Ran]) -> None:
     ran = check({"trace": str(DEMO)})
     assert {name: ran.outputs[name] for name in ("exit-code", "passed", "compiles", "recompiles")} == {
         "exit-code": "1",
@@ -286,8 +284,7 @@ def test_what_inputs_ask_for_decides(check: Callable[..., Ran], inputs: dict[str
 
 
 def test_a_baseline_and_a_configuration_are_named_by_inputs(check: Callable[..., Ran], tmp_path: Path) -> None:
-    written = check({"trace": str(SMALL), "args": "--write-baseline known.json"})
-    assert written.outputs["passed"] == "true"
+    assert check({"trace": str(SMALL), "args": "--write-baseline known.json"}).outputs["passed"] == "true"
     assert (tmp_path / "checkout" / "known.json").is_file()
     assert check({"trace": str(SMALL), "baseline": "known.json"}).outputs["passed"] == "true"
     (tmp_path / "checkout" / "other.toml").write_text('baseline = "known.json"\n', encoding="utf-8")
@@ -297,8 +294,7 @@ def test_a_baseline_and_a_configuration_are_named_by_inputs(check: Callable[...,
 
 def test_modules_of_the_checkout_do_not_get_in_the_way(check: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "checkout" / "click.py").write_text("raise SystemExit('not this one')", encoding="utf-8")
-    ran = check({"trace": str(SMALL)}, PYTHONPATH=str(tmp_path / "checkout"))
-    assert ran.outputs["exit-code"] == "1"
+    assert check({"trace": str(SMALL)}, PYTHONPATH=str(tmp_path / "checkout")).outputs["exit-code"] == "1"
 
 
 def test_traces_on_several_lines_are_one_run(check: Callable[..., Ran]) -> None:
@@ -306,7 +302,7 @@ def test_traces_on_several_lines_are_one_run(check: Callable[..., Ran]) -> None:
     assert int(both.outputs["compiles"]) == sum(len(shapelog.load(path).compiles) for path in (SMALL, OTHER))
 
 
-def test_the_reports_go_where_the_input_says_and_old_ones_do_not_stay(check: Callable[..., Ran], tmp_path: Path) -> None:
+def test_reports_are_written_to_the_given_folder_and_old_ones_removed(check: Callable[..., Ran], tmp_path: Path) -> None:
     inputs = {"directory": "out/a b"}
     ran = check({"trace": str(SMALL), **inputs})
     assert (ran.outputs["directory"], ran.outputs["html"]) == ("out/a b", "out/a b/report.html")
@@ -331,7 +327,7 @@ def test_the_reports_go_where_the_input_says_and_old_ones_do_not_stay(check: Cal
         ({"trace": str(SMALL), "args": "--no-such-option"}, "--no-such-option"),
     ],
 )
-def test_what_cannot_be_checked_ends_with_2_and_an_annotation_that_says_why(
+def test_an_unreadable_trace_ends_with_2_and_an_annotation_with_the_reason(
     check: Callable[..., Ran], inputs: dict[str, str], message: str
 ) -> None:
     ran = check(inputs)

@@ -1,4 +1,4 @@
-"""What docs/ci.md says is what shapelog does."""
+"""docs/ci.md describes what shapelog does."""
 
 import json
 import os
@@ -26,7 +26,7 @@ TEXT = GUIDE.read_text(encoding="utf-8")
 README = (ROOT / "docs" / "examples" / "compile-health" / "README.md").read_text(encoding="utf-8")
 JOB = ROOT / "docs" / "gitlab" / "shapelog.gitlab-ci.yml"
 SMALL = ROOT / "fixtures" / "lab" / "batch_varies.log.gz"
-# Those of the guide wherever they stand, and those that the example types.
+# Those of the guide anywhere in it, and those that the example types.
 COMMANDS = [
     *re.findall(r"(?:(?<=`)|(?<=^)|(?<=&& )|(?<=bin/))shapelog [a-z][^`\n]*", TEXT, re.M),
     *re.findall(r"^\$ (shapelog .+)", README, re.M),
@@ -88,7 +88,7 @@ def test_command_lines_are_found() -> None:
     assert any("--write-baseline" in line for line in COMMANDS[-3:]), "the example's"
 
 
-def test_the_example_of_what_goes_before_what_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_precedence_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text("[tool.shapelog]\nmax-recompiles = 100\n", encoding="utf-8")
 
@@ -114,7 +114,7 @@ def test_the_settings_that_are_shown_are_read(tmp_path: Path, monkeypatch: pytes
     assert CliRunner().invoke(cli, ["check", str(SMALL)]).exit_code == 0
 
 
-def test_the_outputs_that_are_shown_go_where_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_outputs_shown_are_written_where_the_guide_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     lines = next(block for block in blocks("bash") if "-o -" in block).splitlines()

@@ -1,4 +1,4 @@
-"""Programs run under torch.compile now, recorded, and explained: what is said of them is what they did."""
+"""Programs run under torch.compile now, recorded, and explained: the explanations match what they did."""
 
 import os
 import subprocess
@@ -117,29 +117,28 @@ def recorded(tmp_path: Path) -> Recorder:
     return run
 
 
-def told(report: Report) -> list[tuple[str, tuple[str, ...], Verdict]]:
+def recompiles_of(report: Report) -> list[tuple[str, tuple[str, ...], Verdict]]:
     return [(item.compile.label, item.codes, item.verdict) for item in report.recompiles]
 
 
 def promised(report: Report) -> int:
-    """How many compiles the program has with everything marked, as the report says."""
+    """How many compiles the program has with everything marked, as reported."""
     return report.summary.compiles - report.summary.part(Verdict.MARKING).count
 
 
 def test_a_size_that_varies_becomes_dynamic_and_marking_it_saves_a_compile(recorded: Recorder) -> None:
     report = recorded(SIZE_THEN_DYNAMIC)
-    assert told(report) == [("0/1", ("SL101",), Verdict.MARKING)]
+    assert recompiles_of(report) == [("0/1", ("SL101",), Verdict.MARKING)]
     (recompile,) = report.recompiles
     (cause,) = recompile.causes
     assert (cause.axis, cause.before, cause.after, cause.named_by_pytorch) == ("x.size[0]", "4", "7", True)
     assert (report.frames[0].frame.title, recompile.compile.is_dynamic) == ("f", True)
-    marked = recorded(SIZE_THEN_DYNAMIC, "L['x']:0")
-    assert marked.summary.compiles == promised(report) == 1
+    assert recorded(SIZE_THEN_DYNAMIC, "L['x']:0").summary.compiles == promised(report) == 1
 
 
 def test_an_int_argument_and_marking_it(recorded: Recorder) -> None:
     report = recorded(INT)
-    assert told(report) == [("0/1", ("SL102",), Verdict.MARKING)]
+    assert recompiles_of(report) == [("0/1", ("SL102",), Verdict.MARKING)]
     assert recorded(INT, "L['k']").summary.compiles == promised(report) == 1
 
 
@@ -155,7 +154,7 @@ def test_a_size_that_hides_behind_grad_mode(recorded: Recorder) -> None:
 
 def test_a_function_made_anew_for_each_call(recorded: Recorder) -> None:
     report = recorded(CLOSURE)
-    assert told(report) == [(label, ("SL309",), Verdict.CODE) for label in ("0/1", "0/2")]
+    assert recompiles_of(report) == [(label, ("SL309",), Verdict.CODE) for label in ("0/1", "0/2")]
     assert not any(item.size_related for item in report.recompiles)
 
 
@@ -167,8 +166,7 @@ def test_a_counter_on_a_module_runs_into_the_limit_and_marking_it_does_not(recor
     assert (refused.compile.outcome, refused.verdict, refused.codes) == (Outcome.LIMIT, Verdict.LIMIT, ("SL315",))
     assert (report.summary.compiles, report.summary.limit_hits) == (8, 1)
     (hit,) = [item for item in report.findings if item.rule.code == "SL401"]
-    assert hit.compile == "0/8"
-    assert hit.details == (("self.step", "in 8 of 8 recompiles"),)
+    assert (hit.compile, hit.details) == ("0/8", (("self.step", "in 8 of 8 recompiles"),))
     marked = recorded(COUNTER, "L['self'].step")
     assert (marked.summary.compiles, marked.summary.limit_hits) == (promised(report), 0) == (1, 0)
 
@@ -182,7 +180,7 @@ def test_a_size_of_one_keeps_its_own_graph_however_it_is_marked(recorded: Record
 
 def test_a_branch_on_the_size_keeps_a_graph_for_each_branch(recorded: Recorder) -> None:
     report = recorded(BRANCH)
-    assert [verdict for _, _, verdict in told(report)] == [Verdict.MARKING, Verdict.JUSTIFIED]
+    assert [verdict for _, _, verdict in recompiles_of(report)] == [Verdict.MARKING, Verdict.JUSTIFIED]
     assert report.recompiles[1].codes == ("SL204",)
     assert recorded(BRANCH, "L['x']:0").summary.compiles == promised(report) == 2
 

@@ -224,7 +224,7 @@ EXPECTED = {
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A run of the programs: what shapelog says of it, and what each call returned."""
+    """A run of the programs: the report, and what each call returned."""
 
     folder: Path
     report: Report
@@ -333,7 +333,7 @@ def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
     return run
 
 
-# The trace of a run under dynamic=False does not tell that kron() needs the exact size.
+# The trace of a run under dynamic=False does not show that kron() needs the exact size.
 PINNED = """
 import torch
 
@@ -356,7 +356,7 @@ for dtype in (torch.float32, torch.float64):
 """
 
 
-def test_a_size_that_is_pinned_all_the_same_does_not_help_and_verify_says_so(verified: Callable[[str], Any]) -> None:
+def test_verify_reports_a_mark_on_a_size_that_is_specialized_anyway(verified: Callable[[str], Any]) -> None:
     done = verified(PINNED)
     assert done.exit_code == 1
     assert "It did not help: 3 compiles, no fewer than the 3 before" in done.stderr

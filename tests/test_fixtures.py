@@ -1,4 +1,4 @@
-"""The fixtures are small, whole, and each of them is told of in fixtures/README.md."""
+"""The fixtures are small, whole, and each of them is listed in fixtures/README.md."""
 
 import gzip
 import json

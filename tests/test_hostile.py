@@ -20,6 +20,9 @@ from pathlib import Path
 import make
 import pytest
 from click.testing import CliRunner, Result
+from make import compile as compiled
+from make import create_symbol, digest, dynamo_start, load, metrics, only, small_trace, split_records, tensor, torch_version
+from payload_text import size_mismatch
 
 import shapelog
 from shapelog.advice.advise import Advice
@@ -56,7 +59,7 @@ def reported(tmp_path: Path, data: bytes, *options: str) -> Result:
 @cache
 def recorded(name: str) -> tuple[bytes, ...]:
     """The records of a fixture, without those that are only counted."""
-    found = make.records(gzip.decompress((FIXTURES / name).read_bytes()))
+    found = split_records(gzip.decompress((FIXTURES / name).read_bytes()))
     return tuple(record for record in found if b'{"chromium_event"' not in record[:120])
 
 
@@ -67,7 +70,7 @@ def test_a_real_trace_cut_off_behind_any_record_has_the_compiles_before_it() -> 
     records = recorded("real/2.13/a_dynamic.log.gz")
     labels: list[str] = []
     for end in range(1, len(records) + 1):
-        trace = make.built(b"".join(records[:end]))
+        trace = load(b"".join(records[:end]))
         assert trace.accounts[0].balances
         assert not [problem for problem in trace.problems if problem.severity == "data loss"]
         assert [compile.label for compile in trace.compiles][: len(labels)] == labels
@@ -76,11 +79,11 @@ def test_a_real_trace_cut_off_behind_any_record_has_the_compiles_before_it() -> 
 
 
 def test_a_header_with_any_byte_changed_loses_no_other_record() -> None:
-    before, header, after = make.torch_version(), make.symbol("s70", 8, "L['x'].size()[0]", id="0/0"), make.metrics("1/0")
-    whole = len(make.records(before + header + after))
+    before, header, after = torch_version(), create_symbol("s70", 8, "L['x'].size()[0]", id="0/0"), metrics("1/0")
+    whole = len(split_records(before + header + after))
     for at in range(len(header) - 1):
         for value in {*b'\0\n\t\r {}[]",:\\\x7f\xff9', *(header[at] ^ 1 << bit for bit in (0, 5))}:
-            trace = make.built(before + header[:at] + bytes([value]) + header[at + 1 :] + after)
+            trace = load(before + header[:at] + bytes([value]) + header[at + 1 :] + after)
             (account,) = trace.accounts
             assert account.balances
             assert sum(account.records.values()) >= whole - 1
@@ -88,27 +91,26 @@ def test_a_header_with_any_byte_changed_loses_no_other_record() -> None:
 
 
 def test_two_processes_that_write_one_file_by_turns_are_kept_apart() -> None:
-    one, other = make.records(make.small_run()), make.records(make.run(make.compile("0/0", (5, 16), process=77), process=77))
+    one, other = (split_records(small_trace()), split_records(make.trace(compiled("0/0", tensor(5, 16), process=77), process=77)))
     turns = [part for pair in zip(one, other, strict=False) for part in pair] + one[len(other) :] + other[len(one) :]
-    trace = make.built(b"".join(turns))
-    assert {rank.process: [frame.name for frame in rank.frames] for rank in trace.ranks} == {make.PROCESS: ["forward"], 77: ["forward"]}
+    trace = load(b"".join(turns))
+    assert {rank.process: [frame.name for frame in rank.frames] for rank in trace.ranks} == {make.PROCESS: ["f"], 77: ["f"]}
     assert [compile.label for compile in trace.compiles] == ["0/0", "0/1", "0/0"]
 
 
 def test_string_ids_that_nothing_defines_cost_the_file_names_alone() -> None:
-    without = b"".join(record for record in make.records(make.small_run()) if b'{"str"' not in record)
-    trace = make.built(without)
+    trace = load(b"".join(record for record in split_records(small_trace()) if b'{"str"' not in record))
     assert [compile.label for compile in trace.compiles] == ["0/0", "0/1"]
     assert len(shapelog.analyze(trace).recompiles) == 1
 
 
 def test_ids_that_restart_are_compiles_of_their_own() -> None:
-    trace = make.built(make.small_run() + make.compile("0/0") + make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)]))
+    trace = load(small_trace() + compiled("0/0", tensor(8, 16)) + compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)]))
     assert [compile.label for compile in trace.compiles] == ["0/0", "0/1", "0/0#2", "0/1#2"]
 
 
 def test_a_wrong_checksum_is_told_and_the_payload_used(tmp_path: Path) -> None:
-    wrong = make.small_run().replace(make.digest(make.mismatch("0/0", 8, 3)).encode(), b"0" * 32)
+    wrong = small_trace().replace(digest(size_mismatch("0/0", 8, 3)).encode(), b"0" * 32)
     loose, strict = reported(tmp_path, wrong), reported(tmp_path, wrong, "--strict")
     assert (loose.exit_code, strict.exit_code) == (0, 2)
     assert "1 recompile" in loose.stdout
@@ -117,14 +119,14 @@ def test_a_wrong_checksum_is_told_and_the_payload_used(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "cp037"])
 def test_a_trace_in_another_encoding_is_refused_in_one_line(encoding: str, tmp_path: Path) -> None:
-    done = reported(tmp_path, make.small_run().decode().encode(encoding))
+    done = reported(tmp_path, small_trace().decode().encode(encoding))
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("shapelog: made.log: ")
     assert done.stderr.count("\n") == 1
 
 
 def test_nul_bytes_between_records_are_told_and_cost_nothing_else(tmp_path: Path) -> None:
-    first, *rest = make.records(make.small_run())
+    first, *rest = split_records(small_trace())
     done = reported(tmp_path, first + b"\0" * 4096 + b"\n" + b"".join(rest), "--format", "json")
     data = json.loads(done.stdout)
     assert (done.exit_code, data["summary"]["recompiles"]) == (0, 1)
@@ -156,17 +158,10 @@ def loaded(path: Path, strict: bool = False) -> tuple[Trace, int]:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("rest", [b'", 0]}\n', b'", 0]}\n' + make.compile("1/0"), b""], ids=["last", "inside", "cut off"])
-@pytest.mark.parametrize(
-    ("begin", "kind"),
-    [
-        (b'{"str": ["', "str"),
-        (b'{"artifact": {"name": "', "artifact"),
-        (b'{"', "of no known kind"),
-    ],
-)
+@pytest.mark.parametrize("rest", [b'", 0]}\n', b'", 0]}\n' + compiled("1/0", tensor(8, 16)), b""], ids=["last", "inside", "cut off"])
+@pytest.mark.parametrize(("begin", "kind"), [(b'{"str": ["', "str"), (b'{"artifact": {"name": "', "artifact"), (b'{"', "of no known kind")])
 def test_a_header_that_is_too_long_costs_itself_and_no_memory(begin: bytes, kind: str, rest: bytes, strict: bool, tmp_path: Path) -> None:
-    before = make.small_run()
+    before = small_trace()
     path = with_a_hole(tmp_path / "long.log", before + make.prefix() + begin, rest)
     trace, peak = loaded(path, strict)
     assert peak < HUGE // 10
@@ -179,26 +174,26 @@ def test_a_header_that_is_too_long_costs_itself_and_no_memory(begin: bytes, kind
     assert (account.size, account.unreadable_records) == (path.stat().st_size, 1)
 
 
-@pytest.mark.parametrize("rest", [b"\n", b"\n" + make.compile("1/0"), b""], ids=["last", "inside", "cut off"])
+@pytest.mark.parametrize("rest", [b"\n", b"\n" + compiled("1/0", tensor(8, 16)), b""], ids=["last", "inside", "cut off"])
 def test_a_payload_that_is_too_long_is_told_and_not_read(rest: bytes, tmp_path: Path) -> None:
     reasons = make.record("artifact", {"name": "recompile_reasons"}, "", id="0/2").removesuffix(b"\n")
-    trace, peak = loaded(with_a_hole(tmp_path / "long.log", make.small_run() + make.start(id="0/2") + reasons, rest))
+    trace, peak = loaded(with_a_hole(tmp_path / "long.log", small_trace() + dynamo_start(id="0/2") + reasons, rest))
     assert peak < HUGE // 10
     assert trace.accounts[0].balances
     assert [problem.code for problem in trace.problems] == ["oversized-payload"]
     assert "this payload has 73,400," in trace.problems[0].message
-    assert make.only(trace, "0/2").reasons == ()
+    assert only(trace, "0/2").reasons == ()
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        make.small_run() + b"x" * 10_000_000,
-        make.small_run() + make.line(json.dumps({"str": ["x" * 10_000_000, 0]})),
-        make.small_run() + make.record("artifact", {"name": "x"}, "y" * 10_000_000, id="0/1"),
-        make.small_run() + make.line("{}") * 30_000,
-        make.small_run() + b"\xff\n" * 50_000,
-        make.small_run() + make.line('{"str": ' + "[" * 500_000 + "]" * 500_000 + "}"),
+        small_trace() + b"x" * 10_000_000,
+        small_trace() + make.line(json.dumps({"str": ["x" * 10_000_000, 0]})),
+        small_trace() + make.record("artifact", {"name": "x"}, "y" * 10_000_000, id="0/1"),
+        small_trace() + make.line("{}") * 30_000,
+        small_trace() + b"\xff\n" * 50_000,
+        small_trace() + make.line('{"str": ' + "[" * 500_000 + "]" * 500_000 + "}"),
     ],
     ids=["a line", "a header", "a payload", "tiny records", "lines that are none", "nested JSON"],
 )
@@ -216,7 +211,9 @@ def test_a_hundred_thousand_levels_of_guards_are_read(tmp_path: Path) -> None:
     leaf = f"{'| ' * 100_001}+- EQUALS_MATCH: L['k'] == 1"
     tree = guards.parse_tree("\n".join([*DEEP, leaf]))
     assert [guard.text for guard in tree.guards] == ["L['k'] == 1"]
-    done = reported(tmp_path, make.run(make.compile("0/0"), make.compile("0/1", (3, 16), more="\n".join([*DEEP, leaf]) + "\n")))
+    done = reported(
+        tmp_path, make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(3, 16), more_guards=["\n".join([*DEEP, leaf]) + "\n"]))
+    )
     assert (done.exit_code, "1 recompile" in done.stdout) == (0, True)
 
 
@@ -336,16 +333,15 @@ def advised(name: str, version: TorchVersion, set_already: str = "") -> Advice:
     config = {"dynamo_config": "{}", "compiler_config": json.dumps({"dynamic_sources": set_already})} if set_already else {}
     data = b""
     for number, size in enumerate((8, 3, 5)):
-        inner = make.compile(f"0/{number}", (size, 16), [make.mismatch("0/0", 8, size)] if number else [], **config)
+        inner = compiled(f"0/{number}", tensor(size, 16), reasons=[size_mismatch("0/0", 8, size)] if number else [], **config)
         data += inner.replace(json.dumps("L['x']").encode(), json.dumps(f"L['{name}']").encode())
-    return shapelog.advise(make.built(make.run(data)), f"{version.major}.{version.minor}")
+    return shapelog.advise(load(make.trace(data)), f"{version.major}.{version.minor}")
 
 
 @pytest.mark.parametrize("version", [V26, V213], ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_pasted_is_python_that_only_marks(name: str, version: TorchVersion) -> None:
-    advice = advised(name, version)
-    tree = ast.parse(as_python(advice).encode("utf-8", "backslashreplace"))
+    tree = ast.parse(as_python(advised(name, version)).encode("utf-8", "backslashreplace"))
     for node in tree.body:
         assert isinstance(node, (ast.Import, ast.Assign, ast.Expr))
         if isinstance(node, ast.Assign):
@@ -392,7 +388,7 @@ MARKUP = "[bold red]x[/] [link=http://evil]y[/link] :smile: \x1b]8;;http://evil\
 
 
 def test_markup_and_links_of_a_trace_are_text_in_a_terminal(tmp_path: Path) -> None:
-    data = make.run(make.compile("0/0", name=MARKUP, file=f"/srv/{MARKUP}.py"), make.compile("0/1", (3, 16), name=MARKUP))
+    data = make.trace(compiled("0/0", tensor(8, 16), name=MARKUP, file=f"/srv/{MARKUP}.py"), compiled("0/1", tensor(3, 16), name=MARKUP))
     done = reported(tmp_path, data, "--color", "always", "--width", "300")
     assert done.exit_code == 0
     assert "[bold red]x[/] [link=http://evil]y[/link] :smile: \\x1b]8;;http://evil\\x07z" in done.stdout
@@ -401,7 +397,7 @@ def test_markup_and_links_of_a_trace_are_text_in_a_terminal(tmp_path: Path) -> N
 
 def test_the_name_of_a_file_is_shown_in_harmless_characters(tmp_path: Path) -> None:
     path = tmp_path / "a\x1b]0;x\x07\nb.log"
-    for content in (make.small_run(), b"no trace"):
+    for content in (small_trace(), b"no trace"):
         path.write_bytes(content)
         done = call("report", str(path))
         assert not set("\x1b\x07") & set(done.stdout + done.stderr)
@@ -415,9 +411,10 @@ def test_a_file_that_a_trace_names_is_neither_read_nor_looked_for_outside(
     looked_at: list[str] = []
     usual = os.path.isfile
     monkeypatch.setattr(os.path, "isfile", lambda path: bool(looked_at.append(os.fspath(path))) or usual(path))
-    data = make.run(make.compile("0/0", file=name), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], file=name))
-    done = reported(tmp_path, data, "--format", "sarif", "--source-root", str(tmp_path))
-    assert done.exit_code == 0
+    data = make.trace(
+        compiled("0/0", tensor(8, 16), file=name), compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], file=name)
+    )
+    assert reported(tmp_path, data, "--format", "sarif", "--source-root", str(tmp_path)).exit_code == 0
     inside = [path for path in looked_at if not path.startswith(str(tmp_path))]
     assert [path for path in inside if "passwd" in path or "aaa" in path or "share" in path] == []
 
@@ -425,7 +422,11 @@ def test_a_file_that_a_trace_names_is_neither_read_nor_looked_for_outside(
 @pytest.mark.parametrize("file", ["a\\", "$(id)`id`\\", "\\", "a/./b.py", "a//", "C:\\x\\y.py", "../x.py"])
 def test_a_run_is_like_itself_whatever_its_files_are_called(file: str, tmp_path: Path) -> None:
     path = tmp_path / "made.log"
-    path.write_bytes(make.run(make.compile("0/0", file=file), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], file=file)))
+    path.write_bytes(
+        make.trace(
+            compiled("0/0", tensor(8, 16), file=file), compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], file=file)
+        )
+    )
     known = str(tmp_path / "known.json")
     assert call("check", str(path), "--write-baseline", known).exit_code == 0
     assert call("check", str(path), "--baseline", known).exit_code == 0
@@ -440,7 +441,7 @@ def test_a_directory_that_is_read_only_is_told_before_anything_is_read(tmp_path:
     folder.chmod(0o500)
     if os.access(folder, os.W_OK):
         pytest.skip("nothing is closed to this user")
-    done = reported(tmp_path, make.small_run(), "-o", str(folder / "out.json"))
+    done = reported(tmp_path, small_trace(), "-o", str(folder / "out.json"))
     assert (done.exit_code, list(folder.iterdir())) == (2, [])
 
 
@@ -456,7 +457,7 @@ def test_a_directory_that_is_read_only_is_told_before_anything_is_read(tmp_path:
 def test_a_stream_on_a_full_disk_ends_with_2_and_no_traceback(stream: str, arguments: list[str], tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no device that is always full")
-    (tmp_path / "made.log").write_bytes(make.small_run())
+    (tmp_path / "made.log").write_bytes(small_trace())
     with open("/dev/full", "wb") as full:
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: full}
         done = subprocess.run([sys.executable, "-c", MAIN, *arguments], cwd=tmp_path, env=environment(), **streams)  # type: ignore[call-overload]
@@ -469,7 +470,7 @@ def environment() -> dict[str, str]:
 
 
 def test_a_pipe_that_is_closed_ends_without_a_word(tmp_path: Path) -> None:
-    (tmp_path / "made.log").write_bytes(make.small_run())
+    (tmp_path / "made.log").write_bytes(small_trace())
     receive, send = os.pipe()
     os.close(receive)
     command = [sys.executable, "-c", MAIN, "report", "made.log", "--format", "json"]
@@ -481,7 +482,7 @@ def test_a_pipe_that_is_closed_ends_without_a_word(tmp_path: Path) -> None:
 
 def test_a_file_that_is_gone_once_it_was_chosen_is_told(tmp_path: Path) -> None:
     path = tmp_path / "made.log"
-    path.write_bytes(make.small_run())
+    path.write_bytes(small_trace())
     selection = select(str(path))
     path.unlink()
     with pytest.raises(ShapelogError, match=r"made\.log: .*(?:gone|No such file)"):
@@ -490,19 +491,19 @@ def test_a_file_that_is_gone_once_it_was_chosen_is_told(tmp_path: Path) -> None:
 
 def test_a_file_that_grows_while_it_is_read_is_reported_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "made.log"
-    path.write_bytes(make.small_run())
+    path.write_bytes(small_trace())
     opened = open_trace(select(str(path)).files[0])
     with path.open("ab") as file:
-        file.write(make.compile("1/0"))
+        file.write(compiled("1/0", tensor(8, 16)))
     path.unlink()
-    assert opened.size == len(make.small_run())
-    assert bytes(opened.data) == make.small_run()
+    assert opened.size == len(small_trace())
+    assert bytes(opened.data) == small_trace()
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_what_is_piped_or_packed_may_be_made_shorter_while_it_is_read(is_packed: bool, python: Process, tmp_path: Path) -> None:
     path = tmp_path / "made.log"
-    path.write_bytes(gzip.compress(make.small_run()) if is_packed else make.small_run())
+    path.write_bytes(gzip.compress(small_trace()) if is_packed else small_trace())
     code = """
 import os, sys
 from shapelog.reading.inputs import select
@@ -514,7 +515,7 @@ os.truncate("made.log", 0)
 sys.stdout.buffer.write(bytes(opened.data))
 """
     done = python(code, "made.log" if is_packed else "-")
-    assert (done.returncode, done.stdout) == (0, make.small_run())
+    assert (done.returncode, done.stdout) == (0, small_trace())
 
 
 @pytest.fixture
@@ -526,7 +527,7 @@ def interrupted(tmp_path: Path) -> Iterator[tuple[int, bytes, Path]]:
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(command, env=environment() | {"TMPDIR": str(where)}, start_new_session=True, **streams)  # type: ignore[call-overload]
     try:
-        process.stdin.write(make.small_run() + b"\n" * 4_000_000)  # a pipe holds far less, so by the end it is being read
+        process.stdin.write(small_trace() + b"\n" * 4_000_000)  # a pipe holds far less, so by the end it is being read
         process.stdin.flush()
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=60)  # ends when no process of the group holds the streams any more
@@ -572,13 +573,13 @@ IMPORTED = (
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("module", IMPORTED)
 def test_ctrl_c_ends_with_130_from_the_first_import_on(module: str, python: Process, tmp_path: Path) -> None:
-    (tmp_path / "made.log").write_bytes(make.small_run())
+    (tmp_path / "made.log").write_bytes(small_trace())
     done = python(PRESSED, module, "report", "made.log")
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_where_ctrl_c_is_ignored_it_stays_so(python: Process, tmp_path: Path) -> None:
-    (tmp_path / "made.log").write_bytes(make.small_run())
+    (tmp_path / "made.log").write_bytes(small_trace())
     done = python(PRESSED.replace("default_int_handler", "SIG_IGN"), "click", "report", "made.log")
     assert (done.returncode, b"1 recompile" in done.stdout) == (0, True)

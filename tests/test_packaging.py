@@ -36,7 +36,7 @@ def test_the_wheel_holds_the_package_and_the_templates_and_nothing_else(wheel: P
     assert held == package | templates
 
 
-def test_the_wheel_says_that_it_is_typed_and_carries_the_json_schema(wheel: Path) -> None:
+def test_the_wheel_is_marked_as_typed_and_has_the_json_schema(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = archive.namelist()
     assert "shapelog/py.typed" in held

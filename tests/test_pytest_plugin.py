@@ -11,9 +11,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-import lab
 import make
 import pytest
+from payload_text import guard_tree, tensor_match
 
 import shapelog
 from shapelog import recording
@@ -60,7 +60,7 @@ def every_test_recompiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         path.write_bytes(b"")
         yield Recording(path)
         with path.open("ab") as file:
-            file.write(make.small_run())
+            file.write(make.small_trace())
 
     monkeypatch.setattr(recording, "record", lambda: made(tmp_path / "made.log"))
     monkeypatch.setattr(recording, "record_to", made)
@@ -155,8 +155,8 @@ def test_a_torch_that_cannot_be_recorded_fails_the_tests_that_need_it_alone(
 # What a failure shows.
 
 
-def explained(recorded: lab.Recording, limit: int = 0, **more: Any) -> str:
-    return explanation(recorded.report(), Options(limit=limit, color=False, width=100), **more)
+def explained(recorded: bytes, limit: int = 0, **more: Any) -> str:
+    return explanation(make.report(recorded), Options(limit=limit, color=False, width=100), **more)
 
 
 def test_a_headline_counts_and_names_the_mark() -> None:
@@ -165,11 +165,11 @@ def test_a_headline_counts_and_names_the_mark() -> None:
 
 
 def test_each_recompile_is_shown_with_its_place_causes_line_and_remedy() -> None:
-    assert explained(lab.sized(10, 12), root="/srv/ml").split("\n") == [
+    assert explained(make.trace(make.static_sizes(10, 12)), root="/srv").split("\n") == [
         "0/1 against 0/0  f  app/model.py:5  avoidable by marking",
         "  SL101 size-varies: dim 0 of x was 10 and is now 12",
         "    at app/model.py:6  return x + 1",
-        "  called at app/model.py:20  f(x)",
+        "  called at app/main.py:20  f(x)",
         "  → mark this dim dynamic: one compile serves all sizes",
         "",
         "Marking 1 source dynamic removes it (predicted):",
@@ -180,14 +180,13 @@ def test_each_recompile_is_shown_with_its_place_causes_line_and_remedy() -> None
 
 
 def test_the_number_of_recompiles_that_marking_removes_is_shown() -> None:
-    assert "Marking 1 source dynamic removes 3 of 3 recompiles (predicted):" in explained(lab.sized(10, 12, 14, 16))
+    assert "Marking 1 source dynamic removes 3 of 3 recompiles (predicted):" in explained(make.trace(make.static_sizes(10, 12, 14, 16)))
 
 
 def test_if_marking_does_not_help_the_reason_is_shown() -> None:
-    made = (
-        lab.Recording()
-        .compile("0/0", lab.tensor())
-        .compile("0/1", lab.tensor(dtype="torch.float64"), guards=lab.tree(lab.checked(dtype="float64")))
+    made = make.trace(
+        make.compile("0/0", make.tensor(10, 8)),
+        make.compile("0/1", make.tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64"))),
     )
     text = explained(made)
     assert "SL301 dtype-varies" in text
@@ -196,7 +195,7 @@ def test_if_marking_does_not_help_the_reason_is_shown() -> None:
 
 
 def test_long_lists_are_cut_with_a_hint_to_see_all() -> None:
-    made = lab.sized(*range(10, 20))
+    made = make.trace(make.static_sizes(*range(10, 20)))
     text = explained(made, limit=3)
     assert text.count("SL101") == 3
     assert "… 6 more recompiles, shown with -vv" in text
@@ -207,9 +206,7 @@ def test_long_lists_are_cut_with_a_hint_to_see_all() -> None:
 
 
 def test_entries_from_before_the_test_are_shown_in_one_line_with_the_remedy() -> None:
-    late = lab.Recording().compile(
-        "0/2", lab.tensor(size=(5, 8)), reasons=("0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5",)
-    )
+    late = make.trace(make.compile("0/2", make.tensor(5, 8), reasons=("0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5",)))
     lines = explained(late, with_reset="max_recompiles(1, reset=True)").split("\n")
     (line,) = [line for line in lines if "compiled before this test" in line]
     assert line.startswith("0/2: ")
@@ -218,16 +215,18 @@ def test_entries_from_before_the_test_are_shown_in_one_line_with_the_remedy() ->
 
 
 def test_compiles_are_listed_if_compiles_are_counted() -> None:
-    made = lab.sized(10, 12, name="g", frame=1, made=lab.sized(10))
+    made = make.trace(make.static_sizes(10), make.static_sizes(10, 12, name="g", frame=1))
     text = explained(made, with_frames=True, limit=1)
-    assert text.startswith("Compiled:\n  f  /srv/ml/app/model.py:5  1 compile: 0/0\n  … 1 more frame, shown with -vv\n")
-    assert "g  /srv/ml/app/model.py:5  2 compiles: 1/0 1/1" in explained(made, with_frames=True)
+    assert text.startswith("Compiled:\n  f  /srv/app/model.py:5  1 compile: 0/0\n  … 1 more frame, shown with -vv\n")
+    assert "g  /srv/app/model.py:5  2 compiles: 1/0 1/1" in explained(made, with_frames=True)
 
 
 def test_nothing_of_a_trace_reaches_the_terminal_raw() -> None:
     hostile = "\x1b[2Jf\u202e\n[bold]"
     reasons = (f"0/0: L['mode'] == {hostile!r}",)
-    made = lab.Recording().compile("0/0", lab.tensor(), name=hostile).compile("0/1", lab.tensor(), name=hostile, reasons=reasons)
+    made = make.trace(
+        make.compile("0/0", make.tensor(10, 8), name=hostile), make.compile("0/1", make.tensor(10, 8), name=hostile, reasons=reasons)
+    )
     text = explained(made, with_frames=True)
     assert "\\x1b[2Jf\\u202e [bold]" in text
     assert not set(text) & {"\x1b", "\u202e"}
@@ -749,7 +748,7 @@ def test_something():
 
 
 @pytest.mark.torch
-def test_a_compile_that_failed_and_is_tried_again_is_no_recompile_but_its_trace_is_kept(compiling: Session, tmp_path: Path) -> None:
+def test_a_retried_compile_is_not_a_recompile_but_its_trace_is_kept(compiling: Session, tmp_path: Path) -> None:
     done = compiling(
         """
 @pytest.mark.no_recompiles

@@ -13,9 +13,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import lab
 import make
 import pytest
+from payload_text import code_comment, guard_manager, guard_tree
+from recorded import report_of
 
 import shapelog
 from shapelog.advice.paste_formats import as_shell
@@ -40,7 +41,7 @@ def written(path: Path, data: bytes) -> Recording:
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Recording:
-    return written(tmp_path / "dedicated_log_torch_trace_aaaaaaaa.log", make.small_run())
+    return written(tmp_path / "dedicated_log_torch_trace_aaaaaaaa.log", make.small_trace())
 
 
 class _Tags(HTMLParser):
@@ -70,19 +71,22 @@ def test_a_recording_is_loaded_and_analyzed_as_its_file_is(recording: Recording)
 
 def test_its_compiles_and_recompiles_are_at_hand_and_short_when_printed(recording: Recording) -> None:
     assert repr(recording.compiles) == "(<Compile 0/0: compiled>, <Compile 0/1: compiled>)"
-    assert repr(recording.recompiles) == "(<Recompile 0/1 of forward: SL101, avoidable by marking>,)"
+    assert repr(recording.recompiles) == "(<Recompile 0/1 of f: SL101, avoidable by marking>,)"
 
 
 def test_a_compile_after_one_that_failed_is_no_recompile(tmp_path: Path) -> None:
     failed = {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-    recording = written(tmp_path / "failed.log", make.run(make.compile("0/0", **failed), make.compile("0/1", **failed)))
+    recording = written(
+        tmp_path / "failed.log",
+        make.trace(make.compile("0/0", make.tensor(8, 16), **failed), make.compile("0/1", make.tensor(8, 16), **failed)),
+    )
     assert (recording.compiles, recording.recompiles, len(recording.report.recompiles)) == ((), (), 1)
 
 
 def test_later_records_are_read_on_the_next_access(recording: Recording) -> None:
     assert recording.report.summary.compiles == 2
     with recording.path.open("ab") as file:
-        file.write(make.compile("1/0"))
+        file.write(make.compile("1/0", make.tensor(8, 16)))
     assert recording.report.summary.compiles == 3
 
 
@@ -91,7 +95,7 @@ def test_the_advice_is_that_of_the_report_and_includes_later_records(recording: 
     assert recording.advice.env == "L['x']:0"
     before = recording.advice.before.total
     with recording.path.open("ab") as file:
-        file.write(make.compile("1/0"))
+        file.write(make.compile("1/0", make.tensor(8, 16)))
     assert recording.advice.before.total == before + 1
 
 
@@ -140,7 +144,7 @@ def test_in_a_notebook_it_shows_what_to_set_as_a_line_to_copy(recording: Recordi
 
 
 def test_in_a_notebook_it_shows_what_marking_will_not_fix_and_what_was_left_out() -> None:
-    report = lab.analyzed("lab/callable_identity.log.gz")
+    report = report_of("lab/callable_identity.log.gz")
     text = shown(report)
     assert report.advice is not None
     assert "<b>Nothing to mark dynamic</b>" in text
@@ -148,15 +152,15 @@ def test_in_a_notebook_it_shows_what_marking_will_not_fix_and_what_was_left_out(
     (left,) = report.advice.remaining
     for part in ("What marking will not fix", left.frame.title, left.rule.code, left.sentence, f"→ {left.remedy}"):
         assert part in text
-    formatted = lab.numbered(3, 4, comment=lab.at(7, "name = f'{k}'")).report()
+    formatted = make.report(make.trace(make.int_values(3, 4, comment=code_comment(7, "name = f'{k}'"))))
     assert "Left out: <code>L['k']</code> f formats k into a string" in shown(formatted)
 
 
 def test_a_list_that_is_too_long_is_not_shown_but_where_to_get_it() -> None:
-    made = lab.Recording()
+    made = make.trace()
     for number, size in enumerate((10, 12)):
-        made.compile(f"0/{number}", *(lab.tensor(f"L['{'x' * 40}{index}']", (size, 8)) for index in range(60)))
-    text = shown(made.report())
+        made += make.compile(f"0/{number}", *(make.tensor(size, 8, source=f"L['{'x' * 40}{index}']") for index in range(60)))
+    text = shown(make.report(made))
     assert '<p class="dim">60 entries: shapelog suggest-dynamic prints them with --format shell, env or python</p>' in text
     assert "export " not in text
 
@@ -167,16 +171,16 @@ def test_nothing_in_the_fragment_is_fetched_or_run(recording: Recording) -> None
 
 @pytest.mark.parametrize("text", [HOSTILE, TURN])
 def test_names_and_values_of_a_trace_stay_text_in_a_notebook(text: str) -> None:
-    trace = lab.Recording(torch_version=f"2.13.0{text}")
-    trace.compile("0/0", lab.tensor(), name=text).compile(
+    trace = make.trace(version=f"2.13.0{text}")
+    trace += make.compile("0/0", make.tensor(10, 8), name=text) + make.compile(
         "0/1",
-        lab.tensor(),
+        make.tensor(10, 8),
         name=text,
         reasons=(f"0/0: L['mode'] == {text!r}",),
-        guards=lab.tree(lab.manager("L['mode']", f"EQUALS_MATCH: L['mode'] == {text!r}")),
+        guards=guard_tree(guard_manager("L['mode']", f"EQUALS_MATCH: L['mode'] == {text!r}")),
     )
-    trace.limit("0/2", f"0/1: L['mode'] == {text!r}")
-    shown = renderer("recording", "notebook")(trace.report(), Options()).decode()
+    trace += make.refused("0/2", f"0/1: L['mode'] == {text!r}")
+    shown = renderer("recording", "notebook")(make.report(trace), Options()).decode()
     tags = _Tags(shown)
     assert tags.open == []
     assert not tags.seen & {"script", "img", "img.onerror"}
@@ -185,18 +189,18 @@ def test_names_and_values_of_a_trace_stay_text_in_a_notebook(text: str) -> None:
 
 
 def test_long_lists_are_cut_in_a_notebook_and_what_is_left_out_is_counted() -> None:
-    shown = renderer("recording", "notebook")(lab.analyzed("real/demo.log.gz"), Options(limit=3)).decode()
+    shown = renderer("recording", "notebook")(report_of("real/demo.log.gz"), Options(limit=3)).decode()
     assert "… 1 more frame<" in shown
     assert "… 13 more recompiles<" in shown
     assert "Recompile limit hit" in shown
     assert "more" not in re.sub(
-        r"(?s)<style>.*?</style>", "", renderer("recording", "notebook")(lab.analyzed("real/demo.log.gz"), Options(limit=0)).decode()
+        r"(?s)<style>.*?</style>", "", renderer("recording", "notebook")(report_of("real/demo.log.gz"), Options(limit=0)).decode()
     )
 
 
 def test_a_run_without_compiles_and_one_with_problems_are_reported(tmp_path: Path) -> None:
-    assert "Nothing was compiled in this run." in written(tmp_path / "empty.log", make.run())._repr_html_()
-    damaged = written(tmp_path / "damaged.log", make.small_run() + b"this is no record\n")
+    assert "Nothing was compiled in this run." in written(tmp_path / "empty.log", make.trace())._repr_html_()
+    damaged = written(tmp_path / "damaged.log", make.small_trace() + b"this is no record\n")
     assert "<b>1 problem</b> in the trace" in damaged._repr_html_()
 
 
@@ -205,7 +209,7 @@ def test_a_run_without_compiles_and_one_with_problems_are_reported(tmp_path: Pat
 
 def late(reason: str, *more: str, **fields: Any) -> Report:
     """The report on a first recorded compile that is its frame's third."""
-    return lab.Recording().compile("0/2", lab.tensor(size=(5, 8)), reasons=(f"0/1: {reason}", *more), **fields).report()
+    return make.report(make.trace(make.compile("0/2", make.tensor(5, 8), reasons=(f"0/1: {reason}", *more), **fields)))
 
 
 def test_a_recompile_against_an_entry_that_was_not_recorded_is_explained_in_the_words_of_pytorch() -> None:
@@ -230,16 +234,16 @@ def test_of_several_entries_that_were_not_recorded_the_nearest_counts_and_all_ar
 
 
 def test_a_recorded_entry_is_compared_with_and_the_others_left_aside() -> None:
-    recorded = lab.Recording().compile("0/1", lab.tensor(size=(5, 8)))
-    recorded.compile(
+    recorded = make.trace(make.compile("0/1", make.tensor(5, 8)))
+    recorded += make.compile(
         "0/2",
-        lab.tensor(size=(6, 8)),
+        make.tensor(6, 8),
         reasons=(
             "0/1: tensor 'x' size mismatch at index 0. expected 5, actual 6",
             "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 6",
         ),
     )
-    (recompile,) = recorded.report().recompiles
+    (recompile,) = make.report(recorded).recompiles
     assert recompile.nearest is not None
     assert (recompile.nearest.label, recompile.verdict, recompile.unexplained_because) == ("0/1", Verdict.MARKING, "")
 
@@ -295,8 +299,7 @@ def test_compiles_in_the_block_are_recorded(compiled: Callable[..., Any]) -> Non
         compiled(7)
     compiled(1)
     assert verdicts(trace) == [("0/1", ("SL101",), Verdict.MARKING)]
-    assert trace.trace.torch_version == sys.modules["torch"].__version__
-    assert trace.report.summary.compiles == 2
+    assert (trace.trace.torch_version, trace.report.summary.compiles) == (sys.modules["torch"].__version__, 2)
     assert trace.report.frames[0].frame.file == __file__
 
 

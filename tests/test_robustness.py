@@ -10,6 +10,7 @@ import make
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from payload_text import guard_tree, tensor_match
 
 from shapelog import analyze
 from shapelog.check.alerts import collect_alerts
@@ -35,7 +36,7 @@ def no_json(constant: str) -> None:
 def survives(data: bytes, strict: bool = False) -> Trace | None:
     """Read, analyze and show ``data`` as text and as JSON; None if it is refused as no trace at all."""
     try:
-        trace = make.built(data, strict)
+        trace = make.load(data, strict)
     except ShapelogError:
         return None
     report = analyze(trace)
@@ -72,7 +73,7 @@ def is_checked(report: Report) -> None:
 def fixture(name: str) -> tuple[bytes, ...]:
     """The records of a small fixture, without those that are only counted."""
     data = gzip.decompress((FIXTURES / name).read_bytes())
-    return tuple(record for record in make.records(data) if b'{"chromium_event"' not in record[:120])
+    return tuple(record for record in make.split_records(data) if b'{"chromium_event"' not in record[:120])
 
 
 FIXTURE_NAMES = ("lab/batch_varies.log.gz", "real/2.6/g_limit.log.gz", "real/2.4/c_int_arg.log.gz", "lab/graph_break_resume.log.gz")
@@ -97,19 +98,19 @@ def test_any_order_of_pieces_of_a_trace_is_read_or_refused(pieces: list[bytes]) 
 @FEW
 @given(st.binary(min_size=1, max_size=60), st.integers(0, 10_000))
 def test_bytes_thrown_into_a_trace_cost_no_record_but_those_they_hit(rubbish: bytes, at: int) -> None:
-    data = make.small_run()
+    data = make.small_trace()
     at %= len(data) + 1
     trace = survives(data[:at] + rubbish + data[at:])
     assert trace is not None
-    read, whole = (sum(trace.accounts[0].records.values()), len(make.records(data)))
+    read, whole = (sum(trace.accounts[0].records.values()), len(make.split_records(data)))
     assert read >= whole - 1
 
 
 def test_every_truncation_of_a_small_trace_is_read_or_refused() -> None:
-    data = make.run(make.compile("0/0"))
+    data = make.trace(make.compile("0/0", make.tensor(8, 16)))
     for end in range(len(data)):
         try:
-            trace = make.built(data[:end])
+            trace = make.load(data[:end])
         except ShapelogError:
             assert end < len(make.torch_version())
             continue
@@ -118,16 +119,16 @@ def test_every_truncation_of_a_small_trace_is_read_or_refused() -> None:
 
 
 def test_what_is_left_of_a_truncated_trace_is_reported_on() -> None:
-    data = make.small_run()
+    data = make.small_trace()
     for end in range(len(make.torch_version()), len(data), 31):
         assert survives(data[:end]) is not None
 
 
 def test_every_truncation_inside_the_last_record_keeps_the_compiles_before_it() -> None:
-    data = make.small_run()
-    start = len(data) - len(make.records(data)[-1])
+    data = make.small_trace()
+    start = len(data) - len(make.split_records(data)[-1])
     for end in range(start, len(data)):
-        trace = make.built(data[:end])
+        trace = make.load(data[:end])
         assert [compile.label for compile in trace.compiles] == ["0/0", "0/1"]
         assert trace.accounts[0].balances
 
@@ -201,7 +202,7 @@ def _places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str |
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.data())
 def test_a_field_of_any_other_value_is_no_end(data: st.DataObject) -> None:
-    records = make.records(_rich_run())
+    records = make.split_records(_rich_run())
     index = data.draw(st.integers(0, len(records) - 1))
     head, _, payload = records[index].partition(b"\n")
     header = json.loads(head[len(make.prefix()) :])
@@ -216,22 +217,42 @@ def test_a_field_of_any_other_value_is_no_end(data: st.DataObject) -> None:
 
 def test_numbers_and_text_that_json_cannot_hold_make_json_all_the_same() -> None:
     for value in (float("nan"), float("inf"), "\ud800", 10**30):
-        odd = make.compile("0/0", start_time=float("nan"), entire_frame_compile_time_s=value, co_name="\ud800", co_firstlineno=10**30)
-        trace = survives(make.run(odd, make.metrics("0/1", graph_op_count=10**30, entire_frame_compile_time_s=float("inf"))))
+        odd = make.compile("0/0", make.tensor(8, 16), start_time=float("nan"), seconds=value, co_name="\ud800", co_firstlineno=10**30)
+        trace = survives(make.trace(odd, make.metrics("0/1", graph_op_count=10**30, entire_frame_compile_time_s=float("inf"))))
         assert trace is not None
         for compile in trace.compiles:
             json.loads(renderer("explanation", "json")(explain_compile(trace, compile.label), Options()), parse_constant=no_json)
 
 
 def _rich_run() -> bytes:
-    return make.small_run() + make.every_kind(dynamo_config=json.dumps({"recompile_limit": 8}))
+    """A trace with a record of every kind that the model uses."""
+    where = {"id": "1/0"}
+    event = {"name": "automatic_dynamic", "args": {"name": "L['x']", "dim_changed": 0, "reason": "size change", "cached": "8", "new": "3"}}
+    pinned = {"symbol": "s1", "sources": ["L['x'].size()[0]"], "value": "8", "reason": "solve", "stack": [], "user_stack": []}
+    backward = {"is_forward": False, "dynamo_config": json.dumps({"recompile_limit": 8})}
+    return make.small_trace() + b"".join(
+        (
+            make.dynamo_start(**where),
+            make.describe(make.tensor(2, 2, source="L['y']", dynamo_dynamic_indices=[0]), **where),
+            make.record("create_unbacked_symbol", {"symbol": "u0", "vr": "[0, 5]", "user_stack": [], "stack": []}, **where),
+            make.record("guard_added_fast", {"expr": "Eq(s1, 8)", "user_stack": [], "stack": []}, **where),
+            make.record("symbolic_shape_specialization", pinned, **where),
+            make.record("chromium_event", {}, json.dumps(event, indent=0), **where),
+            make.artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:14\nReason: print", **where),
+            make.artifact("fx_graph_cache_miss", "{}", **where),
+            make.artifact("put_local_code_state", "hash(1)/srv/app/model.py:5:f:\n  L['x']: tensor size=[?] stride=[1]", **where),
+            make.record("dynamo_guards", {}, json.dumps([{"code": "L['y'] == 3", "stack": [], "user_stack": []}]), **where),
+            make.metrics("1/0", kind="bwd_compilation_metrics", **backward),
+            make.metrics("1/0", fail_type="Unsupported", fail_reason="no"),
+        )
+    )
 
 
 @pytest.mark.parametrize("name", FIXTURE_NAMES)
-def test_the_story_of_every_compile_of_shuffled_records_is_told(name: str) -> None:
+def test_every_compile_of_shuffled_records_can_be_explained(name: str) -> None:
     records = list(fixture(name))
     random.Random(1).shuffle(records)
-    trace = make.built(b"".join(records))
+    trace = make.load(b"".join(records))
     for compile in trace.compiles:
         story = explain_compile(trace, compile.label)
         for form in formats("explanation"):
@@ -243,12 +264,15 @@ def test_the_story_of_every_compile_of_shuffled_records_is_told(name: str) -> No
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_any_text_may_be_a_name_a_source_or_a_reason(name: str, text: str) -> None:
     where = {"id": "0/1"}
-    data = make.small_run() + b"".join(
+    data = make.small_trace() + b"".join(
         (
-            make.reasons(f"0/0: {text}", **where),
-            make.start(name, **where),
-            make.tensor(f"L['{text}']", (1, 2), **where),
-            make.guards((1, 2), more=f"| +- GuardManager: source=L['{name}'], type={text}\n| | +- EQUALS_MATCH: {text}\n", **where),
+            make.recompile_reasons(f"0/0: {text}", **where),
+            make.dynamo_start(name, **where),
+            make.describe(make.tensor(1, 2, source=f"L['{text}']"), **where),
+            make.cpp_guards(
+                guard_tree(tensor_match(size=(1, 2)), f"| +- GuardManager: source=L['{name}'], type={text}\n| | +- EQUALS_MATCH: {text}\n"),
+                **where,
+            ),
             make.metrics("0/1", co_name=name, co_filename=text, fail_type=text, fail_reason=name),
         )
     )

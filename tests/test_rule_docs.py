@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import lab
 import make
 import pytest
 from click.testing import CliRunner, Result
+from jobs import AGAIN, FIRST, GATHER, SCATTER, sized
+from recorded import FIXTURES
 
 import shapelog
 from shapelog.cli.main import cli
@@ -142,14 +143,14 @@ def two_processes(data: bytes) -> bytes:
     return data + data.replace(b" " + process + b" torch", b" 99999 torch")
 
 
-def told_in(code: str, trace: Path) -> bool:
-    """Whether the report says all that the example of a rule shows, at the width that it was made for."""
+def is_reported(code: str, trace: Path) -> bool:
+    """Whether the report has all that the example of a rule shows, at the width that it was made for."""
     ((_, example),) = blocks(entry(code).example)
     return f"\n{example}\n" in output("report", str(trace), "--width", str(COLUMNS))
 
 
 def intact() -> bytes:
-    return gzip.decompress((lab.FIXTURES / "lab" / "batch_varies.log.gz").read_bytes())
+    return gzip.decompress((FIXTURES / "lab" / "batch_varies.log.gz").read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -167,11 +168,11 @@ def test_the_example_of_a_damaged_trace_is_what_the_report_shows(
 ) -> None:
     path = tmp_path / f"{name}.log"
     path.write_bytes(damage(intact()))
-    assert told_in(code, path)
+    assert is_reported(code, path)
 
 
 def test_the_example_of_records_outside_of_compiles_is_what_the_report_shows() -> None:
-    assert told_in("SL906", lab.FIXTURES / "real" / "2.6" / "o_export.log.gz")
+    assert is_reported("SL906", FIXTURES / "real" / "2.6" / "o_export.log.gz")
 
 
 def test_the_example_of_a_foreign_file_is_what_the_report_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +180,7 @@ def test_the_example_of_a_foreign_file_is_what_the_report_shows(tmp_path: Path, 
     (tmp_path / "dir" / "dedicated_log_torch_trace_rank_0_aaaaaaaa.log").write_bytes(intact())
     (tmp_path / "dir" / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log").write_text("epoch 1 loss 0.3\nepoch 2 loss 0.2\n")
     monkeypatch.chdir(tmp_path)
-    assert told_in("SL907", Path("dir"))
+    assert is_reported("SL907", Path("dir"))
 
 
 def test_the_example_of_an_analysis_that_failed_is_what_the_report_shows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,33 +188,23 @@ def test_the_example_of_an_analysis_that_failed_is_what_the_report_shows(monkeyp
         raise KeyError("backend_compile")
 
     monkeypatch.setattr(compile_time, "analyze", broken)
-    assert told_in("SL908", lab.FIXTURES / "lab" / "batch_varies.log.gz")
+    assert is_reported("SL908", FIXTURES / "lab" / "batch_varies.log.gz")
 
 
-VARIED = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
-GATHERS = make.lowered(make.compile(), ["all_reduce_", "wait_tensor", "all_gather_into_tensor"])
-SCATTERS = make.lowered(make.compile(), ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"])
-RANKS = {
-    "SL701": [(make.compile(), VARIED)] * 3 + [(make.compile(),)],
-    "SL702": [
-        (make.compile("0/0", (size, 16)), make.compile("0/1", (size + 4, 16), [make.mismatch("0/0", size, size + 4)], free=[0]))
-        for size in (12, 10)
-    ],
-    "SL703": [(GATHERS,)] * 3 + [(SCATTERS,)],
-}
+RANKS = {"SL701": [(FIRST, AGAIN)] * 3 + [(FIRST,)], "SL702": [sized(12, 16), sized(10, 14)], "SL703": [(GATHER,)] * 3 + [(SCATTER,)]}
 
 
 @pytest.mark.parametrize("code", sorted(RANKS))
 def test_the_example_of_a_job_is_what_the_report_shows(code: str, tmp_path: Path) -> None:
     for number, parts in enumerate(RANKS[code]):
-        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_aaaaaaaa.log").write_bytes(make.run(*parts))
-    assert told_in(code, tmp_path)
+        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_aaaaaaaa.log").write_bytes(make.trace(*parts))
+    assert is_reported(code, tmp_path)
 
 
 def test_the_example_of_a_budget_is_what_the_check_shows() -> None:
     ((_, example),) = blocks(entry("SL801").example)
     command, _, shown = example.partition("\n...\n")
-    _, *arguments = command.removeprefix("$ ").replace("fixtures", str(lab.FIXTURES)).split()
+    _, *arguments = command.removeprefix("$ ").replace("fixtures", str(FIXTURES)).split()
     done = call(*arguments, "--width", str(COLUMNS))
     assert done.exit_code == 1
     assert " ".join(shown.split()) in " ".join(done.stdout.split())
@@ -334,9 +325,8 @@ def problem_codes_in(path: Path) -> set[str]:
 
 def test_every_reported_problem_has_a_rule_and_no_other_has() -> None:
     reported = set().union(*map(problem_codes_in, Path(shapelog.__file__).parent.rglob("*.py")))
-    assert reported == {problem for rule in RULES.values() for problem in rule.problems} - {
-        "unknown-kind"
-    }  # which is counted and not reported
+    with_rules = {problem for rule in RULES.values() for problem in rule.problems}
+    assert reported == with_rules - {"unknown-kind"}  # which is counted and not reported
 
 
 # The parts.

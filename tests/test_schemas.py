@@ -91,7 +91,7 @@ def test_a_schema_is_one_of_2020_12_and_bears_the_version_of_the_code(name: str)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_schema_is_exact_and_says_what_each_part_means(name: str) -> None:
+def test_a_schema_is_exact_and_describes_each_part(name: str) -> None:
     for path, part in parts(schema(name)):
         if "object" in types(part):
             assert part["description"], path
@@ -147,13 +147,13 @@ def test_the_enums_are_those_of_the_code(name: str) -> None:
 
 
 def test_the_respects_of_ranks_are_those_of_the_code() -> None:
-    job = analyze(make.distributed(make.small_run(), make.small_run()))
+    job = analyze(make.load_ranks(make.small_trace(), make.small_trace()))
     assert job.ranks is not None
     names = schema("report")["properties"]["ranks"]["properties"]["respects"]["items"]["properties"]["name"]["enum"]
     assert names == [item.name for item in job.ranks.properties]
 
 
-def test_what_stands_in_two_schemas_is_the_same_in_both() -> None:
+def test_definitions_in_two_schemas_are_the_same() -> None:
     in_check, in_lines, in_report, in_story = (schema(name)["$defs"] for name in ("check", "lines", "report", "story"))
     for name in ("alert", "budget"):
         line = dict(in_lines[name]["properties"])

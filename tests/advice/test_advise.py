@@ -5,15 +5,19 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
+import make
 import pytest
-from lab import FIXTURES, LAB, LINE, PACKED, Recording, analyzed, at, checked, freed, graph, numbered, sized, tensor, tree
+from make import compile as compiled
+from make import dynamic_size, int_values, load, static_sizes, tensor, trace
+from payload_text import RETURN_LINE, code_comment, graph_text, guard_tree, tensor_match
+from recorded import FIXTURES, LAB, RECORDED, advice_of, report_of
 
 import shapelog
-from shapelog.advice.advise import Advice, Suggestion, advise
+from shapelog.advice.advise import Advice, Suggestion
 from shapelog.advice.marks import Mark, matches
 from shapelog.advice.replay import Cost, Replay, replay
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Trace, merged
+from shapelog.model.trace import merged
 from shapelog.recompiles.explain import explain_trace
 
 TRUTH = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
@@ -24,19 +28,8 @@ AS_GOOD = {"duck_dynamic_true": ["L['q']:0"]}
 
 
 @cache
-def advice_on(name: str) -> Advice:
-    found = analyzed(name).advice
-    assert found is not None
-    return found
-
-
-@cache
 def replayed(name: str) -> Replay:
-    return replay(explain_trace(analyzed(name).trace))
-
-
-def advised(made: Recording | Trace, version: TorchVersion | None = None) -> Advice:
-    return advise(explain_trace(made if isinstance(made, Trace) else made.load()), version)
+    return replay(explain_trace(report_of(name).trace))
 
 
 def only(advice: Advice) -> Suggestion:
@@ -55,7 +48,7 @@ def marks_of(advice: Advice) -> frozenset[Mark]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_costs_are_those_that_were_measured(name: str) -> None:
-    advice, truth = advice_on(f"lab/{name}.log.gz"), TRUTH[name]
+    advice, truth = advice_of(f"lab/{name}.log.gz"), TRUTH[name]
     over = sum(item["over_limit"] for item in truth["recompiles"])
     assert (advice.before.compiles, advice.before.limit_hits) == (truth["baseline_compiles"], over)
     assert advice.after.compiles == truth["best_compiles"]
@@ -65,7 +58,7 @@ def test_the_costs_are_those_that_were_measured(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_list_is_the_one_that_was_found(name: str) -> None:
     """Entry for entry, also where one has to be written as a regular expression."""
-    entries = advice_on(f"lab/{name}.log.gz").entries
+    entries = advice_of(f"lab/{name}.log.gz").entries
     wanted = AS_GOOD.get(name, TRUTH[name]["minimal_sources"])
     known = [
         (source, Mark(source.rpartition(":")[0], int(source.rpartition(":")[2])) if source[-2] == ":" else Mark(source))
@@ -75,9 +68,9 @@ def test_the_list_is_the_one_that_was_found(name: str) -> None:
     assert sorted(found) == [[source] for source in sorted(wanted)]
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_each_mark_earns_a_compile(name: str) -> None:
-    advice, found = advice_on(name), replayed(name)
+    advice, found = advice_of(name), replayed(name)
     marks = marks_of(advice)
     assert found.cost(marks) == advice.after
     assert found.cost(()) == advice.before
@@ -87,17 +80,17 @@ def test_each_mark_earns_a_compile(name: str) -> None:
 
 
 def test_no_recompile_both_goes_and_stays() -> None:
-    for name in PACKED:
-        advice = advice_on(name)
+    for name in RECORDED:
+        advice = advice_of(name)
         gone = {label for item in advice.suggestions for label in item.gone}
         stay = {compile.label for item in advice.remaining for compile in item.compiles}
         assert bool(gone) == (advice.before.total > advice.after.total), name
-        assert not gone & stay or len(analyzed(name).trace.ranks) > 1, name
+        assert not gone & stay or len(report_of(name).trace.ranks) > 1, name
 
 
 def test_a_list_or_the_reason_why_there_is_none() -> None:
-    for name in PACKED:
-        advice = advice_on(name)
+    for name in RECORDED:
+        advice = advice_of(name)
         assert bool(advice.why_empty) is not bool(advice.suggestions), name
         assert bool(advice.env) is (bool(advice.suggestions) and advice.version.reads_sources), name
         assert [item.id for item in advice.suggestions] == [f"A{number}" for number in range(1, len(advice.suggestions) + 1)], name
@@ -120,30 +113,30 @@ def test_a_list_or_the_reason_why_there_is_none() -> None:
     ],
 )
 def test_the_version_of_the_trace_decides_about_the_list(name: str, version: str, env: str, reason: str) -> None:
-    advice = advice_on(name)
+    advice = advice_of(name)
     assert (str(advice.version), advice.is_version_given) == (version, False)
     assert (advice.env, advice.why_empty) == (env, reason)
 
 
 @pytest.mark.parametrize(("version", "env"), [(V26, ""), (V28, "L['x']"), (V210, "L['x']"), (V213, "L['x']:0"), (V215, "L['x']:0")])
 def test_another_version_than_that_of_the_trace_can_be_advised_for(version: TorchVersion, env: str) -> None:
-    advice = advised(sized(10, 12), version)
+    advice = make.advice(trace(static_sizes(10, 12)), version)
     assert (advice.env, advice.version, advice.is_version_given) == (env, version, True)
     assert only(advice).python == ("torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come",)
     assert (advice.before.total, advice.after.total) == (2, 1)
 
 
 def test_a_whole_tensor_is_listed_once_and_the_advice_says_what_that_means() -> None:
-    advice = advised(Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 9))), V210)
+    advice = make.advice(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9))), V210)
     assert (advice.env, only(advice).dims) == ("L['x']", (0, 1))
     assert only(advice).recommendation == "mark dims 0 and 1 of x dynamic (torch 2.10 can only list the whole tensor)"
     assert any(caveat.startswith("torch 2.10 lists whole tensors: their other dims become symbolic too") for caveat in advice.caveats)
 
 
 def test_before_the_list_only_tensors_that_are_no_parameters_can_be_marked() -> None:
-    assert advised(numbered(3, 4), V26).suggestions == ()
-    assert advised(widths(), V26).suggestions == ()
-    advice = advised(sized(10, 12, made=numbered(3, 4), frame=1, name="g"), V26)
+    assert make.advice(trace(int_values(3, 4)), V26).suggestions == ()
+    assert make.advice(widths(), V26).suggestions == ()
+    advice = make.advice(trace(int_values(3, 4), static_sizes(10, 12, frame=1, name="g")), V26)
     assert (only(advice).source, advice.entries) == ("L['x']", ())
     assert "torch 2.6 has no list of dynamic sources: mark the tensors in code, before each call (--format python)" in advice.caveats
 
@@ -152,28 +145,26 @@ def test_before_the_list_only_tensors_that_are_no_parameters_can_be_marked() -> 
 
 
 def test_several_traces_give_one_list() -> None:
-    advice = advised(merged([sized(10, 12).load(), sized(3, 4, source="L['y']", name="g").load()]))
-    assert advice.env == "L['x']:0,L['y']:0"
-    assert (advice.before.total, advice.after.total) == (4, 2)
+    advice = make.advice(merged([load(trace(static_sizes(10, 12))), load(trace(static_sizes(3, 4, source="L['y']", name="g")))]))
+    assert (advice.env, advice.before.total, advice.after.total) == ("L['x']:0,L['y']:0", 4, 2)
 
 
 def test_a_mark_that_one_trace_needs_is_listed_though_another_does_not() -> None:
-    advice = advised(merged([sized(10, 12).load(), sized(10).load()]))
-    assert advice.env == "L['x']:0"
-    assert (advice.before.total, advice.after.total) == (3, 2)
+    advice = make.advice(merged([load(trace(static_sizes(10, 12))), load(trace(static_sizes(10)))]))
+    assert (advice.env, advice.before.total, advice.after.total) == ("L['x']:0", 3, 2)
 
 
 def test_several_traces_are_advised_for_the_oldest_of_their_versions() -> None:
-    old = Recording("2.10.0").compile("0/0", tensor("L['y']")).compile("0/1", tensor("L['y']", (12, 8)))
-    advice = advised(merged([sized(10, 12).load(), old.load()]))
+    old = trace(compiled("0/0", tensor(10, 8, source="L['y']")), compiled("0/1", tensor(12, 8, source="L['y']")), version="2.10.0")
+    advice = make.advice(merged([load(trace(static_sizes(10, 12))), load(old)]))
     assert (advice.version, advice.env) == (V210, "L['x'],L['y']")
 
 
 def test_all_ranks_of_a_run_get_one_list(tmp_path: Path) -> None:
-    for rank, made in enumerate((sized(10, 12), sized(10, 14), sized(10))):
+    for rank, made in enumerate((trace(static_sizes(10, 12)), trace(static_sizes(10, 14)), trace(static_sizes(10)))):
         path = tmp_path / f"dedicated_log_torch_trace_rank_{rank}_abcdefgh.log"
-        path.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
-    advice = advised(shapelog.load(tmp_path))
+        path.write_bytes(made)
+    advice = make.advice(shapelog.load(tmp_path))
     assert advice.env == "L['x']:0"
     assert [(item.frame.rank, item.before.total, item.after.total) for item in advice.forecasts] == [(0, 2, 1), (1, 2, 1), (2, 1, 1)]
 
@@ -182,7 +173,7 @@ def test_all_ranks_of_a_run_get_one_list(tmp_path: Path) -> None:
 
 
 def test_a_suggestion_says_what_varied_what_goes_and_where_the_call_is() -> None:
-    advice = advised(sized(10, 12, 14, 16, seconds=1.5))
+    advice = make.advice(trace(static_sizes(10, 12, 14, 16, seconds=1.5)))
     found = only(advice)
     assert (found.id, found.source, found.name, found.dims, found.codes) == ("A1", "L['x']", "x", (0,), ("SL101",))
     assert found.rationale == "x.size[0] was 10, 12, 14, 16"
@@ -192,63 +183,66 @@ def test_a_suggestion_says_what_varied_what_goes_and_where_the_call_is() -> None
     ]
     assert [frame.title for frame in found.frames] == ["f"]
     assert found.place is not None
-    assert (found.place.file, found.place.line, found.place.code) == ("/srv/ml/app/model.py", 20, "f(x)")
+    assert (found.place.file, found.place.line, found.place.code) == ("/srv/app/main.py", 20, "f(x)")
     assert (advice.before, advice.after) == (Cost(4, 0, 6.0), Cost(1, 0, 1.5))
 
 
 def test_of_many_values_the_first_are_shown() -> None:
-    assert only(advised(sized(*range(10, 20)))).rationale == "x.size[0] was 10, 11, 12, 13, 14, 15, …"
+    assert only(make.advice(trace(static_sizes(*range(10, 20))))).rationale == "x.size[0] was 10, 11, 12, 13, 14, 15, …"
 
 
 def test_what_saves_most_comes_first() -> None:
-    made = sized(10, 12, source="L['a']", seconds=1.0)
-    sized(10, 12, made=made, frame=1, name="g", source="L['b']", seconds=5.0)
-    advice = advised(made)
+    made = trace(static_sizes(10, 12, source="L['a']", seconds=1.0))
+    made += static_sizes(10, 12, frame=1, name="g", source="L['b']", seconds=5.0)
+    advice = make.advice(made)
     assert [(item.id, item.source, item.seconds) for item in advice.suggestions] == [("A1", "L['b']", 5.0), ("A2", "L['a']", 1.0)]
     assert advice.env == "L['b']:0,L['a']:0"
 
 
 def test_the_forecast_tells_each_frame() -> None:
-    made = sized(10, 12, 14)
-    sized(7, made=made, frame=1, name="g")
-    told = [(item.frame.title, item.before.total, item.after.total) for item in advised(made).forecasts]
+    made = trace(static_sizes(10, 12, 14))
+    made += static_sizes(7, frame=1, name="g")
+    told = [(item.frame.title, item.before.total, item.after.total) for item in make.advice(made).forecasts]
     assert told == [("f", 3, 1), ("g", 1, 1)]
 
 
 def test_the_time_is_that_of_a_dynamic_compile_where_the_trace_has_one() -> None:
-    made = freed("0/1", 12, made=sized(10, seconds=1.0), seconds=3.0)
-    assert advised(made).after == Cost(1, 0, 3.0)
+    made = trace(static_sizes(10, seconds=1.0), dynamic_size("0/1", 12, seconds=3.0))
+    assert make.advice(made).after == Cost(1, 0, 3.0)
 
 
 def test_the_time_of_failed_compiles_stays() -> None:
-    made = sized(10, 12, seconds=1.0).compile("1/0", tensor(), guards="", code="", seconds=4.0, name="g", fail_type="E", fail_reason="no")
-    assert (advised(made).before.seconds, advised(made).after.seconds) == (6.0, 5.0)
+    made = trace(
+        static_sizes(10, 12, seconds=1.0),
+        compiled("1/0", tensor(10, 8), guards="", graph="", seconds=4.0, name="g", fail_type="E", fail_reason="no"),
+    )
+    assert (make.advice(made).before.seconds, make.advice(made).after.seconds) == (6.0, 5.0)
 
 
 @pytest.mark.parametrize(
     ("made", "confidence"),
     [
-        (freed("0/1", 12, made=sized(10)), "high"),
-        (sized(10, 12), "medium"),
-        (sized(10).limit("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20"), "low"),
+        (trace(static_sizes(10), dynamic_size("0/1", 12)), "high"),
+        (trace(static_sizes(10, 12)), "medium"),
+        (trace(static_sizes(10), make.refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20")), "low"),
     ],
     ids=["dynamic", "static", "limit"],
 )
-def test_the_confidence_is_that_of_the_evidence(made: Recording, confidence: str) -> None:
-    found = only(advised(made))
+def test_the_confidence_is_that_of_the_evidence(made: bytes, confidence: str) -> None:
+    found = only(make.advice(made))
     assert found.confidence == confidence
     assert found.confidence_reason
 
 
 def test_a_dim_that_never_varied_is_marked_for_the_stride_that_follows_from_it() -> None:
-    found = only(advice_on("lab/stride_from_slices.log.gz"))
+    found = only(advice_of("lab/stride_from_slices.log.gz"))
     assert "SL105" in found.codes
     assert "always" in found.rationale
     assert "with a symbolic size the stride that varied is symbolic too" in found.rationale
 
 
 def test_one_of_two_dims_that_shared_a_symbol_is_marked() -> None:
-    found = only(advice_on("lab/duck_dynamic_true.log.gz"))
+    found = only(advice_of("lab/duck_dynamic_true.log.gz"))
     assert "SL103" in found.codes
     assert "q.size[0] was" in found.rationale or "shared a symbol with a dim of the same size" in found.rationale
 
@@ -257,14 +251,14 @@ def test_one_of_two_dims_that_shared_a_symbol_is_marked() -> None:
 
 
 def test_the_guards_that_bound_a_size_are_told() -> None:
-    made = freed("0/1", 12, "4 <= L['x'].size()[0] <= 64", "2 <= L['x'].size()[0]", made=sized(10))
-    found = only(advised(made))
+    made = trace(static_sizes(10), dynamic_size("0/1", 12, "4 <= L['x'].size()[0] <= 64", "2 <= L['x'].size()[0]"))
+    found = only(make.advice(made))
     assert found.seen[0].bounds == ("4 <= L['x'].size()[0] <= 64",)
     assert found.caveats == ("a dynamic graph serves a range: 4 <= x.size()[0] <= 64",)
 
 
 def test_a_size_of_0_or_1_still_gets_a_graph_of_its_own() -> None:
-    advice = advised(sized(10, 12, 1))
+    advice = make.advice(trace(static_sizes(10, 12, 1)))
     assert advice.after.total == 2
     assert "calls with x.size[0] of 0 or 1 still get a graph of their own" in only(advice).caveats
     assert [item.rule.code for item in advice.remaining] == ["SL104"]
@@ -272,105 +266,113 @@ def test_a_size_of_0_or_1_still_gets_a_graph_of_its_own() -> None:
 
 def test_what_never_became_symbolic_may_be_meant_to_be_static() -> None:
     made = "never symbolic though it varied, as under dynamic=False: the list overrides that, and a backend for constant shapes fails"
-    assert made in only(advised(sized(10, 12, 14))).caveats
-    assert made not in only(advised(freed("0/2", 14, made=sized(10, 12)))).caveats
+    assert made in only(make.advice(trace(static_sizes(10, 12, 14)))).caveats
+    assert made not in only(make.advice(trace(static_sizes(10, 12), dynamic_size("0/2", 14)))).caveats
 
 
 def test_where_the_rank_varied_other_dims_may_vary_too() -> None:
-    made = sized(10, 12).compile("0/2", tensor(size=(4, 10, 8)), code=graph('L_x_: "f32[4, 10, 8][80, 8, 1]cpu"'))
+    made = trace(static_sizes(10, 12), compiled("0/2", tensor(4, 10, 8), graph=graph_text('L_x_: "f32[4, 10, 8][80, 8, 1]cpu"')))
     caveat = "the number of dims of x varied, so PyTorch made all its dims dynamic: others than these may vary too"
-    assert caveat in only(advised(made)).caveats
+    assert caveat in only(make.advice(made)).caveats
 
 
-def widths() -> Recording:
-    made = Recording()
+def widths() -> bytes:
+    made = trace()
     for number, width in enumerate((8, 16)):
-        made.compile(
-            f"0/{number}", tensor("L['self']._parameters['weight']", (width,), is_parameter=True), code=graph('L_w_: "f32[8][1]cpu"')
+        made += compiled(
+            f"0/{number}",
+            tensor(width, source="L['self']._parameters['weight']", is_parameter=True),
+            graph=graph_text('L_w_: "f32[8][1]cpu"'),
         )
     return made
 
 
 def test_a_parameter_varies_with_the_instance_and_the_advice_says_so() -> None:
-    found = only(advised(widths()))
+    found = only(make.advice(widths()))
     assert (found.name, found.codes, found.entries) == ("self.weight", ("SL101", "SL106"), ("L['self']._parameters['weight']:0",))
     assert found.caveats[0].startswith("a parameter has one width for each instance: this saves a compile an instance, not a call")
 
 
 def test_a_tensor_of_that_name_in_another_frame_is_named() -> None:
-    made = sized(7, made=sized(10, 12), frame=1, name="g")
+    made = trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g"))
     caveat = "the list goes by name: x of g is marked too, though it did not vary there (at worst it is specialized again)"
-    assert only(advised(made)).caveats == (caveat,)
-    assert only(advised(made, V26)).caveats == ()
-    assert only(advised(sized(7, made=sized(10, 12), frame=1, name="g", source="L['y']"))).caveats == ()
+    assert only(make.advice(made)).caveats == (caveat,)
+    assert only(make.advice(made, V26)).caveats == ()
+    assert only(make.advice(trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g", source="L['y']")))).caveats == ()
 
 
 def test_a_frame_where_it_varied_as_well_is_no_caveat() -> None:
-    found = only(advised(sized(7, 8, made=sized(10, 12), frame=1, name="g")))
+    found = only(make.advice(trace(static_sizes(10, 12), static_sizes(7, 8, frame=1, name="g"))))
     assert [frame.title for frame in found.frames] == ["f", "g"]
     assert found.caveats == ()
 
 
 def test_a_compile_that_goes_and_could_do_more_is_named() -> None:
     """The static entry that takes the place of 0/2 fixes the second dim, which varied elsewhere and was symbolic in 0/2."""
-    made = Recording().compile("0/0", tensor(size=(10, 9)), guards=tree(checked(size=(10, 9))), code=graph('L_x_: "f64[10, 9][9, 1]cpu"'))
-    made.compile("0/1", tensor())
+    made = trace(
+        compiled("0/0", tensor(10, 9), guards=guard_tree(tensor_match(size=(10, 9))), graph=graph_text('L_x_: "f64[10, 9][9, 1]cpu"'))
+    )
+    made += compiled("0/1", tensor(10, 8))
     symbols = (("s77", "12", "L['x'].size()[0]"), ("s78", "8", "L['x'].size()[1]"))
-    made.compile("0/2", tensor(size=(12, 8)), guards=tree(checked(size=(None, None))), symbols=symbols)
-    found = only(advised(made))
+    made += compiled("0/2", tensor(12, 8), guards=guard_tree(tensor_match(size=(None, None))), symbols=symbols)
+    found = only(make.advice(made))
     assert (found.dims, found.gone, found.confidence) == ((0,), ("0/2",), "medium")
     assert found.caveats == ("0/2, which goes, was symbolic in x.size[1] too: later calls with other values of it would compile again",)
 
 
 def test_the_prediction_speaks_of_the_calls_that_were_seen() -> None:
-    assert advised(sized(10, 12)).caveats == (
+    assert make.advice(trace(static_sizes(10, 12))).caveats == (
         "predicted by replaying the calls that were compiled in this run; sizes that it did not see are no promise",
     )
-    assert advised(sized(10)).caveats == ()
+    assert make.advice(trace(static_sizes(10))).caveats == ()
 
 
 def test_kernels_for_dynamic_sizes_may_be_slower_where_there_are_kernels() -> None:
     caveat = "kernels for dynamic sizes may run slower than those for one size: measure a step"
-    assert caveat in advised(sized(10, 12, inductor_compile_time_s=0.5)).caveats
-    assert caveat not in advised(sized(10, 12)).caveats
+    assert caveat in make.advice(trace(static_sizes(10, 12, inductor_compile_time_s=0.5))).caveats
+    assert caveat not in make.advice(trace(static_sizes(10, 12))).caveats
 
 
 def test_a_list_that_was_set_stays() -> None:
     config = {"dynamo_config": "{}", "compiler_config": json.dumps({"dynamic_sources": "L['y']:0, L['k']"})}
-    advice = advised(sized(10, 12, **config))
+    advice = make.advice(trace(static_sizes(10, 12, **config)))
     assert advice.entries == ("L['y']:0", "L['k']", "L['x']:0")
     assert any("L['y']:0, L['k']" in caveat for caveat in advice.caveats)
-    assert advised(sized(10, **config)).env == ""
+    assert make.advice(trace(static_sizes(10, **config))).env == ""
 
 
 # Limits.
 
 
-def refused(*lengths: int, call: int) -> Recording:
+def refused(*lengths: int, call: int) -> bytes:
     reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {size}, actual {call}" for number, size in enumerate(lengths)]
-    return sized(*lengths).limit(f"0/{len(lengths)}", *reversed(reasons))
+    return trace(static_sizes(*lengths), make.refused(f"0/{len(lengths)}", *reversed(reasons)))
 
 
 def test_a_call_beyond_the_limit_is_served_as_well() -> None:
-    advice = advised(refused(*range(3, 11), call=20))
+    advice = make.advice(refused(*range(3, 11), call=20))
     assert (advice.before, advice.after) == (Cost(8, 1, 8.0), Cost(1, 0, 1.0))
     assert only(advice).gone == tuple(f"0/{number}" for number in range(1, 9))
     assert "after its limit hit f ran eagerly and left no records: calls with other values may compile again" in advice.caveats
 
 
 def test_a_limit_hit_that_no_mark_helps_stays_a_hit() -> None:
-    made = numbered(3, 4, comment=at(7, "name = f'{k}'")).limit("0/2", "0/1: k == 4  # name = f'{k}'", "0/0: k == 3  # name = f'{k}'")
-    advice = advised(made)
-    assert advice.suggestions == ()
-    assert (advice.after.compiles, advice.after.limit_hits) == (2, 1)
+    made = trace(
+        int_values(3, 4, comment=code_comment(7, "name = f'{k}'")),
+        make.refused("0/2", "0/1: k == 4  # name = f'{k}'", "0/0: k == 3  # name = f'{k}'"),
+    )
+    advice = make.advice(made)
+    assert (advice.suggestions, advice.after.compiles, advice.after.limit_hits) == ((), 2, 1)
 
 
 def test_a_limit_hit_becomes_a_compile_where_marks_make_room() -> None:
     """The refused call had another dtype: nothing serves it, but there is room for its compile now."""
-    made = sized(3, 4, 5).limit("0/3", *(f"0/{number}: tensor 'x' dtype mismatch. expected Float, actual Double" for number in (2, 1, 0)))
-    advice = advised(made)
-    assert (advice.before.total, advice.after.compiles, advice.after.limit_hits) == (4, 2, 0)
-    assert advice.remaining == ()
+    made = trace(
+        static_sizes(3, 4, 5),
+        make.refused("0/3", *(f"0/{number}: tensor 'x' dtype mismatch. expected Float, actual Double" for number in (2, 1, 0))),
+    )
+    advice = make.advice(made)
+    assert (advice.before.total, advice.after.compiles, advice.after.limit_hits, advice.remaining) == (4, 2, 0, ())
 
 
 # Nothing to mark.
@@ -379,27 +381,33 @@ def test_a_limit_hit_becomes_a_compile_where_marks_make_room() -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (sized(10), "nothing recompiled: every frame was compiled once"),
-        (sized(10, 1), "no mark would remove any of the recompiles; see for each what stands in the way"),
+        (trace(static_sizes(10)), "nothing recompiled: every frame was compiled once"),
+        (trace(static_sizes(10, 1)), "no mark would remove any of the recompiles; see for each what stands in the way"),
         (
-            Recording().compile("0/0", tensor()).compile("0/1", tensor(dtype="torch.float64"), guards=tree(checked(dtype="float64"))),
+            trace(
+                compiled("0/0", tensor(10, 8)),
+                compiled("0/1", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64"))),
+            ),
             "no recompile of this run is about sizes, so no mark would remove one",
         ),
-        (numbered(3, 4, comment=at(7, "return f'{k}'")), "the only marks that would save a compile would do harm; see what was left out"),
+        (
+            trace(int_values(3, 4, comment=code_comment(7, "return f'{k}'"))),
+            "the only marks that would save a compile would do harm; see what was left out",
+        ),
     ],
     ids=["once", "one", "dtype", "harm"],
 )
-def test_an_empty_list_says_why(made: Recording, reason: str) -> None:
-    advice = advised(made)
+def test_an_empty_list_says_why(made: bytes, reason: str) -> None:
+    advice = make.advice(made)
     assert (advice.suggestions, advice.env, advice.why_empty) == ((), "", reason)
     assert advice.before == advice.after
 
 
 def test_a_branch_on_the_size_keeps_a_graph_for_each_side() -> None:
-    other = graph('L_x_: "f32[s77, 8][8, 1]cpu"', 'tanh: "f32[s77, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
-    made = freed("0/1", 12, "L['x'].size()[0] <= 20", made=sized(10))
-    advice = advised(freed("0/2", 30, "L['x'].size()[0] > 20", made=made, code=other))
+    other = graph_text('L_x_: "f32[s77, 8][8, 1]cpu"', 'tanh: "f32[s77, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
+    made = trace(static_sizes(10), dynamic_size("0/1", 12, "L['x'].size()[0] <= 20"))
+    advice = make.advice(made + dynamic_size("0/2", 30, "L['x'].size()[0] > 20", graph=other))
     assert (advice.env, advice.after.total) == ("L['x']:0", 2)
     (left,) = advice.remaining
     assert (left.rule.code, [compile.label for compile in left.compiles]) == ("SL204", ["0/2"])
-    assert LINE.endswith(f"{left.place} in f")
+    assert RETURN_LINE.endswith(f"{left.place} in f")

@@ -5,8 +5,11 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from lab import PACKED, Recording, analyzed, at, checked, manager, numbered, sized, tensor, tree
+from make import compile as compiled
+from make import explain, int_values, load, static_sizes, tensor, trace
 from odd_sources import KEYS
+from payload_text import code_comment, guard_manager, guard_tree, tensor_match
+from recorded import RECORDED, report_of
 
 import shapelog
 from shapelog.advice.advise import advise
@@ -19,10 +22,10 @@ from shapelog.rules import RULES
 V24, V26, V28, V210, V213, V215 = (TorchVersion(2, minor) for minor in (4, 6, 8, 10, 13, 15))
 
 
-def tools(made: Recording | Trace | str, version: TorchVersion | None = None) -> dict[str, Alternative]:
+def tools(made: bytes | Trace | str, version: TorchVersion | None = None) -> dict[str, Alternative]:
     if isinstance(made, str):
-        made = analyzed(made).trace
-    found = advise(explain_trace(made if isinstance(made, Trace) else made.load()), version).alternatives
+        made = report_of(made).trace
+    found = advise(explain_trace(made if isinstance(made, Trace) else load(made)), version).alternatives
     return {item.tool: item for item in found}
 
 
@@ -52,29 +55,29 @@ def test_a_run_that_is_healthy_or_varies_in_other_things_needs_none(name: str) -
 @pytest.mark.parametrize(
     ("made", "tool", "first"),
     [
-        (sized(10, 1), "unbacked source", V26),
-        (sized(10, 12, 14, source="L['x']"), "PGO", V28),
-        (sized(10, 12), "shapes_spec=", V213),
-        (sized(10, 12), "dynamic_shapes=", V215),
+        (trace(static_sizes(10, 1)), "unbacked source", V26),
+        (trace(static_sizes(10, 12, 14, source="L['x']")), "PGO", V28),
+        (trace(static_sizes(10, 12)), "shapes_spec=", V213),
+        (trace(static_sizes(10, 12)), "dynamic_shapes=", V215),
     ],
     ids=["unbacked", "PGO", "shapes_spec", "dynamic_shapes"],
 )
-def test_a_tool_is_named_from_the_version_on_that_has_it(made: Recording, tool: str, first: TorchVersion) -> None:
+def test_a_tool_is_named_from_the_version_on_that_has_it(made: bytes, tool: str, first: TorchVersion) -> None:
     has = [version for version in (V24, V26, V28, V210, V213, V215) if tool in tools(made, version)]
     assert has[0] == first
     assert has == [version for version in (V24, V26, V28, V210, V213, V215) if version >= first] or tool == "shapes_spec="
 
 
 def test_the_argument_of_torch_compile_has_another_name_in_each_version() -> None:
-    assert ["dynamic_shapes=" in tools(sized(10, 12), version) for version in (V213, V215)] == [False, True]
-    assert ["shapes_spec=" in tools(sized(10, 12), version) for version in (V213, V215)] == [True, False]
+    assert ["dynamic_shapes=" in tools(trace(static_sizes(10, 12)), version) for version in (V213, V215)] == [False, True]
+    assert ["shapes_spec=" in tools(trace(static_sizes(10, 12)), version) for version in (V213, V215)] == [True, False]
 
 
 # Lines.
 
 
 def test_the_lines_can_be_read_by_python_or_a_shell() -> None:
-    advices = [analyzed(name).advice for name in PACKED]
+    advices = [report_of(name).advice for name in RECORDED]
     found = [item for advice in advices if advice for item in advice.alternatives]
     assert len({item.tool for item in found}) > 8
     for item in found:
@@ -86,7 +89,7 @@ def test_the_lines_can_be_read_by_python_or_a_shell() -> None:
 
 @pytest.mark.parametrize(("name", "callee"), [("<lambda>", "fn"), ("f", "f"), ("", "fn")])
 def test_code_without_a_name_is_called_fn(name: str, callee: str) -> None:
-    assert tools(sized(10, 12, name=name))["shapes_spec="].lines[1].startswith(f"torch.compile({callee}, ")
+    assert tools(trace(static_sizes(10, 12, name=name)))["shapes_spec="].lines[1].startswith(f"torch.compile({callee}, ")
 
 
 def test_a_method_stands_for_its_model() -> None:
@@ -96,36 +99,37 @@ def test_a_method_stands_for_its_model() -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_a_list_in_a_line_is_a_string_that_holds_it(key: object) -> None:
     source = f"L['d'][{key!r}]"
-    line = tools(sized(10, 1, source=source))["unbacked source"].lines[0]
+    line = tools(trace(static_sizes(10, 1, source=source)))["unbacked source"].lines[0]
     torch = SimpleNamespace(compiler=SimpleNamespace(config=ModuleType("config")))
     exec(line, {"torch": torch})
-    marked = advise(sized(10, 12, source=source).explained())
-    assert torch.compiler.config.unbacked_sources == marked.env
+    assert torch.compiler.config.unbacked_sources == advise(explain(trace(static_sizes(10, 12, source=source)))).env
 
 
 def test_an_unbacked_size_is_marked_in_code_where_there_is_no_list() -> None:
-    assert tools(sized(10, 1), V26)["unbacked source"].lines == ("torch._dynamo.decorators.mark_unbacked(x, 0)",)
-    assert len(tools(sized(10, 1), V213)["unbacked source"].lines) == 3
+    assert tools(trace(static_sizes(10, 1)), V26)["unbacked source"].lines == ("torch._dynamo.decorators.mark_unbacked(x, 0)",)
+    assert len(tools(trace(static_sizes(10, 1)), V213)["unbacked source"].lines) == 3
 
 
 def test_the_specification_names_each_argument_and_dim() -> None:
-    made = Recording().compile("0/0", tensor(), tensor("L['y']", (4, 10))).compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (4, 12)))
+    made = trace(
+        compiled("0/0", tensor(10, 8), tensor(4, 10, source="L['y']")), compiled("0/1", tensor(12, 8), tensor(4, 12, source="L['y']"))
+    )
     specified = 'torch.compile(f, shapes_spec={"x": TensorSpec([ShapeVar("x_0"), None]), "y": TensorSpec([None, ShapeVar("y_1")])})'
     assert tools(made)["shapes_spec="].lines[1] == specified
 
 
 @pytest.mark.parametrize("source", ["L['self'].cache", "L['d']['a']", "G['table']"])
 def test_what_is_no_argument_cannot_be_specified(source: str) -> None:
-    assert "shapes_spec=" not in tools(sized(10, 12, source=source))
+    assert "shapes_spec=" not in tools(trace(static_sizes(10, 12, source=source)))
 
 
 # When not.
 
 
 def test_the_first_call_is_skipped_only_where_the_second_was_dynamic() -> None:
-    assert "set_stance" not in tools(sized(10, 12))
-    free = tree(checked(size=(None, 8)))
-    made = sized(10).compile("0/1", tensor(size=(12, 8)), guards=free, symbols=(("s77", "12", "L['x'].size()[0]"),))
+    assert "set_stance" not in tools(trace(static_sizes(10, 12)))
+    free = guard_tree(tensor_match(size=(None, 8)))
+    made = trace(static_sizes(10), compiled("0/1", tensor(12, 8), guards=free, symbols=(("s77", "12", "L['x'].size()[0]"),)))
     assert tools(made)["set_stance"].subject == "f"
 
 
@@ -135,25 +139,29 @@ def test_a_profile_is_not_named_where_there_was_one() -> None:
 
 
 def test_a_float_is_remembered_by_a_profile_alone() -> None:
-    made = Recording().compile("0/0", tensor(), guards=tree(checked(), manager("L['s']", "EQUALS_MATCH: L['s'] == 1.5", type="float")))
-    symbolic = tree(checked(), manager("___as_tensor(L['s'])", type="torch.Tensor"))
+    made = trace(
+        compiled(
+            "0/0", tensor(10, 8), guards=guard_tree(tensor_match(), guard_manager("L['s']", "EQUALS_MATCH: L['s'] == 1.5", type="float"))
+        )
+    )
+    symbolic = guard_tree(tensor_match(), guard_manager("___as_tensor(L['s'])", type="torch.Tensor"))
     reason = "0/0: s == 1.5"
-    made.compile("0/1", tensor(), guards=symbolic, symbols=(("zf1", "2.5", "L['s']"),), reasons=(reason,))
+    made += compiled("0/1", tensor(10, 8), guards=symbolic, symbols=(("zf1", "2.5", "L['s']"),), reasons=(reason,))
     found = tools(made)["PGO"]
     assert found.subject == "s"
     assert "floats too" in found.sentence
 
 
 def test_ints_before_the_list_need_dynamic_true() -> None:
-    assert tools(numbered(3, 4), V26)["dynamic=True"].subject == "k"
-    assert "dynamic=True" not in tools(numbered(3, 4), V28)
+    assert tools(trace(int_values(3, 4)), V26)["dynamic=True"].subject == "k"
+    assert "dynamic=True" not in tools(trace(int_values(3, 4)), V28)
 
 
 @pytest.mark.parametrize(("count", "is_long"), [(11, False), (12, True)])
 def test_a_long_list_may_be_one_number(count: int, is_long: bool) -> None:
-    made = Recording()
+    made = trace()
     for number, size in enumerate((10, 12)):
-        made.compile(f"0/{number}", *(tensor(f"L['x{index}']", (size, 8)) for index in range(count)))
+        made += compiled(f"0/{number}", *(tensor(size, 8, source=f"L['x{index}']") for index in range(count)))
     found = tools(made)
     assert ("dynamic_values" in found) is is_long
     if is_long:
@@ -161,11 +169,13 @@ def test_a_long_list_may_be_one_number(count: int, is_long: bool) -> None:
 
 
 def test_more_graphs_than_the_limit_allows_need_a_higher_limit() -> None:
-    def modes(count: int) -> Recording:
-        made = Recording()
+    def modes(count: int) -> bytes:
+        made = trace()
         for number in range(count):
-            leaf = manager("L['mode']", f"EQUALS_MATCH: L['mode'] == 'mode {number}'", type="str", comment=at(7, "if mode:"))
-            made.compile(f"0/{number}", tensor(), guards=tree(checked(), leaf))
+            leaf = guard_manager(
+                "L['mode']", f"EQUALS_MATCH: L['mode'] == 'mode {number}'", type="str", comment=code_comment(7, "if mode:")
+            )
+            made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf))
         return made
 
     assert "recompile_limit" not in tools(modes(8))
@@ -179,29 +189,29 @@ def test_no_limit_is_high_enough_for_what_is_made_anew_each_time() -> None:
 
 
 def test_what_is_pinned_again_and_again_may_be_static() -> None:
-    made = sized(3, 4)
+    made = trace(static_sizes(3, 4))
     for number in (2, 3):
         pinned = {"symbol": "s77", "sources": ["L['x'].size()[1]"], "value": "8"}
         symbols = (("s77", "8", "L['x'].size()[1]"), ("s78", str(number), "L['x'].size()[0]"))
-        made.compile(f"0/{number}", tensor(size=(number + 3, 8)), symbols=symbols, specializations=(pinned,), code="")
+        made += compiled(f"0/{number}", tensor(number + 3, 8), symbols=symbols, specializations=(pinned,), graph="")
     assert tools(made, V215)["static source"].subject == "x.size()[1]"
     assert "static source" not in tools(made, V213)
 
 
-def ranks(where: Path, *made: Recording) -> Trace:
+def ranks(where: Path, *made: bytes) -> Trace:
     for number, item in enumerate(made):
         path = where / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log"
-        path.write_text("\n".join(item.lines) + "\n", encoding="utf-8")
+        path.write_bytes(item)
     return shapelog.load(where)
 
 
 @pytest.mark.parametrize(("other", "differ"), [((10, 14), True), ((10, 12), False)])
 def test_ranks_that_saw_different_sizes_can_agree_on_what_is_dynamic(tmp_path: Path, other: tuple[int, ...], differ: bool) -> None:
-    assert ("compiler collectives" in tools(ranks(tmp_path, sized(10, 12), sized(*other)))) is differ
+    assert ("compiler collectives" in tools(ranks(tmp_path, trace(static_sizes(10, 12)), trace(static_sizes(*other))))) is differ
 
 
 def test_a_mark_that_the_code_contradicts_is_named() -> None:
-    advice = analyzed("real/2.6/i_marks.log.gz").advice
+    advice = report_of("real/2.6/i_marks.log.gz").advice
     assert advice is not None
     first, second = (item for item in advice.alternatives if item.tool == "maybe_mark_dynamic")
     assert (first.subject, second.subject) == ("x.size[0] in violates", "x.size[0] in violates2")

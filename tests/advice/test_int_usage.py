@@ -2,8 +2,9 @@
 
 import math
 
+import make
 import pytest
-from lab import Recording, checked, graph, manager, tensor, tree
+from payload_text import graph_text, guard_manager, guard_tree, tensor_match
 
 from shapelog.advice.int_usage import Use, is_seen_whole, lines_of, spelled, use_by, use_in
 from shapelog.model.trace import Frame
@@ -164,10 +165,10 @@ def quoted(line: int, code: str, name: str = "f", file: str = "app/model.py") ->
 
 def frame(*comments: str, containers: tuple[str, ...] = (), **more: object) -> Frame:
     """A function of x and k, from line 5 on, whose guards on k bear these comments; its graph quotes line 6."""
-    parts = [manager("L['k']", "EQUALS_MATCH: L['k'] == 3", type="int", comment=comment) for comment in comments]
-    parts += [manager(source, f"LENGTH_CHECK: len({source}) == 3") for source in containers]
-    made = Recording().compile("0/0", tensor(), guards=tree(checked(), *parts), **more)
-    return made.load().frames[0]
+    parts = [guard_manager("L['k']", "EQUALS_MATCH: L['k'] == 3", type="int", comment=comment) for comment in comments]
+    parts += [guard_manager(source, f"LENGTH_CHECK: len({source}) == 3") for source in containers]
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), guards=guard_tree(tensor_match(), *parts), **more))
+    return make.load(made).frames[0]
 
 
 def test_the_lines_of_a_function_are_those_that_its_guards_and_graphs_quote() -> None:
@@ -207,16 +208,20 @@ def test_a_function_is_seen_whole_when_each_line_up_to_the_last_is_quoted() -> N
 
 
 def test_the_line_below_a_decorator_need_not_be_quoted() -> None:
-    body = graph().replace("model.py:6", "model.py:7")
-    assert is_seen_whole(frame(code=body))
-    assert is_seen_whole(frame(quoted(8, "y = x * k"), code=body))
-    assert not is_seen_whole(frame(quoted(9, "y = x * k"), code=body))
+    body = graph_text().replace("model.py:6", "model.py:7")
+    assert is_seen_whole(frame(graph=body))
+    assert is_seen_whole(frame(quoted(8, "y = x * k"), graph=body))
+    assert not is_seen_whole(frame(quoted(9, "y = x * k"), graph=body))
 
 
 def test_a_function_without_any_line_is_not_seen() -> None:
-    bare = "\n".join(line for line in graph().splitlines() if "# File:" not in line)
-    made = Recording().compile("0/0", tensor(), code=bare, guards=tree(manager("L['k']", "EQUALS_MATCH: L['k'] == 3", comment="")))
-    assert not is_seen_whole(made.load().frames[0])
+    bare = "\n".join(line for line in graph_text().splitlines() if "# File:" not in line)
+    made = make.trace(
+        make.compile(
+            "0/0", make.tensor(10, 8), graph=bare, guards=guard_tree(guard_manager("L['k']", "EQUALS_MATCH: L['k'] == 3", comment=""))
+        )
+    )
+    assert not is_seen_whole(make.load(made).frames[0])
 
 
 @pytest.mark.parametrize("code", ["name = 'layer' + str(k)", "y = x * TABLE[repr(k)]", "label = format(k, 'd')"])

@@ -1,7 +1,11 @@
 """Marks that would do harm are left out, with the reason and what to do instead; and of the others only those that earn something."""
 
+import make
 import pytest
-from lab import LINE, Recording, analyzed, at, checked, graph, manager, numbered, sized, tensor, tree
+from make import compile as compiled
+from make import explain, int_values, static_sizes, tensor, trace
+from payload_text import RETURN_LINE, code_comment, graph_text, guard_manager, guard_tree, tensor_match
+from recorded import report_of
 
 from shapelog.advice.marks import Mark
 from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
@@ -14,12 +18,12 @@ V26, V210, V213 = (TorchVersion(2, minor) for minor in (6, 10, 13))
 K = Mark(Source("L['k']"))
 
 
-def chosen(made: Recording, version: TorchVersion = V213) -> MarkSelection:
-    explained = made.explained()
+def chosen(made: bytes, version: TorchVersion = V213) -> MarkSelection:
+    explained = explain(made)
     return select_marks(explained, replay(explained), version)
 
 
-def left_out(made: Recording) -> HarmfulMark:
+def left_out(made: bytes) -> HarmfulMark:
     """The one mark that is left out, where that leaves nothing to list."""
     found = chosen(made)
     assert found.marks == frozenset()
@@ -29,13 +33,13 @@ def left_out(made: Recording) -> HarmfulMark:
 
 def body(*lines: str, name: str) -> str:
     """A graph that quotes these lines of a function, from its first on."""
-    text = graph()
-    quoted = "\n".join(f" # File: /srv/ml/app/model.py:{number} in {name}, code: {line}" for number, line in enumerate(lines, 6))
-    return text.replace(" # File: /srv/ml/app/model.py:6 in f, code: return x + 1", quoted)
+    text = graph_text()
+    quoted = "\n".join(f" # File: /srv/app/model.py:{number} in {name}, code: {line}" for number, line in enumerate(lines, 6))
+    return text.replace(" # File: /srv/app/model.py:6 in f, code: return x + 1", quoted)
 
 
 def test_an_int_of_which_only_arithmetic_is_seen_is_listed() -> None:
-    found = chosen(numbered(3, 4, 5))
+    found = chosen(trace(int_values(3, 4, 5)))
     assert (found.marks, found.left_out) == ({K}, ())
 
 
@@ -44,35 +48,37 @@ def test_an_int_of_which_only_arithmetic_is_seen_is_listed() -> None:
 
 @pytest.mark.parametrize("code", ["name = f'{k}'", "name = 'layer %d' % k", "name = 'layer {}'.format(k)"])
 def test_an_int_that_is_formatted_is_left_out(code: str) -> None:
-    item = left_out(numbered(3, 4, comment=at(7, code)))
+    item = left_out(trace(int_values(3, 4, comment=code_comment(7, code))))
     assert (item.mark, item.frame.title) == (K, "f")
     assert item.reason == f"f formats k into a string at model.py:7 ({code}): its graph would be lost or broken in two"
     assert item.remedy == "build the string outside of the compiled code, or pass k as a tensor"
 
 
 def test_an_int_that_pins_a_loop_is_left_out() -> None:
-    item = left_out(numbered(3, 4, comment=at(7, "for _ in range(k):")))
+    item = left_out(trace(int_values(3, 4, comment=code_comment(7, "for _ in range(k):"))))
     assert item.reason == "f needs the exact value of k at model.py:7 (for _ in range(k):), so a mark would be specialized at once"
     assert item.remedy == "accept one graph for each value, or move it out of the compiled code"
 
 
 def test_an_int_that_is_handed_on_where_it_varies_is_listed() -> None:
-    assert chosen(numbered(3, 4, comment=at(7, "return helper(x, k)"))).marks == {K}
+    assert chosen(trace(int_values(3, 4, comment=code_comment(7, "return helper(x, k)")))).marks == {K}
 
 
 def test_an_int_that_was_symbolic_and_compiled_is_listed_whatever_the_lines_say() -> None:
-    comment = at(7, "print(f'{k}')")
-    made = numbered(3, comment=comment)
-    made.compile("0/1", tensor(), guards=tree(checked(), manager("L['k']", comment=comment)), symbols=(("s1", "4", "L['k']"),))
+    comment = code_comment(7, "print(f'{k}')")
+    made = trace(int_values(3, comment=comment))
+    made += compiled(
+        "0/1", tensor(10, 8), guards=guard_tree(tensor_match(), guard_manager("L['k']", comment=comment)), symbols=(("s1", "4", "L['k']"),)
+    )
     assert chosen(made).marks == {K}
 
 
 def test_a_mark_that_helps_only_together_with_a_harmful_one_is_not_listed_and_the_harm_is_told() -> None:
     """Size and int change in the same call: marking the size alone saves nothing."""
-    made = Recording()
+    made = trace()
     for number, (size, constant) in enumerate(((10, 3), (12, 4))):
-        leaf = manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int", comment=at(7, "name = f'{k}'"))
-        made.compile(f"0/{number}", tensor(size=(size, 8)), guards=tree(checked(size=(size, 8)), leaf))
+        leaf = guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int", comment=code_comment(7, "name = f'{k}'"))
+        made += compiled(f"0/{number}", tensor(size, 8), guards=guard_tree(tensor_match(size=(size, 8)), leaf))
     item = left_out(made)
     assert item.mark == K
     assert "formats k" in item.reason
@@ -80,11 +86,11 @@ def test_a_mark_that_helps_only_together_with_a_harmful_one_is_not_listed_and_th
 
 def test_a_harmful_int_that_would_save_nothing_is_not_mentioned() -> None:
     """The code takes another path for another dtype; that k varied as well changes nothing."""
-    comment = at(7, "name = f'{k}'")
-    made = Recording()
+    comment = code_comment(7, "name = f'{k}'")
+    made = trace()
     for number, (constant, dtype) in enumerate(((3, "float32"), (4, "float64"))):
-        leaf = manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int", comment=comment)
-        made.compile(f"0/{number}", tensor(dtype=f"torch.{dtype}"), guards=tree(checked(dtype=dtype), leaf))
+        leaf = guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int", comment=comment)
+        made += compiled(f"0/{number}", tensor(10, 8, dtype=f"torch.{dtype}"), guards=guard_tree(tensor_match(dtype=dtype), leaf))
     found = chosen(made)
     assert (found.marks, found.left_out) == (frozenset(), ())
 
@@ -92,10 +98,10 @@ def test_a_harmful_int_that_would_save_nothing_is_not_mentioned() -> None:
 # The same name in another frame.
 
 
-def clash(code: str, *lines: str) -> Recording:
+def clash(code: str, *lines: str) -> bytes:
     """k varies in f; in g it is a constant, looked at first in a line of code."""
-    made = numbered(3, 4)
-    return numbered(7, made=made, frame=1, name="g", comment=at(7, code, "g"), code=body(*lines, name="g") if lines else None)
+    made = trace(int_values(3, 4))
+    return made + int_values(7, frame=1, name="g", comment=code_comment(7, code, "g"), graph=body(*lines, name="g") if lines else None)
 
 
 def test_an_int_that_another_frame_formats_is_left_out() -> None:
@@ -111,10 +117,13 @@ def test_arithmetic_in_another_frame_is_allowed_when_all_its_lines_are_seen() ->
 
 @pytest.mark.parametrize(
     "made",
-    [clash("y = helper(x, k)", "x = x + 1"), numbered(7, made=numbered(3, 4), frame=1, name="g", comment=at(9, "y = x * k", "g"))],
+    [
+        clash("y = helper(x, k)", "x = x + 1"),
+        trace(int_values(3, 4), int_values(7, frame=1, name="g", comment=code_comment(9, "y = x * k", "g"))),
+    ],
     ids=["handed on", "a line between is not seen"],
 )
-def test_what_is_not_seen_in_another_frame_counts_as_harm(made: Recording) -> None:
+def test_what_is_not_seen_in_another_frame_counts_as_harm(made: bytes) -> None:
     item = left_out(made)
     assert item.frame.title == "g"
     assert item.reason == "g has an int of the same name that never varied, and the trace does not show all that it does with it"
@@ -122,55 +131,52 @@ def test_what_is_not_seen_in_another_frame_counts_as_harm(made: Recording) -> No
 
 
 def test_a_tensor_of_that_name_in_another_frame_is_no_int() -> None:
-    made = sized(10, made=numbered(3, 4), frame=1, name="g", source="L['k']")
-    assert chosen(made).marks == {K}
+    assert chosen(trace(int_values(3, 4), static_sizes(10, frame=1, name="g", source="L['k']"))).marks == {K}
 
 
 def test_an_int_that_varies_in_both_frames_is_listed_for_both() -> None:
-    made = numbered(3, 4, made=numbered(3, 4), frame=1, name="g")
-    assert chosen(made).marks == {K}
+    assert chosen(trace(int_values(3, 4), int_values(3, 4, frame=1, name="g"))).marks == {K}
 
 
 # Failed once it was symbolic.
 
 
 def test_an_int_whose_symbolic_compile_failed_is_left_out() -> None:
-    lost = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-    item = left_out(numbered(3, 4).compile("0/2", tensor(), symbols=(("s1", "5", "L['k']"),), **lost))
+    item = left_out(trace(int_values(3, 4), compiled("0/2", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **make.FAILED)))
     assert item.reason == "compile 0/2 of f failed once k was symbolic, and the code ran eagerly"
     assert item.remedy == "pass k as a tensor, or keep it out of strings and hashes"
 
 
 def test_a_failure_in_another_frame_counts_as_well() -> None:
-    lost = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False, "name": "g"}
-    made = numbered(7, made=numbered(3, 4), frame=1, name="g", comment=at(6, "y = x * k", "g"), code=body("y = x * k", name="g"))
+    made = trace(
+        int_values(3, 4), int_values(7, frame=1, name="g", comment=code_comment(6, "y = x * k", "g"), graph=body("y = x * k", name="g"))
+    )
     assert chosen(made).marks == {K}
-    item = left_out(made.compile("1/1", tensor(), symbols=(("s1", "5", "L['k']"),), **lost))
+    item = left_out(made + compiled("1/1", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), name="g", **make.FAILED))
     assert (item.frame.title, item.reason) == ("g", "compile 1/1 of g failed once k was symbolic, and the code ran eagerly")
 
 
 def test_a_failure_without_the_symbol_is_none_of_its_doing() -> None:
-    lost = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-    assert chosen(numbered(3, 4).compile("0/2", tensor(), **lost)).marks == {K}
+    assert chosen(trace(int_values(3, 4), compiled("0/2", tensor(10, 8), **make.FAILED))).marks == {K}
 
 
 # Minimal.
 
 
 def test_dims_that_vary_together_are_all_needed_and_a_dim_that_does_not_vary_is_not() -> None:
-    made = Recording().compile("0/0", tensor(size=(10, 8, 3))).compile("0/1", tensor(size=(12, 9, 3)))
+    made = trace(compiled("0/0", tensor(10, 8, 3)), compiled("0/1", tensor(12, 9, 3)))
     assert chosen(made).marks == {Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1)}
 
 
 def test_what_varies_only_where_something_else_changed_too_is_not_listed() -> None:
-    made = sized(10, 12)
-    made.compile("0/2", tensor(size=(12, 9), dtype="torch.float64"), guards=tree(checked(size=(12, 9), dtype="float64")))
+    made = trace(static_sizes(10, 12))
+    made += compiled("0/2", tensor(12, 9, dtype="torch.float64"), guards=guard_tree(tensor_match(size=(12, 9), dtype="float64")))
     assert chosen(made).marks == {Mark(Source("L['x']"), 0)}
 
 
 def test_of_two_ways_one_is_enough() -> None:
     """Equal sizes shared a symbol; a mark on either tensor ends that."""
-    explained = explain_trace(analyzed("lab/duck_dynamic_true.log.gz").trace)
+    explained = explain_trace(report_of("lab/duck_dynamic_true.log.gz").trace)
     replayed = replay(explained)
     wanted = {mark for plan in replayed.plans for mark in plan.marks}
     assert {mark.source for mark in wanted} == {"L['q']", "L['k']"}
@@ -178,23 +184,23 @@ def test_of_two_ways_one_is_enough() -> None:
 
 
 def test_where_the_list_knows_no_dims_a_source_is_kept_or_dropped_as_a_whole() -> None:
-    made = Recording().compile("0/0", tensor(size=(10, 8))).compile("0/1", tensor(size=(12, 8))).compile("0/2", tensor(size=(12, 9)))
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8)), compiled("0/2", tensor(12, 9)))
     assert chosen(made, V210).marks == {Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1)}
 
 
 def test_without_a_list_each_dim_is_marked_by_itself() -> None:
     """The stride of a window follows from its length: one symbolic dim is enough."""
-    explained = explain_trace(analyzed("lab/stride_from_slices.log.gz").trace)
+    explained = explain_trace(report_of("lab/stride_from_slices.log.gz").trace)
     replayed = replay(explained)
     assert select_marks(explained, replayed, V26).marks == select_marks(explained, replayed, V213).marks == {Mark(Source("L['w']"), 0)}
 
 
 def test_without_a_list_neither_ints_nor_parameters_are_chosen() -> None:
-    assert chosen(numbered(3, 4), V26).marks == frozenset()
-    parameter = Recording()
+    assert chosen(trace(int_values(3, 4)), V26).marks == frozenset()
+    parameter = trace()
     for number, width in enumerate((8, 16)):
-        parameter.compile(f"0/{number}", tensor("L['weight']", (width, 8), is_parameter=True))
-    assert chosen(sized(8, 16, source="L['self'].weight"), V26).marks == {Mark(Source("L['self'].weight"), 0)}
+        parameter += compiled(f"0/{number}", tensor(width, 8, source="L['weight']", is_parameter=True))
+    assert chosen(trace(static_sizes(8, 16, source="L['self'].weight")), V26).marks == {Mark(Source("L['self'].weight"), 0)}
     assert chosen(parameter, V26).marks == frozenset()
     assert chosen(parameter, V210).marks == {Mark(Source("L['weight']"), 0)}
 
@@ -202,19 +208,19 @@ def test_without_a_list_neither_ints_nor_parameters_are_chosen() -> None:
 @pytest.mark.parametrize("kind", ["_parameters", "_buffers"])
 def test_without_a_list_nothing_registered_with_a_module_is_chosen(kind: str) -> None:
     """PyTorch forces their sizes static, and mark_dynamic does not change that."""
-    made = sized(8, 16, source=f"L['self'].{kind}['weight']")
+    made = trace(static_sizes(8, 16, source=f"L['self'].{kind}['weight']"))
     assert chosen(made, V26).marks == frozenset()
     assert chosen(made, V210).marks == {Mark(f"L['self'].{kind}['weight']", 0)}
 
 
 def test_a_dim_is_left_out_where_other_code_puts_the_sizes_of_its_own_tensor_into_a_string() -> None:
-    labelled = checked(size=(8, 4)).replace(LINE, at(7, 'sig = "x".join(str(d) for d in x.shape)', "g"))
-    item = left_out(sized(10, 12, 14).compile("1/0", tensor(size=(8, 4)), guards=tree(labelled), name="g"))
+    labelled = tensor_match(size=(8, 4)).replace(RETURN_LINE, code_comment(7, 'sig = "x".join(str(d) for d in x.shape)', "g"))
+    item = left_out(trace(static_sizes(10, 12, 14), compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g")))
     assert item.mark == Mark(Source("L['x']"), 0)
     assert item.reason.startswith("g puts sizes of its own x into a string at model.py:7")
 
 
 def test_a_string_that_other_code_makes_of_something_else_does_no_harm() -> None:
-    labelled = checked(size=(8, 4)).replace(LINE, at(7, "y = x * TABLE[str(mode)]", "g"))
-    found = chosen(sized(10, 12, 14).compile("1/0", tensor(size=(8, 4)), guards=tree(labelled), name="g"))
+    labelled = tensor_match(size=(8, 4)).replace(RETURN_LINE, code_comment(7, "y = x * TABLE[str(mode)]", "g"))
+    found = chosen(trace(static_sizes(10, 12, 14), compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g")))
     assert (found.marks, found.left_out) == ({Mark(Source("L['x']"), 0)}, ())

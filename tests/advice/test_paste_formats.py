@@ -8,8 +8,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import make
 import pytest
-from lab import Recording, tensor
 from odd_sources import SOURCES
 
 from shapelog.advice.advise import Advice, advise
@@ -21,18 +21,18 @@ V26, V213 = TorchVersion(2, 6), TorchVersion(2, 13)
 HOSTILE = "f\nraise SystemExit\r\x85\u2028raise SystemExit"
 
 
-def varying(*sources: str, name: str = "f", file: str = "") -> Recording:
+def varying(*sources: str, name: str = "f", file: str = "") -> bytes:
     """A function of these tensors whose batch varies."""
-    made = Recording()
+    made = make.trace()
     if file:
-        made.record("str", [file, 0])
+        made += make.record("str", [file, 0])
     for number, size in enumerate((10, 12)):
-        made.compile(f"0/{number}", *(tensor(source, (size, 8)) for source in sources), name=name)
+        made += make.compile(f"0/{number}", *(make.tensor(size, 8, source=source) for source in sources), name=name)
     return made
 
 
 def advice_on(*sources: str, version: TorchVersion | None = None, **more: str) -> Advice:
-    return advise(varying(*sources, **more).explained(), version)
+    return advise(make.explain(varying(*sources, **more)), version)
 
 
 PLAIN = advice_on("L['x']")
@@ -174,8 +174,7 @@ def test_python_marks_nothing_by_itself_where_there_is_a_list(torch: SimpleNames
 
 @pytest.mark.parametrize("version", [V26, V213])
 def test_names_of_a_trace_stay_in_their_comments(torch: SimpleNamespace, version: TorchVersion) -> None:
-    advice = advice_on("L['x']", version=version, name=HOSTILE, file=f"/srv/{HOSTILE}.py")
-    text = as_python(advice)
+    text = as_python(advice_on("L['x']", version=version, name=HOSTILE, file=f"/srv/{HOSTILE}.py"))
     assert "raise SystemExit" in text
     exec(text, {"x": None})
     assert torch.marks == ([("mark_dynamic", None, 0)] if version is V26 else [])
@@ -183,13 +182,12 @@ def test_names_of_a_trace_stay_in_their_comments(torch: SimpleNamespace, version
 
 @pytest.mark.parametrize("version", [V26, V213])
 def test_a_source_with_line_ends_stays_on_its_line(torch: SimpleNamespace, version: TorchVersion) -> None:
-    text = as_python(advice_on("___from_numpy(L['a']\nraise SystemExit)", version=version))
-    exec(text, {})
+    exec(as_python(advice_on("___from_numpy(L['a']\nraise SystemExit)", version=version)), {})
     assert torch.marks == []
 
 
 def test_nothing_is_pasted_when_nothing_helps() -> None:
-    empty = advise(Recording().compile("0/0", tensor()).explained())
+    empty = advise(make.explain(make.trace(make.compile("0/0", make.tensor(10, 8)))))
     assert (as_env(empty), as_shell(empty), as_python(empty)) == ("", "", "")
     for form in ("env", "shell", "python"):
         assert renderer("advice", form)(empty, Options()) == b""

@@ -4,7 +4,8 @@ import gzip
 
 import make
 import pytest
-from lab import FIXTURES, Recording, checked, graph, tensor, tree
+from payload_text import graph_text, guard_tree, tensor_match
+from recorded import FIXTURES
 
 from shapelog.advice.advise import advise
 from shapelog.advice.marks import Mark
@@ -20,32 +21,32 @@ BATCH = 's77: "Sym(s77)", L_x_: "f32[s77, 8][8, 1]cpu"'
 def returning(*outputs: str, inputs: str = BATCH) -> str:
     """A graph with these outputs, ``h: "f32[s77, 8][8, 1]cpu"``, each made from its input."""
     made = [f"{item} = l_x_ + 1" for item in outputs]
-    return graph(inputs, *made, f"return ({', '.join(item.partition(':')[0] for item in outputs)},)")
+    return graph_text(inputs, *made, f"return ({', '.join(item.partition(':')[0] for item in outputs)},)")
 
 
-def broken(*outputs: str, local: str = "h", sizes: tuple[tuple[int, ...], ...] = ((10, 8), (12, 8)), is_aot: bool = True) -> Recording:
+def broken(*outputs: str, local: str = "h", sizes: tuple[tuple[int, ...], ...] = ((10, 8), (12, 8)), is_aot: bool = True) -> bytes:
     """f, dynamic from its second compile on, breaks; what resumes it gets a tensor of these sizes under the name of a local."""
-    made = Recording()
-    made.compile("0/0", tensor(), code=returning('h: "f32[10, 8][8, 1]cpu"', inputs='L_x_: "f32[10, 8][8, 1]cpu"'))
-    made.compile("1/0", tensor(f"L['{local}']", sizes[0]), name=RESUMED)
-    guards = tree(checked(size=(None, 8)))
+    made = make.trace()
+    made += make.compile("0/0", make.tensor(10, 8), graph=returning('h: "f32[10, 8][8, 1]cpu"', inputs='L_x_: "f32[10, 8][8, 1]cpu"'))
+    made += make.compile("1/0", make.tensor(*sizes[0], source=f"L['{local}']"), name=RESUMED)
+    guards = guard_tree(tensor_match(size=(None, 8)))
     symbols = (("s77", "12", "L['x'].size()[0]"),)
-    made.compile("0/1", tensor(size=(12, 8)), guards=guards, symbols=symbols, code=returning(*outputs))
-    made.compile("1/1", tensor(f"L['{local}']", sizes[1]), name=RESUMED)
+    made += make.compile("0/1", make.tensor(12, 8), guards=guards, symbols=symbols, graph=returning(*outputs))
+    made += make.compile("1/1", make.tensor(*sizes[1], source=f"L['{local}']"), name=RESUMED)
     for label in ("0/0", "0/1", "1/0", "1/1") if is_aot else ():
-        made.record("aot_inference_graph", {}, label, "a graph")
+        made += make.record("aot_inference_graph", {}, "a graph", id=label)
     return made
 
 
-def origins(made: Recording, source: str = "L['h']", dim: int = 0) -> tuple[Mark, ...]:
-    explained = made.explained()
+def origins(made: bytes, source: str = "L['h']", dim: int = 0) -> tuple[Mark, ...]:
+    explained = make.explain(made)
     resumed = next(frame for frame in explained.trace.frames if frame.number == 1)
     return DynamismPropagation(explained.trace).origins(resumed, Source(source), dim)
 
 
 def test_an_output_of_the_same_name_and_sizes_is_where_the_tensor_comes_from() -> None:
     assert origins(broken('h: "f32[s77, 8][8, 1]cpu"')) == (X,)
-    assert advise(broken('h: "f32[s77, 8][8, 1]cpu"').explained()).env == "L['x']:0"
+    assert advise(make.explain(broken('h: "f32[s77, 8][8, 1]cpu"'))).env == "L['x']:0"
 
 
 def test_a_name_that_fx_numbered_is_the_same() -> None:
@@ -66,9 +67,9 @@ def test_a_size_may_be_computed_from_the_symbol() -> None:
     ],
     ids=["another name", "another size", "another rank", "a symbol of nowhere"],
 )
-def test_another_output_is_not_where_it_comes_from(made: Recording) -> None:
+def test_another_output_is_not_where_it_comes_from(made: bytes) -> None:
     assert origins(made) == ()
-    assert "L['h']:0" in advise(made.explained()).entries
+    assert "L['h']:0" in advise(make.explain(made)).entries
 
 
 def test_a_value_on_the_stack_has_no_name_and_may_be_any_output() -> None:
@@ -82,26 +83,24 @@ def test_a_static_dim_comes_from_nowhere() -> None:
 def test_backends_without_aotautograd_pass_nothing_on() -> None:
     made = broken('h: "f32[s77, 8][8, 1]cpu"', is_aot=False)
     assert origins(made) == ()
-    assert advise(made.explained()).env == "L['h']:0,L['x']:0"
+    assert advise(make.explain(made)).env == "L['h']:0,L['x']:0"
 
 
 def test_one_graph_that_did_not_go_through_aotautograd_is_enough_to_be_careful() -> None:
-    made = broken('h: "f32[s77, 8][8, 1]cpu"').compile("2/0", tensor(), name="g")
+    made = broken('h: "f32[s77, 8][8, 1]cpu"') + make.compile("2/0", make.tensor(10, 8), name="g")
     assert origins(made) == ()
 
 
 def test_graphs_taken_from_the_cache_of_aotautograd_count() -> None:
     made = broken('h: "f32[s77, 8][8, 1]cpu"', is_aot=False)
-    text = "\n".join(made.lines)
+    assert b"aotautograd" not in made
     for label in ("0/0", "0/1", "1/0", "1/1"):
-        made.artifact(label, "aotautograd_cache_hit", "{}")
-    assert "aotautograd" not in text
+        made += make.artifact("aotautograd_cache_hit", "{}", id=label)
     assert origins(made) == (X,)
 
 
 def test_a_function_by_itself_gets_its_tensors_from_its_caller() -> None:
-    made = broken('h: "f32[s77, 8][8, 1]cpu"')
-    explained = made.explained()
+    explained = make.explain(broken('h: "f32[s77, 8][8, 1]cpu"'))
     first = next(frame for frame in explained.trace.frames if frame.number == 0)
     assert DynamismPropagation(explained.trace).origins(first, Source("L['x']"), 0) == ()
 
@@ -109,7 +108,7 @@ def test_a_function_by_itself_gets_its_tensors_from_its_caller() -> None:
 def test_dynamism_does_not_cross_between_ranks_that_share_a_process_id() -> None:
     """Only rank 1 returns a dynamic tensor, so that of rank 0 comes from nowhere."""
     ranks = (broken('h: "f32[10, 8][8, 1]cpu"'), broken('h: "f32[s77, 8][8, 1]cpu"'))
-    trace = explain_trace(make.distributed(*("\n".join([*made.lines, ""]).encode() for made in ranks))).trace
+    trace = explain_trace(make.load_ranks(*(made for made in ranks))).trace
     propagation = DynamismPropagation(trace)
     resumed = {frame.rank: frame for frame in trace.frames if frame.number == 1}
     assert resumed[0].process == resumed[1].process
@@ -124,9 +123,9 @@ def test_only_locals_of_a_resumed_function_come_from_outputs(source: str) -> Non
 @pytest.mark.parametrize(("name", "own"), [("graph_break_resume", "L['h']:0"), ("resume_int_special", "L['y']:0")])
 def test_without_aotautograd_a_resumed_function_needs_an_entry_of_its_own(name: str, own: str) -> None:
     """The same calls with backend="eager" write no aot graphs; then the tensor of the resumed function has to be listed too."""
-    records = make.records(gzip.decompress((FIXTURES / "lab" / f"{name}.log.gz").read_bytes()))
+    records = make.split_records(gzip.decompress((FIXTURES / "lab" / f"{name}.log.gz").read_bytes()))
     eager = [item for item in records if b'{"aot_' not in item[:150]]
     assert len(eager) < len(records)
-    with_aot, without = (advise(explain_trace(make.built(b"".join(kept)))) for kept in (records, eager))
+    with_aot, without = (advise(explain_trace(make.load(b"".join(kept)))) for kept in (records, eager))
     assert set(without.entries) - set(with_aot.entries) == {own}
     assert without.after.total == with_aot.after.total

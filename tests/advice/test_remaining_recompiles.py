@@ -1,21 +1,20 @@
 """What marking will not fix: each recompile that stays, with the rule, a sentence, and what helps instead."""
 
-from lab import PACKED, Recording, analyzed, at, checked, freed, graph, manager, numbered, sized, state, tensor, tree
+import make
+from make import compile as compiled
+from make import dynamic_size, int_values, load, static_sizes, tensor, trace
+from payload_text import code_comment, global_state, graph_text, guard_manager, guard_tree, tensor_match
+from recorded import RECORDED, report_of
 
-from shapelog.advice.advise import Advice, advise
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.model.trace import Outcome
 from shapelog.rules import RULES, Verdict
 
-TANH = graph('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
+TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
 
 
-def advised(made: Recording) -> Advice:
-    return advise(made.explained())
-
-
-def left(made: Recording) -> Remaining:
-    (found,) = advised(made).remaining
+def left(made: bytes) -> Remaining:
+    (found,) = make.advice(made).remaining
     return found
 
 
@@ -23,11 +22,11 @@ def labels(item: Remaining) -> list[str]:
     return [compile.label for compile in item.compiles]
 
 
-def constants(*modes: str) -> Recording:
-    made = Recording()
+def constants(*modes: str) -> bytes:
+    made = trace()
     for number, mode in enumerate(modes):
-        leaf = manager("L['mode']", f"EQUALS_MATCH: L['mode'] == {mode!r}", type="str", comment=at(7, "if mode == 'max':"))
-        made.compile(f"0/{number}", tensor(), guards=tree(checked(), leaf), seconds=2.0)
+        leaf = guard_manager("L['mode']", f"EQUALS_MATCH: L['mode'] == {mode!r}", type="str", comment=code_comment(7, "if mode == 'max':"))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf), seconds=2.0)
     return made
 
 
@@ -39,81 +38,89 @@ def test_a_constant_keeps_a_graph_for_each_value() -> None:
 
 
 def test_what_changed_beside_a_size_is_what_stands_in_the_way() -> None:
-    made = Recording().compile("0/0", tensor(), guards=tree(state(), checked()))
-    made.compile("0/1", tensor(size=(12, 8)), guards=tree(state(grad_mode=False), checked(size=(12, 8))))
+    made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
+    made += compiled("0/1", tensor(12, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match(size=(12, 8))))
     found = left(made)
     assert (found.axis, found.rule.code, found.size_related, found.verdict) == ("grad_mode", "SL305", True, Verdict.CODE)
     assert found.remedy == RULES["SL305"].remedy
 
 
 def test_a_size_of_one_stays_and_its_rule_says_why() -> None:
-    found = left(sized(10, 1))
+    found = left(trace(static_sizes(10, 1)))
     assert (found.axis, found.rule.code, found.size_related) == ("x.size[0]", "SL104", True)
     assert found.sentence == "dim 0 of x was 10 and is now 1; a size of 1 is always compiled on its own"
 
 
 def test_a_size_of_one_beside_another_size_is_what_stands_in_the_way() -> None:
-    made = Recording().compile("0/0", tensor(), tensor("L['y']")).compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (1, 8)))
+    made = trace(
+        compiled("0/0", tensor(10, 8), tensor(10, 8, source="L['y']")), compiled("0/1", tensor(12, 8), tensor(1, 8, source="L['y']"))
+    )
     assert (left(made).axis, left(made).rule.code) == ("y.size[0]", "SL104")
 
 
 def test_another_path_of_the_code_is_a_branch_on_the_size() -> None:
-    found = left(Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 8)), code=TANH))
+    found = left(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), graph=TANH)))
     assert (found.rule.code, found.verdict) == ("SL204", Verdict.JUSTIFIED)
     assert found.sentence.startswith("dim 0 of x was 10 and is now 12; marking alone does not remove it: the code takes another path")
     assert found.remedy == RULES["SL204"].remedy
 
 
 def test_what_the_trace_does_not_tell_is_unexplained() -> None:
-    found = left(Recording().compile("0/0", tensor()).compile("0/1", tensor()))
+    found = left(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8))))
     assert (found.rule.code, found.axis, found.verdict) == ("SL399", "", Verdict.UNEXPLAINED)
     assert found.sentence.startswith("this torch version records no recompile reasons")
     assert found.remedy == RULES["SL399"].remedy
 
 
 def test_an_int_that_was_left_out_is_not_recommended() -> None:
-    found = left(numbered(3, 4, comment=at(7, "name = f'{k}'")))
+    found = left(trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'"))))
     assert found.rule.code == "SL102"
     assert found.sentence.startswith("the int k was 3 and is now 4; a mark was left out: f formats k into a string at model.py:7")
     assert found.remedy == "build the string outside of the compiled code, or pass k as a tensor"
 
 
 def test_ints_have_another_remedy_in_a_version_without_a_list() -> None:
-    made = Recording("")
+    made = trace(version="")
     for number, constant in enumerate((3, 4)):
-        made.compile(f"0/{number}", tensor(), guards=tree(checked(), manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")))
-    assert not made.load().version.reads_sources
+        made += compiled(
+            f"0/{number}",
+            tensor(10, 8),
+            guards=guard_tree(tensor_match(), guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")),
+        )
+    assert not load(made).version.reads_sources
     assert left(made).remedy.startswith("torch before 2.8 has no list of dynamic sources: pass it as a tensor")
 
 
 def test_recompiles_for_the_same_reason_are_told_together_the_most_expensive_first() -> None:
-    made = sized(10, 12, 1, seconds=1.0)
-    made.compile("0/3", tensor(dtype="torch.float64"), guards=tree(checked(dtype="float64")), seconds=5.0)
-    made.compile("0/4", tensor(size=(1, 8), dtype="torch.float64"), guards=tree(checked(size=(1, 8), dtype="float64")), seconds=3.0)
-    told = [(item.rule.code, item.axis, labels(item), item.seconds) for item in advised(made).remaining]
+    made = trace(static_sizes(10, 12, 1, seconds=1.0))
+    made += compiled("0/3", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), seconds=5.0)
+    made += compiled("0/4", tensor(1, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(size=(1, 8), dtype="float64")), seconds=3.0)
+    told = [(item.rule.code, item.axis, labels(item), item.seconds) for item in make.advice(made).remaining]
     assert told == [("SL301", "x.dtype", ["0/3"], 5.0), ("SL104", "x.size[0]", ["0/2", "0/4"], 4.0)]
 
 
 def test_the_same_reason_in_another_function_is_told_apart() -> None:
-    made = sized(10, 1, made=sized(10, 1), frame=1, name="g")
-    assert [(item.frame.title, labels(item)) for item in advised(made).remaining] == [("f", ["0/1"]), ("g", ["1/1"])]
+    made = trace(static_sizes(10, 1), static_sizes(10, 1, frame=1, name="g"))
+    assert [(item.frame.title, labels(item)) for item in make.advice(made).remaining] == [("f", ["0/1"]), ("g", ["1/1"])]
 
 
 def test_what_a_mark_removes_does_not_stay() -> None:
-    assert advised(freed("0/1", 12, made=sized(10))).remaining == ()
+    assert make.advice(trace(static_sizes(10), dynamic_size("0/1", 12))).remaining == ()
 
 
 def test_failed_compiles_are_not_counted() -> None:
-    made = sized(10, 12).compile("0/2", tensor(dtype="torch.float64"), guards="", code="", fail_type="E", fail_reason="no")
-    assert advised(made).remaining == ()
+    made = trace(
+        static_sizes(10, 12), compiled("0/2", tensor(10, 8, dtype="torch.float64"), guards="", graph="", fail_type="E", fail_reason="no")
+    )
+    assert make.advice(made).remaining == ()
 
 
 def test_every_recompile_that_left_code_goes_or_stays() -> None:
-    for name in PACKED:
-        advice = analyzed(name).advice
+    for name in RECORDED:
+        advice = report_of(name).advice
         assert advice is not None, name
         stay = {id(compile) for item in advice.remaining for compile in item.compiles}
-        recompiles = [item.compile for item in analyzed(name).recompiles if item.compile.outcome is Outcome.COMPILED]
+        recompiles = [item.compile for item in report_of(name).recompiles if item.compile.outcome is Outcome.COMPILED]
         gone = len(recompiles) - len(stay & set(map(id, recompiles)))
         assert gone >= advice.before.compiles - advice.after.compiles, name
         assert all(item.sentence and item.remedy for item in advice.remaining), name

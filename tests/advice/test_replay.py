@@ -1,7 +1,10 @@
 """The calls of a trace under marks: which entry serves them, under which needs, and what the rest costs."""
 
 import pytest
-from lab import LAB, LINE, Recording, analyzed, checked, freed, graph, manager, numbered, sized, tensor, tree
+from make import compile as compiled
+from make import dynamic_size, explain, int_values, static_sizes, tensor, trace
+from payload_text import RETURN_LINE, graph_text, guard_manager, guard_tree, tensor_match
+from recorded import LAB, report_of
 
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Call, Cost, Replay, replay
@@ -9,20 +12,20 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace
 
 X0, X1, K = Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1), Mark(Source("L['k']"))
-TANH = graph('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
+TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
 DUCK = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
 
 
-def replayed(made: Recording) -> Replay:
-    return replay(made.explained())
+def replayed(made: bytes) -> Replay:
+    return replay(explain(made))
 
 
-def calls(made: Recording) -> tuple[Call, ...]:
+def calls(made: bytes) -> tuple[Call, ...]:
     (plan,) = replayed(made).plans
     return plan.calls
 
 
-def needs(made: Recording) -> list[set[Mark]]:
+def needs(made: bytes) -> list[set[Mark]]:
     """What the last call needs so that the first entry serves it."""
     route = next(item for item in calls(made)[-1].routes if item.entry.label == "0/0")
     return [set(choice) for choice in route.required_marks]
@@ -32,31 +35,29 @@ def needs(made: Recording) -> list[set[Mark]]:
 
 
 def test_each_size_that_differs_is_needed() -> None:
-    assert needs(sized(10, 12)) == [{X0}]
-    assert needs(Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 9)))) == [{X0}, {X1}]
+    assert needs(trace(static_sizes(10, 12))) == [{X0}]
+    assert needs(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9)))) == [{X0}, {X1}]
 
 
 def test_an_int_and_a_size_that_differ_together_are_both_needed() -> None:
-    made = Recording()
+    made = trace()
     for number, (size, constant) in enumerate(((10, 3), (12, 4))):
-        leaf = manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")
-        made.compile(f"0/{number}", tensor(size=(size, 8)), guards=tree(checked(size=(size, 8)), leaf))
+        leaf = guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")
+        made += compiled(f"0/{number}", tensor(size, 8), guards=guard_tree(tensor_match(size=(size, 8)), leaf))
     assert sorted(map(sorted, needs(made))) == [[K], [X0]]
 
 
 def test_a_stride_that_follows_from_a_size_needs_any_of_the_sizes() -> None:
-    made = Recording().compile("0/0", tensor(stride=[20, 1])).compile("0/1", tensor(stride=[30, 1]))
+    made = trace(compiled("0/0", tensor(10, 8, stride=[20, 1])), compiled("0/1", tensor(10, 8, stride=[30, 1])))
     assert needs(made) == [{X0, X1}]
-    assert needs(Recording().compile("0/0", tensor(size=(1, 8), stride=[20, 1])).compile("0/1", tensor(size=(1, 8), stride=[30, 1]))) == [
-        {X1}
-    ]
+    assert needs(trace(compiled("0/0", tensor(1, 8, stride=[20, 1])), compiled("0/1", tensor(1, 8, stride=[30, 1])))) == [{X1}]
 
 
 def test_one_of_two_dims_that_shared_a_symbol_is_enough() -> None:
-    guards = tree(checked(size=(None, 8)), checked("L['y']", (None, 8)), shapes=(DUCK,))
+    guards = guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", (None, 8)), shapes=(DUCK,))
     symbols = (("s77", "10", "L['x'].size()[0]"),)
-    made = Recording().compile("0/0", tensor(), tensor("L['y']"), guards=guards, symbols=symbols)
-    assert needs(made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (14, 8)))) == [{X0, Mark(Source("L['y']"), 0)}]
+    made = trace(compiled("0/0", tensor(10, 8), tensor(10, 8, source="L['y']"), guards=guards, symbols=symbols))
+    assert needs(made + compiled("0/1", tensor(12, 8), tensor(14, 8, source="L['y']"))) == [{X0, Mark(Source("L['y']"), 0)}]
 
 
 # Which calls no mark serves.
@@ -65,45 +66,50 @@ def test_one_of_two_dims_that_shared_a_symbol_is_enough() -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        sized(10, 1),
-        sized(0, 10),
-        sized(8, 1, source="L['self']._parameters['weight']"),
-        Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 8)), code=TANH),
-        Recording().compile("0/0", tensor()).compile("0/1", tensor(dtype="torch.float64"), guards=tree(checked(dtype="float64"))),
-        Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(10, 8, 2))),
-        Recording().compile("0/0", tensor(stride=[8, 1])).compile("0/1", tensor(stride=[1, 10])),
+        trace(static_sizes(10, 1)),
+        trace(static_sizes(0, 10)),
+        trace(static_sizes(8, 1, source="L['self']._parameters['weight']")),
+        trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), graph=TANH)),
+        trace(
+            compiled("0/0", tensor(10, 8)),
+            compiled("0/1", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64"))),
+        ),
+        trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8, 2))),
+        trace(compiled("0/0", tensor(10, 8, stride=[8, 1])), compiled("0/1", tensor(10, 8, stride=[1, 10]))),
     ],
     ids=["one", "zero", "a parameter of one", "another path", "another dtype", "another rank", "another order of strides"],
 )
-def test_no_mark_makes_an_entry_serve_such_a_call(made: Recording) -> None:
+def test_no_mark_makes_an_entry_serve_such_a_call(made: bytes) -> None:
     assert calls(made)[-1].routes == ()
 
 
 def test_the_guards_of_the_dynamic_graph_have_to_hold_for_both_calls() -> None:
     even = "L['x'].size()[0] % 8 == 0"
     for size, routes in ((24, 1), (13, 0)):
-        made = sized(8, size)
-        freed("0/2", 32, even, made=made)
+        made = trace(static_sizes(8, size))
+        made += dynamic_size("0/2", 32, even)
         assert len(calls(made)[1].routes) == routes
 
 
 def test_a_constant_in_a_guard_gives_way_to_the_int_that_is_marked() -> None:
     """``x[:k]`` was compiled with k = 9: its guard 9 <= x.size()[0] speaks of k, which is 3 in the other call."""
     leaf = "EQUALS_MATCH: L['k'] == {}"
-    static = tree(checked(size=(4, 8)), manager("L['k']", leaf.format(3), type="int"))
-    made = Recording().compile("0/0", tensor(size=(4, 8)), guards=static)
-    free = tree(checked(size=(None, 8)), manager("L['k']", leaf.format(9), type="int"), shapes=(f"9 <= L['x'].size()[0]  {LINE}",))
-    made.compile("0/1", tensor(size=(12, 8)), guards=free, symbols=(("s77", "12", "L['x'].size()[0]"),))
+    static = guard_tree(tensor_match(size=(4, 8)), guard_manager("L['k']", leaf.format(3), type="int"))
+    made = trace(compiled("0/0", tensor(4, 8), guards=static))
+    free = guard_tree(
+        tensor_match(size=(None, 8)), guard_manager("L['k']", leaf.format(9), type="int"), shapes=(f"9 <= L['x'].size()[0]  {RETURN_LINE}",)
+    )
+    made += compiled("0/1", tensor(12, 8), guards=free, symbols=(("s77", "12", "L['x'].size()[0]"),))
     assert sorted(map(sorted, needs(made))) == [[K], [X0]]
-    other = sized(4)
-    freed("0/1", 12, "9 <= L['x'].size()[0]", made=other)
+    other = trace(static_sizes(4))
+    other += dynamic_size("0/1", 12, "9 <= L['x'].size()[0]")
     assert calls(other)[-1].routes == ()
 
 
 def test_a_route_is_proven_by_a_dynamic_graph_for_both_calls() -> None:
-    (way,) = calls(freed("0/1", 12, made=sized(10)))[-1].routes
+    (way,) = calls(trace(static_sizes(10), dynamic_size("0/1", 12)))[-1].routes
     assert way.is_proven
-    (way,) = calls(sized(10, 12))[-1].routes
+    (way,) = calls(trace(static_sizes(10, 12)))[-1].routes
     assert not way.is_proven
 
 
@@ -111,21 +117,21 @@ def test_a_route_is_proven_by_a_dynamic_graph_for_both_calls() -> None:
 
 
 def test_without_marks_it_costs_what_it_did() -> None:
-    made = sized(10, 12, 1, seconds=2.0)
+    made = trace(static_sizes(10, 12, 1, seconds=2.0))
     assert replayed(made).cost(()) == Cost(3, 0, 6.0)
     assert replayed(made).cost([X0]) == Cost(2, 0, 4.0)
 
 
 def test_marks_that_nothing_needs_change_nothing() -> None:
-    assert replayed(sized(10, 12)).cost([X1, K, Mark(Source("L['other']"), 0)]) == Cost(2, 0, 2.0)
+    assert replayed(trace(static_sizes(10, 12))).cost([X1, K, Mark(Source("L['other']"), 0)]) == Cost(2, 0, 2.0)
 
 
 def test_a_call_is_served_only_by_an_entry_that_is_still_made() -> None:
     """With the size marked 0/1 serves 0/2, which has the same k; with k marked 0/1 is not made, so that 0/0 has to serve both."""
-    made = Recording()
+    made = trace()
     for number, (size, constant) in enumerate(((10, 3), (10, 4), (12, 4))):
-        leaf = manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")
-        made.compile(f"0/{number}", tensor(size=(size, 8)), guards=tree(checked(size=(size, 8)), leaf))
+        leaf = guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")
+        made += compiled(f"0/{number}", tensor(size, 8), guards=guard_tree(tensor_match(size=(size, 8)), leaf))
     found = replayed(made)
     assert [found.cost(marks).total for marks in ((), (K,), (X0,), (K, X0))] == [3, 2, 2, 1]
     assert [found.compiles_lost_without(unit, frozenset((K, X0))) for unit in ([K], [X0], [K, X0], [])] == [1, 1, 2, 0]
@@ -133,26 +139,25 @@ def test_a_call_is_served_only_by_an_entry_that_is_still_made() -> None:
 
 def test_the_entries_that_pytorch_did_not_look_at_serve_nothing() -> None:
     reason = "0/1: tensor 'x' size mismatch at index 0. expected 12, actual 14"
-    made = sized(10, 12).compile("0/2", tensor(size=(14, 8)), reasons=(reason,))
+    made = trace(static_sizes(10, 12), compiled("0/2", tensor(14, 8), reasons=(reason,)))
     assert [way.entry.label for way in calls(made)[-1].routes] == ["0/1"]
     assert replayed(made).cost([X0]).total == 2  # 0/1 is gone then
 
 
 def test_a_dynamic_compile_takes_as_long_as_the_one_that_it_stands_for() -> None:
-    found = replayed(freed("0/1", 12, made=sized(10, seconds=1.0), seconds=7.0))
+    found = replayed(trace(static_sizes(10, seconds=1.0), dynamic_size("0/1", 12, seconds=7.0)))
     assert found.cost([X0]) == Cost(1, 0, 7.0)
 
 
 def test_failed_compiles_are_no_calls_but_their_time_counts() -> None:
-    made = sized(10, 12).compile("0/2", tensor(), guards="", code="", seconds=5.0, fail_type="E", fail_reason="no")
+    made = trace(static_sizes(10, 12), compiled("0/2", tensor(10, 8), guards="", graph="", seconds=5.0, fail_type="E", fail_reason="no"))
     (plan,) = replayed(made).plans
     assert [call.compile.label for call in plan.calls] == ["0/0", "0/1"]
     assert plan.cost(frozenset([X0])) == Cost(1, 0, 6.0)
 
 
 def test_costs_add_up_over_frames() -> None:
-    made = numbered(3, 4, made=sized(10, 12), frame=1, name="g")
-    found = replayed(made)
+    found = replayed(trace(static_sizes(10, 12), int_values(3, 4, frame=1, name="g")))
     assert [found.cost(marks).total for marks in ((), (X0,), (K,), (X0, K))] == [4, 3, 3, 2]
     assert {mark: [plan.frame.title for plan in plans] for mark, plans in found.by_mark.items()} == {X0: ["f"], K: ["g"]}
 
@@ -160,7 +165,7 @@ def test_costs_add_up_over_frames() -> None:
 @pytest.mark.parametrize("name", LAB[::3])
 def test_more_marks_never_cost_more(name: str) -> None:
     """That a list can be made minimal by dropping marks one by one rests on this."""
-    found = replay(explain_trace(analyzed(name).trace))
+    found = replay(explain_trace(report_of(name).trace))
     marks = sorted({mark for plan in found.plans for mark in plan.marks})
     totals = [found.cost(marks[:number]).total for number in range(len(marks) + 1)]
     assert totals == sorted(totals, reverse=True)

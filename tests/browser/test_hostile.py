@@ -159,7 +159,7 @@ def frames_of(compile: Compile) -> Iterator[StackFrame]:
 
 @pytest.mark.parametrize(("name", "fixture"), [("demo, for sharing", "real/demo.log.gz"), ("hostile, for sharing", "")])
 def test_a_page_for_sharing_holds_no_code_and_no_directory(name: str, fixture: str, report: Report) -> None:
-    trace = shapelog.load(FIXTURES / fixture) if fixture else make.built(traces.hostile())
+    trace = shapelog.load(FIXTURES / fixture) if fixture else make.load(traces.hostile())
     text = whole(report(name).read_text(encoding="utf-8"))
     places = list(code_of(trace))
     # What is a single word could as well be any other text of the page.

@@ -42,8 +42,7 @@ def opener(table: "Locator", title: str) -> "Locator":
 
 @pytest.mark.parametrize("label", ["0/1", "1/0", "3/2"])
 def test_payloads_open_as_they_are_in_the_trace(label: str, visit: Visit) -> None:
-    page = visit("demo", f"compile-{label.replace('/', '-')}")
-    table = records(page, label)
+    table = records(visit("demo", f"compile-{label.replace('/', '-')}"), label)
     for title, text in ((GRAPH, compiles()[label].graph_text), (GUARDS, compiles()[label].guards_text)):
         button = opener(table, title)
         expect(button).to_have_attribute("aria-expanded", "false")
@@ -88,8 +87,7 @@ def test_every_payload_that_is_offered_opens(visit: Visit) -> None:
 def test_a_payload_is_opened_by_keys_and_can_be_copied(visit: Visit) -> None:
     page = visit("demo", "compile-0-1", permissions=["clipboard-read", "clipboard-write"])
     table = records(page, "0/1")
-    button = opener(table, GRAPH)
-    button.focus()
+    opener(table, GRAPH).focus()
     page.keyboard.press("Enter")
     expect(table.locator("pre")).to_be_visible()
     page.keyboard.press("Tab")
@@ -101,8 +99,7 @@ def test_a_payload_is_opened_by_keys_and_can_be_copied(visit: Visit) -> None:
 
 
 def test_code_is_shown_in_colors(visit: Visit) -> None:
-    page = visit("demo", "compile-0-1")
-    table = records(page, "0/1")
+    table = records(visit("demo", "compile-0-1"), "0/1")
     opener(table, GRAPH).click()
     keyword = table.locator("pre span", has_text="def").first
     expect(keyword).to_have_text("def")
@@ -118,8 +115,7 @@ def test_without_payloads_the_causes_are_still_shown(visit: Visit) -> None:
 
 
 def test_records_outside_of_any_compile_open(visit: Visit) -> None:
-    page = visit("demo", "trace")
-    table = page.get_by_role("region", name="Records outside of any compile")
+    table = visit("demo", "trace").get_by_role("region", name="Records outside of any compile")
     opener(table, "torch_version").click()
     expect(table.locator("pre")).to_contain_text("2.13.0")
 
@@ -185,8 +181,7 @@ def test_what_was_asked_for_last_is_shown_when_unpacking_takes_longer(visit: Vis
 
 
 def test_graphs_are_side_by_side_with_what_differs_marked(visit: Visit) -> None:
-    page = visit("demo", "compile-0-1")
-    compile = page.locator("#compile-0-1")
+    compile = visit("demo", "compile-0-1").locator("#compile-0-1")
     compile.locator("summary").filter(has_text="Graph:").click()
     table = compile.get_by_role("region", name="Graphs of 0/0 and 0/1 side by side").get_by_role("table")
     expect(table.get_by_role("columnheader")).to_have_text(["0/0", "0/1"])

@@ -1,7 +1,8 @@
 """Traces that are made for the page: a hostile one, one that is larger than a page, a damaged and an empty one."""
 
-import make
-from lab import Recording, checked, graph, manager, tensor, tree, value
+from make import artifact, record, small_trace, tensor, trace, with_collectives
+from make import compile as compiled
+from payload_text import equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
 # What would run, load, lead away or hide if a page took it for more than text. Each names what it came in.
 ELEMENT = "<img src=x onerror=window.__owned='{0}'><b id=owned>{0}</b>"
@@ -33,30 +34,32 @@ def name(place: str) -> str:
 
 def hostile() -> bytes:
     """Two frames whose names, files, code, sources, reasons, guards, graphs, metrics and payloads are markup."""
-    made = Recording()
+    made = trace()
     for number, text in enumerate((f"{FOLDER}{evil('folder')}/{name('module')}.py", LINK.format("file")), start=1):
-        made.record("str", [text, number])
-    made.record(evil("kind"), {evil("field"): evil("value")}, "0/0")
+        made += record("str", [text, number])
+    made += record(evil("kind"), {evil("field"): evil("value")}, id="0/0")
     source = f"L['x'].d[{evil('key')!r}]"
     for number, size in enumerate(((10, 8), (12, 8))):
         label = f"0/{number}"
         if number:
-            made.artifact(label, "recompile_reasons", f"0/0: {source} size mismatch at index 0. expected 10, actual 12  # {evil('reason')}")
-        _add_details(made, label)
-        made.compile(
+            made += artifact(
+                "recompile_reasons", f"0/0: {source} size mismatch at index 0. expected 10, actual 12  # {evil('reason')}", id=label
+            )
+        made += _start(label)
+        made += compiled(
             label,
-            tensor(source, size, dtype=f"torch.{name('dtype')}", device=f"device(type={name('device')!r})"),
-            guards=tree(
-                checked(source, size),
-                value(f"L['self'].{name('attribute')}", f"{evil('constant')}{number}", "str"),
-                manager(
+            tensor(*size, source=source, dtype=f"torch.{name('dtype')}", device=f"device(type={name('device')!r})"),
+            guards=guard_tree(
+                tensor_match(source, size),
+                equals_match(f"L['self'].{name('attribute')}", f"{evil('constant')}{number}", "str"),
+                guard_manager(
                     f"G[{name('global')!r}]",
                     f"ID_MATCH: ___check_obj_id({name('id')}{number})",
                     comment=f"# {evil('comment')}  # a.py:6 in f",
                 ),
                 shapes=(f"2 <= {source}.size()[0]  # {evil('shape')}",),
             ),
-            code=graph()
+            graph=graph_text()
             + f"        # File: {FOLDER}model.py:13 in {name('function')}, code: {evil('code')}\n        y = {evil('graph')} {number}\n",
             symbols=((name("symbol"), name("hint"), f"{source}.size()[0]"),),
             specializations=tuple(
@@ -74,18 +77,18 @@ def hostile() -> bytes:
             co_filename=f"{FOLDER}{name('file')}.py",
             restart_reasons=[evil("restart"), f"traced again from here: {TABS}"],
         )
-    _add_details(made, "1/0")
-    made.artifact(
-        "1/0",
+    made += _start("1/0")
+    made += artifact(
         "dynamo_graph_break_reason",
         f"Graph break in user code at {FOLDER}{name('at')}.py:6\nReason: {evil('break')}\nUser code traceback:\n",
+        id="1/0",
     )
-    made.artifact("1/0", "dynamo_error", f'Traceback:\n  File "{FOLDER}{name("at")}.py", line 3, in f\n    {evil("line")}\n')
-    made.artifact("1/0", evil("artifact"), f"{evil('payload')}\n" * 3)
-    made.compile(
-        "1/0", tensor(), guards="", is_started=False, name=LINK.format("name"), fail_type=name("type"), fail_reason=evil("failure")
+    made += artifact("dynamo_error", f'Traceback:\n  File "{FOLDER}{name("at")}.py", line 3, in f\n    {evil("line")}\n', id="1/0")
+    made += artifact(evil("artifact"), f"{evil('payload')}\n" * 3, id="1/0")
+    made += compiled(
+        "1/0", tensor(10, 8), guards="", is_started=False, name=LINK.format("name"), fail_type=name("type"), fail_reason=evil("failure")
     )
-    return "\n".join([*made.lines, ""]).encode()
+    return made
 
 
 def _stack(code: str = "") -> list[dict[str, object]]:
@@ -95,8 +98,8 @@ def _stack(code: str = "") -> list[dict[str, object]]:
     ]
 
 
-def _add_details(made: Recording, label: str) -> None:
-    made.record("dynamo_start", {"stack": _stack()}, label)
+def _start(label: str) -> bytes:
+    return record("dynamo_start", {"stack": _stack()}, id=label)
 
 
 def large(frames: int = 64, compiles: int = 5) -> bytes:
@@ -104,26 +107,29 @@ def large(frames: int = 64, compiles: int = 5) -> bytes:
     parts = []
     for frame in range(frames):
         for number in range(compiles):
-            why = [make.mismatch(f"{frame}/{before}", 8 + before, 8 + number) for before in reversed(range(number))]
-            parts.append(make.compile(f"{frame}/{number}", (8 + number, 16), why, name=f"forward_{frame}"))
-    return make.run(*parts)
+            why = [size_mismatch(f"{frame}/{before}", 8 + before, 8 + number) for before in reversed(range(number))]
+            parts.append(compiled(f"{frame}/{number}", tensor(8 + number, 16), reasons=why, name=f"forward_{frame}"))
+    return trace(*parts)
 
 
 def empty() -> bytes:
-    return make.run()
+    return trace()
 
 
 def parted() -> tuple[bytes, ...]:
     """Four ranks: one that recompiled, two that saw another size, one with other collectives."""
     collectives = ["all_reduce_", "wait_tensor", "all_gather_into_tensor"]
-    first = make.lowered(make.compile(), collectives)
-    again = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
-    other = make.lowered(make.compile("0/0", (9, 16)), collectives)
-    return make.run(first, again), make.run(other), make.run(other), make.run(make.lowered(make.compile(), collectives[:1]))
+    first = with_collectives(compiled("0/0", tensor(8, 16)), collectives)
+    again = compiled("0/1", tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], dynamic=[0])
+    other = with_collectives(compiled("0/0", tensor(9, 16)), collectives)
+    return (trace(first, again), trace(other), trace(other), trace(with_collectives(compiled("0/0", tensor(8, 16)), collectives[:1])))
 
 
 def damaged() -> bytes:
     """A line that is no record, a payload that is cut off, a checksum that does not match."""
     return (
-        make.small_run() + b"this is no record\n" + make.compile("1/0").replace(b"l_x_ + l_x_", b"l_x_ - l_x_") + make.compile("2/0")[:-400]
+        small_trace()
+        + b"this is no record\n"
+        + compiled("1/0", tensor(8, 16)).replace(b"l_x_ + 1", b"l_x_ - l_x_")
+        + compiled("2/0", tensor(8, 16))[:-400]
     )

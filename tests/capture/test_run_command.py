@@ -68,7 +68,7 @@ def temporary(where: Path) -> Path:
 @pytest.fixture
 def trace(tmp_path: Path) -> str:
     path = tmp_path / "written by torch"
-    path.write_bytes(make.small_run())
+    path.write_bytes(make.small_trace())
     return str(path)
 
 
@@ -189,8 +189,7 @@ def test_all_processes_of_a_job_are_one_run_in_the_order_of_their_ranks(python: 
     command = [sys.executable, "-c", job.format(names), *scribe("", trace)[:3], trace, "0"]
     read = load(run_command.run(command, tmp_path / "traces").selection())
     assert [rank.number for rank in read.ranks] == [9, 10, None]
-    done = python(MAIN, "run", "--format", "json", "-o", "report.json", "--", *command)
-    assert done.returncode == 0
+    assert python(MAIN, "run", "--format", "json", "-o", "report.json", "--", *command).returncode == 0
     report = json.loads((tmp_path / "report.json").read_bytes())
     assert [rank["rank"] for rank in report["trace"]["ranks"]] == [9, 10, None]
     assert report["summary"]["compiles"] == 6
@@ -255,7 +254,7 @@ def test_a_file_that_could_not_be_written_is_refused_before_the_command_runs(pyt
 
 @pytest.mark.parametrize(("status", "ends"), [(0, 2), (3, 3)])
 def test_problems_under_strict_count_only_where_the_command_ended_well(python: Process, trace: str, status: int, ends: int) -> None:
-    Path(trace).write_bytes(make.small_run() + b"this is no record\n")
+    Path(trace).write_bytes(make.small_trace() + b"this is no record\n")
     command = scribe(NAME.format("aaaaaaaa"), trace, status)
     assert python(MAIN, "run", *command).returncode == status
     assert python(MAIN, "run", "--strict", "--", *command).returncode == ends

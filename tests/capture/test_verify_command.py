@@ -6,9 +6,13 @@ import shutil
 import sys
 from pathlib import Path
 
+import make
 import pytest
 from click.testing import CliRunner, Result
-from lab import FIXTURES, Recording, at, freed, numbered, sized, tensor
+from make import compile as compiled
+from make import dynamic_size, int_values, static_sizes, tensor, trace
+from payload_text import code_comment
+from recorded import FIXTURES
 
 from shapelog.advice.paste_formats import VARIABLE
 from shapelog.capture import run_command
@@ -28,7 +32,6 @@ with open(os.path.join(folder, "environment.json"), "w") as file:
     json.dump({{name: os.environ.get(name) for name in ("{VARIABLE}", "TORCHINDUCTOR_CACHE_DIR")}}, file)
 sys.exit(int(status))
 """
-LOST = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +47,11 @@ class Case:
         self.where = where
         self.traces = where / "traces"
 
-    def command(self, first: Recording | None, second: Recording | None, codes: tuple[int, int] = (0, 0)) -> list[str]:
+    def command(self, first: bytes | None, second: bytes | None, codes: tuple[int, int] = (0, 0)) -> list[str]:
         paths = []
         for name, made in (("first", first), ("second", second)):
             path = self.where / name
-            path.write_text("\n".join(made.lines) + "\n" if made else "", encoding="utf-8")
+            path.write_bytes(made or b"")
             paths.append(str(path) if made else "")
         return [sys.executable, "-S", "-c", PROGRAM, *paths, *map(str, codes)]
 
@@ -66,16 +69,15 @@ def case(tmp_path: Path) -> Case:
     return Case(tmp_path)
 
 
-def damaged(made: Recording) -> Recording:
-    made.lines.append("this is no record")
-    return made
+def damaged(made: bytes) -> bytes:
+    return made + b"this is no record\n"
 
 
 # What it ends with.
 
 
 def test_a_list_that_helps_ends_with_0(case: Case) -> None:
-    done = case.verify(case.command(sized(10, 12, 14), freed("0/0")))
+    done = case.verify(case.command(trace(static_sizes(10, 12, 14)), trace(dynamic_size("0/0"))))
     assert (done.exit_code, done.stdout) == (0, "")
     first, second, *_ = done.stderr.splitlines()
     assert first == "shapelog: first run, as it is"
@@ -87,26 +89,26 @@ def test_a_list_that_helps_ends_with_0(case: Case) -> None:
 @pytest.mark.parametrize(
     ("second", "codes", "fault"),
     [
-        (sized(10, 12, 14), (0, 0), "3 compiles, no fewer than the 3 before"),
-        (Recording().compile("0/0", tensor(), **LOST), (0, 0), "f lost compiled code"),
-        (freed("0/0"), (0, 1), "the command ended with 1 instead of 0"),
+        (trace(static_sizes(10, 12, 14)), (0, 0), "3 compiles, no fewer than the 3 before"),
+        (trace(compiled("0/0", tensor(10, 8), **make.FAILED)), (0, 0), "f lost compiled code"),
+        (trace(dynamic_size("0/0")), (0, 1), "the command ended with 1 instead of 0"),
     ],
     ids=["no fewer", "lost", "failed"],
 )
-def test_a_list_that_does_not_help_ends_with_1_and_the_reason(case: Case, second: Recording, codes: tuple[int, int], fault: str) -> None:
-    done = case.verify(case.command(sized(10, 12, 14), second, codes))
+def test_a_list_that_does_not_help_ends_with_1_and_the_reason(case: Case, second: bytes, codes: tuple[int, int], fault: str) -> None:
+    done = case.verify(case.command(trace(static_sizes(10, 12, 14)), second, codes))
     assert done.exit_code == 1
     assert f"It did not help: {fault}" in done.stderr
 
 
 def test_a_second_run_that_compiles_nothing_ends_with_1(case: Case) -> None:
-    done = case.verify(case.command(sized(10, 12), None, (0, 5)))
+    done = case.verify(case.command(trace(static_sizes(10, 12)), None, (0, 5)))
     assert done.exit_code == 1
     assert "shapelog: the second run ended with 5 and compiled nothing\n" in done.stderr
 
 
 def test_the_exit_code_of_a_first_run_that_fails_is_passed_on(case: Case) -> None:
-    done = case.verify(case.command(sized(10, 12), freed("0/0"), (3, 0)))
+    done = case.verify(case.command(trace(static_sizes(10, 12)), trace(dynamic_size("0/0")), (3, 0)))
     assert done.exit_code == 3
     assert f"the first run ended with 3, so there is nothing to verify; its trace is in {case.traces / 'before'}" in done.stderr
     assert not (case.traces / "after").exists()
@@ -127,12 +129,15 @@ def test_a_first_run_that_compiles_nothing_cannot_be_tried(case: Case) -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (sized(10), "nothing recompiled: every frame was compiled once"),
-        (numbered(3, 4, comment=at(7, "name = f'{k}'")), "the only marks that would save a compile would do harm; see what was left out"),
+        (trace(static_sizes(10)), "nothing recompiled: every frame was compiled once"),
+        (
+            trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'"))),
+            "the only marks that would save a compile would do harm; see what was left out",
+        ),
     ],
     ids=["once", "harm"],
 )
-def test_nothing_to_mark_ends_with_0_and_shows_the_advice(case: Case, made: Recording, reason: str) -> None:
+def test_nothing_to_mark_ends_with_0_and_shows_the_advice(case: Case, made: bytes, reason: str) -> None:
     done = case.verify(case.command(made, None))
     assert done.exit_code == 0
     assert f"shapelog: nothing to verify: {reason}\n" in done.stderr
@@ -150,14 +155,20 @@ def test_marks_that_no_list_of_this_torch_can_hold_cannot_be_tried(case: Case) -
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_the_command_runs(case: Case) -> None:
-    done = case.verify(case.command(sized(10, 12), freed("0/0")), "-o", str(case.where / "no" / "such" / "file"))
+    done = case.verify(
+        case.command(trace(static_sizes(10, 12)), trace(dynamic_size("0/0"))), "-o", str(case.where / "no" / "such" / "file")
+    )
     assert done.exit_code == 2
     assert done.stderr.count("\n") == 1
     assert not case.traces.exists()
 
 
 def test_problems_under_strict_end_with_2(case: Case) -> None:
-    for first, second in ((damaged(sized(10, 12)), freed("0/0")), (sized(10, 12), damaged(freed("0/0"))), (damaged(sized(10)), None)):
+    for first, second in (
+        (damaged(trace(static_sizes(10, 12))), trace(dynamic_size("0/0"))),
+        (trace(static_sizes(10, 12)), damaged(trace(dynamic_size("0/0")))),
+        (damaged(trace(static_sizes(10))), None),
+    ):
         command = case.command(first, second)
         assert [case.verify(command, *options).exit_code for options in ((), ("--strict",))] == [0, 2]
 
@@ -166,19 +177,19 @@ def test_problems_under_strict_end_with_2(case: Case) -> None:
 
 
 def test_the_list_is_set_in_the_second_run_alone(case: Case) -> None:
-    case.verify(case.command(sized(10, 12), freed("0/0")))
+    case.verify(case.command(trace(static_sizes(10, 12)), trace(dynamic_size("0/0"))))
     assert [case.environment(run)[VARIABLE] for run in ("before", "after")] == [None, "L['x']:0"]
 
 
 def test_a_list_that_is_set_already_is_extended(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "L['y']:0")
-    done = case.verify(case.command(sized(10, 12), freed("0/0")))
+    done = case.verify(case.command(trace(static_sizes(10, 12)), trace(dynamic_size("0/0"))))
     assert [case.environment(run)[VARIABLE] for run in ("before", "after")] == ["L['y']:0", "L['y']:0,L['x']:0"]
     assert f"second run, with {VARIABLE} set in addition to what it was" in done.stderr
 
 
 def test_each_run_has_an_empty_compile_cache_of_its_own_that_is_removed(case: Case) -> None:
-    case.verify(case.command(sized(10, 12), freed("0/0")))
+    case.verify(case.command(trace(static_sizes(10, 12)), trace(dynamic_size("0/0"))))
     first, second = (case.environment(run)["TORCHINDUCTOR_CACHE_DIR"] for run in ("before", "after"))
     assert first
     assert second
@@ -192,7 +203,7 @@ def test_each_run_has_an_empty_compile_cache_of_its_own_that_is_removed(case: Ca
 
 def test_the_result_is_written_as_json_to_a_file(case: Case) -> None:
     out = case.where / "result.json"
-    done = case.verify(case.command(sized(10, 12), sized(10, 12)), "--format", "json", "-o", str(out))
+    done = case.verify(case.command(trace(static_sizes(10, 12)), trace(static_sizes(10, 12))), "--format", "json", "-o", str(out))
     assert done.exit_code == 1
     data = json.loads(out.read_text(encoding="utf-8"))
     assert (data["format"], data["helped"], data["env"]) == ("shapelog verification", False, "L['x']:0")
@@ -200,13 +211,13 @@ def test_the_result_is_written_as_json_to_a_file(case: Case) -> None:
 
 def test_the_advice_is_written_where_there_is_nothing_to_verify(case: Case) -> None:
     out = case.where / "result.json"
-    assert case.verify(case.command(sized(10), None), "--format", "json", "-o", str(out)).exit_code == 0
+    assert case.verify(case.command(trace(static_sizes(10)), None), "--format", "json", "-o", str(out)).exit_code == 0
     assert json.loads(out.read_text(encoding="utf-8"))["format"] == "shapelog advice"
 
 
 def test_without_a_directory_the_traces_are_kept_in_a_temporary_one(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(case.where))
-    arguments = ["verify", "--", *case.command(sized(10, 12), freed("0/0"))]
+    arguments = ["verify", "--", *case.command(trace(static_sizes(10, 12)), trace(dynamic_size("0/0")))]
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
     (kept,) = case.where.glob("shapelog-verify-*")
     assert sorted(path.name for path in kept.iterdir()) == ["after", "before"]

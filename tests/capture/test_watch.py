@@ -12,6 +12,9 @@ from pathlib import Path
 import make
 import pytest
 from click.testing import CliRunner
+from make import artifact, split_records, tensor, trace
+from make import compile as compiled
+from payload_text import size_mismatch
 from rich.cells import cell_len
 
 import shapelog
@@ -23,10 +26,10 @@ from shapelog.errors import ShapelogError
 from shapelog.reporters.terminal.watch import Screen, lines
 
 NAME = "dedicated_log_torch_trace_{}.log"
-FIRST = make.run(make.compile("0/0"))
-SECOND = make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])
-THIRD = make.compile("0/2", (5, 16), [make.mismatch("0/1", 3, 5)])
-COMPILED = "08:27:33 0/1 forward recompiled (1.50 s): dim 0 of x was 8 and is now 3  SL101"
+FIRST = trace(compiled("0/0", tensor(8, 16)))
+SECOND = compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])
+THIRD = compiled("0/2", tensor(5, 16), reasons=[size_mismatch("0/1", 3, 5)])
+COMPILED = "08:27:33 0/1 f recompiled (1.00 s): dim 0 of x was 8 and is now 3  SL101"
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX has them")
 
 
@@ -110,8 +113,7 @@ def test_a_directory_that_does_not_exist_yet_is_waited_for(tmp_path: Path, fake:
     append(where / NAME.format("aaaaaaaa"), b"")
     assert (next(snapshots).report, next(snapshots).waiting) == (None, "")
     append(where / NAME.format("aaaaaaaa"), FIRST)
-    found = until(snapshots, lambda item: item.report)
-    assert lines(found) == ["08:27:33 0/0 forward compiled (1.50 s)"]
+    assert lines(until(snapshots, lambda item: item.report)) == ["08:27:33 0/0 f compiled (1.00 s)"]
 
 
 def test_later_compiles_are_reported_once(tmp_path: Path, fake: Fake) -> None:
@@ -126,7 +128,7 @@ def test_later_compiles_are_reported_once(tmp_path: Path, fake: Fake) -> None:
 
 def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, fake: Fake) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
-    *most, last = make.records(SECOND)
+    *most, last = split_records(SECOND)
     append(path, FIRST + b"".join(most))
     snapshots = watch(tmp_path, fake)
     assert [event.compile.label for event in next(snapshots).fresh] == ["0/0"]
@@ -135,8 +137,8 @@ def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, f
 
 
 def test_a_running_compile_is_shown(tmp_path: Path, fake: Fake) -> None:
-    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(make.records(SECOND)[:3]))
-    assert "being compiled: 0/1 forward" in screen(next(watch(tmp_path, fake)))
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(split_records(SECOND)[:3]))
+    assert "being compiled: 0/1 f" in screen(next(watch(tmp_path, fake)))
 
 
 def test_only_files_that_grew_are_read_again(tmp_path: Path, fake: Fake, reads: list[str]) -> None:
@@ -149,7 +151,7 @@ def test_only_files_that_grew_are_read_again(tmp_path: Path, fake: Fake, reads: 
     append(other, SECOND)
     found = until(snapshots, lambda item: item.changed)
     assert reads[2:] == [other.name]
-    assert lines(found) == ["08:27:33 rank 1 0/1 forward recompiled (1.50 s): dim 0 of x was 8 and is now 3  SL101"]
+    assert lines(found) == ["08:27:33 rank 1 0/1 f recompiled (1.00 s): dim 0 of x was 8 and is now 3  SL101"]
     assert not any(next(snapshots).changed for _ in range(5))
     assert len(reads) == 3
 
@@ -158,11 +160,11 @@ def test_a_file_that_appears_later_belongs_to_the_run(tmp_path: Path, fake: Fake
     append(tmp_path / "dedicated_log_torch_trace_rank_0_aaaaaaaa.log", FIRST)
     snapshots = watch(tmp_path, fake)
     next(snapshots)
-    append(tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log", make.run(make.compile("0/0", process=9), process=9))
+    append(tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log", trace(compiled("0/0", tensor(8, 16), process=9), process=9))
     found = until(snapshots, lambda item: item.fresh)
     assert found.known == 2
     assert [line[9:20] for line in lines(found)] == ["rank 1 0/0 "]
-    assert "ranks 0 and 1  1 compile, 0 recompiles  1.50 s" in screen(found)
+    assert "ranks 0 and 1  1 compile, 0 recompiles  1.00 s" in screen(found)
 
 
 def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +182,7 @@ def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Fake, m
     began = fake.now
     for _ in range(3):  # it grows all the time
         append(path, b"")
-        append(path, make.artifact("other", "x"))
+        append(path, artifact("other", "x"))
         until(snapshots, lambda item: item.changed)
     assert fake.now - began >= 3 * (10.0 + 20.0)
     assert all(nap > 0 for nap in fake.naps)
@@ -194,7 +196,7 @@ def test_files_that_were_read_before_do_not_stay_open(tmp_path: Path, fake: Fake
     next(snapshots)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(4):
-        append(path, make.artifact("other", "x"))
+        append(path, artifact("other", "x"))
         until(snapshots, lambda item: item.changed)
     assert len(os.listdir("/proc/self/fd")) == before
 
@@ -205,7 +207,7 @@ def test_a_busy_file_is_read_once_a_second(tmp_path: Path, fake: Fake, reads: li
     snapshots = watch(tmp_path, fake)
     began = fake.now
     while fake.now < began + 10:
-        append(path, make.artifact("other", "x"))
+        append(path, artifact("other", "x"))
         next(snapshots)
     assert 5 <= len(reads) <= 11
 
@@ -226,14 +228,14 @@ def test_it_ends_when_the_process_that_writes_has_ended(tmp_path: Path, fake: Fa
 
 
 def test_unfinished_compiles_are_reported_at_the_end(tmp_path: Path, fake: Fake) -> None:
-    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(make.records(SECOND)[:3]))
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(split_records(SECOND)[:3]))
     fake.running.add(make.PROCESS)
     snapshots = watch(tmp_path, fake)
     next(snapshots)
     next(snapshots)
     fake.running.clear()
     (last,) = list(snapshots)
-    assert [line.split(": ")[0] for line in lines(last)] == ["08:27:33 0/1 forward did not end"]
+    assert [line.split(": ")[0] for line in lines(last)] == ["08:27:33 0/1 f did not end"]
 
 
 def test_a_trace_from_elsewhere_ends_when_nothing_comes_for_long(tmp_path: Path, fake: Fake) -> None:
@@ -246,7 +248,7 @@ def test_a_trace_from_elsewhere_ends_when_nothing_comes_for_long(tmp_path: Path,
 
 def test_processes_elsewhere_are_given_time_when_those_here_have_ended(tmp_path: Path, fake: Fake) -> None:
     append(tmp_path / "dedicated_log_torch_trace_rank_0_aaaaaaaa.log", FIRST)
-    append(tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log", make.run(make.compile("0/0", process=9), process=9))
+    append(tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log", trace(compiled("0/0", tensor(8, 16), process=9), process=9))
     fake.running.add(make.PROCESS)
     snapshots = watch(tmp_path, fake)
     next(snapshots)
@@ -272,7 +274,7 @@ def test_a_run_that_begins_later_takes_the_place_of_the_one_before(tmp_path: Pat
     append(old, FIRST)
     snapshots = watch(tmp_path, fake)
     assert [event.compile.process for event in next(snapshots).fresh] == [make.PROCESS]
-    append(new, make.run(make.compile("0/0", process=9), process=9).replace(b"V1120 08:", b"V1120 09:"))
+    append(new, trace(compiled("0/0", tensor(8, 16), process=9), process=9).replace(b"V1120 08:", b"V1120 09:"))
     found = until(snapshots, lambda item: item.fresh)
     assert [event.compile.process for event in found.events] == [9]
 
@@ -316,8 +318,8 @@ def job(tmp_path: Path, fake: Fake) -> Snapshot:
     """Several ranks, one of which recompiles; its function has a name that is bad for terminals."""
     for rank in range(12):
         more = SECOND + THIRD if rank == 7 else b""
-        name = "for\x1b[31m\x07ward" * 10 if rank == 11 else "forward"
-        append(tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log", make.run(make.compile("0/0", name=name)) + more)
+        name = "for\x1b[31m\x07ward" * 10 if rank == 11 else "f"
+        append(tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log", trace(compiled("0/0", tensor(8, 16), name=name)) + more)
     return next(watch(tmp_path, fake))
 
 
@@ -331,11 +333,11 @@ def test_a_screen_fits_whatever_its_size(tmp_path: Path, fake: Fake, width: int,
 
 def test_a_screen_shows_the_main_numbers(tmp_path: Path, fake: Fake) -> None:
     shown = screen(job(tmp_path, fake), 120, 40)
-    assert "14 compiles in 21.0 s, of them 2 recompiles (3.00 s)" in shown
+    assert "14 compiles in 14.0 s, of them 2 recompiles (2.00 s)" in shown
     assert "What to set so far\n  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"" in shown
-    assert "  rank 7  forward  model.py:12  2 recompiles 3.00 s\n    x.size[0] 8 3 5 SL101" in shown
-    assert "  08:27:33 rank 7 0/2 forward recompiled (1.50 s): dim 0 of x was 3 and is now 5  SL101" in shown
-    assert "\n  rank 7  3 compiles, 2 recompiles  4.50 s" in shown
+    assert "  rank 7  f  model.py:5  2 recompiles 2.00 s\n    x.size[0] 8 3 5 SL101" in shown
+    assert "  08:27:33 rank 7 0/2 f recompiled (1.00 s): dim 0 of x was 3 and is now 5  SL101" in shown
+    assert "\n  rank 7  3 compiles, 2 recompiles  3.00 s" in shown
 
 
 def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Fake) -> None:
@@ -350,7 +352,7 @@ def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Fake) -> No
 def test_identical_compiles_of_ranks_are_one_line(tmp_path: Path, fake: Fake) -> None:
     shown = lines(job(tmp_path, fake))
     assert len(shown) == 4
-    assert sum("forward compiled (1.50 s)" in line and "0/0" in line for line in shown) == 1
+    assert sum("f compiled (1.00 s)" in line and "0/0" in line for line in shown) == 1
 
 
 def test_a_waiting_screen_shows_what_to_do(tmp_path: Path, fake: Fake) -> None:
@@ -394,17 +396,17 @@ def test_the_command_follows_a_job_to_its_end_and_reports(tmp_path: Path) -> Non
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as watcher:
             assert writer.stdin
             assert watcher.stdout
-            writer.stdin.write(make.run(make.compile("0/0", process=pid), process=pid))
+            writer.stdin.write(trace(compiled("0/0", tensor(8, 16), process=pid), process=pid))
             writer.stdin.flush()
             first = watcher.stdout.readline()
-            writer.stdin.write(make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], process=pid))
+            writer.stdin.write(compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], process=pid))
             writer.stdin.flush()
             second = watcher.stdout.readline()
             writer.stdin.close()
             writer.wait()
             rest, errors = watcher.communicate()
-    assert (first, second) == (b"08:27:33 0/0 forward compiled (1.50 s)\n", COMPILED.encode() + b"\n")
-    assert b"2 compiles in 3.00 s, of them 1 recompile (1.50 s)" in rest
+    assert (first, second) == (b"08:27:33 0/0 f compiled (1.00 s)\n", COMPILED.encode() + b"\n")
+    assert b"2 compiles in 2.00 s, of them 1 recompile (1.00 s)" in rest
     assert b"the process that wrote it has ended" in errors
     assert (watcher.returncode, out.read_bytes()[:1]) == (0, b"{")
 

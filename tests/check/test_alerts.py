@@ -5,9 +5,12 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import lab
 import make
 import pytest
+from make import alerts_of, artifact, metrics, recompile_reasons, report, small_trace, static_sizes, tensor
+from make import compile as compiled
+from payload_text import guard_tree, size_mismatch, tensor_match
+from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.check.alerts import Alert, Alerts, collect_alerts, stable_text
 from shapelog.check.repository_paths import Repository, SourceLine
@@ -18,7 +21,7 @@ ELSEWHERE = Repository("nowhere")
 
 
 def of_fixture(name: str, repository: Repository = ELSEWHERE) -> Alerts:
-    return collect_alerts(lab.analyzed(f"{name}.log.gz"), repository)
+    return collect_alerts(report_of(f"{name}.log.gz"), repository)
 
 
 def by_code(found: Alerts) -> dict[str, Alert]:
@@ -26,7 +29,7 @@ def by_code(found: Alerts) -> dict[str, Alert]:
 
 
 def fingerprints(*traces: bytes, **more: object) -> list[str]:
-    found = make.alerts_of(*traces, **more)  # type: ignore[arg-type]
+    found = alerts_of(*traces, **more)  # type: ignore[arg-type]
     names = [alert.fingerprint for alert in found.alerts]
     assert len(set(names)) == len(names)
     return sorted(names)
@@ -36,37 +39,35 @@ def fingerprints(*traces: bytes, **more: object) -> list[str]:
 
 
 def test_one_alert_covers_every_recompile_of_one_property() -> None:
-    (alert,) = make.alerts_of(make.run(make.sized(8, 3, 5, 7))).alerts
+    (alert,) = alerts_of(make.trace(static_sizes(8, 3, 5, 7))).alerts
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
-    assert alert.labels == ("0/1", "0/2", "0/3")
-    assert alert.seconds == 4.5
-    assert alert.sentence == "forward was recompiled 3 times (4.50 s): dim 0 of x was 8 and is now 3 (then 5, 7)"
+    assert (alert.labels, alert.seconds) == (("0/1", "0/2", "0/3"), 3.0)
+    assert alert.sentence == "f was recompiled 3 times (3.00 s): dim 0 of x was 8 and is now 3 (then 5, 7)"
     assert alert.remedy == "mark dim 0 of x dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
     assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.MARKING, AlertKind.SIZE}
 
 
 def test_ranks_share_an_alert_and_count_apart() -> None:
-    (alert,) = make.alerts_of(make.small_run(), make.small_run(), make.small_run()).alerts
-    assert alert.ranks == (0, 1, 2)
-    assert alert.labels == ("0/1",)
+    (alert,) = alerts_of(small_trace(), small_trace(), small_trace()).alerts
+    assert (alert.ranks, alert.labels) == ((0, 1, 2), ("0/1",))
     assert len(alert.occurrences) == len({occurrence.compile for occurrence in alert.occurrences}) == 3
     assert [occurrence.process for occurrence in alert.occurrences] == [0, 1, 2]
 
 
 def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
     limit = {"fail_type": "Unsupported", "fail_reason": "recompile limit exceeded (recompile_limit)", "has_guarded_code": False}
-    trace = make.run(make.sized(8, 3), make.reasons(make.mismatch("0/1", 3, 4), id="0/2"), make.metrics("0/2", co_name="forward", **limit))
-    alert = by_code(make.alerts_of(trace, trace))["SL401"]
+    trace = make.trace(static_sizes(8, 3), recompile_reasons(size_mismatch("0/1", 3, 4), id="0/2"), metrics("0/2", co_name="f", **limit))
+    alert = by_code(alerts_of(trace, trace))["SL401"]
     assert (alert.level, alert.kinds) == (Level.ERROR, {AlertKind.LIMIT})
     assert len({occurrence.compile for occurrence in alert.occurrences}) == len(alert.occurrences) == 2
     assert alert.remedy.startswith("remove what fills the entries (x.size[0])")
 
 
 def test_what_only_came_along_is_not_avoidable() -> None:
-    recording = lab.sized(10)
-    odd = lab.tree(lab.checked(size=(1, 8), dtype="float64"))
-    recording.compile("0/1", lab.tensor(size=(1, 8), dtype="torch.float64"), guards=odd)
-    found = by_code(collect_alerts(recording.report(), ELSEWHERE))
+    recording = make.trace(static_sizes(10))
+    odd = guard_tree(tensor_match(size=(1, 8), dtype="float64"))
+    recording += compiled("0/1", tensor(1, 8, dtype="torch.float64"), guards=odd)
+    found = by_code(collect_alerts(report(recording), ELSEWHERE))
     assert found["SL301"].kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.NON_SIZE}
     assert found["SL104"].kinds == {AlertKind.RECOMPILE, AlertKind.SIZE}
     assert found["SL104"].codes == ("SL101", "SL104")
@@ -97,7 +98,7 @@ def test_values_that_came_later_are_listed_after_the_first() -> None:
 
 
 def test_what_has_no_cause_is_unexplained() -> None:
-    (alert,) = make.alerts_of(make.run(make.compile("0/0"), make.compile("0/1"))).alerts
+    (alert,) = alerts_of(make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(8, 16)))).alerts
     assert alert.rule.code == "SL399"
     assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.UNEXPLAINED}
 
@@ -106,21 +107,21 @@ def test_failures_breaks_and_restarts_are_alerts() -> None:
     assert by_code(of_fixture("real/2.6/l_failures"))["SL403"].kinds == {AlertKind.FAILURE}
     assert by_code(of_fixture("lab/graph_break_resume"))["SL501"].kinds == {AlertKind.BREAK}
     assert by_code(of_fixture("lab/float_arg_specialised"))["SL502"].kinds == {AlertKind.RESTART}
-    assert by_code(make.alerts_of(make.run(make.sized(*range(2, 9)))))["SL402"].kinds == {AlertKind.LIMIT_NEAR}
+    assert by_code(alerts_of(make.trace(static_sizes(*range(2, 9)))))["SL402"].kinds == {AlertKind.LIMIT_NEAR}
 
 
 def broken(*words: str) -> bytes:
     text = "Graph break in user code at /srv/app/model.py:14\nReason: {}"
     breaks = [
-        make.artifact("dynamo_graph_break_reason", text.format(word), id=f"{number}/0") + make.compile(f"{number}/0", line=12)
+        artifact("dynamo_graph_break_reason", text.format(word), id=f"{number}/0") + compiled(f"{number}/0", tensor(8, 16), line=12)
         for number, word in enumerate(words)
     ]
-    return make.run(*breaks)
+    return make.trace(*breaks)
 
 
 def test_breaks_that_differ_in_an_address_or_a_directory_are_one() -> None:
     one, other = (f"call <function f at 0x7f{number}> in file /home/{number}/x.py, line 1{number}" for number in range(2))
-    (alert,) = make.alerts_of(broken(one, other)).alerts
+    (alert,) = alerts_of(broken(one, other)).alerts
     assert len(alert.occurrences) == 2
     assert alert.facts == (one, other)
     assert fingerprints(broken(one)) == fingerprints(broken(other))
@@ -161,59 +162,59 @@ def test_library_code_is_placed_where_the_user_calls_it() -> None:
 
 
 def test_code_without_a_file_has_no_place() -> None:
-    (alert,) = make.alerts_of(make.run(make.sized(8, 3, file="<string>")).replace(make.MAIN.encode(), b"<stdin>")).alerts
+    (alert,) = alerts_of(make.trace(static_sizes(8, 3, file="<string>")).replace(make.MAIN.encode(), b"<stdin>")).alerts
     assert alert.source_line is None
     assert alert.related == ()
 
 
 def test_places_are_relative_to_the_repository() -> None:
-    (alert,) = make.alerts_of(make.small_run(), prefixes=("/srv",)).alerts
-    assert alert.source_line == SourceLine("app/model.py", 12, True)
-    assert alert.related == ((SourceLine("app/main.py", 30, True), "forward is called here"),)
+    (alert,) = alerts_of(small_trace(), prefixes=("/srv",)).alerts
+    assert alert.source_line == SourceLine("app/model.py", 5, True)
+    assert alert.related == ((SourceLine("app/main.py", 20, True), "f is called here"),)
 
 
 # Fingerprints.
 
 
 def test_a_fingerprint_stays_when_lines_shift_and_ids_change() -> None:
-    before = make.run(make.sized(8, 3), make.sized(4, 5, frame=1, name="other", line=40))
-    after = make.run(make.sized(4, 5, 9, name="other", line=49, call=77), make.sized(8, 6, 3, frame=1, line=21))
+    before = make.trace(static_sizes(8, 3), static_sizes(4, 5, frame=1, name="other", line=40))
+    after = make.trace(static_sizes(4, 5, 9, name="other", line=49, call=77), static_sizes(8, 6, 3, frame=1, line=21))
     assert fingerprints(before) == fingerprints(after)
 
 
 def test_a_fingerprint_stays_when_the_checkout_is_somewhere_else(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "model.py").touch()
-    moved = make.small_run().replace(b"/srv/app/", b"/home/runner/work/app/")
-    here = make.small_run().replace(b"/srv/", f"{tmp_path}/".encode())
-    names = fingerprints(make.small_run(), prefixes=("/srv",))
+    moved = small_trace().replace(b"/srv/app/", b"/home/runner/work/app/")
+    here = small_trace().replace(b"/srv/", f"{tmp_path}/".encode())
+    names = fingerprints(small_trace(), prefixes=("/srv",))
     assert names == fingerprints(moved, prefixes=("/home/runner/work/",)) == fingerprints(moved, root=str(tmp_path))
     assert names == fingerprints(here, root=str(tmp_path))
-    assert fingerprints(make.small_run()) == fingerprints(moved)
+    assert fingerprints(small_trace()) == fingerprints(moved)
 
 
 def test_different_alerts_have_different_fingerprints() -> None:
     traces = [
-        make.run(make.sized(8, 3)),
-        make.run(make.sized(8, 3, name="other")),
-        make.run(make.sized(8, 3, file="/srv/app/other.py")),
-        make.run(make.compile("0/0"), make.compile("0/1", (8, 3), [make.mismatch("0/0", 16, 3, 1)])),
-        make.run(make.compile("0/0"), make.compile("0/1")),
+        make.trace(static_sizes(8, 3)),
+        make.trace(static_sizes(8, 3, name="other")),
+        make.trace(static_sizes(8, 3, file="/srv/app/other.py")),
+        make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(8, 3), reasons=[size_mismatch("0/0", 16, 3, 1)])),
+        make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(8, 16))),
     ]
     names = [name for trace in traces for name in fingerprints(trace)]
     assert len(set(names)) == len(names) == 5
 
 
-@pytest.mark.parametrize("line", [12, 40])
-@pytest.mark.parametrize("name", ["forward", "<lambda>", "torch_dynamo_resume_in_forward_at_14"])
+@pytest.mark.parametrize("line", [5, 40])
+@pytest.mark.parametrize("name", ["f", "<lambda>", "torch_dynamo_resume_in_f_at_7"])
 def test_functions_of_one_name_in_one_file_have_fingerprints_of_their_own(name: str, line: int) -> None:
     """Also where both are on one line, as lambdas can be."""
-    other = name.replace("14", str(line + 2))
-    one = make.run(make.sized(8, 3, name=name), make.sized(8, 3, frame=1, name=other, line=line, call=31))
+    other = name.replace("7", str(line + 2))
+    one = make.trace(static_sizes(8, 3, name=name), static_sizes(8, 3, frame=1, name=other, line=line, call=31))
     if line == 40:
         assert len(fingerprints(one)) == 2
-        later = make.run(
-            make.sized(8, 3, name=other.replace("42", "52"), line=50), make.sized(8, 3, frame=1, name=name.replace("14", "17"), line=15)
+        later = make.trace(
+            static_sizes(8, 3, name=other.replace("42", "52"), line=50), static_sizes(8, 3, frame=1, name=name.replace("7", "17"), line=15)
         )
         assert fingerprints(one) == fingerprints(later)
     else:
@@ -221,20 +222,20 @@ def test_functions_of_one_name_in_one_file_have_fingerprints_of_their_own(name: 
 
 
 def test_files_of_one_name_outside_of_the_repository_have_fingerprints_of_their_own() -> None:
-    one, other = (make.sized(8, 3, frame=number, file=f"/srv/{number}/model.py") for number in range(2))
-    assert len(fingerprints(make.run(one, other))) == 2
-    swapped = [make.sized(8, 3, frame=1 - number, file=f"/home/{number}/model.py") for number in (1, 0)]
-    assert fingerprints(make.run(one, other)) == fingerprints(make.run(*swapped))
+    one, other = (static_sizes(8, 3, frame=number, file=f"/srv/{number}/model.py") for number in range(2))
+    assert len(fingerprints(make.trace(one, other))) == 2
+    swapped = [static_sizes(8, 3, frame=1 - number, file=f"/home/{number}/model.py") for number in (1, 0)]
+    assert fingerprints(make.trace(one, other)) == fingerprints(make.trace(*swapped))
 
 
 def test_a_notebook_has_the_same_fingerprints_each_time() -> None:
-    one, other = (make.small_run().replace(b"/srv/app/model.py", f"/tmp/ipykernel_{number}/{number}.py".encode()) for number in (71, 883))
+    one, other = (small_trace().replace(b"/srv/app/model.py", f"/tmp/ipykernel_{number}/{number}.py".encode()) for number in (71, 883))
     assert fingerprints(one) == fingerprints(other)
 
 
 def test_every_alert_of_a_run_has_its_own_fingerprint() -> None:
-    for name in lab.PACKED:
-        names = [alert.fingerprint for alert in collect_alerts(lab.analyzed(name), ELSEWHERE).alerts]
+    for name in RECORDED:
+        names = [alert.fingerprint for alert in collect_alerts(report_of(name), ELSEWHERE).alerts]
         assert len(set(names)) == len(names)
         assert all(re.fullmatch("[0-9a-f]{32}", item) for item in names)
 
@@ -247,7 +248,7 @@ from shapelog.check.repository_paths import Repository
 for alert in collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Repository("nowhere")).alerts:
     print(alert.fingerprint, alert.sentence, alert.axes, alert.remedy)
 """
-    fixture = str(lab.FIXTURES / "lab" / "optimizer_loop.log.gz")
+    fixture = str(FIXTURES / "lab" / "optimizer_loop.log.gz")
     one, other = (python(code, fixture, PYTHONHASHSEED=seed).stdout for seed in "12")
     assert one == other
     assert one.count(b"\n") > 1

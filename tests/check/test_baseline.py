@@ -4,9 +4,12 @@ import json
 import subprocess
 from collections.abc import Callable
 
-import lab
 import make
 import pytest
+from make import alerts_of, small_trace, static_sizes, tensor, trace
+from make import compile as compiled
+from payload_text import size_mismatch
+from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import Baseline, as_bytes, is_one, parse
@@ -28,8 +31,8 @@ SELF = (
 def against(before: bytes | tuple[bytes, ...], after: bytes | tuple[bytes, ...], policy: Policy = ANYTHING, **more: object) -> CheckResult:
     """The second run held against what was recorded of the first; several traces are the ranks of one run."""
     one, other = (traces if isinstance(traces, tuple) else (traces,) for traces in (before, after))
-    known = parse(as_bytes(make.alerts_of(*one)), "known.json")
-    return check(make.alerts_of(*other, **more), policy, known)  # type: ignore[arg-type]
+    known = parse(as_bytes(alerts_of(*one)), "known.json")
+    return check(alerts_of(*other, **more), policy, known)  # type: ignore[arg-type]
 
 
 def new(checked: CheckResult) -> list[tuple[str, str, int]]:
@@ -48,22 +51,24 @@ def is_the_same(before: bytes | tuple[bytes, ...], after: bytes | tuple[bytes, .
 
 
 def test_a_run_shows_nothing_new_against_itself() -> None:
-    for name in lab.PACKED:
-        found = collect_alerts(lab.analyzed(name), Repository("nowhere"))
+    for name in RECORDED:
+        found = collect_alerts(report_of(name), Repository("nowhere"))
         checked = check(found, ANYTHING, parse(as_bytes(found), "known.json"))
         assert not checked.has_failed
         assert checked.fixed == ()
 
 
-@pytest.mark.parametrize("name", ["forward", "<lambda>"])
+@pytest.mark.parametrize("name", ["f", "<lambda>"])
 def test_lines_may_shift(name: str) -> None:
-    before = make.run(
-        make.sized(8, 3, name=name), make.sized(8, 3, 5, frame=1, name=name, line=40), make.sized(4, 5, frame=2, name="other", line=60)
+    before = trace(
+        static_sizes(8, 3, name=name),
+        static_sizes(8, 3, 5, frame=1, name=name, line=40),
+        static_sizes(4, 5, frame=2, name="other", line=60),
     )
-    after = make.run(
-        make.sized(8, 3, name=name, line=22),
-        make.sized(8, 3, 5, frame=1, name=name, line=52),
-        make.sized(4, 5, frame=2, name="other", line=9),
+    after = trace(
+        static_sizes(8, 3, name=name, line=22),
+        static_sizes(8, 3, 5, frame=1, name=name, line=52),
+        static_sizes(4, 5, frame=2, name="other", line=9),
     )
     assert is_the_same(before, after)
 
@@ -71,8 +76,10 @@ def test_lines_may_shift(name: str) -> None:
 def test_what_resumes_after_a_graph_break_may_shift_too() -> None:
     def run(shift: int) -> bytes:
         names = [f"torch_dynamo_resume_in_forward_at_{line + shift}" for line in (14, 17)]
-        resumed = [make.sized(8, *range(2, number + 3), frame=number + 1, name=name, line=12 + shift) for number, name in enumerate(names)]
-        return make.run(make.sized(8, 3, line=12 + shift), *resumed)
+        resumed = [
+            static_sizes(8, *range(2, number + 3), frame=number + 1, name=name, line=12 + shift) for number, name in enumerate(names)
+        ]
+        return trace(static_sizes(8, 3, line=12 + shift), *resumed)
 
     assert is_the_same(run(0), run(30))
 
@@ -82,10 +89,10 @@ def test_classes_with_methods_of_one_name_are_distinguished() -> None:
         lengths = {"Encoder": (8, 3), "Decoder": (8, 3, 5)}
         lines = {"Encoder": 12 + shift, "Decoder": 40 + shift}
         made = [
-            make.sized(*lengths[name], frame=frame, line=lines[name], more=SELF.format(name))
+            static_sizes(*lengths[name], frame=frame, line=lines[name], name="forward", more_guards=[SELF.format(name)])
             for frame, name in enumerate(names or tuple(lengths))
         ]
-        return make.run(*made)
+        return trace(*made)
 
     assert is_the_same(run(0), run(9))
     assert is_the_same(run(0), run(40, "Decoder", "Encoder"))
@@ -95,42 +102,42 @@ def test_classes_with_methods_of_one_name_are_distinguished() -> None:
 def test_library_code_is_distinguished_by_the_line_that_calls_it() -> None:
     def run(shift: int, root: str = "/usr/lib/python3", *more: int) -> bytes:
         file = LIBRARY.replace("/usr/lib/python3", root)
-        called = [make.sized(8, 3, file=file, call=30 + shift), make.sized(8, 3, 5, *more, frame=1, file=file, call=31 + shift)]
-        return make.run(*called)
+        called = [static_sizes(8, 3, file=file, call=30 + shift), static_sizes(8, 3, 5, *more, frame=1, file=file, call=31 + shift)]
+        return trace(*called)
 
     assert is_the_same(run(0), run(25))
     assert is_the_same(run(0), run(0, "/opt/venv/lib/python3.13"))
-    assert new(against(run(0), run(5, "/opt", 7))) == [("forward", "SL101", 1)]
+    assert new(against(run(0), run(5, "/opt", 7))) == [("f", "SL101", 1)]
 
 
 def test_the_checkout_may_be_somewhere_else() -> None:
-    moved = make.small_run().replace(b"/srv/app/", b"/home/runner/work/repo/app/")
-    assert is_the_same(make.small_run(), moved)
-    assert is_the_same(make.small_run(), moved, prefixes=("/home/runner/work/repo",))
-    assert is_the_same(make.small_run(), make.small_run().replace(b"/srv/app/", b"C:\\\\app\\\\"))
+    moved = small_trace().replace(b"/srv/app/", b"/home/runner/work/repo/app/")
+    assert is_the_same(small_trace(), moved)
+    assert is_the_same(small_trace(), moved, prefixes=("/home/runner/work/repo",))
+    assert is_the_same(small_trace(), small_trace().replace(b"/srv/app/", b"C:\\\\app\\\\"))
 
 
 def test_a_notebook_may_be_run_again() -> None:
-    one, other = (make.small_run().replace(b"/srv/app/model.py", f"/tmp/ipykernel_{number}/{number}.py".encode()) for number in (71, 883))
+    one, other = (small_trace().replace(b"/srv/app/model.py", f"/tmp/ipykernel_{number}/{number}.py".encode()) for number in (71, 883))
     assert is_the_same(one, other)
 
 
 def test_ids_and_order_may_be_others() -> None:
-    before = make.run(make.sized(8, 3), make.sized(4, 5, 6, frame=1, name="other", line=40))
-    after = make.run(make.sized(4, 5, 6, frame=3, name="other", line=40), make.sized(8, 3, frame=7))
+    before = trace(static_sizes(8, 3), static_sizes(4, 5, 6, frame=1, name="other", line=40))
+    after = trace(static_sizes(4, 5, 6, frame=3, name="other", line=40), static_sizes(8, 3, frame=7))
     assert is_the_same(before, after)
 
 
 def test_more_ranks_that_do_the_same_are_nothing_new() -> None:
-    assert is_the_same(make.small_run(), (make.small_run(), make.small_run()))
-    assert is_the_same((make.small_run(), make.small_run()), make.small_run())
+    assert is_the_same(small_trace(), (small_trace(), small_trace()))
+    assert is_the_same((small_trace(), small_trace()), small_trace())
 
 
 def test_the_worst_rank_sets_what_each_may_do() -> None:
-    before = (make.run(make.sized(8, 3, 5)), make.run(make.sized(8)))
-    assert is_the_same(before, (make.run(make.sized(8)), make.run(make.sized(8, 3, 5))))
-    checked = against(before, (make.run(make.sized(8, 3, 5, 6)), make.run(make.sized(8, 3))), Policy(budgets=(Budget(Metric.COMPILES, 0),)))
-    assert new(checked)[1:] == [("forward", "SL101", 1)]
+    before = (trace(static_sizes(8, 3, 5)), trace(static_sizes(8)))
+    assert is_the_same(before, (trace(static_sizes(8)), trace(static_sizes(8, 3, 5))))
+    checked = against(before, (trace(static_sizes(8, 3, 5, 6)), trace(static_sizes(8, 3))), Policy(budgets=(Budget(Metric.COMPILES, 0),)))
+    assert new(checked)[1:] == [("f", "SL101", 1)]
     assert checked.budgets[0].spent == 1
 
 
@@ -139,69 +146,67 @@ def test_the_worst_rank_sets_what_each_may_do() -> None:
 
 def test_one_more_recompile_of_a_known_cause_is_new_and_counts_alone() -> None:
     budgets = tuple(Budget(metric, 0) for metric in Metric)
-    checked = against(make.run(make.sized(8, 3)), make.run(make.sized(8, 3, 5)), Policy(budgets=budgets))
+    checked = against(trace(static_sizes(8, 3)), trace(static_sizes(8, 3, 5)), Policy(budgets=budgets))
     assert checked.has_failed
-    assert {item.budget.metric: item.spent for item in checked.budgets} == {
-        Metric.COMPILES: 1,
-        Metric.RECOMPILES: 1,
-        Metric.AVOIDABLE: 1.5,
-    }
+    assert {item.budget.metric: item.spent for item in checked.budgets} == {Metric.COMPILES: 1, Metric.RECOMPILES: 1, Metric.AVOIDABLE: 1.0}
     (alert,) = (item for item in checked.alerts if item.alert.rule.code == "SL101")
     assert [occurrence.label for occurrence in alert.new] == ["0/2"]
     assert (alert.known, alert.is_spent) == (1, True)
     assert (
-        against(make.run(make.sized(8, 3)), make.run(make.sized(8, 3, 5)), Policy(budgets=(Budget(Metric.RECOMPILES, 1),))).has_failed
+        against(trace(static_sizes(8, 3)), trace(static_sizes(8, 3, 5)), Policy(budgets=(Budget(Metric.RECOMPILES, 1),))).has_failed
         is False
     )
 
 
 def test_a_new_cause_in_known_code_is_new() -> None:
     dtype = "0/1: tensor 'x' dtype mismatch. expected Float, actual Double"
-    after = make.run(make.sized(8, 3), make.compile("0/2", (3, 16), [dtype]))
-    assert [item[1:] for item in new(against(make.run(make.sized(8, 3)), after))] == [("SL301", 1)]
+    after = trace(static_sizes(8, 3), compiled("0/2", tensor(3, 8), reasons=[dtype]))
+    assert [item[1:] for item in new(against(trace(static_sizes(8, 3)), after))] == [("SL301", 1)]
 
 
 def test_code_that_was_not_there_is_new() -> None:
-    assert new(against(make.run(make.sized(8, 3)), make.run(make.sized(8, 3), make.sized(8, 3, frame=1, name="other", line=40)))) == [
+    assert new(against(trace(static_sizes(8, 3)), trace(static_sizes(8, 3), static_sizes(8, 3, frame=1, name="other", line=40)))) == [
         ("other", "SL101", 1)
     ]
     assert (
-        against(make.run(make.sized(8, 3)), make.run(make.sized(8, 3), make.sized(8, frame=1, name="other", line=40))).has_failed is False
+        against(trace(static_sizes(8, 3)), trace(static_sizes(8, 3), static_sizes(8, frame=1, name="other", line=40))).has_failed is False
     )
 
 
 def test_a_cause_goes_with_each_of_its_properties() -> None:
     """Two sizes that changed together may change one by one later, but not twice."""
-    together = make.run(make.compile("0/0"), make.compile("0/1", (3, 4), [make.mismatch("0/0", 8, 3), make.mismatch("0/0", 16, 4, 1)]))
-    apart = make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)]))
+    together = trace(
+        compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(3, 4), reasons=[size_mismatch("0/0", 8, 3), size_mismatch("0/0", 16, 4, 1)])
+    )
+    apart = trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)]))
     assert not against(together, apart).has_failed
     assert against(apart, together).has_failed
 
 
 def test_what_is_fixed_is_shown() -> None:
-    before = make.run(make.sized(8, 3, 5), make.sized(8, 3, frame=1, name="other", line=40))
-    checked = against(before, make.run(make.sized(8, 3)))
+    before = trace(static_sizes(8, 3, 5), static_sizes(8, 3, frame=1, name="other", line=40))
+    checked = against(before, trace(static_sizes(8, 3)))
     assert not checked.has_failed
-    assert checked.fixed == ("forward: SL101 x.size[0], 2 before, 1 now", "other: not compiled any more")
+    assert checked.fixed == ("f: SL101 x.size[0], 2 before, 1 now", "other: not compiled any more")
     assert str(checked.headline) == "Check passed: nothing new; 2 compiles, 1 recompile"
 
 
 def test_another_torch_is_shown() -> None:
-    other = make.small_run().replace(b"2.13.0+cpu", b"2.12.0+cpu")
+    other = small_trace().replace(b"2.13.0+cpu", b"2.12.0+cpu")
     note = "known.json was written with torch 2.13.0+cpu, this is 2.12.0+cpu: what that changed counts as new"
-    assert against(make.small_run(), other).notes == (note,)
-    assert against(make.small_run(), make.small_run()).notes == ()
+    assert against(small_trace(), other).notes == (note,)
+    assert against(small_trace(), small_trace()).notes == ()
 
 
 # The file.
 
 
 def test_a_baseline_holds_neither_times_nor_ids_and_not_the_order_of_compiles() -> None:
-    before = make.run(make.sized(8, 3), make.sized(4, 5, frame=1, name="other", line=12))
-    after = make.run(make.sized(4, 5, frame=2, name="other", line=12, entire_frame_compile_time_s=9.75), make.sized(8, 3, frame=6))
-    content = as_bytes(make.alerts_of(before))
-    assert content == as_bytes(make.alerts_of(after))
-    assert content == as_bytes(make.alerts_of(before, before))
+    before = trace(static_sizes(8, 3), static_sizes(4, 5, frame=1, name="other", line=5))
+    after = trace(static_sizes(4, 5, frame=2, name="other", line=5, seconds=9.75), static_sizes(8, 3, frame=6))
+    content = as_bytes(alerts_of(before))
+    assert content == as_bytes(alerts_of(after))
+    assert content == as_bytes(alerts_of(before, before))
     assert json.loads(content) == {
         "format": "shapelog baseline",
         "format_version": 1,
@@ -211,20 +216,20 @@ def test_a_baseline_holds_neither_times_nor_ids_and_not_the_order_of_compiles() 
                 "title": name,
                 "name": name,
                 "file": make.MODEL,
-                "line": 12,
-                "called_at": {"file": make.MAIN, "line": 30, "name": "main"},
+                "line": 5,
+                "called_at": {"file": make.MAIN, "line": 20, "name": "main"},
                 "compiles": 2,
                 "alerts": [{"code": "SL101", "axis": "x.size[0]", "count": 1}],
             }
-            for name in ("forward", "other")
+            for name in ("f", "other")
         ],
     }
 
 
 def test_a_baseline_names_files_from_the_repository_on() -> None:
-    assert b"/srv" not in as_bytes(make.alerts_of(make.small_run(), prefixes=("/srv",)))
-    library = make.run(make.sized(8, 3, file="/home/me/venv/lib/python3.12/site-packages/net/model.py"))
-    assert b"/home/me" not in as_bytes(make.alerts_of(library))
+    assert b"/srv" not in as_bytes(alerts_of(small_trace(), prefixes=("/srv",)))
+    library = trace(static_sizes(8, 3, file="/home/me/venv/lib/python3.12/site-packages/net/model.py"))
+    assert b"/home/me" not in as_bytes(alerts_of(library))
 
 
 def test_a_baseline_does_not_depend_on_hashes(python: Process) -> None:
@@ -235,7 +240,7 @@ from shapelog.check.baseline import as_bytes
 from shapelog.check.repository_paths import Repository
 sys.stdout.buffer.write(as_bytes(collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Repository("nowhere"))))
 """
-    fixture = str(lab.FIXTURES / "real" / "2.4" / "d_module.log.gz")
+    fixture = str(FIXTURES / "real" / "2.4" / "d_module.log.gz")
     one, other = (python(code, fixture, PYTHONHASHSEED=seed).stdout for seed in "12")
     assert one == other
     assert is_one(one)
@@ -272,7 +277,7 @@ def test_another_version_is_refused(version: object) -> None:
 
 
 def test_whatever_is_damaged_in_a_baseline_it_is_refused_or_read() -> None:
-    whole = json.loads(as_bytes(make.alerts_of(make.small_run())))
+    whole = json.loads(as_bytes(alerts_of(small_trace())))
     for key in ("title", "name", "file", "line", "called_at", "compiles", "alerts"):
         for value in (None, -1, 1.5, float("inf"), "x", [], [1], {}, {"file": "a"}, 10**30, "\ud800"):
             content = json.dumps({**whole, "frames": [{**whole["frames"][0], key: value}]}).encode()
@@ -280,7 +285,7 @@ def test_whatever_is_damaged_in_a_baseline_it_is_refused_or_read() -> None:
             if known is None:
                 assert "a damaged baseline" in refusal(content)
             else:
-                check(make.alerts_of(make.small_run()), ANYTHING, known)
+                check(alerts_of(small_trace()), ANYTHING, known)
         assert "a damaged baseline" in refusal(
             json.dumps({**whole, "frames": [{k: v for k, v in whole["frames"][0].items() if k != key}]}).encode()
         )
@@ -290,6 +295,6 @@ def test_whatever_is_damaged_in_a_baseline_it_is_refused_or_read() -> None:
 
 @pytest.mark.parametrize("count", [-1, 1.5, True, "3", None, float("inf")])
 def test_a_count_is_a_whole_number(count: object) -> None:
-    whole = json.loads(as_bytes(make.alerts_of(make.small_run())))
+    whole = json.loads(as_bytes(alerts_of(small_trace())))
     whole["frames"][0]["alerts"][0]["count"] = count
     assert "is no count" in refusal(json.dumps(whole).encode())

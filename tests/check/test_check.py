@@ -1,8 +1,9 @@
 """Whether a run is good enough: kinds, rules selected and ignored, budgets, and the sentences about it."""
 
-import lab
 import make
 import pytest
+from payload_text import guard_tree, size_mismatch, tensor_match
+from recorded import RECORDED, report_of
 
 from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.baseline import as_bytes, parse
@@ -17,15 +18,15 @@ NOTHING = Policy(fail_on=())
 
 
 def of_fixture(name: str) -> Alerts:
-    return collect_alerts(lab.analyzed(f"{name}.log.gz"), Repository("nowhere"))
+    return collect_alerts(report_of(f"{name}.log.gz"), Repository("nowhere"))
 
 
 def zero_one_and_dtype() -> Alerts:
     """A recompile for another dtype, whose size 1 came along; and one for a size of 1 alone."""
-    recording = lab.sized(10)
-    odd = lab.tree(lab.checked(size=(1, 8), dtype="float64"))
-    recording.compile("0/1", lab.tensor(size=(1, 8), dtype="torch.float64"), guards=odd)
-    return collect_alerts(recording.report(), Repository("nowhere"))
+    recording = make.trace(make.static_sizes(10))
+    odd = guard_tree(tensor_match(size=(1, 8), dtype="float64"))
+    recording += make.compile("0/1", make.tensor(1, 8, dtype="torch.float64"), guards=odd)
+    return collect_alerts(make.report(recording), Repository("nowhere"))
 
 
 def budget(found: Alerts, metric: Metric, most: float, pattern: str = "", **policy: object) -> CheckResult:
@@ -40,7 +41,7 @@ def failing(checked: CheckResult) -> list[str]:
 
 
 def test_a_run_without_compiles_passes_with_a_note() -> None:
-    checked = check(make.alerts_of(make.run()), Policy())
+    checked = check(make.alerts_of(make.trace()), Policy())
     assert not checked.has_failed
     assert str(checked.headline) == "Check passed: nothing was compiled"
     assert checked.notes[0].startswith("the trace holds no compile: ")
@@ -73,10 +74,10 @@ def test_a_check_fails_on_the_kinds_that_are_named(name: str, kinds: tuple[Alert
 
 def test_failures_and_unexplained_recompiles_are_kinds() -> None:
     assert "SL403" in failing(check(of_fixture("real/2.6/l_failures"), Policy(fail_on=(AlertKind.FAILURE,))))
-    odd = make.alerts_of(make.run(make.compile("0/0"), make.compile("0/1")))
+    odd = make.alerts_of(make.trace(make.compile("0/0", make.tensor(8, 16)), make.compile("0/1", make.tensor(8, 16))))
     assert failing(check(odd, Policy())) == []
     assert failing(check(odd, Policy(fail_on=(AlertKind.UNEXPLAINED,)))) == ["SL399"]
-    near = make.alerts_of(make.run(make.sized(*range(2, 9))))
+    near = make.alerts_of(make.trace(make.static_sizes(*range(2, 9))))
     assert failing(check(near, Policy(fail_on=(AlertKind.LIMIT_NEAR,)))) == ["SL402"]
 
 
@@ -115,8 +116,8 @@ def test_a_recompile_counts_until_all_of_its_causes_are_ignored() -> None:
 
 @pytest.mark.parametrize("metric", list(Metric))
 def test_a_budget_is_kept_at_its_limit_and_exceeded_by_one_more(metric: Metric) -> None:
-    found = make.alerts_of(make.run(make.sized(8, 3, 5), make.sized(4, frame=1, name="other", line=40)))
-    spent = {Metric.COMPILES: 4, Metric.RECOMPILES: 2, Metric.AVOIDABLE: 3.0}[metric]
+    found = make.alerts_of(make.trace(make.static_sizes(8, 3, 5), make.static_sizes(4, frame=1, name="other", line=40)))
+    spent = {Metric.COMPILES: 4, Metric.RECOMPILES: 2, Metric.AVOIDABLE: 2.0}[metric]
     assert not budget(found, metric, spent).has_failed
     checked = budget(found, metric, spent - 0.5 if metric is Metric.AVOIDABLE else spent - 1)
     assert checked.has_failed
@@ -127,63 +128,67 @@ def test_a_budget_is_kept_at_its_limit_and_exceeded_by_one_more(metric: Metric) 
 
 
 def test_a_budget_decides_about_recompiles_and_not_about_limits() -> None:
-    assert not budget(make.alerts_of(make.small_run()), Metric.COMPILES, 9).has_failed
+    assert not budget(make.alerts_of(make.small_trace()), Metric.COMPILES, 9).has_failed
     assert failing(budget(of_fixture("lab/fresh_classes"), Metric.COMPILES, 99)) == ["SL401"]
-    assert budget(make.alerts_of(make.small_run()), Metric.COMPILES, 9, fail_on=(AlertKind.AVOIDABLE,)).has_failed
+    assert budget(make.alerts_of(make.small_trace()), Metric.COMPILES, 9, fail_on=(AlertKind.AVOIDABLE,)).has_failed
 
 
 def test_no_avoidable_second_is_a_budget_too() -> None:
-    assert budget(make.alerts_of(make.small_run()), Metric.AVOIDABLE, 0).has_failed
+    assert budget(make.alerts_of(make.small_trace()), Metric.AVOIDABLE, 0).has_failed
     assert not budget(zero_one_and_dtype(), Metric.AVOIDABLE, 0, ignore=("SL301",)).has_failed
     assert not budget(of_fixture("lab/one_first"), Metric.AVOIDABLE, 0).has_failed
 
 
 def test_ranks_spend_together_and_so_do_traces_of_one_process_id() -> None:
-    ranks = make.alerts_of(make.small_run(), make.small_run())
+    ranks = make.alerts_of(make.small_trace(), make.small_trace())
     assert not budget(ranks, Metric.RECOMPILES, 2).has_failed
     assert budget(ranks, Metric.RECOMPILES, 1).has_failed
-    runs = collect_alerts(analyze(merged([make.built(make.small_run()), make.built(make.small_run())])), Repository("nowhere"))
+    runs = collect_alerts(analyze(merged([make.load(make.small_trace()), make.load(make.small_trace())])), Repository("nowhere"))
     assert [item.spent for item in budget(runs, Metric.RECOMPILES, 1).budgets] == [2]
-    assert not check(runs, Policy(), parse(as_bytes(make.alerts_of(make.small_run())), "known.json")).has_failed
+    assert not check(runs, Policy(), parse(as_bytes(make.alerts_of(make.small_trace())), "known.json")).has_failed
 
 
 def test_budgets_of_frames_are_held_against_each() -> None:
-    found = make.alerts_of(make.run(make.sized(8, 3, 5), make.sized(4, 5, frame=1, name="other", line=40)), prefixes=("/srv",))
-    assert [item.code.title for item in budget(found, Metric.RECOMPILES, 1, "*").exceeded if item.code] == ["forward"]
+    found = make.alerts_of(
+        make.trace(make.static_sizes(8, 3, 5), make.static_sizes(4, 5, frame=1, name="other", line=40)), prefixes=("/srv",)
+    )
+    assert [item.code.title for item in budget(found, Metric.RECOMPILES, 1, "*").exceeded if item.code] == ["f"]
     assert [item.spent for item in budget(found, Metric.RECOMPILES, 9, "app/*.py").budgets] == [2, 1]
     assert budget(found, Metric.RECOMPILES, 0, "nothing").budgets == ()
-    checked = budget(found, Metric.RECOMPILES, 1, "forward")
-    assert checked.reasons == ("2 recompiles in forward, 1 allowed",)
-    assert [(item.alert.title, item.alert.rule.code) for item in checked.failing] == [("forward", "SL801"), ("forward", "SL101")]
-    several = Policy(budgets=(Budget(Metric.RECOMPILES, 0, "*"), Budget(Metric.RECOMPILES, 2, "forw*"), Budget(Metric.RECOMPILES, 2)))
+    checked = budget(found, Metric.RECOMPILES, 1, "f")
+    assert checked.reasons == ("2 recompiles in f, 1 allowed",)
+    assert [(item.alert.title, item.alert.rule.code) for item in checked.failing] == [("f", "SL801"), ("f", "SL101")]
+    several = Policy(budgets=(Budget(Metric.RECOMPILES, 0, "*"), Budget(Metric.RECOMPILES, 2, "f*"), Budget(Metric.RECOMPILES, 2)))
     assert check(found, several).reasons == ("3 recompiles, 2 allowed", "1 recompile in other, 0 allowed")
 
 
 def test_a_budget_that_fits_no_code_is_noted() -> None:
-    (note,) = budget(make.alerts_of(make.small_run()), Metric.RECOMPILES, 1, "Net.forwad").notes
+    (note,) = budget(make.alerts_of(make.small_trace()), Metric.RECOMPILES, 1, "Net.forwad").notes
     assert note == "no compiled code has Net.forwad as its title, function or file, so the budget for it limits nothing"
-    assert budget(make.alerts_of(make.small_run()), Metric.RECOMPILES, 1, "forw*").notes == ()
+    assert budget(make.alerts_of(make.small_trace()), Metric.RECOMPILES, 1, "f*").notes == ()
 
 
 def test_a_budget_of_the_run_is_shown_at_the_code_that_spent_most() -> None:
-    trace = make.run(make.sized(8, 3, 5, frame=1, line=40, name="cheap", entire_frame_compile_time_s=0.1), make.sized(8, 3))
-    for metric, title in ((Metric.RECOMPILES, "cheap"), (Metric.AVOIDABLE, "forward")):
+    trace = make.trace(make.static_sizes(8, 3, 5, frame=1, line=40, name="cheap", seconds=0.1), make.static_sizes(8, 3))
+    for metric, title in ((Metric.RECOMPILES, "cheap"), (Metric.AVOIDABLE, "f")):
         over = budget(make.alerts_of(trace), metric, 0).alerts[0].alert
         assert over.title == title
         assert over.sentence.endswith(f"; the most in {title}")
     known = parse(as_bytes(make.alerts_of(trace)), "known.json")
-    later = make.alerts_of(trace + make.compile("0/2", (5, 16), [make.mismatch("0/1", 3, 5)]))
-    assert check(later, Policy(budgets=(Budget(Metric.RECOMPILES, 0),)), known).alerts[0].alert.title == "forward"
+    later = make.alerts_of(trace + make.compile("0/2", make.tensor(5, 16), reasons=[size_mismatch("0/1", 3, 5)]))
+    assert check(later, Policy(budgets=(Budget(Metric.RECOMPILES, 0),)), known).alerts[0].alert.title == "f"
 
 
 def test_seconds_that_would_round_to_the_same_are_shown_exactly() -> None:
-    found = make.alerts_of(make.run(make.sized(8, 3, entire_frame_compile_time_s=0.002)))
+    found = make.alerts_of(make.trace(make.static_sizes(8, 3, seconds=0.002)))
     assert budget(found, Metric.AVOIDABLE, 0).reasons == ("0.002 s of avoidable recompiles, 0 s allowed",)
-    assert budget(make.alerts_of(make.small_run()), Metric.AVOIDABLE, 1).reasons == ("1.50 s of avoidable recompiles, 1.00 s allowed",)
+    assert budget(make.alerts_of(make.trace(make.static_sizes(8, 3, seconds=1.5))), Metric.AVOIDABLE, 1).reasons == (
+        "1.50 s of avoidable recompiles, 1.00 s allowed",
+    )
 
 
 def test_alerts_of_budgets_have_fingerprints_of_their_own() -> None:
-    found = make.alerts_of(make.run(make.sized(8, 3), make.sized(8, 3, frame=1, line=40)))
+    found = make.alerts_of(make.trace(make.static_sizes(8, 3), make.static_sizes(8, 3, frame=1, line=40)))
     budgets = tuple(Budget(metric, 0, pattern) for metric in Metric for pattern in ("", "*"))
     names = [item.alert.fingerprint for item in check(found, Policy(budgets=budgets)).alerts]
     assert len(names) == 9 + 2
@@ -213,21 +218,21 @@ def test_a_report_asks_nothing_and_shows_the_same() -> None:
 
 
 def test_damage_makes_the_answer_less_sure() -> None:
-    (note,) = check(make.alerts_of(make.small_run() + b"this is no record\n"), Policy()).notes
+    (note,) = check(make.alerts_of(make.small_trace() + b"this is no record\n"), Policy()).notes
     assert note.startswith("made.log:")
     assert note.endswith("compiles may be missing (--strict makes that an error)")
 
 
 def test_the_remedy_is_the_line_to_set_with_its_saving() -> None:
-    assert check(make.alerts_of(make.small_run()), NOTHING).remedy == (
-        "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"  # 2 compiles in 3.00 s become 1 compile in 1.50 s (predicted)"
+    assert check(make.alerts_of(make.small_trace()), NOTHING).remedy == (
+        "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"  # 2 compiles in 2.00 s become 1 compile in 1.00 s (predicted)"
     )
     assert check(of_fixture("lab/no_recompiles"), NOTHING).remedy == ""
     assert "export" not in check(of_fixture("lab/one_first"), NOTHING).remedy
 
 
 def test_every_recompile_is_in_some_alert() -> None:
-    for name in lab.PACKED:
-        found = collect_alerts(lab.analyzed(name), Repository("nowhere"))
+    for name in RECORDED:
+        found = collect_alerts(report_of(name), Repository("nowhere"))
         seen = {occurrence.compile for alert in found.alerts for occurrence in alert.occurrences if AlertKind.RECOMPILE in occurrence.kinds}
         assert len(seen) == found.report.summary.recompiles

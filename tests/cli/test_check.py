@@ -14,23 +14,22 @@ def test_a_check_ends_with_0_or_1(here: Path) -> None:
     assert call("check", "made.log", "--max-compiles", "2").exit_code == 0
     assert call("check", "made.log", "--max-compiles", "1").exit_code == 1
     assert call("check", "made.log", "--max-avoidable-seconds", "0").exit_code == 1
-    assert call("check", "made.log", "--max-recompiles-per-frame", "forw*=1,*=0").exit_code == 0
+    assert call("check", "made.log", "--max-recompiles-per-frame", "f*=1,*=0").exit_code == 0
     assert call("check", "made.log", "--fail-on", "limit,failure").exit_code == 0
     assert call("check", "made.log", "--fail-on", "none", "--max-recompiles", "0").exit_code == 1
     assert call("check", "made.log", "--ignore", "SL3,size-varies").exit_code == 0
-    assert call("check", "-", stdin=make.small_run()).exit_code == 1
+    assert call("check", "-", stdin=make.small_trace()).exit_code == 1
 
 
 def test_a_failed_check_shows_the_command_for_the_whole_report(tmp_path: Path) -> None:
     where = tmp_path / "my traces"
     where.mkdir()
     for number in range(2):
-        (where / f"dedicated_log_torch_trace_run{number}.log").write_bytes(make.small_run())
+        (where / f"dedicated_log_torch_trace_run{number}.log").write_bytes(make.small_trace())
     for options, typed in (([], f"'{where}'"), (["--run", "run0"], f"'{where}' --run run0"), (["--all-runs"], f"'{where}' --all-runs")):
         done = call("check", str(where), *options, "--width", "300")
         assert f"; shapelog report {typed} shows everything\n" in done.stdout
-    piped = call("check", "-", stdin=make.small_run())
-    assert "; shapelog report shows everything\n" in piped.stdout
+    assert "; shapelog report shows everything\n" in call("check", "-", stdin=make.small_trace()).stdout
 
 
 @pytest.mark.parametrize(

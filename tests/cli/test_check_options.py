@@ -31,7 +31,7 @@ def test_a_baseline_is_written_and_the_next_check_passes(here: Path, arguments: 
     assert call("check", *arguments).exit_code == 0
     assert (here / written).read_bytes() == content
     assert call("check", "made.log", "--baseline", written).exit_code == 0
-    assert (here / "made.log").read_bytes() == make.small_run()
+    assert (here / "made.log").read_bytes() == make.small_trace()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_baseline_of_another_version_or_a_damaged_one_can_be_rewritten(here: P
 def test_a_pipe_after_write_baseline_is_read_as_a_trace(here: Path) -> None:
     pipe = here / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: pipe.write_bytes(make.small_run()))
+    writer = threading.Thread(target=lambda: pipe.write_bytes(make.small_trace()))
     writer.start()
     assert call("check", "--write-baseline", "pipe").exit_code == 0
     writer.join()

@@ -10,6 +10,7 @@ from pathlib import Path
 import make
 import pytest
 from command_line import DEMO, MARKED, SMALL, call, refusal
+from payload_text import size_mismatch
 
 NOON = time.mktime((2025, 11, 20, 12, 0, 0, 0, 0, -1))
 
@@ -26,9 +27,12 @@ def runs(tmp_path: Path) -> str:
     where = tmp_path / "traces"
     where.mkdir()
     for number, hour in enumerate((b"09", b"10", b"11")):
-        again = [make.compile(f"0/{entry}", (entry + 2, 16), [make.mismatch("0/0", 8, entry + 2)]) for entry in range(1, number + 1)]
+        again = [
+            make.compile(f"0/{entry}", make.tensor(entry + 2, 16), reasons=[size_mismatch("0/0", 8, entry + 2)])
+            for entry in range(1, number + 1)
+        ]
         path = where / f"dedicated_log_torch_trace_run{number}.log"
-        path.write_bytes(make.run(make.compile("0/0"), *again).replace(b"V1120 08:", b"V1120 " + hour + b":"))
+        path.write_bytes(make.trace(make.compile("0/0", make.tensor(8, 16)), *again).replace(b"V1120 08:", b"V1120 " + hour + b":"))
         os.utime(path, (NOON, NOON))
     return str(where)
 
@@ -36,12 +40,7 @@ def runs(tmp_path: Path) -> str:
 @pytest.mark.parametrize("is_packed", [False, True])
 @pytest.mark.parametrize(
     ("options", "compiles"),
-    [
-        ([], (2, 3)),
-        (["--before-run", "3"], (1, 3)),
-        (["--before-run", "run0", "--after-run", "2"], (1, 2)),
-        (["--after-run", "3"], (2, 1)),
-    ],
+    [([], (2, 3)), (["--before-run", "3"], (1, 3)), (["--before-run", "run0", "--after-run", "2"], (1, 2)), (["--after-run", "3"], (2, 1))],
 )
 def test_two_runs_of_one_directory_are_compared(options: list[str], compiles: tuple[int, int], is_packed: bool, runs: str) -> None:
     where = shutil.make_archive(f"{runs}-packed", "gztar", runs) if is_packed else runs
@@ -52,7 +51,7 @@ def test_two_runs_of_one_directory_are_compared(options: list[str], compiles: tu
 
 def test_a_run_of_each_of_two_directories_can_be_named(runs: str, tmp_path: Path) -> None:
     other = tmp_path / "made.log"
-    other.write_bytes(make.small_run())
+    other.write_bytes(make.small_trace())
     assert counts(runs, runs, "--before-run", "3", "--after-run", "2") == (1, 2)
     assert counts(str(other), runs, "--after-run", "run0") == (2, 1)
     assert "--after-run 9: no such run in" in refusal("compare", str(other), runs, "--after-run", "9")
@@ -63,7 +62,7 @@ def test_a_run_of_each_of_two_directories_can_be_named(runs: str, tmp_path: Path
 def test_one_run_alone_has_nothing_to_be_compared_with(runs: str, tmp_path: Path) -> None:
     alone = tmp_path / "one" / "dedicated_log_torch_trace_a.log"
     alone.parent.mkdir()
-    alone.write_bytes(make.small_run())
+    alone.write_bytes(make.small_trace())
     assert "that is one trace alone; shapelog compare BEFORE AFTER" in refusal("compare", str(alone))
     assert "--before-run 2: no such run in" in refusal("compare", str(alone.parent))
     assert "compare -: with what?" in refusal("compare", "-")
@@ -97,7 +96,7 @@ def test_the_limit_of_a_comparison_cuts_lists_and_verbose_shows_all() -> None:
 
 
 def test_one_of_two_traces_may_come_from_standard_input(made: Path) -> None:
-    done = call("compare", "-", str(made), stdin=make.small_run())
+    done = call("compare", "-", str(made), stdin=make.small_trace())
     assert done.exit_code == 0
     assert done.stdout.startswith("standard input → made.log")
     assert "one of the two traces can come from standard input" in refusal("compare", "-", "-")

@@ -19,14 +19,12 @@ def test_explain_of_a_first_compile_has_nothing_to_compare_with() -> None:
 
 
 def test_explain_of_an_unknown_compile_lists_the_known_ones() -> None:
-    message = refusal("explain", SMALL, "7/7")
-    assert "a_auto.log.gz: no compile 7/7; there are: 0/0 0/1\n" in message
+    assert "a_auto.log.gz: no compile 7/7; there are: 0/0 0/1\n" in refusal("explain", SMALL, "7/7")
 
 
 @pytest.mark.parametrize("label", ["", "x", "1", "1/", "0/1/2/3", "0-1", "0/1#", "#2", "!"])
 def test_explain_of_something_that_is_not_an_id_shows_what_ids_look_like(label: str) -> None:
-    message = refusal("explain", SMALL, label)
-    assert f"{label!r} is no compile id; they look like 2/3" in message
+    assert f"{label!r} is no compile id; they look like 2/3" in refusal("explain", SMALL, label)
 
 
 def test_an_id_of_thousands_of_digits_is_refused() -> None:
@@ -35,7 +33,7 @@ def test_an_id_of_thousands_of_digits_is_refused() -> None:
 
 def test_explain_requires_a_rank_when_several_have_that_compile(tmp_path: Path) -> None:
     for rank in (0, 1):
-        (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log").write_bytes(make.small_run())
+        (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log").write_bytes(make.small_trace())
     several = call("explain", str(tmp_path), "0/1")
     assert several.exit_code == 2
     assert "several processes have a compile 0/1 (0, 1); choose one with --rank or --process" in several.stderr

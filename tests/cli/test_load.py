@@ -23,8 +23,8 @@ def two_runs(tmp_path: Path) -> Path:
     """A directory with two runs, of which the older one has a compile more."""
     where = tmp_path / "two_runs"
     where.mkdir()
-    older = make.small_run().replace(b"V1120", b"V1119") + make.compile("1/0").replace(b"V1120", b"V1119")
-    for name, data in (("dedicated_log_torch_trace_oldoldol.log", older), ("dedicated_log_torch_trace_newnewne.log", make.small_run())):
+    older = make.small_trace().replace(b"V1120", b"V1119") + make.compile("1/0", make.tensor(8, 16)).replace(b"V1120", b"V1119")
+    for name, data in (("dedicated_log_torch_trace_oldoldol.log", older), ("dedicated_log_torch_trace_newnewne.log", make.small_trace())):
         (where / name).write_bytes(data)
     return where
 
@@ -67,7 +67,7 @@ def test_readable_traces_are_reported_on_when_another_is_not_readable(made: Path
 def test_files_of_the_same_name_are_distinguished_by_their_paths(made: Path) -> None:
     other = made.with_name("other")
     other.mkdir()
-    (other / made.name).write_bytes(make.small_run())
+    (other / made.name).write_bytes(make.small_trace())
     done = call("report", str(made), str(other / made.name), "--format", "json")
     assert json.loads(done.stdout)["trace"]["name"] == f"{made}, {other / made.name}"
 
@@ -84,13 +84,13 @@ def test_a_file_that_unpacks_to_more_than_allowed_is_refused(made: Path) -> None
 
 
 def test_standard_input_is_read() -> None:
-    done = call("report", "-", stdin=gzip.compress(make.small_run()))
+    done = call("report", "-", stdin=gzip.compress(make.small_trace()))
     assert done.exit_code == 0
     assert done.stdout.startswith("standard input")
 
 
 def test_a_trace_can_be_piped_through_the_program(python: Process) -> None:
-    done = python(MAIN, "report", "-", stdin=make.small_run())
+    done = python(MAIN, "report", "-", stdin=make.small_trace())
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"2 compiles" in done.stdout
 
@@ -109,7 +109,7 @@ def test_a_path_that_is_too_long_is_refused(tmp_path: Path) -> None:
 
 def test_strict_verifies_a_payload_that_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "changed.log"
-    path.write_bytes(make.small_run() + make.record("inductor_output_code", {}, "new", id="0/0", has_payload=make.digest("old")))
+    path.write_bytes(make.small_trace() + make.record("inductor_output_code", {}, "new", id="0/0", has_payload=make.digest("old")))
     assert call("report", str(path)).exit_code == 0
     strict = call("report", str(path), "--strict")
     assert strict.exit_code == 2

@@ -6,6 +6,7 @@ from pathlib import Path
 import make
 import pytest
 from command_line import DEMO, FIXTURES, MAIN, SMALL, Process, call, refusal
+from payload_text import guard_tree, size_mismatch, tensor_match
 
 import shapelog
 
@@ -17,7 +18,7 @@ def test_problems_are_shown_and_end_with_2_only_under_strict(damaged: Path) -> N
     lenient, strict = call("report", str(damaged)), call("report", str(damaged), "--strict")
     assert (lenient.exit_code, strict.exit_code) == (0, 2)
     for done in (lenient, strict):
-        assert f"damaged.log:{make.small_run().count(10) + 1}: not a trace record" in done.stdout
+        assert f"damaged.log:{make.small_trace().count(10) + 1}: not a trace record" in done.stdout
         assert "3 compiles" in done.stdout
     assert lenient.stderr == ""
     assert strict.stderr == "shapelog: the trace has problems (--strict); shapelog report lists them under its health\n"
@@ -56,8 +57,7 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 def test_control_characters_in_a_file_name_are_escaped_in_the_error(tmp_path: Path) -> None:
-    message = refusal("report", str(tmp_path / "a\x1b]0;x\x07\nb"))
-    assert "a\\x1b]0;x\\x07\\x0ab: no such file" in message
+    assert "a\\x1b]0;x\\x07\\x0ab: no such file" in refusal("report", str(tmp_path / "a\x1b]0;x\x07\nb"))
 
 
 def hostile_run() -> bytes:
@@ -69,21 +69,23 @@ def hostile_run() -> bytes:
         (
             make.torch_version(f"2.13{TITLE}"),
             make.strings(file, file),
-            make.compile("0/0", name=name, co_filename=file),
-            make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3) + TITLE + TURN], name=name, co_filename=file),
-            make.reasons(f"0/1: {source} == {TURN}{TITLE}  # {TITLE}{TURN}  # {file}:3 in {name}", f"0/0: {size}", **where),
-            make.start(name, **where),
-            make.tensor(source, (3, 16), **where),
-            make.symbol(f"s{TITLE}", 4, f"{source}.size()[0]", **where),
+            make.compile("0/0", make.tensor(8, 16), name=name, co_filename=file),
+            make.compile("0/1", make.tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3) + TITLE + TURN], name=name, co_filename=file),
+            make.recompile_reasons(f"0/1: {source} == {TURN}{TITLE}  # {TITLE}{TURN}  # {file}:3 in {name}", f"0/0: {size}", **where),
+            make.dynamo_start(name, **where),
+            make.describe(make.tensor(3, 16, source=source), **where),
+            make.create_symbol(f"s{TITLE}", 4, f"{source}.size()[0]", **where),
             make.artifact("dynamo_graph_break_reason", f"Graph break in user code at {file}:14\nReason: {TURN}{TITLE}", **where),
-            make.guards(
-                (3, 16),
-                more=f"| +- GuardManager: source={source}, type={TITLE}\n| | +- EQUALS_MATCH: {source} == '{TURN}{TITLE}'\n",
+            make.cpp_guards(
+                guard_tree(
+                    tensor_match(size=(3, 16)),
+                    f"| +- GuardManager: source={source}, type={TITLE}\n| | +- EQUALS_MATCH: {source} == '{TURN}{TITLE}'\n",
+                ),
                 **where,
             ),
-            make.graph((f"s{TITLE}", TURN), **where),
+            make.output_graph((f"s{TITLE}", TURN), **where),
             make.metrics("0/2", co_name=name, co_filename=file, restart_reasons=[TITLE + TURN]),
-            make.start(name, id="1/0"),
+            make.dynamo_start(name, id="1/0"),
             make.artifact("dynamo_error", TITLE + TURN, id="1/0"),
             make.metrics("1/0", co_name=name, fail_type=TITLE, fail_reason=TURN + TITLE, fail_user_frame_filename=file),
             make.record(f"kind{TITLE}{TURN}", {}, "x"),

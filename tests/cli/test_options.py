@@ -65,8 +65,7 @@ def test_a_terminal_gets_color_unless_no_color_is_set(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], is_colored: bool
 ) -> None:
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True, raising=False)
-    done = call("report", SMALL, **environment)
-    assert ("\x1b[" in done.stdout) is is_colored
+    assert ("\x1b[" in call("report", SMALL, **environment).stdout) is is_colored
 
 
 @pytest.mark.parametrize("arguments", [("report", SMALL), ("explain", SMALL, "0/1")])

@@ -21,7 +21,7 @@ KNOWN = (*formats("check"), "html")
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    (tmp_path / "made.log").write_bytes(make.small_run())
+    (tmp_path / "made.log").write_bytes(make.small_trace())
     return tmp_path
 
 

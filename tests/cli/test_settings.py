@@ -19,7 +19,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     inner = tmp_path / "project" / "inner"
     inner.mkdir(parents=True)
-    (tmp_path / "project" / "made.log").write_bytes(make.small_run())
+    (tmp_path / "project" / "made.log").write_bytes(make.small_trace())
     monkeypatch.chdir(inner)
     return inner
 
@@ -79,8 +79,7 @@ def test_a_shapelog_toml_may_have_the_section_of_a_pyproject(here: Path) -> None
 
 def test_the_file_can_be_chosen_or_turned_off(here: Path) -> None:
     write(here / "shapelog.toml", "limit = 1")
-    other = write(here / "ci.toml", "limit = 2")
-    assert settings(str(other), environment={}) == {"limit": 2}
+    assert settings(str(write(here / "ci.toml", "limit = 2")), environment={}) == {"limit": 2}
     assert settings("", environment={}) == {}
 
 
@@ -95,7 +94,7 @@ color = "never"
 exit-zero = true
 fail-on = "limit, failure"
 max-avoidable-seconds = 2
-max-recompiles-per-frame = {"Net.forward" = 2, "*" = 1}
+max-recompiles-per-frame = {"Net.f" = 2, "*" = 1}
 max-avoidable-seconds-per-frame = 0.5
 select = ["SL1", "SL301,SL302"]
 strip-prefix = "/srv"
@@ -106,7 +105,7 @@ strip-prefix = "/srv"
         "exit_zero": True,
         "fail_on": ("limit", "failure"),
         "max_avoidable_seconds": 2.0,
-        "max_recompiles_per_frame": ("Net.forward=2", "*=1"),
+        "max_recompiles_per_frame": ("Net.f=2", "*=1"),
         "max_avoidable_seconds_per_frame": ("0.5",),
         "select": ("SL1", "SL301", "SL302"),
         "strip_prefix": ("/srv",),
@@ -260,7 +259,7 @@ def test_a_list_on_the_command_line_replaces_the_others(here: Path) -> None:
 
 
 def test_a_table_of_budgets_is_replaced_as_a_whole(here: Path) -> None:
-    write(here / "shapelog.toml", "max-recompiles-per-frame = {forward = 0, '*' = 5}")
+    write(here / "shapelog.toml", "max-recompiles-per-frame = {f = 0, '*' = 5}")
     assert is_failing()
     assert not is_failing(SHAPELOG_MAX_RECOMPILES_PER_FRAME="3")
     assert is_failing("--max-recompiles-per-frame", "0", SHAPELOG_MAX_RECOMPILES_PER_FRAME="3")
@@ -271,7 +270,7 @@ def test_a_flag_can_be_turned_off(here: Path) -> None:
     assert not is_failing()
     assert is_failing("--no-exit-zero")
     assert is_failing(SHAPELOG_EXIT_ZERO="0")
-    (here.parent / "made.log").write_bytes(make.small_run() + b"this is no record\n")
+    (here.parent / "made.log").write_bytes(make.small_trace() + b"this is no record\n")
     assert call("check", "../made.log").exit_code == 2
     assert call("check", "../made.log", "--no-strict").exit_code == 0
 
@@ -282,8 +281,7 @@ def test_paths_in_a_file_are_relative_to_that_file(here: Path) -> None:
     write(here.parent / "src" / "app" / "model.py", "")
     assert "Directory 'nowhere'" in call("check", "../made.log", "--source-root", "nowhere").stderr
     assert call("check", "../made.log", "--write-baseline").exit_code == 0
-    data = json.loads((here.parent / "known.json").read_text(encoding="utf-8"))
-    assert data["frames"][0]["file"] == "app/model.py"
+    assert json.loads((here.parent / "known.json").read_text(encoding="utf-8"))["frames"][0]["file"] == "app/model.py"
     assert not is_failing()
 
 

@@ -92,9 +92,9 @@ def test_advice_on_a_damaged_trace_uses_the_readable_records(damaged: Path, form
 
 
 def test_damage_is_reported_in_one_line_for_each_file(damaged: Path) -> None:
-    damaged.write_bytes(make.small_run() + 40 * make.line('{"x": '))
+    damaged.write_bytes(make.small_trace() + 40 * make.line('{"x": '))
     other = damaged.with_name("other.log")
-    other.write_bytes(make.small_run()[:-100])
+    other.write_bytes(make.small_trace()[:-100])
     first, second = call("suggest-dynamic", str(damaged), str(other), "--format", "env").stderr.splitlines()
     assert re.fullmatch(
         r"shapelog: damaged\.log: the JSON of this record .* cannot be read; and 39 more \(shapelog report lists them\)", first

@@ -100,7 +100,7 @@ def test_the_ranks_of_a_job_are_read_by_workers(
     if executor.kind == "dask":  # which tries four times otherwise
         monkeypatch.setattr(request.getfixturevalue("dask_cluster").scheduler, "allowed_failures", 0)
     for number in range(6):
-        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(make.small_run())
+        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(make.small_trace())
     monkeypatch.setattr(large_jobs, "read_file", errands.read_but_three)
     report = analyze(large_jobs.load_large_job(select_files(sorted(tmp_path.iterdir())), large_jobs.ReadOptions(executor)), debug=True)
     assert report.ranks is not None
@@ -114,7 +114,7 @@ def test_the_ranks_of_a_job_are_read_by_workers(
 @dask
 def test_the_command_line_gives_ranks_to_a_cluster(dask_cluster: Any, tmp_path: Path, python: Process) -> None:
     for number in range(4):
-        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(make.small_run())
+        (tmp_path / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(make.small_trace())
     address = dask_cluster.scheduler_address.replace("tcp://", "dask://")
     done = python("from shapelog.cli.main import main; main()", "report", str(tmp_path), "--executor", address, "--format", "json")
     assert done.returncode == 0, done.stderr

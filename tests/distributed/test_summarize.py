@@ -5,9 +5,10 @@ import pickle
 from collections.abc import Sequence
 from typing import Any
 
-import lab
 import make
 import pytest
+from payload_text import size_mismatch
+from recorded import FIXTURES, report_of
 
 from shapelog.distributed.agreement import ComparedProperty
 from shapelog.distributed.compare_ranks import RankReport, compare_ranks
@@ -17,9 +18,9 @@ from shapelog.model.trace import merged
 from shapelog.reading.payloads.collectives import SCHEDULE, Parity
 from shapelog.recompiles.explain import explain_trace
 
-FIRST = make.compile()
-AGAIN = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
-OTHER = make.compile("1/0", name="head", line=40)
+FIRST = make.compile("0/0", make.tensor(8, 16))
+AGAIN = make.compile("0/1", make.tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], dynamic=[0])
+OTHER = make.compile("1/0", make.tensor(8, 16), name="head", line=40)
 GATHER = ["all_reduce_", "wait_tensor", "all_gather_into_tensor"]
 SCHEDULED_CODE = "def call(args):\n    return torch.ops._c10d_functional.all_reduce_.default(args)\n"
 REDUCE = ["all_reduce_", "wait_tensor"]
@@ -27,7 +28,7 @@ SCATTER = ["all_reduce_", "wait_tensor", "reduce_scatter_tensor"]
 
 
 def summarized(*traces: Sequence[bytes], numbers: Sequence[int] = ()) -> tuple[RankSummary, ...]:
-    return summaries(explain_trace(make.distributed(*(make.run(*parts) for parts in traces), numbers=numbers)))
+    return summaries(explain_trace(make.load_ranks(*(make.trace(*parts) for parts in traces), numbers=numbers)))
 
 
 def job(*traces: Sequence[bytes], numbers: Sequence[int] = ()) -> RankReport:
@@ -48,14 +49,14 @@ def differing(report: RankReport) -> set[str]:
 def test_a_summary_has_the_compiles_of_a_rank_in_order() -> None:
     rank, _ = summarized((FIRST, AGAIN), (FIRST, AGAIN))
     assert [(step.label, step.title, step.number, step.outcome, step.is_dynamic) for step in rank.steps] == [
-        ("0/0", "forward", 0, "compiled", False),
-        ("0/1", "forward", 1, "compiled", True),
+        ("0/0", "f", 0, "compiled", False),
+        ("0/1", "f", 1, "compiled", True),
     ]
     assert rank.steps[0].inputs == (Tensor("L['x']", (8, 16)),)
     assert rank.steps[1].inputs == (Tensor("L['x']", (24, 16), (0,)),)
     (change,) = rank.steps[1].changes
     assert (change.code, change.axis, change.before, change.after) == ("SL101", "x.size[0]", "8", "24")
-    assert (rank.seconds, rank.torch_version, rank.ended) == (3.0, "2.13.0+cpu", "1120 08:27:33.313000")
+    assert (rank.seconds, rank.torch_version, rank.ended) == (2.0, "2.13.0+cpu", "1120 08:27:33.313000")
 
 
 def test_equal_steps_of_ranks_are_one_object_without_text_of_the_trace() -> None:
@@ -66,21 +67,21 @@ def test_equal_steps_of_ranks_are_one_object_without_text_of_the_trace() -> None
 
 
 def test_the_summary_of_one_file_is_the_same_as_with_all_files() -> None:
-    traces = [make.run(FIRST, AGAIN), make.run(FIRST)]
-    alone = [explain_trace(make.distributed(data, numbers=[number])) for number, data in enumerate(traces)]
+    traces = [make.trace(FIRST, AGAIN), make.trace(FIRST)]
+    alone = [explain_trace(make.load_ranks(data, numbers=[number])) for number, data in enumerate(traces)]
     made = tuple(pickle.loads(pickle.dumps(summaries(item, 1)[0])) for item in alone)
-    assert made == summaries(explain_trace(make.distributed(*traces)))
-    assert compare_ranks(made) == compare_ranks(summaries(explain_trace(make.distributed(*traces))))
+    assert made == summaries(explain_trace(make.load_ranks(*traces)))
+    assert compare_ranks(made) == compare_ranks(summaries(explain_trace(make.load_ranks(*traces))))
 
 
 def test_a_trace_of_one_process_has_no_ranks() -> None:
-    assert summaries(explain_trace(make.built(make.small_run()))) == ()
-    assert summaries(explain_trace(make.distributed(make.small_run(), numbers=[3]))) == ()
+    assert summaries(explain_trace(make.load(make.small_trace()))) == ()
+    assert summaries(explain_trace(make.load_ranks(make.small_trace(), numbers=[3]))) == ()
 
 
 def test_addresses_make_no_difference() -> None:
     def recompiled(address: str) -> bytes:
-        return make.compile("0/1", why=[f"0/0: ___check_obj_id(L['f'], {address})  # f(x)"])
+        return make.compile("0/1", make.tensor(8, 16), reasons=[f"0/0: ___check_obj_id(L['f'], {address})  # f(x)"])
 
     report = job((FIRST, recompiled("140234567890123")), (FIRST, recompiled("140999999990000")))
     assert report.ranks[0].steps[1].changes
@@ -89,8 +90,7 @@ def test_addresses_make_no_difference() -> None:
 
 
 def test_of_several_processes_under_one_rank_the_one_that_compiled_most_counts() -> None:
-    child = make.compile("0/0", process=77)
-    one, _ = summarized((FIRST, AGAIN, child), (FIRST, AGAIN))
+    one, _ = summarized((FIRST, AGAIN, make.compile("0/0", make.tensor(8, 16), process=77)), (FIRST, AGAIN))
     assert (one.processes, len(one.steps), one.process) == (2, 2, make.PROCESS)
 
 
@@ -112,8 +112,8 @@ def test_a_rank_that_did_not_recompile_is_reported_with_its_size() -> None:
     assert report.divergence is not None
     assert report.divergence.position == 1
     assert report.divergence.sentence == (
-        "ranks 0-2 recompiled forward at 0/1 because dim 0 of x was 8 and is now 24; rank 3 did not, since its entry "
-        "(0/0, where x.size[0] is 8) fitted every call: it compiled nothing after 0/0 (forward)"
+        "ranks 0-2 recompiled f at 0/1 because dim 0 of x was 8 and is now 24; rank 3 did not, since its entry "
+        "(0/0, where x.size[0] is 8) fitted every call: it compiled nothing after 0/0 (f)"
     )
 
 
@@ -121,37 +121,36 @@ def test_a_rank_that_recompiled_later_is_reported_with_the_compile() -> None:
     report = job((FIRST, AGAIN, OTHER), (FIRST, OTHER, AGAIN))
     assert report.divergence is not None
     one, two = report.divergence.sides
-    assert one.words == "recompiled forward at 0/1 because dim 0 of x was 8 and is now 24"
+    assert one.words == "recompiled f at 0/1 because dim 0 of x was 8 and is now 24"
     assert two.words == "did so later, as compile 3 (0/1): it compiled head for the first time at 1/0"
     assert differing(report) == {"compiles", "graphs", "outcomes"}
 
 
 def test_ranks_that_compiled_other_code_diverge_at_the_first_compile() -> None:
-    report = job((make.compile(name="head", line=40),), (FIRST,), (FIRST,))
+    report = job((make.compile("0/0", make.tensor(8, 16), name="head", line=40),), (FIRST,), (FIRST,))
     assert report.divergence is not None
     assert report.divergence.position == 0
     assert report.divergence.sentence == (
-        "ranks 1 and 2 compiled forward for the first time at 0/0; rank 0 never compiled it: it compiled head for the first time at 0/0"
+        "ranks 1 and 2 compiled f for the first time at 0/0; rank 0 never compiled it: it compiled head for the first time at 0/0"
     )
 
 
 def test_a_rank_that_failed_differs_only_in_its_outcome() -> None:
-    failed = make.compile(fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
+    failed = make.compile("0/0", make.tensor(8, 16), fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
     report = job((FIRST,), (failed,))
     assert differing(report) == {"outcomes"}
     assert report.divergence is not None
-    assert report.divergence.sides[1].words == "compiled forward for the first time at 0/0, which failed"
+    assert report.divergence.sides[1].words == "compiled f for the first time at 0/0, which failed"
 
 
 def test_the_same_compile_with_a_dynamic_graph_on_one_rank_is_reported() -> None:
-    report = job((FIRST,), (make.compile(free=[0]),))
+    report = job((FIRST,), (make.compile("0/0", make.tensor(8, 16), dynamic=[0]),))
     assert report.divergence is not None
     assert report.divergence.sides[1].words == "made a dynamic graph there"
 
 
 def test_a_rank_whose_trace_ends_in_a_compile_is_reported() -> None:
-    cut = b"".join(make.records(AGAIN)[:3])
-    report = job((FIRST, AGAIN), (FIRST, cut))
+    report = job((FIRST, AGAIN), (FIRST, b"".join(make.split_records(AGAIN)[:3])))
     assert report.divergence is not None
     assert report.divergence.sides[1].words.endswith(", which never ended")
 
@@ -179,18 +178,20 @@ def test_another_version_of_torch_on_one_rank_is_reported() -> None:
 
 def test_a_size_that_differs_in_a_static_compile_is_reported_with_its_ranks() -> None:
     def sized(size: int) -> tuple[bytes, bytes]:
-        return make.compile("0/0", (size, 16)), make.compile("0/1", (size + 4, 16), [make.mismatch("0/0", size, size + 4)], free=[0])
+        return make.compile("0/0", make.tensor(size, 16)), make.compile(
+            "0/1", make.tensor(size + 4, 16), reasons=[size_mismatch("0/0", size, size + 4)], dynamic=[0]
+        )
 
     report = job(sized(12), sized(10), sized(12))
     (size,) = report.sizes
     assert (size.label, size.axis, size.values) == ("0/0", "x.size[0]", (("12", (0, 2)), ("10", (1,))))
     assert (size.is_dynamic, size.recompiled) == (False, (0, 1, 2))
-    assert size.sentence == "x.size[0] of forward at 0/0 is 12 on ranks 0 and 2, 10 on rank 1"
+    assert size.sentence == "x.size[0] of f at 0/0 is 12 on ranks 0 and 2, 10 on rank 1"
     assert report.divergence is None
 
 
 def test_a_size_that_is_dynamic_everywhere_is_reported_as_dynamic() -> None:
-    (size,) = job((make.compile(free=[0]),), (make.compile("0/0", (9, 16), free=[0]),)).sizes
+    (size,) = job((make.compile("0/0", make.tensor(8, 16), dynamic=[0]),), (make.compile("0/0", make.tensor(9, 16), dynamic=[0]),)).sizes
     assert (size.is_dynamic, size.recompiled) == (True, ())
 
 
@@ -202,8 +203,8 @@ def test_shards_of_a_parameter_are_not_compared() -> None:
 
 
 def test_the_ranks_of_a_job_with_compiler_collectives_agree_although_sizes_differ() -> None:
-    folder = lab.FIXTURES / "real" / "2.13" / "n_dist_collpatched"
-    report = lab.analyzed("real/2.13/n_dist_collpatched").ranks if folder.is_dir() else None
+    folder = FIXTURES / "real" / "2.13" / "n_dist_collpatched"
+    report = report_of("real/2.13/n_dist_collpatched").ranks if folder.is_dir() else None
     assert report is not None
     assert report.has_collectives_on
     assert report.divergence is None
@@ -212,7 +213,7 @@ def test_the_ranks_of_a_job_with_compiler_collectives_agree_although_sizes_diffe
 
 def uneven() -> RankReport:
     """Four ranks under Inductor, as fixtures/real/2.13/uneven_ranks.py ran them; what is right follows from that program."""
-    report = lab.analyzed("real/2.13/uneven_ranks").ranks
+    report = report_of("real/2.13/uneven_ranks").ranks
     assert report is not None
     return report
 
@@ -244,13 +245,13 @@ def test_of_a_real_job_the_collectives_are_the_same_and_the_order_is_recorded() 
     (group,) = report.property_named("collectives").groups
     # all_reduce and all_gather_into_tensor, in the graph for vectors and in that for matrices.
     assert (group.ranks, group.words) == ((0, 1, 2, 3), "4 collectives in 2 compiles")
-    # The forward, backward and average of the first shards; then the graph for ten rows, which only the last rank has.
+    # The f, backward and average of the first shards; then the graph for ten rows, which only the last rank has.
     assert report.order is not None
     assert (report.order.position, report.order.sides) == (3, (("4/0", (0, 1, 2)), ("4/1", (3,))))
 
 
 def test_a_real_job_has_findings_for_divergence_and_sizes_and_none_for_collectives() -> None:
-    found = lab.analyzed("real/2.13/uneven_ranks")
+    found = report_of("real/2.13/uneven_ranks")
     assert [item.rule.code for item in found.findings if item.rule.code.startswith("SL7")] == ["SL701", "SL702"]
     assert found.advice is not None
     assert found.advice.env == "L['rows']:0,L['args'][0]:0"
@@ -261,7 +262,7 @@ def test_a_real_job_has_findings_for_divergence_and_sizes_and_none_for_collectiv
 
 
 def test_other_collectives_on_one_rank_are_reported_at_the_first_that_differs() -> None:
-    report = job(*((make.lowered(FIRST, names),) for names in (GATHER, GATHER, SCATTER)))
+    report = job(*((make.with_collectives(FIRST, names),) for names in (GATHER, GATHER, SCATTER)))
     (found,) = report.mismatches
     assert (found.label, found.position, found.before) == ("0/0", 1, "all_reduce")
     assert found.sides == (("all_gather_into_tensor", (0, 1)), ("reduce_scatter_tensor", (2,)))
@@ -270,14 +271,14 @@ def test_other_collectives_on_one_rank_are_reported_at_the_first_that_differs() 
 
 
 def test_a_rank_with_fewer_collectives_runs_no_more() -> None:
-    (found,) = job((make.lowered(FIRST, GATHER),), (make.lowered(FIRST, GATHER[:1]),)).mismatches
+    (found,) = job((make.with_collectives(FIRST, GATHER),), (make.with_collectives(FIRST, GATHER[:1]),)).mismatches
     assert found.sentence.endswith("rank 0 all_gather_into_tensor, rank 1 no more")
 
 
 def test_a_graph_out_of_the_cache_has_no_collectives_and_is_no_mismatch() -> None:
-    *head, last = make.records(FIRST)
+    *head, last = make.split_records(FIRST)
     hit = b"".join((*head, make.artifact("fx_graph_cache_hit", "{}", id="0/0"), last))
-    report = job((make.lowered(FIRST, GATHER),), (hit,))
+    report = job((make.with_collectives(FIRST, GATHER),), (hit,))
     assert report.mismatches == ()
     assert not report.property_named("collectives").is_known
     assert "cache" in report.property_named("collectives").note
@@ -286,7 +287,7 @@ def test_a_graph_out_of_the_cache_has_no_collectives_and_is_no_mismatch() -> Non
 
 def test_code_that_does_not_call_the_scheduled_collectives_is_reported() -> None:
     code = "torch.ops._c10d_functional.all_reduce_.default(x)"
-    report = job((make.lowered(FIRST, GATHER, code),), (make.lowered(FIRST, GATHER, code),))
+    report = job((make.with_collectives(FIRST, GATHER, code),), (make.with_collectives(FIRST, GATHER, code),))
     assert report.parity == (("0/0", Parity(1, 1), (0, 1)),)
 
 
@@ -310,7 +311,7 @@ def meta(shape: list[int], runtime: int) -> bytes:
 
 
 def test_tensors_and_estimated_runtimes_of_graphs_are_compared() -> None:
-    *head, last = make.records(FIRST)
+    *head, last = make.split_records(FIRST)
 
     def tensor_records(shape: list[int], runtime: int) -> tuple[bytes]:
         return (b"".join((*head, meta(shape, runtime), last)),)
@@ -323,14 +324,14 @@ def test_tensors_and_estimated_runtimes_of_graphs_are_compared() -> None:
 
 @pytest.mark.parametrize("name", ["inductor_collective_schedule", "inductor_runtime_and_tensor_meta"])
 def test_a_record_of_another_shape_is_a_problem_and_the_ranks_are_compared(name: str) -> None:
-    *head, last = make.records(FIRST)
-    trace = make.distributed(*(make.run(*head, make.artifact(name, '{"ops": 5}', id="0/0"), last) for _ in range(2)))
+    *head, last = make.split_records(FIRST)
+    trace = make.load_ranks(*(make.trace(*head, make.artifact(name, '{"ops": 5}', id="0/0"), last) for _ in range(2)))
     assert compare_ranks(summaries(explain_trace(trace))).divergence is None
     assert [problem.code for problem in trace.problems] == ["bad-json", "bad-json"]
 
 
 def test_an_order_of_another_shape_is_a_problem() -> None:
-    trace = make.distributed(*(make.run(FIRST, make.artifact("graph_execution", "[1]")) for _ in range(2)))
+    trace = make.load_ranks(*(make.trace(FIRST, make.artifact("graph_execution", "[1]")) for _ in range(2)))
     assert not compare_ranks(summaries(explain_trace(trace))).property_named("order").is_known
     assert [problem.code for problem in trace.problems] == ["bad-json", "bad-json"]
 
@@ -339,7 +340,7 @@ def test_an_order_of_another_shape_is_a_problem() -> None:
 
 
 def test_a_compile_that_takes_longer_on_one_rank_is_reported_with_it() -> None:
-    quick, slow = (make.compile(entire_frame_compile_time_s=value) for value in (1.5, 9.0))
+    quick, slow = (make.compile("0/0", make.tensor(8, 16), seconds=value) for value in (1.5, 9.0))
     report = job((quick,), (slow,), (quick,))
     assert report.slow == ((1, 9.0),)
     assert [(item.fastest, item.median, item.slowest, item.width) for item in report.compile_spread] == [((0, 1.5), 1.5, (1, 9.0), 7.5)]
@@ -359,10 +360,10 @@ def test_a_time_that_cannot_be_read_is_not_compared(ended: str) -> None:
 
 @pytest.mark.parametrize("number", ["true", "-1", "3.5", "1e99", '"1"', "null"])
 def test_an_invalid_rank_number_makes_no_rank(number: str) -> None:
-    data = make.run(FIRST.replace(b'"frame_id": 0', b'"rank": %s, "frame_id": 0' % number.encode()))
-    assert summaries(explain_trace(make.built(data))) == ()
-    others = [make.run(FIRST.replace(b'"frame_id": 0', b'"rank": %d, "frame_id": 0' % rank)) for rank in (0, 1)]
-    trace = merged([make.built(item) for item in (data, *others)])
+    data = make.trace(FIRST.replace(b'"frame_id": 0', b'"rank": %s, "frame_id": 0' % number.encode()))
+    assert summaries(explain_trace(make.load(data))) == ()
+    others = [make.trace(FIRST.replace(b'"frame_id": 0', b'"rank": %d, "frame_id": 0' % rank)) for rank in (0, 1)]
+    trace = merged([make.load(item) for item in (data, *others)])
     assert [rank.number for rank in summaries(explain_trace(trace))] == [0, 1]
 
 
@@ -375,7 +376,7 @@ def test_a_rank_far_from_the_others_leaves_none_missing() -> None:
 
 def code_of(data: bytes) -> str:
     """The code that is found for the last schedule of the only compile."""
-    (compile,) = make.built(data).compiles
+    (compile,) = make.load(data).compiles
     assert compile.payloads is not None
     name, offset, _ = compile.inductor[-1]
     assert name == SCHEDULE
@@ -383,24 +384,26 @@ def code_of(data: bytes) -> str:
 
 
 def test_the_code_of_a_schedule_is_the_last_before_it() -> None:
-    assert code_of(make.run(make.lowered(make.compile(), REDUCE, SCHEDULED_CODE))) == SCHEDULED_CODE
+    assert code_of(make.trace(make.with_collectives(make.compile("0/0", make.tensor(8, 16)), REDUCE, SCHEDULED_CODE))) == SCHEDULED_CODE
 
 
 def test_of_two_graphs_each_has_its_own_code() -> None:
-    twice = make.lowered(make.lowered(make.compile(), REDUCE, "first"), REDUCE, SCHEDULED_CODE)
-    assert code_of(make.run(twice)) == SCHEDULED_CODE
+    twice = make.with_collectives(make.with_collectives(make.compile("0/0", make.tensor(8, 16)), REDUCE, "first"), REDUCE, SCHEDULED_CODE)
+    assert code_of(make.trace(twice)) == SCHEDULED_CODE
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        make.lowered(make.compile(), REDUCE),
-        make.lowered(make.compile(), REDUCE, SCHEDULED_CODE).replace(b'"/tmp/a.py"}, "frame_id": 0', b'"/tmp/a.py"}, "frame_id": 7'),
-        make.lowered(make.compile(), REDUCE, 'V1120 x] {"inductor_output_code": {}}').replace(
+        make.with_collectives(make.compile("0/0", make.tensor(8, 16)), REDUCE),
+        make.with_collectives(make.compile("0/0", make.tensor(8, 16)), REDUCE, SCHEDULED_CODE).replace(
+            b'"/tmp/a.py"}, "frame_id": 0', b'"/tmp/a.py"}, "frame_id": 7'
+        ),
+        make.with_collectives(make.compile("0/0", make.tensor(8, 16)), REDUCE, 'V1120 x] {"inductor_output_code": {}}').replace(
             b'] {"inductor_output_code": {"f', b'] {"x": {"f'
         ),
     ],
     ids=["none", "of another compile", "quoted in a payload"],
 )
 def test_a_schedule_without_code_of_its_own(data: bytes) -> None:
-    assert code_of(make.run(data)) == ""
+    assert code_of(make.trace(data)) == ""

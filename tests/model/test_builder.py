@@ -1,10 +1,28 @@
-"""Records become compiles and frames: attempts joined, ids that come again told apart, ends of compiles understood."""
+"""Records become compiles and frames: attempts joined, repeated ids distinguished, ends of compiles understood."""
 
 import json
 from pathlib import Path
 
 import make
 import pytest
+from make import (
+    artifact,
+    cpp_guards,
+    create_symbol,
+    describe,
+    dynamo_start,
+    only,
+    output_graph,
+    reader,
+    recompile_reasons,
+    small_trace,
+    split_records,
+    strings,
+    tensor,
+    torch_version,
+)
+from make import compile as compiled
+from payload_text import guard_tree, size_mismatch, tensor_match
 
 from shapelog import load
 from shapelog.errors import DATA_LOSS, INFO, ShapelogError
@@ -26,8 +44,8 @@ def codes(trace: Trace) -> list[str]:
     return [problem.code for problem in trace.problems]
 
 
-def test_a_compile_has_the_inputs_symbols_reasons_and_stack_that_its_records_tell() -> None:
-    trace = make.built(make.small_run())
+def test_a_compile_has_the_inputs_symbols_reasons_and_stack_of_its_records() -> None:
+    trace = make.load(small_trace())
     first, second = trace.compiles
     assert [(item.source, item.size, item.stride, item.dtype, item.device) for item in first.inputs] == [
         ("L['x']", (8, 16), (16, 1), "float32", "cpu")
@@ -35,8 +53,8 @@ def test_a_compile_has_the_inputs_symbols_reasons_and_stack_that_its_records_tel
     assert [(item.name, item.value, item.source) for item in second.symbols] == [("s70", 3, "L['x'].size()[0]")]
     assert [(reason.entry, reason.expected, reason.actual) for reason in second.reasons] == [("0/0", "8", "3")]
     assert [(frame.file, frame.line, frame.name, frame.code) for frame in second.stack.frames] == [
-        (make.MAIN, 30, "main", "model(batch)"),
-        (make.MODEL, 12, "forward", ""),
+        (make.MAIN, 20, "main", "f(x)"),
+        (make.MODEL, 5, "f", ""),
     ]
     assert (first.is_dynamic, second.is_dynamic) == (False, True)
     assert [compile.outcome for compile in trace.compiles] == [Outcome.COMPILED] * 2
@@ -44,24 +62,24 @@ def test_a_compile_has_the_inputs_symbols_reasons_and_stack_that_its_records_tel
 
 
 def test_a_frame_has_the_name_and_place_of_its_code_and_the_line_that_called_it() -> None:
-    (frame,) = make.built(make.small_run()).frames
-    assert (frame.file, frame.line, frame.name, frame.label) == (make.MODEL, 12, "forward", "0")
+    (frame,) = make.load(small_trace()).frames
+    assert (frame.file, frame.line, frame.name, frame.label) == (make.MODEL, 5, "f", "0")
     assert frame.called_at is not None
-    assert (frame.called_at.file, frame.called_at.line) == (make.MAIN, 30)
+    assert (frame.called_at.file, frame.called_at.line) == (make.MAIN, 20)
 
 
 def test_guards_and_graph_are_read_from_the_file_when_asked_for() -> None:
-    compile = make.only(make.built(make.small_run()), "0/1")
+    compile = only(make.load(small_trace()), "0/1")
     assert compile.guards is not None
     assert compile.guards.facts[Source("L['x']"), size(0)] == "dynamic"
     assert compile.guards.facts[Source("L['x']"), size(1)] == 16
     assert compile.graph is not None
     assert [item.name for item in compile.graph.placeholders] == ["s70", "L_x_"]
-    assert "x + x" in compile.graph_text
+    assert "x + 1" in compile.graph_text
 
 
 def test_equal_graphs_are_parsed_once() -> None:
-    first, second = make.built(make.run(make.compile("0/0"), make.compile("1/0"))).compiles
+    first, second = make.load(make.trace(compiled("0/0", tensor(8, 16)), compiled("1/0", tensor(8, 16)))).compiles
     assert first.graph is second.graph
 
 
@@ -70,22 +88,22 @@ def test_equal_graphs_are_parsed_once() -> None:
 
 def two_attempts() -> bytes:
     where = {"id": "0/0"}
-    return make.run(
-        make.start(**where),
-        make.tensor("L['x']", (8, 16), **where),
-        make.tensor("L['dropped']", (2,), number=1, **where),
-        make.symbol("s1", 8, "L['x'].size()[0]", **where),
-        make.artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:14\nReason: print\nmore", **where),
-        make.tensor("L['x']", (8, 16), describer=1, attempt=1, **where),
-        make.symbol("s2", 16, "L['x'].size()[1]", attempt=1, **where),
-        make.graph((8, 16), attempt=1, **where),
-        make.guards((8, 16), attempt=1, **where),
+    return make.trace(
+        dynamo_start(**where),
+        describe(tensor(8, 16), **where),
+        describe(tensor(2, source="L['dropped']"), number=1, **where),
+        create_symbol("s1", 8, "L['x'].size()[0]", **where),
+        artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:14\nReason: print\nmore", **where),
+        describe(tensor(8, 16), describer=1, attempt=1, **where),
+        create_symbol("s2", 16, "L['x'].size()[1]", attempt=1, **where),
+        output_graph((8, 16), attempt=1, **where),
+        cpp_guards(guard_tree(tensor_match(size=(8, 16))), attempt=1, **where),
         make.metrics("0/0", attempt=1, restart_reasons=["print"]),
     )
 
 
 def test_attempts_are_one_compile_with_what_the_last_of_them_saw() -> None:
-    (compile,) = make.built(two_attempts()).compiles
+    (compile,) = make.load(two_attempts()).compiles
     assert compile.attempts == 2
     assert [item.source for item in compile.inputs] == ["L['x']"]
     assert [item.name for item in compile.symbols] == ["s2"]
@@ -93,7 +111,7 @@ def test_attempts_are_one_compile_with_what_the_last_of_them_saw() -> None:
 
 
 def test_a_graph_break_keeps_its_reason_and_place_over_the_attempts() -> None:
-    (compile,) = make.built(two_attempts()).compiles
+    (compile,) = make.load(two_attempts()).compiles
     (found,) = compile.breaks
     assert found.reason == "print"
     assert found.place is not None
@@ -102,8 +120,8 @@ def test_a_graph_break_keeps_its_reason_and_place_over_the_attempts() -> None:
 
 def test_a_graph_of_an_attempt_that_was_given_up_is_not_the_graph_of_the_compile() -> None:
     where = {"id": "0/0"}
-    data = make.start(**where) + make.graph((8, "s1"), **where) + make.tensor("L['x']", (8, 2), attempt=1, **where)
-    (compile,) = make.built(make.run(data, make.metrics("0/0", attempt=1))).compiles
+    data = dynamo_start(**where) + output_graph((8, "s1"), **where) + describe(tensor(8, 2), attempt=1, **where)
+    (compile,) = make.load(make.trace(data, make.metrics("0/0", attempt=1))).compiles
     assert (compile.graph_span, compile.is_dynamic) == (None, False)
 
 
@@ -111,18 +129,18 @@ def test_a_graph_of_an_attempt_that_was_given_up_is_not_the_graph_of_the_compile
 
 
 def test_ids_that_start_again_after_a_reset_get_a_generation() -> None:
-    twice = make.compile("0/0") + make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])
-    trace = make.built(make.run(twice, twice, make.compile("0/0", name="other")))
+    twice = compiled("0/0", tensor(8, 16)) + compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])
+    trace = make.load(make.trace(twice, twice, compiled("0/0", tensor(8, 16), name="other")))
     assert labels(trace) == ["0/0", "0/1", "0/0#2", "0/1#2", "0/0#3"]
     assert [(frame.label, frame.name, len(frame.compiles)) for frame in trace.frames] == [
-        ("0", "forward", 2),
-        ("0#2", "forward", 2),
+        ("0", "f", 2),
+        ("0#2", "f", 2),
         ("0#3", "other", 1),
     ]
 
 
 def test_a_frame_that_is_first_compiled_after_a_reset_belongs_to_the_new_generation() -> None:
-    trace = make.built(make.run(make.compile("0/0"), make.compile("0/0"), make.compile("1/0")))
+    trace = make.load(make.trace(compiled("0/0", tensor(8, 16)), compiled("0/0", tensor(8, 16)), compiled("1/0", tensor(8, 16))))
     assert labels(trace) == ["0/0", "0/0#2", "1/0#2"]
 
 
@@ -133,7 +151,9 @@ def test_every_reset_of_a_real_program_starts_a_generation() -> None:
 
 
 def test_each_process_counts_its_own_generations() -> None:
-    trace = make.built(make.run(make.compile("0/0"), make.compile("0/0", process=7), make.compile("0/0", process=7)))
+    trace = make.load(
+        make.trace(compiled("0/0", tensor(8, 16)), compiled("0/0", tensor(8, 16), process=7), compiled("0/0", tensor(8, 16), process=7))
+    )
     assert [(compile.process, compile.label) for compile in trace.compiles] == [(make.PROCESS, "0/0"), (7, "0/0"), (7, "0/0#2")]
 
 
@@ -141,36 +161,42 @@ def test_each_process_counts_its_own_generations() -> None:
 
 
 def test_reasons_that_come_before_the_start_belong_to_the_compile_that_starts() -> None:
-    trace = make.built(make.small_run())
+    trace = make.load(small_trace())
     assert labels(trace) == ["0/0", "0/1"]
-    assert make.only(trace, "0/1").has_reasons_record
-    assert not make.only(trace, "0/0").has_reasons_record
+    assert only(trace, "0/1").has_reasons_record
+    assert not only(trace, "0/0").has_reasons_record
 
 
 def test_reasons_of_an_id_that_was_used_open_another_compile() -> None:
-    again = make.compile("0/1", (5, 16), [make.mismatch("0/0", 8, 5)])
-    trace = make.built(make.small_run() + make.compile("0/0") + again)
+    again = compiled("0/1", tensor(5, 16), reasons=[size_mismatch("0/0", 8, 5)])
+    trace = make.load(small_trace() + compiled("0/0", tensor(8, 16)) + again)
     assert labels(trace) == ["0/0", "0/1", "0/0#2", "0/1#2"]
-    assert [reason.actual for reason in make.only(trace, "0/1#2").reasons] == ["5"]
+    assert [reason.actual for reason in only(trace, "0/1#2").reasons] == ["5"]
 
 
 @pytest.mark.parametrize("is_list", [True, False])
 def test_one_reason_is_read_as_a_list_and_as_bare_text(is_list: bool) -> None:
-    data = make.compile("0/0") + make.reasons(make.mismatch("0/0", 8, 3), is_list=is_list, id="0/1") + make.compile("0/1", (3, 16))
-    (reason,) = make.only(make.built(make.run(data)), "0/1").reasons
+    data = (
+        compiled("0/0", tensor(8, 16))
+        + recompile_reasons(size_mismatch("0/0", 8, 3), is_list=is_list, id="0/1")
+        + compiled("0/1", tensor(3, 16))
+    )
+    (reason,) = only(make.load(make.trace(data)), "0/1").reasons
     assert (reason.entry, reason.source, str(reason.prop)) == ("0/0", "x", "size[0]")
 
 
 def test_reasons_keep_the_order_in_which_pytorch_lists_the_entries() -> None:
-    why = [make.mismatch("0/1", 3, 5), make.mismatch("0/0", 8, 5)]
-    trace = make.built(make.run(make.compile("0/0"), make.compile("0/1", (3, 16)), make.compile("0/2", (5, 16), why)))
-    assert [reason.entry for reason in make.only(trace, "0/2").reasons] == ["0/1", "0/0"]
+    why = [size_mismatch("0/1", 3, 5), size_mismatch("0/0", 8, 5)]
+    trace = make.load(
+        make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(3, 16)), compiled("0/2", tensor(5, 16), reasons=why))
+    )
+    assert [reason.entry for reason in only(trace, "0/2").reasons] == ["0/1", "0/0"]
 
 
 def test_a_backward_that_is_compiled_later_joins_its_forward_and_its_cost() -> None:
     later = make.metrics("0/0", kind="bwd_compilation_metrics", is_forward=False, duration_us=500_000, entire_frame_compile_time_s=None)
-    trace = make.built(make.run(make.compile("0/0", entire_frame_compile_time_s=2.0), make.compile("1/0"), later))
-    compile = make.only(trace, "0/0")
+    trace = make.load(make.trace(compiled("0/0", tensor(8, 16), seconds=2.0), compiled("1/0", tensor(8, 16)), later))
+    compile = only(trace, "0/0")
     assert (compile.metrics.seconds, len(compile.backward)) == (2.0, 1)
     assert compile.seconds == pytest.approx(2.5)
     assert labels(trace) == ["0/0", "1/0"]
@@ -183,9 +209,8 @@ def test_the_backward_of_a_real_program_joins_its_forward() -> None:
     assert [other.backward for other in others] == [()] * 4
 
 
-def test_records_outside_of_any_compile_are_counted_and_told_of() -> None:
-    trace = make.built(make.small_run() + make.tensor("L['x']", (1,)) + make.symbol("s0", 4, "x", stack=[]))
-    (problem,) = trace.problems
+def test_records_outside_of_any_compile_are_counted_and_reported() -> None:
+    (problem,) = make.load(small_trace() + describe(tensor(1)) + create_symbol("s0", 4, "x", stack=[])).problems
     assert (problem.code, problem.severity, problem.count) == ("outside-compiles", INFO, 2)
     assert "1 create_symbol, 1 describe_source" in problem.message
 
@@ -195,8 +220,10 @@ def test_records_outside_of_any_compile_are_counted_and_told_of() -> None:
 
 def limit(**fields: object) -> Trace:
     """A second compile that was refused: reasons and metrics, no start."""
-    reasons = make.reasons(make.mismatch("0/0", 8, 3), id="0/1")
-    return make.built(make.run(make.compile("0/0"), reasons, make.metrics("0/1", co_name=None, has_guarded_code=None, **fields)))
+    reasons = recompile_reasons(size_mismatch("0/0", 8, 3), id="0/1")
+    return make.load(
+        make.trace(compiled("0/0", tensor(8, 16)), reasons, make.metrics("0/1", co_name=None, has_guarded_code=None, **fields))
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,11 +245,11 @@ def limit(**fields: object) -> Trace:
 )
 def test_a_hit_of_the_recompile_limit_is_known_in_the_words_of_each_version(fields: dict[str, object]) -> None:
     trace = limit(**fields)
-    refused = make.only(trace, "0/1")
+    refused = only(trace, "0/1")
     assert refused.outcome is Outcome.LIMIT
     assert [reason.entry for reason in refused.reasons] == ["0/0"]
     (frame,) = trace.frames
-    assert (frame.name, [entry.label for entry in frame.entries]) == ("forward", ["0/0"])
+    assert (frame.name, [entry.label for entry in frame.entries]) == ("f", ["0/0"])
 
 
 def test_real_hits_of_the_limit_are_found_in_old_and_new_traces() -> None:
@@ -238,18 +265,18 @@ def test_real_hits_of_the_limit_are_found_in_old_and_new_traces() -> None:
 
 
 def test_code_that_started_and_failed_with_a_word_about_limits_did_not_hit_the_limit() -> None:
-    failed = make.start(id="0/0") + make.metrics("0/0", fail_type="Unsupported", fail_reason="call to recompile_limit()")
-    (compile,) = make.built(make.run(failed)).compiles
+    failed = dynamo_start(id="0/0") + make.metrics("0/0", fail_type="Unsupported", fail_reason="call to recompile_limit()")
+    (compile,) = make.load(make.trace(failed)).compiles
     assert compile.outcome is Outcome.FAILED
 
 
 def test_a_failed_compile_has_its_error_and_no_entry() -> None:
     data = (
-        make.start(id="0/0")
-        + make.artifact("dynamo_error", "Traceback ...\nUnsupported: no", id="0/0")
+        dynamo_start(id="0/0")
+        + artifact("dynamo_error", "Traceback ...\nUnsupported: no", id="0/0")
         + make.metrics("0/0", fail_type="Unsupported", fail_reason="no", has_guarded_code=False)
     )
-    trace = make.built(make.run(data))
+    trace = make.load(make.trace(data))
     (compile,) = trace.compiles
     assert (compile.outcome, compile.error) == (Outcome.FAILED, "Traceback ...\nUnsupported: no")
     assert trace.frames[0].entries == ()
@@ -257,24 +284,24 @@ def test_a_failed_compile_has_its_error_and_no_entry() -> None:
 
 def test_a_compile_without_metrics_is_unfinished_unless_it_has_guards() -> None:
     where = {"id": "0/0"}
-    begun = make.start(**where) + make.tensor("L['x']", (8, 16), **where)
-    assert make.built(make.run(begun)).compiles[0].outcome is Outcome.UNFINISHED
-    assert make.built(make.run(begun, make.guards((8, 16), **where))).compiles[0].outcome is Outcome.COMPILED
+    begun = dynamo_start(**where) + describe(tensor(8, 16), **where)
+    assert make.load(make.trace(begun)).compiles[0].outcome is Outcome.UNFINISHED
+    assert make.load(make.trace(begun, cpp_guards(guard_tree(tensor_match(size=(8, 16))), **where))).compiles[0].outcome is Outcome.COMPILED
 
 
 def test_code_without_operations_is_skipped() -> None:
-    (compile,) = make.built(make.run(make.start(id="0/0"), make.metrics("0/0", has_guarded_code=False))).compiles
+    (compile,) = make.load(make.trace(dynamo_start(id="0/0"), make.metrics("0/0", has_guarded_code=False))).compiles
     assert compile.outcome is Outcome.SKIPPED
 
 
 # Processes and string tables.
 
 
-def test_forked_children_in_one_file_are_told_apart_by_process_id() -> None:
-    parent = make.run(make.compile("0/0", name="shared"))
-    one, other = (make.compile(f"1/{number % 2}", name=f"child{number // 2}", process=100 + number // 2) for number in (0, 2))
-    mixed = [record for pair in zip(make.records(one), make.records(other), strict=True) for record in pair]
-    trace = make.built(parent + b"".join(mixed))
+def test_forked_children_in_one_file_are_distinguished_by_process_id() -> None:
+    parent = make.trace(compiled("0/0", tensor(8, 16), name="shared"))
+    one, other = (compiled(f"1/{number % 2}", tensor(8, 16), name=f"child{number // 2}", process=100 + number // 2) for number in (0, 2))
+    mixed = [record for pair in zip(split_records(one), split_records(other), strict=True) for record in pair]
+    trace = make.load(parent + b"".join(mixed))
     assert [(rank.process, [frame.name for frame in rank.frames]) for rank in trace.ranks] == [
         (make.PROCESS, ["shared"]),
         (100, ["child0"]),
@@ -291,27 +318,27 @@ def test_each_process_has_a_string_table_of_its_own() -> None:
         (18188, [3]),
         (18189, [3]),
     ]
-    same = make.strings("/srv/app/one.py", first=9, process=1) + make.strings("/srv/app/two.py", first=9, process=2)
-    started = make.start(file=9, id="0/0", process=1) + make.start(file=9, id="0/0", process=2)
-    assert [frame.file for frame in make.built(same + started).frames] == ["/srv/app/one.py", "/srv/app/two.py"]
+    same = strings("/srv/app/one.py", first=9, process=1) + strings("/srv/app/two.py", first=9, process=2)
+    started = dynamo_start(file=9, id="0/0", process=1) + dynamo_start(file=9, id="0/0", process=2)
+    assert [frame.file for frame in make.load(same + started).frames] == ["/srv/app/one.py", "/srv/app/two.py"]
 
 
 def test_a_string_id_that_was_never_defined_leaves_the_file_unknown() -> None:
-    trace = make.built(make.start(file=7, caller=8, id="0/0") + make.guards((2,), id="0/0"))
+    trace = make.load(dynamo_start(file=7, caller=8, id="0/0") + cpp_guards(guard_tree(tensor_match(size=(2,))), id="0/0"))
     (frame,) = trace.frames
-    assert [(item.file, item.line, item.name) for item in frame.compiles[0].stack.frames] == [("", 30, "main"), ("", 12, "forward")]
-    assert (frame.file, frame.name) == ("", "forward")
+    assert [(item.file, item.line, item.name) for item in frame.compiles[0].stack.frames] == [("", 20, "main"), ("", 5, "f")]
+    assert (frame.file, frame.name) == ("", "f")
     assert codes(trace) == []
 
 
 def test_thread_ids_of_old_versions_are_one_process() -> None:
-    data = make.run(make.compile("0/0", process=139758216661888), make.compile("0/1", (3, 16), process=139758216660000))
-    trace = make.built(data.replace(str(make.PROCESS).encode() + b" torch", b"139758216661888 torch"))
+    data = make.trace(compiled("0/0", tensor(8, 16), process=139758216661888), compiled("0/1", tensor(3, 16), process=139758216660000))
+    trace = make.load(data.replace(str(make.PROCESS).encode() + b" torch", b"139758216661888 torch"))
     assert [(rank.process, len(rank.frames)) for rank in trace.ranks] == [(0, 1)]
     assert labels(trace) == ["0/0", "0/1"]
 
 
-def test_processes_of_old_versions_that_write_one_file_are_reported_because_they_cannot_be_told_apart() -> None:
+def test_indistinguishable_processes_of_old_versions_in_one_file_are_reported() -> None:
     problems = {problem.code: problem for problem in load(REAL / "2.4" / "r_fork_shared.log.gz").problems}
     assert "cannot be told apart" in problems["overlapping-compiles"].message
 
@@ -339,8 +366,8 @@ def test_the_torch_version_is_read_or_guessed_from_the_records(fixture: str, ver
     assert (trace.torch_version, trace.version_guess) == (version, guess)
 
 
-def test_the_torch_version_in_the_metrics_serves_where_there_is_no_artifact() -> None:
-    assert make.built(make.compile("0/0", pytorch_version="2.10.0")).torch_version == "2.10.0"
+def test_without_the_artifact_the_torch_version_comes_from_the_metrics() -> None:
+    assert make.load(compiled("0/0", tensor(8, 16), pytorch_version="2.10.0")).torch_version == "2.10.0"
 
 
 @pytest.mark.parametrize(
@@ -348,17 +375,18 @@ def test_the_torch_version_in_the_metrics_serves_where_there_is_no_artifact() ->
 )
 def test_settings_are_read_from_the_first_metrics_that_hold_them(names: tuple[str, str]) -> None:
     settings = json.dumps({names[0]: 3, names[1]: 64, "automatic_dynamic_shapes": False})
-    config = make.built(make.run(make.compile("0/0"), make.compile("0/1", dynamo_config=settings))).config
+    config = make.load(make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(8, 16), dynamo_config=settings))).config
     assert (config.recompile_limit, config.accumulated_recompile_limit, config.automatic_dynamic_shapes) == (3, 64, False)
     assert config.assume_static_by_default is None
 
 
 def test_times_in_microseconds_become_seconds() -> None:
-    (compile,) = make.built(
-        make.run(
-            make.compile(
+    (compile,) = make.load(
+        make.trace(
+            compiled(
                 "0/0",
-                entire_frame_compile_time_s=None,
+                tensor(8, 16),
+                seconds=None,
                 dynamo_cumulative_compile_time_us=2_500_000,
                 backend_compile_time_s=1.25,
                 aot_autograd_cumulative_compile_time_us=1_000_000,
@@ -376,19 +404,19 @@ def test_times_in_microseconds_become_seconds() -> None:
 
 
 def test_the_times_in_seconds_of_older_versions_come_first() -> None:
-    (compile,) = make.built(
-        make.run(make.compile("0/0", inductor_compile_time_s=3.0, inductor_cumulative_compile_time_us=1, code_gen_time_s=2.0))
+    (compile,) = make.load(
+        make.trace(compiled("0/0", tensor(8, 16), inductor_compile_time_s=3.0, inductor_cumulative_compile_time_us=1, code_gen_time_s=2.0))
     ).compiles
-    assert (compile.metrics.seconds, compile.metrics.inductor, compile.metrics.codegen) == (1.5, 3.0, 2.0)
+    assert (compile.metrics.seconds, compile.metrics.inductor, compile.metrics.codegen) == (1.0, 3.0, 2.0)
 
 
 def test_counts_names_and_failures_are_read_from_the_metrics() -> None:
     fields = {"fail_type": "<class 'torch._dynamo.exc.Unsupported'>", "fail_reason": "no", "fail_user_frame_lineno": 7}
-    failed = make.start(id="0/0") + make.metrics("0/0", restart_reasons=["a", "b"], cache_size=2, **fields)
-    metrics = make.built(make.run(failed)).compiles[0].metrics
+    failed = dynamo_start(id="0/0") + make.metrics("0/0", restart_reasons=["a", "b"], cache_size=2, **fields)
+    metrics = make.load(make.trace(failed)).compiles[0].metrics
     assert (metrics.fail_type, metrics.fail_reason, metrics.fail_line) == ("Unsupported", "no", 7)
     assert (metrics.guard_count, metrics.op_count, metrics.cache_size) == (3, 1, 2)
-    assert (metrics.code_name, metrics.code_file, metrics.code_line) == ("forward", make.MODEL, 12)
+    assert (metrics.code_name, metrics.code_file, metrics.code_line) == ("f", make.MODEL, 5)
     assert metrics.restart_reasons == ("a", "b")
 
 
@@ -412,31 +440,31 @@ def test_counts_names_and_failures_are_read_from_the_metrics() -> None:
     ],
 )
 def test_a_record_with_fields_of_another_form_is_a_problem_and_the_rest_is_read(bad: bytes) -> None:
-    trace = make.built(make.run(bad, make.compile("0/0")))
+    trace = make.load(make.trace(bad, compiled("0/0", tensor(8, 16))))
     (problem,) = trace.problems
     assert (problem.code, problem.severity, problem.line) == ("bad-record", DATA_LOSS, 8)
-    assert make.only(trace, "0/0").outcome is Outcome.COMPILED
+    assert only(trace, "0/0").outcome is Outcome.COMPILED
 
 
 def test_a_source_of_a_tensor_that_was_never_described_is_a_problem() -> None:
-    data = make.start(id="0/0") + make.record("describe_source", {"describer_id": 5, "id": 6, "source": "L['x']"}, id="0/0")
-    (problem,) = make.built(make.run(data)).problems
+    data = dynamo_start(id="0/0") + make.record("describe_source", {"describer_id": 5, "id": 6, "source": "L['x']"}, id="0/0")
+    (problem,) = make.load(make.trace(data)).problems
     assert problem.code == "missing-record"
     assert "L['x'] is named, but the tensor itself is not described" in problem.message
 
 
 def test_a_trace_without_compiles_is_a_trace() -> None:
-    trace = make.built(make.torch_version())
+    trace = make.load(torch_version())
     assert (trace.compiles, trace.torch_version) == ((), "2.13.0+cpu")
 
 
 def test_bytes_without_a_record_are_refused() -> None:
     with pytest.raises(ShapelogError, match="no trace record in it"):
-        make.built(b"hello\n")
+        make.load(b"hello\n")
 
 
 def test_a_refused_recompile_after_a_reset_does_not_join_the_compile_that_had_its_id_before() -> None:
-    assert make.only(load(REAL / "2.6" / "g_limit.log.gz"), "0/1#3").backward == ()
+    assert only(load(REAL / "2.6" / "g_limit.log.gz"), "0/1#3").backward == ()
     error = make.metrics(
         "0/1",
         kind="bwd_compilation_metrics",
@@ -446,9 +474,11 @@ def test_a_refused_recompile_after_a_reset_does_not_join_the_compile_that_had_it
         fail_type="RecompileError",
         fail_reason="Recompiling function f3",
     )
-    trace = make.built(make.run(make.compile("0/0"), make.compile("0/1", (3, 16)), make.compile("0/0", name="f3"), error))
-    assert make.only(trace, "0/1").backward == ()
-    assert make.only(trace, "0/1#2").outcome is Outcome.FAILED
+    trace = make.load(
+        make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(3, 16)), compiled("0/0", tensor(8, 16), name="f3"), error)
+    )
+    assert only(trace, "0/1").backward == ()
+    assert only(trace, "0/1#2").outcome is Outcome.FAILED
 
 
 def test_a_forked_child_knows_the_strings_that_its_parent_defined() -> None:
@@ -460,32 +490,32 @@ def test_a_forked_child_knows_the_strings_that_its_parent_defined() -> None:
 @pytest.mark.parametrize("strange", [True, -1, 1.0, "1", None])
 def test_what_is_no_number_of_a_compile_names_none(strange: object) -> None:
     odd = make.record("dynamo_start", {"stack": []}, frame_id=7, frame_compile_id=strange, attempt=0, rank=strange)
-    trace = make.built(make.run(odd, make.compile("0/0")))
+    trace = make.load(make.trace(odd, compiled("0/0", tensor(8, 16))))
     assert [compile.label for compile in trace.compiles] == ["0/0"]
     assert [rank.number for rank in trace.ranks] == [None]
     assert [(problem.code, problem.count) for problem in trace.problems] == [("outside-compiles", 1)]
 
 
 def test_a_number_below_zero_counts_nothing() -> None:
-    trace = make.built(make.run(make.compile("0/0", graph_op_count=-1, guard_count=True, co_firstlineno=-5)))
-    metrics = make.only(trace, "0/0").metrics
+    trace = make.load(make.trace(compiled("0/0", tensor(8, 16), graph_op_count=-1, guard_count=True, co_firstlineno=-5)))
+    metrics = only(trace, "0/0").metrics
     assert (metrics.op_count, metrics.guard_count, metrics.code_line) == (None, None, 0)
 
 
 def test_progress_is_reported_while_a_large_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "_LARGE", 1000)
     monkeypatch.setattr(loading, "_PROGRESS_STEP", 10)
-    data = make.run(make.compile(), make.compile("0/1"))
-    told: list[tuple[str, int, int]] = []
-    loading.build(Selection((TraceFile(None, make.NAME),)), [make.reader(data)], progress=lambda *item: told.append(item))
-    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
-    assert told[0] == (make.NAME, 0, len(data))
-    assert told[-1] == (make.NAME, len(data), -1)
-    assert len(told) > 2
+    data = make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(8, 16)))
+    reported: list[tuple[str, int, int]] = []
+    loading.build(Selection((TraceFile(None, make.NAME),)), [reader(data)], progress=lambda *item: reported.append(item))
+    assert [done for _, done, _ in reported] == sorted(done for _, done, _ in reported)
+    assert reported[0] == (make.NAME, 0, len(data))
+    assert reported[-1] == (make.NAME, len(data), -1)
+    assert len(reported) > 2
 
 
 @pytest.mark.parametrize("strange", [True, -3, 1.5, "7", None])
 def test_a_line_of_a_stack_that_is_no_number_of_a_line_is_not_known(strange: object) -> None:
     start = make.record("dynamo_start", {"stack": [{"line": strange, "name": "f", "filename": "/srv/a.py"}]}, id="0/0")
-    (frame,) = make.only(make.built(make.run(start, make.metrics("0/0"))), "0/0").stack.frames
+    (frame,) = only(make.load(make.trace(start, make.metrics("0/0"))), "0/0").stack.frames
     assert (frame.file, frame.line) == ("/srv/a.py", 0)

@@ -4,36 +4,38 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import make
 import pytest
-from lab import FIXTURES, Recording, manager, tensor, tree
+from payload_text import guard_manager, guard_tree
+from recorded import FIXTURES
 
 import shapelog
 from shapelog.model.code_matching import Code, Pair, match
 from shapelog.model.trace import Trace
 
-HERE, THERE = "/srv/ml/app/model.py", "/home/ada/checkout/app/model.py"
+HERE, THERE = "/srv/app/model.py", "/home/ada/checkout/app/model.py"
 Given = tuple[str, int] | tuple[str, int, str]
 
 
 def recorded(*codes: Given, file: str = HERE) -> Trace:
     """A trace with one compile of each code, given as its name, line and, for a method, class."""
-    made = Recording()
+    made = make.trace()
     for number, (name, line, *owner) in enumerate(codes):
-        guards = tree(manager("L['self']", type=owner[0])) if owner else None
-        made.compile(f"{number}/0", tensor(), guards=guards, name=name, co_firstlineno=line, co_filename=file)
-    return made.load()
+        guards = guard_tree(guard_manager("L['self']", type=owner[0])) if owner else None
+        made += make.compile(f"{number}/0", make.tensor(10, 8), guards=guards, name=name, co_firstlineno=line, co_filename=file)
+    return make.load(made)
 
 
-def told(code: Code | None) -> str:
+def place_of(code: Code | None) -> str:
     return f"{code.title}:{code.first.line}" if code else "-"
 
 
 def pairs(before: Trace, after: Trace) -> dict[str, str]:
-    return {told(pair.before): told(pair.after) for pair in match(before, after) if pair.before}
+    return {place_of(pair.before): place_of(pair.after) for pair in match(before, after) if pair.before}
 
 
 def found(name: str, before: Trace, after: Trace) -> Pair:
-    """The pair in which a function of that name stands on either side."""
+    """The pair that has a function of that name on either side."""
     (pair,) = (pair for pair in match(before, after) if name in {code.first.name for code in (pair.before, pair.after) if code})
     return pair
 
@@ -52,10 +54,14 @@ def test_a_function_is_found_where_its_line_has_shifted() -> None:
 
 def test_a_name_that_is_new_or_gone_has_no_match() -> None:
     before, after = recorded(("f", 5), ("old", 9)), recorded(("f", 5), ("new", 9))
-    assert [(told(pair.before), told(pair.after)) for pair in match(before, after)] == [("f:5", "f:5"), ("-", "new:9"), ("old:9", "-")]
+    assert [(place_of(pair.before), place_of(pair.after)) for pair in match(before, after)] == [
+        ("f:5", "f:5"),
+        ("-", "new:9"),
+        ("old:9", "-"),
+    ]
 
 
-def test_methods_of_one_name_are_told_apart_by_their_class_and_not_by_the_line() -> None:
+def test_methods_of_one_name_are_distinguished_by_class_and_not_by_line() -> None:
     before = recorded(("forward", 10, "app.Encoder"), ("forward", 30, "app.Decoder"))
     after = recorded(("forward", 30, "app.Encoder"), ("forward", 50, "app.Decoder"))
     assert pairs(before, after) == {"Encoder.forward:10": "Encoder.forward:30", "Decoder.forward:30": "Decoder.forward:50"}
@@ -94,14 +100,14 @@ def test_code_is_found_in_a_checkout_elsewhere(file: str) -> None:
 
 
 def test_code_of_another_file_is_other_code() -> None:
-    assert pairs(recorded(("f", 5)), recorded(("f", 5), file="/srv/ml/app/other.py")) == {"f:5": "-"}
+    assert pairs(recorded(("f", 5)), recorded(("f", 5), file="/srv/app/other.py")) == {"f:5": "-"}
 
 
 def both_models(root: str) -> Trace:
-    made = Recording()
+    made = make.trace()
     for number, (part, line) in enumerate((("bert", 5), ("gpt", 50))):
-        made.compile(f"{number}/0", tensor(), name="f", co_filename=f"{root}/{part}/model.py", co_firstlineno=line)
-    return made.load()
+        made += make.compile(f"{number}/0", make.tensor(10, 8), name="f", co_filename=f"{root}/{part}/model.py", co_firstlineno=line)
+    return make.load(made)
 
 
 def test_of_several_files_with_one_name_that_with_the_longest_common_path_is_meant() -> None:
@@ -109,10 +115,10 @@ def test_of_several_files_with_one_name_that_with_the_longest_common_path_is_mea
 
 
 def test_the_frames_of_all_generations_are_one_code() -> None:
-    made = Recording()
+    made = make.trace()
     for _ in range(3):
-        made.compile("0/0", tensor(), name="f")
-    pair = found("f", made.load(), Recording().compile("0/0", tensor(), name="f").load())
+        made += make.compile("0/0", make.tensor(10, 8), name="f")
+    pair = found("f", make.load(made), make.load(make.trace(make.compile("0/0", make.tensor(10, 8), name="f"))))
     assert pair.before is not None
     assert [frame.label for frame in pair.before.frames] == ["0", "0#2", "0#3"]
     assert pair.after is not None
@@ -133,7 +139,7 @@ def test_a_graph_break_that_was_added_has_no_match() -> None:
     before = recorded(("f", 5), ("torch_dynamo_resume_in_f_at_7", 7), ("torch_dynamo_resume_in_f_at_11", 11))
     lines = (7, 9, 11)
     after = recorded(("f", 5), *((f"torch_dynamo_resume_in_f_at_{line}", line) for line in lines))
-    assert [told(pair.after) for pair in match(before, after) if pair.before is None] == ["f (resumed at line 9):9"]
+    assert [place_of(pair.after) for pair in match(before, after) if pair.before is None] == ["f (resumed at line 9):9"]
 
 
 def test_what_resumes_a_method_belongs_to_the_class_in_which_it_lies() -> None:
@@ -149,49 +155,51 @@ def test_a_new_resume_function_belongs_to_the_function_that_it_resumes() -> None
     pair = found("torch_dynamo_resume_in_f_at_7", recorded(("f", 5)), recorded(("f", 5), ("torch_dynamo_resume_in_f_at_7", 7)))
     assert pair.before is None
     assert pair.owner is not None
-    assert told(pair.owner.after) == "f:5"
+    assert place_of(pair.owner.after) == "f:5"
 
 
-def called_from(name: str, line: int, **of: Any) -> Recording:
+def called_from(name: str, line: int, **of: Any) -> bytes:
     """A trace of ``f``, lines 5 and on, and of ``g`` that is called at a line of the function of that name."""
-    made = Recording().compile("0/0", tensor(), name="f")
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), name="f"))
     stack = [{"line": line, "name": name, "filename": 0, "loc": "g(x)"}, {"line": 40, "name": "g", "filename": 0}]
-    made.record("dynamo_start", {"stack": stack}, "1/0")
-    return made.compile("1/0", tensor(), guards=tree(), code="", name="g", co_firstlineno=40, is_started=False, **of)
+    made += make.record("dynamo_start", {"stack": stack}, id="1/0")
+    return made + make.compile(
+        "1/0", make.tensor(10, 8), guards=guard_tree(), graph="", name="g", co_firstlineno=40, is_started=False, **of
+    )
 
 
 def test_code_that_compiled_code_calls_belongs_to_it() -> None:
-    alone = Recording().compile("0/0", tensor(), name="f").load()
-    pair = found("g", alone, called_from("f", 8).load())
-    assert (pair.before, told(pair.owner.after if pair.owner else None)) == (None, "f:5")
-    pair = found("g", called_from("f", 8).load(), alone)
-    assert (pair.after, told(pair.owner.before if pair.owner else None)) == (None, "f:5")
-    assert found("g", called_from("main", 8).load(), alone).owner is None
+    alone = make.load(make.trace(make.compile("0/0", make.tensor(10, 8), name="f")))
+    pair = found("g", alone, make.load(called_from("f", 8)))
+    assert (pair.before, place_of(pair.owner.after if pair.owner else None)) == (None, "f:5")
+    pair = found("g", make.load(called_from("f", 8)), alone)
+    assert (pair.after, place_of(pair.owner.before if pair.owner else None)) == (None, "f:5")
+    assert found("g", make.load(called_from("main", 8)), alone).owner is None
 
 
 LIBRARY = "/opt/python3.11/lib/python3.11/site-packages/torch/_dynamo/external_utils.py"
 
 
 def wrapped(*codes: tuple[str, int], file: str = LIBRARY) -> Trace:
-    """Wrappers of torch, each with the class that it wraps, "" where the trace does not tell, and the line of its caller."""
-    made = Recording()
+    """Wrappers of torch, each with the class that it wraps, "" where the trace does not record it, and the line of its caller."""
+    made = make.trace()
     for number, (owner, line) in enumerate(codes):
         stack = [{"line": line, "name": "main", "filename": 0, "loc": "model(x)"}]
-        made.record("dynamo_start", {"stack": stack}, f"{number}/0")
-        guards = tree(manager("L['self']", type=owner)) if owner else tree()
+        made += make.record("dynamo_start", {"stack": stack}, id=f"{number}/0")
+        guards = guard_tree(guard_manager("L['self']", type=owner)) if owner else guard_tree()
         own = {"name": "inner", "co_firstlineno": 40, "co_filename": file}
-        made.compile(f"{number}/0", tensor(), guards=guards, is_started=False, **own)
-    return made.load()
+        made += make.compile(f"{number}/0", make.tensor(10, 8), guards=guards, is_started=False, **own)
+    return make.load(made)
 
 
-def test_wrappers_of_a_library_are_told_apart_by_the_class_that_they_wrap() -> None:
+def test_library_wrappers_are_distinguished_by_the_class_that_they_wrap() -> None:
     before, after = wrapped(("app.Norm", 20), ("app.Block", 21)), wrapped(("app.Block", 31), ("app.Norm", 30))
     titles = {pair.before.title: pair.after.title for pair in match(before, after) if pair.before and pair.after}
     assert titles == {"Norm.inner": "Norm.inner", "Block.inner": "Block.inner"}
     assert all(pair.after is None for pair in match(wrapped(("app.Norm", 20)), wrapped(("app.Block", 20))) if pair.before)
 
 
-def test_wrappers_without_a_known_class_are_told_apart_by_the_line_that_calls_them() -> None:
+def test_wrappers_without_a_known_class_are_distinguished_by_the_calling_line() -> None:
     before, after = wrapped(("", 20), ("", 60)), wrapped(("", 61), ("", 21), file=LIBRARY.replace("3.11", "3.12"))
     lines = {pair.before.position: pair.after.position for pair in match(before, after) if pair.before and pair.after}
     assert lines == {20: 21, 60: 61}
@@ -200,9 +208,9 @@ def test_wrappers_without_a_known_class_are_told_apart_by_the_line_that_calls_th
 def distributed(where: Path, *ranks: int) -> Trace:
     where.mkdir()
     for rank in ranks:
-        made = Recording().compile("0/0", tensor(), name="f")
+        made = make.trace(make.compile("0/0", make.tensor(10, 8), name="f"))
         path = where / f"dedicated_log_torch_trace_rank_{rank}_abcdefgh.log"
-        path.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
+        path.write_bytes(made)
     return shapelog.load(where)
 
 
@@ -216,7 +224,7 @@ def test_ranks_are_matched_by_number(tmp_path: Path) -> None:
 
 
 def test_a_single_process_is_matched_with_the_first_rank(tmp_path: Path) -> None:
-    alone = Recording().compile("0/0", tensor(), name="f").load()
+    alone = make.load(make.trace(make.compile("0/0", make.tensor(10, 8), name="f")))
     many = distributed(tmp_path / "many", 0, 1)
     assert ranks_of(alone, many) == [(None, 0), (-1, 1)]
     assert ranks_of(many, alone) == [(0, None), (1, -1)]

@@ -1,7 +1,7 @@
 """What PGO read and wrote in each process."""
 
 import make
-from lab import analyzed, compile_of
+from recorded import compile_of, report_of
 
 from shapelog.model.trace import Trace
 
@@ -11,15 +11,12 @@ DYNAMIC = f"{HEAD}\n  L['x']: tensor size=[?, 16] stride=[S(1), 1]\n  L['k']: fu
 
 
 def built(*states: tuple[str, str, str]) -> Trace:
-    return make.built(make.with_code_states(*states))
+    return make.load(make.with_code_states(*states))
 
 
 def test_every_reading_and_writing_is_kept_in_its_compile() -> None:
     trace = built(
-        ("0/0", "get_local", STATIC),
-        ("0/0", "put_local", STATIC),
-        ("0/0", "put_remote", STATIC),
-        ("0/1", "put_extra_remote", DYNAMIC),
+        ("0/0", "get_local", STATIC), ("0/0", "put_local", STATIC), ("0/0", "put_remote", STATIC), ("0/1", "put_extra_remote", DYNAMIC)
     )
     first, second = (make.only(trace, label).code_states for label in ("0/0", "0/1"))
     assert [(record.name, record.compile, record.storage, record.is_read) for record in first + second] == [
@@ -35,7 +32,7 @@ def test_every_reading_and_writing_is_kept_in_its_compile() -> None:
 
 def test_a_state_without_payload_is_left_out() -> None:
     data = make.with_code_states() + make.record("artifact", {"name": "put_local_code_state", "encoding": "string"}, id="0/1")
-    assert make.built(data).code_states == ()
+    assert make.load(data).code_states == ()
 
 
 def test_a_cold_run_read_nothing() -> None:
@@ -61,7 +58,7 @@ def test_a_warm_run_that_learned_nothing_wrote_nothing() -> None:
 
 
 def test_each_process_has_a_profile_of_its_own() -> None:
-    trace = make.built(
+    trace = make.load(
         make.with_code_states(("0/0", "put_local", STATIC))
         + make.with_code_states(("0/0", "get_local", DYNAMIC), process=77)
         + make.with_code_states(process=78)
@@ -70,8 +67,8 @@ def test_each_process_has_a_profile_of_its_own() -> None:
 
 
 def test_what_a_real_warm_run_began_with() -> None:
-    (cold,) = analyzed("real/2.6/k_pgo_cold.log.gz").trace.code_states
-    (warm,) = analyzed("real/2.6/k_pgo_warm.log.gz").trace.code_states
+    (cold,) = report_of("real/2.6/k_pgo_cold.log.gz").trace.code_states
+    (warm,) = report_of("real/2.6/k_pgo_warm.log.gz").trace.code_states
     assert warm.read is not None
     assert warm.written is None
     assert cold.written is not None
@@ -79,7 +76,7 @@ def test_what_a_real_warm_run_began_with() -> None:
 
 
 def test_a_profile_of_another_job() -> None:
-    (profile,) = analyzed("real/2.13/pgo_remote.log.gz").trace.code_states
+    (profile,) = report_of("real/2.13/pgo_remote.log.gz").trace.code_states
     assert profile.read is not None
     assert (profile.read.name, profile.read.storage) == ("get_extra_remote", "extra remote")
     names = [record.name for record in compile_of("real/2.13/pgo_remote.log.gz", "1/0").code_states]

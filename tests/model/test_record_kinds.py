@@ -14,7 +14,7 @@ from shapelog.reading.records import Body, Stacks
 
 def with_record(kind: str, body: Any) -> Trace:
     """A compile with one more record of this kind."""
-    return make.built(make.run(make.compile("0/0"), make.record(kind, body, id="0/0")))
+    return make.load(make.trace(make.compile("0/0", make.tensor(8, 16)), make.record(kind, body, id="0/0")))
 
 
 def unused(trace: Trace) -> Mapping[str, int]:
@@ -38,7 +38,9 @@ def test_a_kind_that_is_decoded_is_used(kind: str) -> None:
 
 
 def test_a_graph_of_compiled_autograd_belongs_to_no_frame() -> None:
-    assert f"1 {OF_NO_FRAME}" in outside(make.built(make.run(make.compile("0/0"), make.record(OF_NO_FRAME, {}, "a graph"))))
+    assert f"1 {OF_NO_FRAME}" in outside(
+        make.load(make.trace(make.compile("0/0", make.tensor(8, 16)), make.record(OF_NO_FRAME, {}, "a graph")))
+    )
 
 
 @pytest.mark.parametrize("kind", [kind for kind, use in KINDS.items() if use is Use.COUNTED and kind != "artifact"])

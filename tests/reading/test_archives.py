@@ -48,8 +48,7 @@ def test_no_file_of_an_archive_is_left_on_the_disk(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize("pack", PACKS)
 @pytest.mark.parametrize("inner", [gzip.compress, zstd])
 def test_compressed_traces_in_archives_are_decompressed(tmp_path: Path, pack: str, inner: Callable[[bytes], bytes]) -> None:
-    trace = load(put(tmp_path, PACKS[pack]({f"{FIRST}.gz": inner(TRACE), "other.html": b"<html>"})))
-    assert len(trace.compiles) == 2
+    assert len(load(put(tmp_path, PACKS[pack]({f"{FIRST}.gz": inner(TRACE), "other.html": b"<html>"}))).compiles) == 2
 
 
 @pytest.mark.parametrize("pack", PACKS)
@@ -100,8 +99,7 @@ def test_links_and_devices_in_an_archive_are_reported_and_not_followed(tmp_path:
 
 
 def test_of_members_with_the_same_name_the_last_is_read(tmp_path: Path) -> None:
-    packed = tarred_members(member(FIRST, b"old\n"), member(FIRST, TRACE))
-    trace = load(put(tmp_path, packed))
+    trace = load(put(tmp_path, tarred_members(member(FIRST, b"old\n"), member(FIRST, TRACE))))
     assert len(trace.compiles) == 2
     assert [problem.code for problem in trace.problems] == ["named-twice"]
     made = io.BytesIO(zipped({FIRST: b"old\n"}))
@@ -131,8 +129,7 @@ def encrypted(packed: bytes, name: str) -> bytes:
 
 
 def test_an_encrypted_member_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
-    packed = encrypted(zipped({FIRST: TRACE, SECOND: TRACE}), SECOND)
-    trace = load(put(tmp_path, packed, "a.zip"))
+    trace = load(put(tmp_path, encrypted(zipped({FIRST: TRACE, SECOND: TRACE}), SECOND), "a.zip"))
     assert [rank.number for rank in trace.ranks] == [0]
     assert losses(trace) == [f"{SECOND}: encrypted in a.zip; unpack it first"]
     assert refusal(put(tmp_path, encrypted(zipped({FIRST: TRACE}), FIRST), "b.zip")) == f"{FIRST}: encrypted in b.zip; unpack it first"
@@ -154,7 +151,7 @@ def test_a_member_with_damaged_data_is_reported_and_the_others_are_read(tmp_path
     assert losses(trace)[0].startswith(f"{SECOND}: the member is damaged in a.zip (")
 
 
-def test_a_member_that_is_not_where_the_table_says_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
+def test_a_member_missing_from_its_offset_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
     packed = bytearray(zipped({FIRST: TRACE, SECOND: TRACE}))
     second = packed.find(b"PK\x03\x04", 4)
     packed[second : second + 4] = b"none"
@@ -205,16 +202,14 @@ def test_a_tar_archive_truncated_anywhere_is_reported_or_refused(tmp_path: Path,
 
 
 def test_a_bomb_next_to_a_trace_is_reported_and_the_trace_is_read(tmp_path: Path) -> None:
-    packed = zipped({FIRST: TRACE, SECOND: bytes(10_000_000)})
-    trace = load(put(tmp_path, packed, "a.zip"), max_unpacked=2_000_000)
+    trace = load(put(tmp_path, zipped({FIRST: TRACE, SECOND: bytes(10_000_000)}), "a.zip"), max_unpacked=2_000_000)
     assert [rank.number for rank in trace.ranks] == [0]
     assert losses(trace) == [f"{SECOND}: a.zip: not read, because it unpacks to more than 2 MB, the limit of --max-unpacked"]
 
 
 def test_long_headers_and_many_members_of_an_archive_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long_name, data = member("x", bytes(2_000_000), kind=tarfile.GNUTYPE_LONGNAME)
-    packed = tarred_members(member(FIRST, TRACE), (long_name, data))
-    trace = load(put(tmp_path, packed, "a.tar"))
+    trace = load(put(tmp_path, tarred_members(member(FIRST, TRACE), (long_name, data)), "a.tar"))
     assert len(trace.compiles) == 2
     assert losses(trace) == ["a.tar: the archive is damaged or ends early behind 1 members (a header is longer than any real one)"]
     monkeypatch.setattr("shapelog.reading.archives._MAX_MEMBERS", 3)

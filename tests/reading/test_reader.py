@@ -43,7 +43,7 @@ def between(bad: bytes, strict: bool = False) -> tuple[Reader, Problem]:
 
 
 def test_every_record_of_a_whole_trace_is_counted_by_kind() -> None:
-    reader, entries, problems = read(make.small_run())
+    reader, entries, problems = read(make.small_trace())
     assert problems == []
     assert reader.ledger.unreadable_bytes == 0
     assert reader.ledger.records == {
@@ -61,8 +61,7 @@ def test_every_record_of_a_whole_trace_is_counted_by_kind() -> None:
 
 
 def test_entries_come_in_file_order_with_header_process_offset_and_payload() -> None:
-    data = make.run(make.reasons("0/0: a\nb", id="0/1", process=77))
-    reader, entries, _ = read(data)
+    reader, entries, _ = read(make.trace(make.recompile_reasons("0/0: a\nb", id="0/1", process=77)))
     assert [entry.offset for entry in entries] == sorted(entry.offset for entry in entries)
     last = entries[-1]
     assert (last.kind, last.process, last.header["artifact"]["name"]) == ("artifact", 77, "recompile_reasons")
@@ -197,13 +196,13 @@ def test_a_payload_is_verified_when_it_is_read_and_a_wrong_checksum_reported() -
 
 
 def test_equal_payloads_are_verified_once() -> None:
-    reader, entries, _ = read(make.graph((2, 3), id="0/0") * 3)
+    reader, entries, _ = read(make.output_graph((2, 3), id="0/0") * 3)
     texts = {reader.payload_text(entry.payload) for entry in entries if entry.payload}
     assert len(texts) == 1
     assert reader.ledger.payloads_verified == 1
 
 
-def test_strict_verifies_every_payload_also_those_that_nobody_reads() -> None:
+def test_strict_verifies_payloads_that_are_not_read_too() -> None:
     bad = make.record("inductor_output_code", {}, "changed", id="0/0", has_payload=make.digest("original"))
     assert read(bad + AFTER)[2] == []
     reader, problem = between(bad, strict=True)
@@ -227,8 +226,7 @@ def test_strict_finds_nothing_wrong_in_what_pytorch_wrote_and_reads_the_same_ent
     for reader in (strict, quick):
         assert reader.ledger.accounted_bytes == opened.size
         assert reader.ledger.unreadable_bytes == 0
-    assert strict.ledger.records == quick.ledger.records
-    assert strict.ledger.sizes == quick.ledger.sizes
+    assert (strict.ledger.records, strict.ledger.sizes) == (quick.ledger.records, quick.ledger.sizes)
     assert strict.ledger.unused == quick.ledger.unused
 
 
@@ -357,11 +355,9 @@ def test_an_artifact_is_counted_by_the_name_that_its_json_spells(name: str) -> N
 
 
 def test_lines_that_end_in_crlf_are_read_and_their_payloads_reported() -> None:
-    data = make.small_run().replace(b"\n", b"\r\n")
-    reader, entries, problems = read(data, strict=True)
-    whole = read(make.small_run())[0].ledger.records
-    assert reader.ledger.records == whole
-    assert [entry.kind for entry in entries] == [entry.kind for entry in read(make.small_run())[1]]
+    reader, entries, problems = read(make.small_trace().replace(b"\n", b"\r\n"), strict=True)
+    assert reader.ledger.records == read(make.small_trace())[0].ledger.records
+    assert [entry.kind for entry in entries] == [entry.kind for entry in read(make.small_trace())[1]]
     assert {problem.code for problem in problems} == {"checksum-mismatch"}
 
 
@@ -375,7 +371,7 @@ def test_json_that_only_python_reads_is_read(value: str) -> None:
 
 def test_problems_name_the_line_that_the_record_begins_on() -> None:
     data = (
-        make.graph((2, 3), id="0/0")
+        make.output_graph((2, 3), id="0/0")
         + NO_PREFIX
         + make.record("dynamo_output_graph", {}, "a\n\nb", id="0/1")
         + make.line('{"dynamo_start": ]')
@@ -408,7 +404,7 @@ def test_payload_lines_before_the_first_record_are_unreadable() -> None:
 
 
 def test_records_and_unreadable_ones_add_up_to_the_lines_that_begin_one() -> None:
-    data = make.small_run() + NO_PREFIX + make.line('{"dynamo_start": ]') + b"\n" + make.line('{"quantum_graph": {}}') + GOOD
+    data = make.small_trace() + NO_PREFIX + make.line('{"dynamo_start": ]') + b"\n" + make.line('{"quantum_graph": {}}') + GOOD
     reader, _, _ = read(data)
     begun = sum(not line.startswith(b"\t") for line in data.splitlines())
     assert reader.ledger.readable_records + reader.ledger.unreadable_records == begun
@@ -420,7 +416,7 @@ def test_an_empty_trace_has_nothing_and_no_problem() -> None:
 
 
 MIXED = (
-    make.small_run()
+    make.small_trace()
     + NO_PREFIX
     + make.line('{"dynamo_start": ]')
     + make.record("chromium_event", {}, '{\n"name": "x"\n}', id="0/0")
@@ -488,9 +484,9 @@ def test_a_record_that_looks_whole_is_counted_as_if_its_header_were_decoded(
 @pytest.mark.parametrize(
     ("data", "time"),
     [
-        (make.small_run(), "1120 08:27:33.313000"),
-        (make.small_run() + b"V0102 03:04:05.6 7 x.py:1] {}\n\ta payload\n\tV0102 00:00:00.0 7 x.py:1] {}\n", "0102 03:04:05.6"),
-        (make.small_run() + b"V0102 03:04:05.6 7 x.py:1] {}\n\tcut o", "0102 03:04:05.6"),
+        (make.small_trace(), "1120 08:27:33.313000"),
+        (make.small_trace() + b"V0102 03:04:05.6 7 x.py:1] {}\n\ta payload\n\tV0102 00:00:00.0 7 x.py:1] {}\n", "0102 03:04:05.6"),
+        (make.small_trace() + b"V0102 03:04:05.6 7 x.py:1] {}\n\tcut o", "0102 03:04:05.6"),
         (make.prefix() + b'{"str": ["a", 1]}', "1120 08:27:33.313000"),
         (b"no record\n", ""),
         (b"", ""),
@@ -502,4 +498,4 @@ def test_the_time_of_the_last_record_is_as_written(data: bytes, time: str) -> No
 
 
 def test_a_last_record_that_is_very_long_has_no_time() -> None:
-    assert make.reader(make.small_run() + make.artifact("big", "x" * (1 << 20))).last_time() == ""
+    assert make.reader(make.small_trace() + make.artifact("big", "x" * (1 << 20))).last_time() == ""

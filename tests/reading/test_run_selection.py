@@ -24,7 +24,7 @@ def put(where: Path, rank: int | None, word: str, begin: float, end: float, copi
     """A trace that was recorded from ``begin`` to ``end``, in seconds after noon, and copied later."""
     name = f"dedicated_log_torch_trace_{'' if rank is None else f'rank_{rank}_'}{word:_<8}.log{'.gz' if packed else ''}"
     old = make.prefix()[:21].decode()
-    first, last = make.small_run(), make.artifact("noise", "V0101 00:00:00.000000 1 x] {}")
+    first, last = make.small_trace(), make.artifact("noise", "V0101 00:00:00.000000 1 x] {}")
     data = first.replace(old.encode(), clock(NOON + begin).encode()) + last.replace(old.encode(), clock(NOON + end).encode())
     path = where / name
     path.write_bytes(gzip.compress(data) if packed else data)
@@ -151,7 +151,7 @@ def test_a_run_is_selected_by_its_number_or_by_a_file_name(tmp_path: Path) -> No
         load(tmp_path, run="third")
 
 
-def test_the_notes_say_what_was_read_and_how_to_read_the_rest(tmp_path: Path) -> None:
+def test_the_notes_name_what_was_read_and_how_to_read_the_rest(tmp_path: Path) -> None:
     old = put(tmp_path, None, "old", 0, 5)
     new = put(tmp_path, None, "new", HOUR, HOUR + 5)
     assert select(str(tmp_path)).notes == (

@@ -1,7 +1,8 @@
 """Each predicate of the table: a violation that only follows from others is recognized, and by itself the same one is a cause."""
 
+import make
 import pytest
-from lab import CPU_KEYS, Recording, checked, manager, state, tensor, tree, value
+from payload_text import CPU_KEYS, equals_match, global_state, guard_manager, guard_tree, tensor_match
 
 from shapelog.recompiles.causes import reasons_about
 from shapelog.recompiles.consequences import CONSEQUENCES, separate
@@ -13,20 +14,22 @@ LONG_ITEM = "L['xs'][2].size()[0] <= 30  # if xs[2].size(0) <= 30:  # app/model.
 COMPUTED = {"is_leaf": False}
 
 
-def two(before: str, after: str, *reasons: str, inputs: tuple[list[dict[str, object]], list[dict[str, object]]] = ([], [])) -> Recording:
+def two(before: str, after: str, *reasons: str, inputs: tuple[list[make.Tensor], list[make.Tensor]] = ([], [])) -> bytes:
     """An entry with one guard tree, and a call that was compiled with another."""
-    made = Recording().compile("0/0", *inputs[0], guards=before)
-    return made.compile("0/1", *inputs[1], guards=after, reasons=tuple(f"0/0: {reason}" for reason in reasons))
+    made = make.trace(make.compile("0/0", *inputs[0], guards=before))
+    return made + make.compile("0/1", *inputs[1], guards=after, reasons=tuple(f"0/0: {reason}" for reason in reasons))
 
 
-def resized(before: tuple[int, ...], after: tuple[int, ...], guards: str | None = None) -> Recording:
-    return Recording().compile("0/0", tensor(size=before), guards=guards).compile("0/1", tensor(size=after))
+def resized(before: tuple[int, ...], after: tuple[int, ...], guards: str | None = None) -> bytes:
+    return make.trace(make.compile("0/0", make.tensor(*before), guards=guards), make.compile("0/1", make.tensor(*after)))
 
 
 def attribute(number: int, size: int) -> str:
     """A tree with an object, and the int below it."""
-    owner = manager("L['act']", f"ID_MATCH: ___check_obj_id(L['act'], {number})", type="app.Act")
-    return tree(owner, manager("L['act'].inner", f"ID_MATCH: ___check_obj_id(L['act'].inner, {number + size})", type="app.Inner"))
+    owner = guard_manager("L['act']", f"ID_MATCH: ___check_obj_id(L['act'], {number})", type="app.Act")
+    return guard_tree(
+        owner, guard_manager("L['act'].inner", f"ID_MATCH: ___check_obj_id(L['act'].inner, {number + size})", type="app.Inner")
+    )
 
 
 def keys_of(*keys: str) -> str:
@@ -37,14 +40,14 @@ CASES = {
     "below_replaced_object": (two(attribute(1, 1), attribute(2, 2)), "L['act'].inner id"),
     "rank_changed": (resized((10, 8), (10, 8, 2)), "L['x'] stride[0]"),
     "strides_follow_resized_tensor": (
-        resized((4, 6, 8), (4, 6, 9), tree(checked(size=(None, None, 8), stride=(None, 8, 1)), shapes=(TIED,))),
+        resized((4, 6, 8), (4, 6, 9), guard_tree(tensor_match(size=(None, None, 8), stride=(None, 8, 1)), shapes=(TIED,))),
         "L['x'].stride()[0] shape L['x'].stride()[0] == 8*L['x'].size()[1]",
     ),
     "in_container_of_other_length": (
         two(
-            tree(manager("L['xs']", "LENGTH_CHECK: len(L['xs']) == 3", type="list"), shapes=(LONG_ITEM,)),
-            tree(manager("L['xs']", "LENGTH_CHECK: len(L['xs']) == 4", type="list")),
-            inputs=([tensor("L['xs'][2]", (20, 8))], [tensor("L['xs'][2]", (40, 8))]),
+            guard_tree(guard_manager("L['xs']", "LENGTH_CHECK: len(L['xs']) == 3", type="list"), shapes=(LONG_ITEM,)),
+            guard_tree(guard_manager("L['xs']", "LENGTH_CHECK: len(L['xs']) == 4", type="list")),
+            inputs=([make.tensor(20, 8, source="L['xs'][2]")], [make.tensor(40, 8, source="L['xs'][2]")]),
         ),
         "L['xs'][2].size()[0] shape L['xs'][2].size()[0] <= 30",
     ),
@@ -54,49 +57,49 @@ CASES = {
     ),
     "below_collected_object": (
         two(
-            tree(value("L['act'].width", 3)),
-            tree(value("L['act'].width", 4)),
+            guard_tree(equals_match("L['act'].width", 3)),
+            guard_tree(equals_match("L['act'].width", 4)),
             "Cache line invalidated because L['act'] got deallocated",
         ),
         "L['act'].width value",
     ),
     "not_named_by_pytorch": (
         two(
-            tree(value("L['k']", "a", type="str")),
-            tree(value("L['k']", "b", type="str")),
+            guard_tree(equals_match("L['k']", "a", type="str")),
+            guard_tree(equals_match("L['k']", "b", type="str")),
             "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis.",
         ),
         " ",
     ),
     "computed_under_other_grad_mode": (
         two(
-            tree(state(grad_mode=True), checked(requires_grad=True)),
-            tree(state(grad_mode=False), checked()),
-            inputs=([tensor(requires_grad=True, **COMPUTED)], [tensor(**COMPUTED)]),
+            guard_tree(global_state(grad_mode=True), tensor_match(requires_grad=True)),
+            guard_tree(global_state(grad_mode=False), tensor_match()),
+            inputs=([make.tensor(10, 8, requires_grad=True, **COMPUTED)], [make.tensor(10, 8, **COMPUTED)]),
         ),
         "L['x'] requires_grad",
     ),
     "dispatch_keys_of_autocast": (
         two(
-            tree(state(), checked()),
-            tree(state(autocast_state={"enabled": [True, False]}), checked(keys=keys_of("AutocastCPU"))),
+            guard_tree(global_state(), tensor_match()),
+            guard_tree(global_state(autocast_state={"enabled": [True, False]}), tensor_match(keys=keys_of("AutocastCPU"))),
         ),
         "L['x'] dispatch keys",
     ),
     "stride_follows_size": (resized((4, 6, 8), (4, 7, 8)), "L['x'] stride[0]"),
     "dispatch_keys_of_device": (
         two(
-            tree(checked(keys=CPU_KEYS)),
-            tree(checked(keys=CPU_KEYS.replace("CPU", "CUDA")).replace("device=None", "device=0")),
+            guard_tree(tensor_match(keys=CPU_KEYS)),
+            guard_tree(tensor_match(keys=CPU_KEYS.replace("CPU", "CUDA")).replace("device=None", "device=0")),
         ),
         "L['x'] dispatch keys",
     ),
 }
 
 
-def separated(made: Recording) -> tuple[list[str], dict[str, list[str]]]:
+def separated(made: bytes) -> tuple[list[str], dict[str, list[str]]]:
     """(what changed by itself, what follows from that by the predicate that recognized it), each as ``source property``."""
-    entry, call = made.load().compiles
+    entry, call = make.load(made).compiles
     table = FactTable()
     found = violations(table.of(entry), table.of(call), reasons_about(entry, call))
     own, following = separate(found, table.of(entry), table.of(call))
@@ -129,4 +132,4 @@ def test_without_its_predicate_it_is_a_cause(name: str, monkeypatch: pytest.Monk
 
 
 def test_what_only_follows_from_itself_is_a_cause() -> None:
-    assert separated(resized((10, 8), (10, 8), tree(checked(stride=(16, 1))))) == (["L['x'] stride[0]"], {})
+    assert separated(resized((10, 8), (10, 8), guard_tree(tensor_match(stride=(16, 1))))) == (["L['x'] stride[0]"], {})

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 import make
 import pytest
-from lab import FIXTURES, LAB, LINE, PACKED, Recording, analyzed, checked, graph, manager, recompile_of, state, tensor, tree, value
+from make import compile as compiled
+from make import explain, last_recompile, load, output_graph, record, refused, static_sizes, tensor
+from payload_text import RETURN_LINE, equals_match, global_state, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
+from recorded import FIXTURES, LAB, RECORDED, recompile_of, report_of
 
 from shapelog.advice.advise import advise
 from shapelog.model.trace import Outcome
@@ -15,47 +18,45 @@ from shapelog.recompiles.graph_reuse import similar
 from shapelog.rules import Verdict
 
 TRUTH = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
-TANH = graph('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
+TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
 SYMBOL = (("s77", "10", "L['x'].size()[0]"),)
 EVEN = "L['x'].size()[0] % 8 == 0"
 
 
-def sized(*sizes: int) -> Recording:
+def sized(*sizes: int) -> bytes:
     """One compile for each size of dim 0, each static."""
-    made = Recording()
+    made = make.trace()
     for number, size in enumerate(sizes):
-        made.compile(f"0/{number}", tensor(size=(size, 8)))
+        made += compiled(f"0/{number}", tensor(size, 8))
     return made
 
 
 def test_the_nearest_entry_is_the_one_with_fewest_causes_that_are_no_sizes() -> None:
-    made = Recording().compile("0/0", tensor(size=(5, 8)), guards=tree(state(), checked(size=(5, 8))))
-    made.compile("0/1", tensor(), guards=tree(state(grad_mode=False), checked()))
-    made.compile("0/2", tensor(), guards=tree(state(), checked()))
-    recompile = made.last()
+    made = make.trace(compiled("0/0", tensor(5, 8), guards=guard_tree(global_state(), tensor_match(size=(5, 8)))))
+    made += compiled("0/1", tensor(10, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match()))
+    made += compiled("0/2", tensor(10, 8), guards=guard_tree(global_state(), tensor_match()))
+    recompile = last_recompile(made)
     assert recompile.nearest is not None
-    assert recompile.nearest.label == "0/0"
-    assert recompile.codes == ("SL101",)
-    assert recompile.entries_checked == 2
+    assert (recompile.nearest.label, recompile.codes, recompile.entries_checked) == ("0/0", ("SL101",), 2)
 
 
 def test_of_those_the_one_with_a_similar_graph() -> None:
-    made = Recording().compile("0/0", tensor(size=(5, 9)), code=graph()).compile("0/1", tensor(size=(5, 8)), code=TANH)
-    recompile = made.compile("0/2", tensor(), code=graph()).last()
+    made = make.trace(compiled("0/0", tensor(5, 9), graph=graph_text()), compiled("0/1", tensor(5, 8), graph=TANH))
+    recompile = last_recompile(made + compiled("0/2", tensor(10, 8), graph=graph_text()))
     assert recompile.nearest is not None
     assert recompile.nearest.label == "0/0"
     assert [cause.axis for cause in recompile.causes] == ["x.size[0]", "x.size[1]"]
 
 
 def test_of_those_the_one_with_fewest_sizes() -> None:
-    made = Recording().compile("0/0", tensor(size=(5, 8))).compile("0/1", tensor(size=(5, 9)))
-    recompile = made.compile("0/2", tensor()).last()
+    made = make.trace(compiled("0/0", tensor(5, 8)), compiled("0/1", tensor(5, 9)))
+    recompile = last_recompile(made + compiled("0/2", tensor(10, 8)))
     assert recompile.nearest is not None
     assert recompile.nearest.label == "0/0"
 
 
 def test_of_those_the_most_recently_used() -> None:
-    recompile = sized(3, 4, 5).last()
+    recompile = last_recompile(sized(3, 4, 5))
     assert recompile.nearest is not None
     assert recompile.nearest.label == "0/1"
 
@@ -64,43 +65,41 @@ def test_pytorch_lists_the_entries_in_the_order_of_their_use() -> None:
     reasons = tuple(
         f"0/{number}: tensor 'x' size mismatch at index 0. expected {size}, actual 6" for number, size in ((0, 3), (2, 5), (1, 4))
     )
-    recompile = sized(3, 4, 5).compile("0/3", tensor(size=(6, 8)), reasons=reasons).last()
+    recompile = last_recompile(sized(3, 4, 5) + compiled("0/3", tensor(6, 8), reasons=reasons))
     assert recompile.nearest is not None
-    assert recompile.nearest.label == "0/0"
-    assert recompile.entries_checked == 3
+    assert (recompile.nearest.label, recompile.entries_checked) == ("0/0", 3)
 
 
 def test_entries_that_pytorch_does_not_list_are_not_looked_at() -> None:
     reason = "0/0: tensor 'x' size mismatch at index 0. expected 3, actual 6"
-    recompile = sized(3, 4).compile("0/2", tensor(size=(6, 8)), reasons=(reason,)).last()
+    recompile = last_recompile(sized(3, 4) + compiled("0/2", tensor(6, 8), reasons=(reason,)))
     assert recompile.nearest is not None
-    assert recompile.nearest.label == "0/0"
-    assert recompile.entries_checked == 1
+    assert (recompile.nearest.label, recompile.entries_checked) == ("0/0", 1)
 
 
 def test_an_entry_that_does_not_differ_is_not_the_nearest() -> None:
-    assert nearest([], sized(3, 4).last().compile) is None
+    assert nearest([], last_recompile(sized(3, 4)).compile) is None
 
 
 def test_marking_serves_a_call_whose_graph_is_the_same() -> None:
-    recompile = sized(3, 4).last()
+    recompile = last_recompile(sized(3, 4))
     assert recompile.verdict is Verdict.MARKING
     assert recompile.served_by is recompile.nearest
     assert recompile.why_not_markable == ""
 
 
 def test_marking_does_not_serve_a_call_that_takes_another_path() -> None:
-    recompile = Recording().compile("0/0", tensor(size=(3, 8))).compile("0/1", tensor(), code=TANH).last()
+    recompile = last_recompile(make.trace(compiled("0/0", tensor(3, 8)), compiled("0/1", tensor(10, 8), graph=TANH)))
     assert recompile.verdict is Verdict.JUSTIFIED
     assert recompile.served_by is None
     assert "takes another path" in recompile.why_not_markable
 
 
 def test_an_entry_that_is_not_the_nearest_may_serve_when_marked() -> None:
-    nearer = tree(checked(size=(None, 8)), shapes=("2 <= L['x'].size()[0] <= 30  # if x.size(0) <= 30:  # a.py:8 in f",))
-    made = Recording().compile("0/0", tensor(size=(50, 8)))
-    made.compile("0/1", tensor(), guards=nearer, symbols=SYMBOL, code=TANH)
-    recompile = made.compile("0/2", tensor(size=(60, 8))).last()
+    nearer = guard_tree(tensor_match(size=(None, 8)), shapes=("2 <= L['x'].size()[0] <= 30  # if x.size(0) <= 30:  # a.py:8 in f",))
+    made = make.trace(compiled("0/0", tensor(50, 8)))
+    made += compiled("0/1", tensor(10, 8), guards=nearer, symbols=SYMBOL, graph=TANH)
+    recompile = last_recompile(made + compiled("0/2", tensor(60, 8)))
     assert recompile.nearest is not None
     assert recompile.verdict is Verdict.MARKING
     assert recompile.served_by is not None
@@ -110,78 +109,82 @@ def test_an_entry_that_is_not_the_nearest_may_serve_when_marked() -> None:
 @pytest.mark.parametrize(("size", "verdict"), [(24, Verdict.MARKING), (13, Verdict.JUSTIFIED)])
 def test_the_guards_of_the_dynamic_graph_are_replayed_on_the_sizes_of_other_calls(size: int, verdict: Verdict) -> None:
     """A later call, of another dtype, became dynamic: what it checks tells what a marked graph would have checked."""
-    made = Recording().compile("0/0", tensor(size=(8, 8))).compile("0/1", tensor(size=(size, 8)))
-    dynamic = tree(checked(size=(None, 8)), shapes=(f"{EVEN}  {LINE}",))
-    made.compile("0/2", tensor(size=(32, 8)), guards=dynamic, symbols=SYMBOL)
-    recompile = made.explained().recompiles[0]
+    made = make.trace(compiled("0/0", tensor(8, 8)), compiled("0/1", tensor(size, 8)))
+    dynamic = guard_tree(tensor_match(size=(None, 8)), shapes=(f"{EVEN}  {RETURN_LINE}",))
+    made += compiled("0/2", tensor(32, 8), guards=dynamic, symbols=SYMBOL)
+    recompile = explain(made).recompiles[0]
     assert recompile.verdict is verdict
     assert ("the guards of the dynamic graph do not hold" in recompile.why_not_markable) is (verdict is Verdict.JUSTIFIED)
 
 
 def test_a_dynamic_graph_has_to_serve_both_calls() -> None:
     """Sizes 8 and 16 are served by the graph for multiples of 8, and 13 has a dynamic graph of its own."""
-    made = Recording().compile("0/0", tensor(size=(8, 8)))
+    made = make.trace(compiled("0/0", tensor(8, 8)))
     for number, size, guard in ((1, 16, "(L['x'].size()[0] % 8) == 0"), (2, 13, "(L['x'].size()[0] % 8) != 0")):
-        dynamic = tree(checked(size=(None, 8)), shapes=(f"{guard}  {LINE}",))
-        made.compile(f"0/{number}", tensor(size=(size, 8)), guards=dynamic, symbols=SYMBOL)
-    recompiles = made.explained().recompiles
+        dynamic = guard_tree(tensor_match(size=(None, 8)), shapes=(f"{guard}  {RETURN_LINE}",))
+        made += compiled(f"0/{number}", tensor(size, 8), guards=dynamic, symbols=SYMBOL)
+    recompiles = explain(made).recompiles
     assert [item.verdict for item in recompiles] == [Verdict.MARKING, Verdict.JUSTIFIED]
     assert recompiles[1].codes == ("SL204",)
 
 
 def test_an_int_is_no_size_when_the_nearest_entry_is_looked_for() -> None:
     """The entry with the same index and another length is nearer than the one with another index."""
-    made = Recording().compile("0/0", tensor(size=(3, 8)), guards=tree(checked(size=(3, 8)), value("L['i']", 0)))
-    made.compile("0/1", tensor(size=(5, 8)), guards=tree(checked(size=(5, 8)), value("L['i']", 1)))
-    made.compile("0/2", tensor(size=(5, 8)), guards=tree(checked(size=(5, 8)), value("L['i']", 0)))
-    recompile = made.last()
+    made = make.trace(compiled("0/0", tensor(3, 8), guards=guard_tree(tensor_match(size=(3, 8)), equals_match("L['i']", 0))))
+    made += compiled("0/1", tensor(5, 8), guards=guard_tree(tensor_match(size=(5, 8)), equals_match("L['i']", 1)))
+    made += compiled("0/2", tensor(5, 8), guards=guard_tree(tensor_match(size=(5, 8)), equals_match("L['i']", 0)))
+    recompile = last_recompile(made)
     assert recompile.nearest is not None
-    assert recompile.nearest.label == "0/0"
-    assert recompile.codes == ("SL101",)
+    assert (recompile.nearest.label, recompile.codes) == ("0/0", ("SL101",))
 
 
 def test_a_call_with_a_size_of_one_is_not_served_by_marking() -> None:
     duck = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
-    guards = tree(checked(size=(None, 8)), checked("L['y']", (None, 8)), shapes=(duck,))
-    made = Recording().compile("0/0", tensor(), tensor("L['y']"), guards=guards, symbols=SYMBOL)
-    made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (1, 8)))
-    assert made.last().verdict is not Verdict.MARKING
+    guards = guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", (None, 8)), shapes=(duck,))
+    made = make.trace(compiled("0/0", tensor(10, 8), tensor(10, 8, source="L['y']"), guards=guards, symbols=SYMBOL))
+    made += compiled("0/1", tensor(12, 8), tensor(1, 8, source="L['y']"))
+    assert last_recompile(made).verdict is not Verdict.MARKING
 
 
 def test_an_equality_from_duck_sizing_does_not_speak_against_marking() -> None:
-    made = Recording().compile("0/0", tensor(), tensor("L['y']"))
-    made.compile("0/1", tensor(size=(12, 8)), tensor("L['y']", (14, 8)))
+    made = make.trace(compiled("0/0", tensor(10, 8), tensor(10, 8, source="L['y']")))
+    made += compiled("0/1", tensor(12, 8), tensor(14, 8, source="L['y']"))
     duck = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
-    guards = tree(checked(size=(None, 8)), checked("L['y']", (None, 8)), shapes=(duck,))
-    made.compile("0/2", tensor(size=(16, 8)), tensor("L['y']", (16, 8)), guards=guards, symbols=SYMBOL)
-    assert made.explained().recompiles[0].verdict is Verdict.MARKING
+    guards = guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", (None, 8)), shapes=(duck,))
+    made += compiled("0/2", tensor(16, 8), tensor(16, 8, source="L['y']"), guards=guards, symbols=SYMBOL)
+    assert explain(made).recompiles[0].verdict is Verdict.MARKING
 
 
-def grad(size: int = 10) -> Recording:
-    made = Recording().compile("0/0", tensor(), guards=tree(state(), checked()))
-    return made.compile("0/1", tensor(size=(size, 8)), guards=tree(state(grad_mode=False), checked(size=(size, 8))))
+def grad(size: int = 10) -> bytes:
+    made = make.trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
+    return made + compiled("0/1", tensor(size, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match(size=(size, 8))))
 
 
 def test_a_code_change_avoids_what_is_no_size_and_marking_does_not() -> None:
-    assert grad().last().verdict is Verdict.CODE
-    both = grad(12).last()
+    assert last_recompile(grad()).verdict is Verdict.CODE
+    both = last_recompile(grad(12))
     assert both.verdict is Verdict.CODE
     assert both.size_related
     assert both.served_by is None
 
 
 def test_a_constant_that_the_code_branches_on_is_justified() -> None:
-    made = Recording().compile("0/0", tensor(), guards=tree(checked(), value("L['mode']", "mean", "str")))
-    assert made.compile("0/1", tensor(), guards=tree(checked(), value("L['mode']", "max", "str"))).last().verdict is Verdict.JUSTIFIED
+    made = make.trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['mode']", "mean", "str"))))
+    assert (
+        last_recompile(
+            made + compiled("0/1", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['mode']", "max", "str")))
+        ).verdict
+        is Verdict.JUSTIFIED
+    )
 
 
 def test_a_size_of_one_is_justified() -> None:
-    assert sized(5, 1).last().verdict is Verdict.JUSTIFIED
+    assert last_recompile(sized(5, 1)).verdict is Verdict.JUSTIFIED
 
 
 def test_a_refused_call_is_over_the_limit_and_its_cause_is_named() -> None:
-    made = sized(3, 4).limit("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5")
-    recompile = made.last()
+    made = sized(3, 4) + refused("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5")
+    recompile = last_recompile(made)
     assert (recompile.compile.outcome, recompile.verdict) == (Outcome.LIMIT, Verdict.LIMIT)
     assert recompile.codes == ("SL101",)
     assert recompile.served_by is None
@@ -189,35 +192,34 @@ def test_a_refused_call_is_over_the_limit_and_its_cause_is_named() -> None:
 
 def test_a_failed_compile_is_failed_whatever_its_cause() -> None:
     failure = {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-    recompile = sized(3).compile("0/1", tensor(size=(4, 8)), guards="", **failure).last()
+    recompile = last_recompile(sized(3) + compiled("0/1", tensor(4, 8), guards="", **failure))
     assert (recompile.compile.outcome, recompile.verdict) == (Outcome.FAILED, Verdict.FAILED)
     assert recompile.codes == ("SL101",)
 
 
 def test_a_failed_compile_is_no_entry_for_the_next_one() -> None:
     failure = {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-    recompile = Recording().compile("0/0", tensor(), guards="", **failure).compile("0/1", tensor(size=(4, 8))).last()
+    recompile = last_recompile(make.trace(compiled("0/0", tensor(10, 8), guards="", **failure), compiled("0/1", tensor(4, 8))))
     assert recompile.nearest is None
     assert recompile.entries_checked == 0
 
 
 def test_no_known_difference_is_unexplained_and_says_what_is_missing() -> None:
-    made = Recording().compile("0/0", tensor()).compile("0/1", tensor())
-    recompile = made.last()
+    recompile = last_recompile(make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8))))
     assert (recompile.verdict, recompile.codes, recompile.nearest) == (Verdict.UNEXPLAINED, ("SL399",), None)
     assert recompile.unexplained_because
     assert recompile.remedy(reads_sources=True)
 
 
 def test_the_remedy_is_that_of_what_marking_does_not_remove() -> None:
-    both = grad(12).last()
+    both = last_recompile(grad(12))
     assert {cause.rule.code for cause in both.causes} == {"SL101", "SL305"}
     assert both.remedy(reads_sources=True) == next(cause for cause in both.causes if not cause.size_related).rule.remedy
 
 
 def test_a_group_has_static_and_dynamic_members() -> None:
-    made = sized(3, 4).compile("0/2", tensor(size=(5, 8)), guards=tree(checked(size=(None, 8))), symbols=SYMBOL)
-    (group,) = made.explained().groups
+    made = sized(3, 4) + compiled("0/2", tensor(5, 8), guards=guard_tree(tensor_match(size=(None, 8))), symbols=SYMBOL)
+    (group,) = explain(made).groups
     assert [member.label for member in group.static] == ["0/0", "0/1"]
     assert [member.label for member in group.dynamic] == ["0/2"]
     assert group.converged is not None
@@ -225,12 +227,12 @@ def test_a_group_has_static_and_dynamic_members() -> None:
 
 
 def test_a_group_whose_last_member_is_static_did_not_converge() -> None:
-    (group,) = sized(3, 4).explained().groups
+    (group,) = explain(sized(3, 4)).groups
     assert group.converged is None
 
 
 def test_a_graph_is_similar_to_itself_and_nothing_is_similar_to_no_graph() -> None:
-    trace = sized(3, 4).compile("0/2", tensor(size=(5, 8)), code=TANH).compile("0/3", tensor(), code="").load()
+    trace = load(sized(3, 4) + compiled("0/2", tensor(5, 8), graph=TANH) + compiled("0/3", tensor(10, 8), graph=""))
     first, second, other, without = trace.compiles
     assert similar(first, second)
     assert not similar(first, other)
@@ -238,7 +240,7 @@ def test_a_graph_is_similar_to_itself_and_nothing_is_similar_to_no_graph() -> No
 
 
 def test_a_frame_after_a_reset_is_a_frame_of_its_own() -> None:
-    explained = sized(3, 4).compile("0/0", tensor(size=(9, 8))).compile("0/1", tensor(size=(7, 8))).explained()
+    explained = explain(sized(3, 4) + compiled("0/0", tensor(9, 8)) + compiled("0/1", tensor(7, 8)))
     assert [item.compile.label for item in explained.recompiles] == ["0/1", "0/1#2"]
     assert [item.nearest.label for item in explained.recompiles if item.nearest] == ["0/0", "0/0#2"]
 
@@ -250,12 +252,12 @@ def saved(name: str) -> int:
 
 @pytest.mark.parametrize("name", LAB)
 def test_marking_is_said_to_avoid_as_many_compiles_as_experiments_avoided(name: str) -> None:
-    assert analyzed(name).summary.part(Verdict.MARKING).count == saved(name)
+    assert report_of(name).summary.part(Verdict.MARKING).count == saved(name)
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_the_sums_add_up(name: str) -> None:
-    report = analyzed(name)
+    report = report_of(name)
     summary, recompiles = report.summary, report.recompiles
     assert sum(part.count for part in summary.parts) == len(recompiles)
     assert sum(part.seconds for part in summary.parts) == pytest.approx(sum(item.compile.seconds for item in recompiles))
@@ -267,9 +269,9 @@ def test_the_sums_add_up(name: str) -> None:
     assert {item.compile.label for frame in report.frames for item in frame.recompiles} == {item.compile.label for item in recompiles}
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_the_parts_of_an_explanation_fit_together(name: str) -> None:
-    for item in analyzed(name).recompiles:
+    for item in report_of(name).recompiles:
         assert (item.served_by is not None) == (item.verdict is Verdict.MARKING)
         assert (item.verdict is Verdict.LIMIT) == (item.compile.outcome is Outcome.LIMIT)
         assert item.causes or item.unexplained_because
@@ -290,15 +292,18 @@ def test_a_compile_that_differs_in_the_guard_of_an_int_only() -> None:
 
 def test_an_int_on_a_module_is_avoidable_by_marking() -> None:
     parts = ("L['self'].training", "L['self']._modules")
-    trees = [tree(checked(), value("L['self'].step", step), *(manager(part, type="dict") for part in parts)) for step in (2, 3)]
-    recompile = Recording().compile("0/0", tensor(), guards=trees[0]).compile("0/1", tensor(), guards=trees[1]).last()
+    trees = [
+        guard_tree(tensor_match(), equals_match("L['self'].step", step), *(guard_manager(part, type="dict") for part in parts))
+        for step in (2, 3)
+    ]
+    recompile = last_recompile(make.trace(compiled("0/0", tensor(10, 8), guards=trees[0]), compiled("0/1", tensor(10, 8), guards=trees[1])))
     assert recompile.verdict is Verdict.MARKING
 
 
 @pytest.mark.parametrize("stride", [[], [8], [8, 1, 1]])
 def test_a_tensor_whose_strides_are_fewer_or_more_than_its_sizes_is_no_end(stride: list[int]) -> None:
-    made = Recording().compile("0/0", tensor(size=(10, 8))).compile("0/1", tensor(size=(12, 8), stride=stride))
-    explained = made.compile("0/2", tensor(size=(12, 9), stride=[9, 1])).explained()
+    made = make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8, stride=stride)))
+    explained = explain(made + compiled("0/2", tensor(12, 9, stride=[9, 1])))
     assert explained.problems == ()
     assert advise(explained).before.total == 3
 
@@ -324,11 +329,11 @@ def plain(found: Sequence[Recompile]) -> list[object]:
 
 @pytest.mark.parametrize("lengths", [(8, 3), (8, 3, 5), (8, 1, 3), (8, 8)])
 def test_equal_frames_are_explained_the_same_each_with_its_own_compiles(lengths: tuple[int, ...]) -> None:
-    both = explain_trace(make.built(make.run(*(made(lengths, frame) for frame in range(2)))))
+    both = explain_trace(load(make.trace(*(made(lengths, frame) for frame in range(2)))))
     first, second = (both.of_frame(frame) for frame in both.trace.frames)
     assert plain(first) == plain(second)
     for frame, found in zip(both.trace.frames, (first, second), strict=True):
-        alone = explain_trace(make.built(make.run(made(lengths, frame.number))))
+        alone = explain_trace(load(make.trace(made(lengths, frame.number))))
         assert plain(found) == plain(alone.recompiles)
         for item in found:
             assert item.frame is frame
@@ -338,42 +343,49 @@ def test_equal_frames_are_explained_the_same_each_with_its_own_compiles(lengths:
 
 def made(lengths: tuple[int, ...], frame: int) -> bytes:
     """A function compiled for these lengths, the last time dynamic; PyTorch names the entry before."""
-    return make.sized(*lengths[:-1], frame=frame) + make.compile(
-        f"{frame}/{len(lengths) - 1}", (lengths[-1], 16), [make.mismatch(f"{frame}/{len(lengths) - 2}", lengths[-2], lengths[-1])], free=[0]
+    return static_sizes(*lengths[:-1], frame=frame) + compiled(
+        f"{frame}/{len(lengths) - 1}",
+        tensor(lengths[-1], 16),
+        reasons=[size_mismatch(f"{frame}/{len(lengths) - 2}", lengths[-2], lengths[-1])],
+        dynamic=[0],
     )
 
 
 @pytest.mark.parametrize("change", ["reason", "entry", "outcome", "input", "graph", "code"])
 def test_frames_that_differ_are_explained_each_for_itself(change: str) -> None:
-    other = make.sized(8, 3, 5, frame=1)
+    other = static_sizes(8, 3, 5, frame=1)
     if change == "reason":
-        other = make.sized(8, 3, frame=1) + make.compile("1/2", (5, 16), ["1/1: GLOBAL_STATE changed: grad_mode"])
+        other = static_sizes(8, 3, frame=1) + compiled("1/2", tensor(5, 16), reasons=["1/1: GLOBAL_STATE changed: grad_mode"])
     elif change == "entry":
-        other = make.sized(8, 3, frame=1) + make.compile("1/2", (5, 16), [make.mismatch("1/0", 8, 5)])
+        other = static_sizes(8, 3, frame=1) + compiled("1/2", tensor(5, 16), reasons=[size_mismatch("1/0", 8, 5)])
     elif change == "outcome":
-        other = make.sized(8, 3, 5, frame=1, fail_type="Unsupported", has_guarded_code=False)
+        other = static_sizes(8, 3, 5, frame=1, fail_type="Unsupported", has_guarded_code=False)
     elif change == "input":
-        other = make.sized(8, 3, 6, frame=1)
+        other = static_sizes(8, 3, 6, frame=1)
     elif change == "code":
-        other = make.sized(8, 3, 5, frame=1, line=40)
+        other = static_sizes(8, 3, 5, frame=1, line=40)
     else:
-        was = make.graph((8, 16), id="1/0")
+        was = output_graph((8, 8), id="1/0")
         text = was.partition(b"\n\t")[2].decode().replace("\n\t", "\n").rstrip("\n")
-        now = make.record("dynamo_output_graph", {"sizes": {"l_x_": [8, 16]}}, text.replace("l_x_ + l_x_", "l_x_ * l_x_"), id="1/0")
+        now = record("dynamo_output_graph", {"sizes": {"l_x_": [8, 8]}}, text.replace("l_x_ + 1", "l_x_ * l_x_"), id="1/0")
         assert was in other
         other = other.replace(was, now)
-    frames = make.sized(8, 3, 5), other
-    both = explain_trace(make.built(make.run(*frames)))
+    frames = static_sizes(8, 3, 5), other
+    both = explain_trace(load(make.trace(*frames)))
     for frame, data in zip(both.trace.frames, frames, strict=True):
-        assert plain(both.of_frame(frame)) == plain(explain_trace(make.built(make.run(data))).recompiles)
+        assert plain(both.of_frame(frame)) == plain(explain_trace(load(make.trace(data))).recompiles)
 
 
 def test_guards_without_a_checksum_are_not_taken_for_each_other() -> None:
     node = "| +- GuardManager: source=L['mode'], accessed_by=F(key='mode'), type=<class 'str'>\n| | +- EQUALS_MATCH: L['mode'] == '{}'\n"
-    compiles = (make.compile(f"{frame}/{number}", more=node.format(f"{frame}{number}")) for frame in range(2) for number in range(2))
-    data = make.run(*compiles)
+    compiles = (
+        compiled(f"{frame}/{number}", tensor(8, 16), more_guards=[node.format(f"{frame}{number}")])
+        for frame in range(2)
+        for number in range(2)
+    )
+    data = make.trace(*compiles)
     bare = re.sub(rb', "has_payload": "\w{32}"\}(?=\n\t\n\tTREE)', b"}", data)
     assert bare != data
-    for trace in (make.built(data), make.built(bare)):
+    for trace in (load(data), load(bare)):
         values = [(item.causes[0].before, item.causes[0].after) for item in explain_trace(trace).recompiles]
         assert values == [("'00'", "'01'"), ("'10'", "'11'")]

@@ -5,19 +5,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import make
 import pytest
-from lab import PACKED, Recording, analyzed, checked, manager, state, tensor, tree, value
+from make import artifact, record, report, tensor, trace
+from make import compile as compiled
+from payload_text import equals_match, global_state, guard_manager, guard_tree, tensor_match
+from recorded import RECORDED, report_of
 
 import shapelog
 from shapelog.report.compare import Comparison, FrameChange, compare
 from shapelog.report.frame_changes import CauseChange, Effect, Gain, Loss, Since
 
-BREAK = "Graph break in user code at /srv/ml/app/model.py:{line}\nGraph Break Reason: {reason}\nUser code traceback:\n"
+BREAK = "Graph break in user code at /srv/app/model.py:{line}\nGraph Break Reason: {reason}\nUser code traceback:\n"
 SETTINGS: dict[str, object] = {"recompile_limit": 8, "automatic_dynamic_shapes": True}
 
 
-def compared(before: Recording, after: Recording) -> Comparison:
-    return compare(before.report(), after.report())
+def compared(before: bytes, after: bytes) -> Comparison:
+    return compare(report(before), report(after))
 
 
 def only(comparison: Comparison) -> FrameChange:
@@ -25,46 +29,46 @@ def only(comparison: Comparison) -> FrameChange:
     return found
 
 
-def sizes(*lengths: int, made: Recording | None = None, frame: int = 0, name: str = "f", **more: Any) -> Recording:
+def sizes(*lengths: int, made: bytes | None = None, frame: int = 0, name: str = "f", **more: Any) -> bytes:
     """A function that was compiled for each of these batch sizes."""
-    made = made or Recording()
+    made = made or trace()
     for number, length in enumerate(lengths):
-        made.compile(f"{frame}/{number}", tensor(size=(length, 8)), name=name, **more)
+        made += compiled(f"{frame}/{number}", tensor(length, 8), name=name, **more)
     return made
 
 
-def dynamic(made: Recording | None = None, frame: int = 0, name: str = "f", number: int = 0) -> Recording:
+def dynamic(made: bytes | None = None, frame: int = 0, name: str = "f", number: int = 0) -> bytes:
     """A function whose batch is dynamic."""
     symbols = (("s77", "10", "L['x'].size()[0]"),)
-    guards = tree(checked(size=(None, 8)))
-    return (made or Recording()).compile(f"{frame}/{number}", tensor(), guards=guards, symbols=symbols, name=name)
+    guards = guard_tree(tensor_match(size=(None, 8)))
+    return (made or trace()) + compiled(f"{frame}/{number}", tensor(10, 8), guards=guards, symbols=symbols, name=name)
 
 
-def failed(made: Recording | None = None, label: str = "0/0", name: str = "f", reason: str = "Observed exception") -> Recording:
-    return (made or Recording()).compile(label, tensor(), guards="", code="", fail_type="Unsupported", fail_reason=reason, name=name)
+def failed(made: bytes | None = None, label: str = "0/0", name: str = "f", reason: str = "Observed exception") -> bytes:
+    return (made or trace()) + compiled(label, tensor(10, 8), guards="", graph="", fail_type="Unsupported", fail_reason=reason, name=name)
 
 
-def broken(made: Recording, label: str = "0/0", line: int = 7, reason: str = "builtin: print") -> Recording:
-    made.artifact(label, "dynamo_graph_break_reason", BREAK.format(line=line, reason=reason))
+def broken(made: bytes, label: str = "0/0", line: int = 7, reason: str = "builtin: print") -> bytes:
+    made += artifact("dynamo_graph_break_reason", BREAK.format(line=line, reason=reason), id=label)
     return made
 
 
 # Nothing changed.
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_a_trace_does_not_differ_from_itself(name: str) -> None:
-    found = compare(analyzed(name), analyzed(name))
+    found = compare(report_of(name), report_of(name))
     assert (found.outcome, found.was) == (Effect.SAME, found.now)
     assert [note for note in found.notes if "torch 2.5 and older" not in note] == []
     assert str(found.headline).startswith("No difference: ")
     assert (found.changed, found.new, found.gone) == ((), (), ())
-    assert sum(len(part.before.frames) for part in found.frames if part.before) == len(analyzed(name).trace.frames)
+    assert sum(len(part.before.frames) for part in found.frames if part.before) == len(report_of(name).trace.frames)
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_the_totals_are_those_of_the_reports(name: str) -> None:
-    found, summary = compare(analyzed(name), analyzed("lab/batch_varies.log.gz")), analyzed(name).summary
+    found, summary = compare(report_of(name), report_of("lab/batch_varies.log.gz")), report_of(name).summary
     assert (found.was.compiles, found.was.recompiles) == (summary.compiles, summary.recompiles)
     assert found.was.limit_hits in (summary.limit_hits, None)
     assert found.was.failures >= summary.failures
@@ -96,14 +100,14 @@ def test_fewer_compiles_are_better() -> None:
     [("graph_break_resume", (6, 3), ()), ("optimizer_loop", (3, 2), ("SL107",)), ("batch_varies", (2, 1), ())],
 )
 def test_what_a_profile_of_an_earlier_run_gains(program: str, compiles: tuple[int, int], left: tuple[str, ...]) -> None:
-    found = compare(analyzed(f"lab/{program}.log.gz"), analyzed(f"real/2.13/{program}.pgo_warm.log.gz"))
+    found = compare(report_of(f"lab/{program}.log.gz"), report_of(f"real/2.13/{program}.pgo_warm.log.gz"))
     assert (found.outcome, (found.was.compiles, found.now.compiles)) == (Effect.BETTER, compiles)
     assert tuple(dict.fromkeys(cause.code for cause in found.causes if cause.after)) == left
     assert all(dim.after is Since.FIRST for frame in found.frames for dim in frame.dims)
 
 
 def test_a_program_with_its_sources_marked() -> None:
-    found = compare(analyzed("real/demo.log.gz"), analyzed("real/demo_marked.log.gz"))
+    found = compare(report_of("real/demo.log.gz"), report_of("real/demo_marked.log.gz"))
     assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.BETTER, 19, 8)
     assert str(found.headline) == "Better: 8 compiles instead of 19; the recompile limit is no longer hit"
     average, *_ = found.frames
@@ -114,7 +118,7 @@ def test_a_program_with_its_sources_marked() -> None:
 
 
 def test_a_graph_break_that_was_mended_takes_what_resumed_after_it_along() -> None:
-    before = broken(sizes(10)).compile("1/0", tensor(), name="torch_dynamo_resume_in_f_at_7")
+    before = broken(sizes(10)) + compiled("1/0", tensor(10, 8), name="torch_dynamo_resume_in_f_at_7")
     found = compared(before, sizes(10))
     assert (found.outcome, found.was.breaks, found.now.breaks) == (Effect.BETTER, 1, 0)
     (gone,) = found.gone
@@ -138,19 +142,19 @@ def test_more_compiles_are_worse_and_the_cause_is_named() -> None:
     assert not only(found).lost_graph
 
 
-def lost(how: str) -> Recording:
+def lost(how: str) -> bytes:
     """The function that compiled for two sizes, one compile of it left, or none."""
-    made = Recording()
+    made = trace()
     if how == "fails":
         return failed(made)
     if how == "left without code":
-        return made.compile("0/0", tensor(), guards="", code="", name="f")
+        return made + compiled("0/0", tensor(10, 8), guards="", graph="", name="f")
     if how == "killed":
-        made.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, "0/0")
+        made += record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/0")
         return made
     made = sizes(10, made=made)
     if how == "limit":
-        return made.limit("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12")
+        return made + make.refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12")
     return failed(made, "0/1") if how == "fails later" else broken(made)
 
 
@@ -178,7 +182,7 @@ def test_a_lost_graph_is_a_loss_though_it_looks_like_fewer_compiles(how: str, lo
 
 
 def test_a_graph_that_a_mark_loses() -> None:
-    found = compare(analyzed("lab/int_drives_python.log.gz"), analyzed("real/2.13/int_drives_python.marked.log.gz"))
+    found = compare(report_of("lab/int_drives_python.log.gz"), report_of("real/2.13/int_drives_python.marked.log.gz"))
     assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.WORSE, 2, 0)
     assert str(found.headline) == "Worse: nothing is compiled any more (2 compiles before): f lost compiled code"
     assert only(found).losses == (Loss.CODE,)
@@ -195,12 +199,14 @@ def test_a_lost_graph_outweighs_what_became_better_elsewhere() -> None:
 
 
 def test_a_limit_that_is_no_longer_hit_though_more_is_compiled_is_mixed() -> None:
-    found = compared(sizes(10, 12).limit("0/2", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 14"), sizes(10, 12, 14))
+    found = compared(
+        sizes(10, 12) + make.refused("0/2", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 14"), sizes(10, 12, 14)
+    )
     assert (found.outcome, only(found).gains, only(found).losses) == (Effect.MIXED, (Gain.LIMIT,), (Loss.COMPILES,))
 
 
 def test_a_full_trace_against_one_in_which_nothing_was_compiled() -> None:
-    empty, full = Recording().report(), sizes(10, 12).report()
+    empty, full = report(trace()), report(sizes(10, 12))
     found = compare(full, empty)
     assert (found.outcome, str(found.headline)) == (Effect.WORSE, "Worse: nothing is compiled any more (2 compiles before)")
     assert [frame.losses for frame in found.gone] == [(Loss.CODE,)]
@@ -236,7 +242,7 @@ def test_new_code_that_fails_is_worse() -> None:
 
 
 def test_code_split_off_by_a_graph_break_makes_it_worse() -> None:
-    after = broken(sizes(10)).compile("1/0", tensor(), name="torch_dynamo_resume_in_f_at_7")
+    after = broken(sizes(10)) + compiled("1/0", tensor(10, 8), name="torch_dynamo_resume_in_f_at_7")
     found = compared(sizes(10), after)
     (piece,) = found.new
     assert (found.outcome, piece.part_of, piece.losses) == (Effect.WORSE, "f", (Loss.COMPILES,))
@@ -247,9 +253,9 @@ def test_code_split_off_by_a_graph_break_makes_it_worse() -> None:
 
 
 def test_as_many_compiles_for_other_reasons() -> None:
-    before = Recording().compile("0/0", tensor(), guards=tree(state(), checked())).compile("0/1", tensor(size=(12, 8)))
-    after = Recording().compile("0/0", tensor(), guards=tree(state(), checked()))
-    after.compile("0/1", tensor(), guards=tree(state(grad_mode=False), checked()))
+    before = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())), compiled("0/1", tensor(12, 8)))
+    after = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
+    after += compiled("0/1", tensor(10, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match()))
     found = compared(before, after)
     assert found.outcome is Effect.SAME
     assert str(found.headline) == "No better, no worse: 2 compiles as before, but 1 frame changed"
@@ -264,13 +270,13 @@ def test_a_cause_is_counted_in_each_recompile_that_it_took_part_in() -> None:
 
 
 def test_the_remedy_of_a_size_that_the_code_pins_is_not_to_mark_it() -> None:
-    found = compare(analyzed("real/2.13/int_drives_python.marked.log.gz"), analyzed("lab/int_drives_python.log.gz"))
+    found = compare(report_of("real/2.13/int_drives_python.marked.log.gz"), report_of("lab/int_drives_python.log.gz"))
     (level,) = (cause for cause in found.causes if cause.axis == "level")
     assert (level.code, level.remedy_code) == ("SL102", "SL201")
 
 
 def test_a_compile_without_a_known_cause_is_unexplained() -> None:
-    found = compared(Recording().compile("0/0", tensor()), Recording().compile("0/0", tensor()).compile("0/1", tensor()))
+    found = compared(trace(compiled("0/0", tensor(10, 8))), trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8))))
     assert only(found).causes == (CauseChange("SL399", "", 0, 1, "SL399"),)
 
 
@@ -284,7 +290,7 @@ def test_a_compile_without_a_known_cause_is_unexplained() -> None:
     ],
 )
 def test_dims_that_became_dynamic_or_static(
-    before: Callable[[], Recording], after: Callable[[], Recording], expected: tuple[Since, Since], words: str
+    before: Callable[[], bytes], after: Callable[[], bytes], expected: tuple[Since, Since], words: str
 ) -> None:
     found = compared(before(), after())
     (dim,) = only(found).dims
@@ -295,17 +301,17 @@ def test_dims_that_became_dynamic_or_static(
 
 
 def test_an_int_that_became_dynamic() -> None:
-    static = tree(value("L['k']", 3), checked())
-    before = Recording().compile("0/0", tensor(), guards=static)
+    static = guard_tree(equals_match("L['k']", 3), tensor_match())
+    before = trace(compiled("0/0", tensor(10, 8), guards=static))
     symbols = (("s1", "3", "L['k']"),)
-    after = Recording().compile("0/0", tensor(), guards=tree(manager("L['k']", type="int"), checked()), symbols=symbols)
+    after = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(guard_manager("L['k']", type="int"), tensor_match()), symbols=symbols))
     assert [(dim.axis, dim.before, dim.after) for dim in only(compared(before, after)).dims] == [("k", Since.NEVER, Since.FIRST)]
 
 
 def test_a_failed_compile_does_not_make_a_dim_dynamic() -> None:
     before = sizes(10)
-    after = sizes(10).compile(
-        "0/1", tensor(size=(12, 8)), guards="", code="", symbols=(("s1", "12", "L['x'].size()[0]"),), fail_type="E", fail_reason="no"
+    after = sizes(10) + compiled(
+        "0/1", tensor(12, 8), guards="", graph="", symbols=(("s1", "12", "L['x'].size()[0]"),), fail_type="E", fail_reason="no"
     )
     assert only(compared(before, after)).dims == ()
 
@@ -314,19 +320,18 @@ def test_a_failed_compile_does_not_make_a_dim_dynamic() -> None:
 
 
 def test_the_compiles_of_all_generations_count_together() -> None:
-    before = sizes(10, 12, made=sizes(10, 12))
-    found = compared(before, sizes(10, made=sizes(10)))
+    found = compared(sizes(10, 12, made=sizes(10, 12)), sizes(10, made=sizes(10)))
     assert (only(found).was.compiles, only(found).was.recompiles) == (4, 2)
     assert (only(found).now.compiles, only(found).now.recompiles, found.outcome) == (2, 0, Effect.BETTER)
 
 
 def test_each_rank_is_compared_with_itself(tmp_path: Path) -> None:
-    def load(name: str, *ranks: Recording) -> shapelog.report.report.Report:  # type: ignore[name-defined]
+    def load(name: str, *ranks: bytes) -> shapelog.report.report.Report:  # type: ignore[name-defined]
         where = tmp_path / name
         where.mkdir()
         for number, made in enumerate(ranks):
             path = where / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log"
-            path.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
+            path.write_bytes(made)
         return shapelog.analyze(shapelog.load(where))
 
     found = compare(load("before", sizes(10, 12), sizes(10, 12)), load("after", sizes(10, 12), sizes(10), sizes(10)))
@@ -336,7 +341,7 @@ def test_each_rank_is_compared_with_itself(tmp_path: Path) -> None:
 
 
 def test_what_a_version_does_not_record_is_noted_and_not_compared() -> None:
-    old, new = Recording(torch_version=""), Recording()
+    old, new = trace(version=""), trace()
     found = compared(sizes(10, 12, made=old), broken(sizes(10, 12, made=new)))
     assert (found.was.breaks, found.was.limit_hits, found.now.breaks) == (None, None, 1)
     assert found.outcome is Effect.SAME
@@ -347,22 +352,22 @@ def test_what_a_version_does_not_record_is_noted_and_not_compared() -> None:
 
 
 def test_fewer_compiles_are_no_gain_where_the_limit_is_hit_and_may_have_been_before() -> None:
-    refused = sizes(10).limit("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12")
-    found = compared(sizes(10, 12, made=Recording(torch_version="")), refused)
+    refused = sizes(10) + make.refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12")
+    found = compared(sizes(10, 12, made=trace(version="")), refused)
     assert (found.outcome, only(found).gains) == (Effect.SAME, ())
     assert "the recompile limit is hit, and maybe was before" in only(found).verdict
 
 
 def test_two_versions_of_torch_agree_on_a_simple_program() -> None:
-    found = compare(analyzed("real/2.4/a_auto.log.gz"), analyzed("real/2.15/a_auto.log.gz"))
+    found = compare(report_of("real/2.4/a_auto.log.gz"), report_of("real/2.15/a_auto.log.gz"))
     assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.SAME, 2, 2)
     assert [frame.title for frame in found.unchanged] == ["f"]
 
 
 def test_another_setting_and_another_cache_are_noted() -> None:
     settings = [{**SETTINGS, "recompile_limit": limit} for limit in (8, 64)]
-    before, after = (Recording().compile("0/0", tensor(), dynamo_config=json.dumps(item)) for item in settings)
-    after.artifact("0/0", "fx_graph_cache_hit", "{}")
+    before, after = (trace(compiled("0/0", tensor(10, 8), dynamo_config=json.dumps(item))) for item in settings)
+    after += artifact("fx_graph_cache_hit", "{}", id="0/0")
     found = compared(before, after)
     assert found.notes == (
         "another setting: recompile_limit 8 before, 64 after",
@@ -373,7 +378,7 @@ def test_another_setting_and_another_cache_are_noted() -> None:
 
 def test_a_trace_that_lost_data_is_noted() -> None:
     cut = sizes(10, 12)
-    cut.lines.append('V1120 08:27:33.313000 12031 torch/_dynamo/app.py:303] {"compilation_metrics": {"compile_id"')
+    cut += make.line('{"compilation_metrics": {"compile_id"')
     assert (
         "the trace of the second run lost data (see shapelog report): compiles may be missing there" in compared(sizes(10, 12), cut).notes
     )
@@ -381,6 +386,6 @@ def test_a_trace_that_lost_data_is_noted() -> None:
 
 def test_a_graph_break_counts_once_however_often_its_code_is_compiled() -> None:
     before = broken(broken(sizes(10, 12)), "0/1")
-    assert before.report().table("graph_breaks") is not None
+    assert report(before).table("graph_breaks") is not None
     found = compared(before, broken(sizes(10)))
     assert (found.was.breaks, found.now.breaks, found.outcome) == (1, 1, Effect.BETTER)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import make
 import pytest
-from lab import PACKED, analyzed
+from recorded import RECORDED, report_of
 
 import shapelog
 from shapelog.report.frame_selection import select_frames
@@ -16,8 +16,7 @@ def labels(report: Report) -> list[str]:
 
 
 def test_frames_keep_their_recompiles_and_the_others_are_left_out() -> None:
-    whole = analyzed("real/demo.log.gz")
-    chosen = select_frames(whole, "MovingAverage")
+    chosen = select_frames(report_of("real/demo.log.gz"), "MovingAverage")
     assert [item.frame.title for item in chosen.frames] == ["MovingAverage.forward"]
     assert labels(chosen) == [f"1/{number}" for number in range(1, 9)]
     assert (chosen.summary.compiles, chosen.summary.recompiles, chosen.summary.limit_hits) == (8, 7, 1)
@@ -28,9 +27,9 @@ def test_frames_keep_their_recompiles_and_the_others_are_left_out() -> None:
     assert [row[2] for table in chosen.tables if table.name == "top_causes" for row in table.rows] == ["self.step"]
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_a_frame_is_reported_as_in_the_whole_report_and_the_health_is_unchanged(name: str) -> None:
-    whole = analyzed(name)
+    whole = report_of(name)
     for item in whole.frames[:2]:
         chosen = select_frames(whole, item.frame.label, debug=True)
         assert chosen.frames == tuple(other for other in whole.frames if other.frame.label == item.frame.label)
@@ -42,7 +41,7 @@ def test_a_frame_is_reported_as_in_the_whole_report_and_the_health_is_unchanged(
 
 
 def test_a_number_matches_a_label_and_not_a_part_of_a_name() -> None:
-    whole = analyzed("real/demo.log.gz")
+    whole = report_of("real/demo.log.gz")
     assert [item.frame.name for item in select_frames(whole, "3").frames] == ["torch_dynamo_resume_in_normalize_at_38"]
     assert select_frames(whole, "38").frames == ()
     assert select_frames(whole, "nothing").frames == ()
@@ -51,11 +50,11 @@ def test_a_number_matches_a_label_and_not_a_part_of_a_name() -> None:
 def test_the_frames_of_all_ranks_are_counted_in_a_large_job(tmp_path: Path) -> None:
     """Only a few ranks are read in full; the others are known by their summaries."""
     for number in range(20):
-        data = make.small_run() + make.compile("1/0", name="other", co_filename="/srv/app/other.py")
+        data = make.small_trace() + make.compile("1/0", make.tensor(8, 16), name="other", co_filename="/srv/app/other.py")
         (tmp_path / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log").write_bytes(data)
     whole = shapelog.analyze(shapelog.load(tmp_path))
     assert (whole.summary.compiles, whole.summary.frames) == (60, 40)
-    chosen = select_frames(whole, "forward")
+    chosen = select_frames(whole, "f")
     assert (chosen.summary.compiles, chosen.summary.recompiles, chosen.summary.frames) == (40, 20, 20)
     assert chosen.trace.rank_count == 20
     assert chosen.ranks

@@ -3,19 +3,13 @@
 import json
 
 import pytest
-from lab import Recording, analyzed, freed, sized, tensor
+from make import FAILED, dynamic_size, refused, static_sizes, tensor, trace, verification
+from make import compile as compiled
+from recorded import report_of
 
-from shapelog.report.report import Report
-from shapelog.report.verification import CommandResult, Verification, verify
+from shapelog.report.verification import Verification
 
-LOST = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-THREE = sized(10, 12, 14)
-
-
-def proved(before: Recording | Report, after: Recording | Report, codes: tuple[int, int] = (0, 0)) -> Verification:
-    first, second = (item if isinstance(item, Report) else item.report() for item in (before, after))
-    assert first.advice is not None
-    return verify(first, second, first.advice, CommandResult(codes[0], 2.0), CommandResult(codes[1], 1.5))
+THREE = trace(static_sizes(10, 12, 14))
 
 
 def with_list(value: str) -> dict[str, str]:
@@ -31,27 +25,26 @@ def frame_counts(found: Verification) -> list[tuple[str, int, int | None, int]]:
 
 
 def test_fewer_compiles_help_and_the_prediction_came_true() -> None:
-    found = proved(THREE, freed("0/0"))
-    assert (found.helped, found.is_exact, found.measured) == (True, True, 1)
-    assert (found.faults, found.notes) == ((), ())
+    found = verification(THREE, trace(dynamic_size("0/0")))
+    assert (found.helped, found.is_exact, found.measured, found.faults, found.notes) == (True, True, 1, (), ())
     assert frame_counts(found) == [("f", 3, 1, 1)]
 
 
 def test_it_helped_though_less_than_was_predicted() -> None:
-    found = proved(THREE, sized(10, 12))
+    found = verification(THREE, trace(static_sizes(10, 12)))
     assert (found.helped, found.is_exact, found.measured, found.faults) == (True, False, 2, ())
     assert found.notes == ("f: 1 predicted, 2 measured; still recompiling because of x.size[0] (size-varies)",)
 
 
 def test_a_limit_that_is_no_longer_hit_counts() -> None:
     reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
-    found = proved(sized(*range(3, 11)).limit("0/8", *reasons), freed("0/0", 3))
+    found = verification(trace(static_sizes(*range(3, 11)), refused("0/8", *reasons)), trace(dynamic_size("0/0", 3)))
     assert (found.helped, found.is_exact) == (True, True)
     assert frame_counts(found) == [("f", 9, 1, 1)]
 
 
 def test_frames_that_were_not_there_before_are_shown() -> None:
-    found = proved(THREE, sized(3, made=freed("0/0"), frame=1, name="g"))
+    found = verification(THREE, trace(dynamic_size("0/0"), static_sizes(3, frame=1, name="g")))
     assert (found.helped, found.is_exact, found.notes) == (True, False, ("g: not there in the first run",))
     assert frame_counts(found) == [("f", 3, 1, 1), ("g", 0, None, 1)]
 
@@ -62,7 +55,7 @@ def test_a_real_program_with_the_list_set(program: str) -> None:
         "demo": ("real/demo.log.gz", "real/demo_marked.log.gz"),
         "batch_varies": ("lab/batch_varies.log.gz", "real/2.13/batch_varies.pgo_warm.log.gz"),
     }
-    found = proved(*(analyzed(name) for name in names[program]))
+    found = verification(*(report_of(name) for name in names[program]))
     assert (found.helped, found.is_exact, found.faults, found.notes) == (True, True, (), ())
     assert found.measured == found.advice.after.total
 
@@ -72,42 +65,45 @@ def test_a_real_program_with_the_list_set(program: str) -> None:
 
 @pytest.mark.parametrize("sizes", [(10, 12, 14), (10, 12, 14, 16)])
 def test_no_fewer_compiles_do_not_help(sizes: tuple[int, ...]) -> None:
-    found = proved(THREE, sized(*sizes))
+    found = verification(THREE, trace(static_sizes(*sizes)))
     assert not found.helped
     assert found.faults == (f"{len(sizes)} compiles, no fewer than the 3 before",)
 
 
 def test_limit_hits_count_as_compiles_do() -> None:
-    found = proved(sized(10, 12), sized(10).limit("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"))
+    found = verification(
+        trace(static_sizes(10, 12)),
+        trace(static_sizes(10), refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12")),
+    )
     assert not found.helped
     assert "2 compiles and limit hits, no fewer than the 2 before" in found.faults
 
 
 def test_a_lost_graph_is_no_help_though_fewer_compiles_are_left() -> None:
-    found = proved(THREE, Recording().compile("0/0", tensor(), **LOST))
+    found = verification(THREE, trace(compiled("0/0", tensor(10, 8), **FAILED)))
     assert (found.measured, found.helped) == (0, False)
     (fault,) = found.faults
     assert fault.startswith("f lost compiled code: lost its compiled code (3 compiles before) and runs eagerly, or raises: 0/0 failed: no")
-    real = proved(analyzed("lab/int_drives_python.log.gz"), analyzed("real/2.13/int_drives_python.marked.log.gz"))
+    real = verification(report_of("lab/int_drives_python.log.gz"), report_of("real/2.13/int_drives_python.marked.log.gz"))
     assert not real.helped
     assert any("lost compiled code" in fault for fault in real.faults)
 
 
 def test_code_that_is_gone_is_no_help() -> None:
-    found = proved(sized(3, made=sized(10, 12, 14), frame=1, name="g"), freed("0/0"))
+    found = verification(trace(static_sizes(10, 12, 14), static_sizes(3, frame=1, name="g")), trace(dynamic_size("0/0")))
     assert not found.helped
     assert [fault.partition(":")[0] for fault in found.faults] == ["g lost compiled code"]
 
 
 @pytest.mark.parametrize(("codes", "helped"), [((0, 1), False), ((0, 137), False), ((3, 3), True)])
 def test_another_exit_code_is_no_help(codes: tuple[int, int], helped: bool) -> None:
-    found = proved(THREE, freed("0/0"), codes)
+    found = verification(THREE, trace(dynamic_size("0/0")), codes)
     assert found.helped is helped
     assert found.faults == (() if helped else (f"the command ended with {codes[1]} instead of {codes[0]}",))
 
 
 def test_all_that_went_wrong_is_shown() -> None:
-    assert len(proved(THREE, sized(3, 4, 5, made=Recording(), frame=1, name="g"), (0, 1)).faults) == 3
+    assert len(verification(THREE, trace(static_sizes(3, 4, 5, frame=1, name="g")), (0, 1)).faults) == 3
 
 
 # What the program made of the list.
@@ -115,10 +111,10 @@ def test_all_that_went_wrong_is_shown() -> None:
 
 def test_a_program_that_sets_a_list_of_its_own_is_shown() -> None:
     note = "the second run read another list than was set: the program sets TORCH_COMPILE_DYNAMIC_SOURCES or "
-    found = proved(THREE, sized(10, 12, 14, **with_list("L['y']:0")))
+    found = verification(THREE, trace(static_sizes(10, 12, 14, **with_list("L['y']:0"))))
     assert [item.startswith(note) for item in found.notes] == [False, True]
 
 
 @pytest.mark.parametrize("value", ["L['x']:0", "L['y']:0,L['x']:0", ""])
 def test_a_list_that_arrived_or_is_not_recorded_is_no_news(value: str) -> None:
-    assert proved(THREE, freed("0/0", **with_list(value))).notes == ()
+    assert verification(THREE, trace(dynamic_size("0/0", **with_list(value)))).notes == ()

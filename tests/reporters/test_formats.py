@@ -77,7 +77,7 @@ def test_an_overview_is_rendered_as_a_check_is() -> None:
 )
 def test_a_format_is_a_module_and_a_line_of_the_table(result: str, command: list[str], python: Process, tmp_path: Path) -> None:
     (tmp_path / "made_up.py").write_text(MODULE, encoding="utf-8")
-    (tmp_path / "made.log").write_bytes(make.small_run())
+    (tmp_path / "made.log").write_bytes(make.small_trace())
     done = python(PROGRAM, result, *command, "--format", "made-up", "--width", "50")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"made up, 50 columns", b"")
     done = python(PROGRAM, result, *command, "-o", "a.made-up", "--width", "60")

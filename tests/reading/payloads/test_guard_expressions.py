@@ -139,8 +139,7 @@ def test_powers_of_realistic_size_are_computed() -> None:
 
 
 def test_names_are_the_sources_in_order_without_duplicates() -> None:
-    found = parse(f"{Y} <= {X} <= {Y} * Max(L['k'], 3)")
-    assert found.names == (Y, X, "L['k']")
+    assert parse(f"{Y} <= {X} <= {Y} * Max(L['k'], 3)").names == (Y, X, "L['k']")
 
 
 def test_a_source_has_one_spelling_whatever_its_quotes() -> None:
@@ -192,8 +191,7 @@ def test_anything_else_is_not_an_int(text: str) -> None:
     ],
 )
 def test_hostile_text_neither_raises_nor_holds(text: str) -> None:
-    found = parse(text)
-    assert found.holds(SIZES) in (None, False, True)
+    assert parse(text).holds(SIZES) in (None, False, True)
     assert canonical(text) is not None
 
 
@@ -237,8 +235,7 @@ def test_any_text_can_be_parsed(text: str) -> None:
 
 @given(NUMBERS, NUMBERS, NUMBERS)
 def test_a_chained_comparison_holds_as_in_python(low: int, size: int, high: int) -> None:
-    found = parse(f"{low} <= {X} < {high}")
-    assert found.holds({X: size}) is (low <= size < high)
+    assert parse(f"{low} <= {X} < {high}").holds({X: size}) is (low <= size < high)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 1000), st.integers(0, 1000))

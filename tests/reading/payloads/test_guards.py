@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import PACKED, analyzed, compile_of
+from recorded import RECORDED, compile_of, report_of
 
 from shapelog.reading.payloads.guards import (
     DYNAMIC,
@@ -71,9 +71,9 @@ def test_every_line_of_a_recorded_tree_is_read(version: str) -> None:
     assert set(parse_tree(TREES[version]).unread) <= {"NO_TENSOR_ALIASING"}
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_no_leaf_of_a_fixture_is_left_unread(name: str) -> None:
-    trees = [compile.guards for compile in analyzed(name).trace.compiles]
+    trees = [compile.guards for compile in report_of(name).trace.compiles]
     assert {text for tree in trees if tree for text in tree.unread} <= {"NO_TENSOR_ALIASING"}
 
 
@@ -99,11 +99,7 @@ def test_types_are_known_from_2_10_on() -> None:
 def test_shape_guards_of_2_6_name_the_line_that_made_them() -> None:
     found = compile_of("real/2.6/b_branches.log.gz", "0/1").guards
     assert found is not None
-    assert [shape.expression for shape in found.shapes] == [
-        "L['x'].size()[0] != 10",
-        "2 <= L['x'].size()[0]",
-        "L['x'].size()[0] <= 30",
-    ]
+    assert [shape.expression for shape in found.shapes] == ["L['x'].size()[0] != 10", "2 <= L['x'].size()[0]", "L['x'].size()[0] <= 30"]
     places = [shape.place for shape in found.shapes]
     assert [(place.file, place.line, place.name, place.code) for place in places if place] == [
         ("scripts/b_branches.py", 6, "g", "if x.size()[0] == 10:"),
@@ -139,8 +135,7 @@ def test_the_keys_of_a_dict_belong_to_its_manager() -> None:
     assert found is not None
     assert known(found)["list(dict.keys(L['targets']))[0]", "value"] == "'seg'"
     assert known(found)["L['targets']['seg']", "size[0]"] == 6
-    assert found.types["L['targets']"] == "dict"
-    assert found.types["L['targets']['seg']"] == "torch.Tensor"
+    assert (found.types["L['targets']"], found.types["L['targets']['seg']"]) == ("dict", "torch.Tensor")
 
 
 def test_a_key_with_a_comma_and_brackets_stays_one_source() -> None:
@@ -283,8 +278,7 @@ def test_a_symbolic_shape_guard_written_in_c_plus_plus_is_a_shape_guard() -> Non
 
 def test_lines_of_an_unknown_form_are_kept_as_unread() -> None:
     found = tree_of("| +- Something else entirely")
-    assert found.guards == ()
-    assert found.unread == ("Something else entirely",)
+    assert (found.guards, found.unread) == ((), ("Something else entirely",))
 
 
 def test_the_list_of_old_versions_has_the_same_facts() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import analyzed
+from recorded import report_of
 
 from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Kind, SourceState, parse
 
@@ -36,7 +36,7 @@ def one(line: str) -> SourceState:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_recorded_state_is_read_completely(name: str) -> None:
-    records = [record for compile in analyzed(name).trace.compiles for record in compile.code_states]
+    records = [record for compile in report_of(name).trace.compiles for record in compile.code_states]
     assert records
     for record in records:
         state = record.state
@@ -47,7 +47,7 @@ def test_a_recorded_state_is_read_completely(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_dynamic_sources_are_those_that_pytorch_suggests(name: str) -> None:
-    for compile in analyzed(name).trace.compiles:
+    for compile in report_of(name).trace.compiles:
         for record in compile.code_states:
             if "2.6" not in name:
                 assert record.state.suggestion == record.state.dynamic_sources
@@ -57,8 +57,7 @@ def test_dynamic_sources_are_those_that_pytorch_suggests(name: str) -> None:
 def test_a_tensor_with_dynamic_and_inferred_parts() -> None:
     state = one("  L['x']: tensor size=[?, 8, 4] stride=[S(1), ?, 1]")
     assert state.kind is Kind.TENSOR
-    assert state.sizes == (None, 8, 4)
-    assert state.strides == ("S(1)", None, 1)
+    assert (state.sizes, state.strides) == ((None, 8, 4), ("S(1)", None, 1))
     assert state.is_dynamic
 
 
@@ -140,15 +139,13 @@ def test_sources_of_the_suggestion_may_contain_commas_and_quotes() -> None:
 def test_a_suggestion_that_cannot_be_split_is_matched_with_the_entries() -> None:
     sources = ("L['(]", 'L["', "L['b']")
     lines = "\n".join(f"  {source}: fully dynamic scalar or tensor" for source in sources)
-    state = parse(f"/a.py:8:f:\n{lines}\n\n{SENTENCE.format(','.join(sources))}")
-    assert state.suggestion == sources
+    assert parse(f"/a.py:8:f:\n{lines}\n\n{SENTENCE.format(','.join(sources))}").suggestion == sources
 
 
 def test_a_truncated_suggestion_is_ignored() -> None:
     closing = SENTENCE.format("L['x'],L['y']")[:-4]
     state = parse(f"/a.py:8:f:\n  L['x']: tensor size=[?] stride=[1]\n\n{closing}")
-    assert (state.suggestion, state.suggestion_text, state.unread) == ((), "", 1)
-    assert state.dynamic_sources == ("L['x']",)
+    assert (state.suggestion, state.suggestion_text, state.unread, state.dynamic_sources) == ((), "", 1, ("L['x']",))
 
 
 def test_lines_that_cannot_be_read_are_counted() -> None:

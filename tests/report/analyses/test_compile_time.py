@@ -1,7 +1,8 @@
 """Where did compile time go: which phase, first compiles or recompiles?"""
 
+import make
 import pytest
-from lab import PACKED, Recording, analyzed, tensor
+from recorded import RECORDED, report_of
 
 from shapelog.report.analyses.compile_time import analyze
 from shapelog.report.results import Table
@@ -13,14 +14,14 @@ TIMES = {
 }
 
 
-def table(recording: Recording) -> Table:
-    (found,) = analyze(recording.explained())
+def table(recording: bytes) -> Table:
+    (found,) = analyze(make.explain(recording))
     assert isinstance(found, Table)
     return found
 
 
 def test_each_phase_is_shown_without_those_inside_of_it() -> None:
-    made = Recording().compile("0/0", tensor(), seconds=10.0, **TIMES).compile("0/1", tensor(size=(12, 8)), seconds=2.0)
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), seconds=10.0, **TIMES), make.compile("0/1", make.tensor(12, 8), seconds=2.0))
     rows = {row[0]: row[1:] for row in table(made).rows}
     assert rows == {
         "Dynamo": (4.0, 2.0, 6.0),
@@ -32,34 +33,33 @@ def test_each_phase_is_shown_without_those_inside_of_it() -> None:
 
 
 def test_a_backward_that_was_compiled_later_counts_to_its_forward() -> None:
-    made = Recording().compile("0/0", tensor(), seconds=3.0)
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), seconds=3.0))
     body = {"compile_id": "0/0", "is_forward": False, "entire_frame_compile_time_s": 1.5}
-    made.record("bwd_compilation_metrics", body, "0/0")
+    made += make.record("bwd_compilation_metrics", body, id="0/0")
     rows = {row[0]: row[1:] for row in table(made).rows}
-    assert rows["backward"] == (1.5, 0.0, 1.5)
-    assert rows["all"] == (4.5, 0.0, 4.5)
+    assert (rows["backward"], rows["all"]) == ((1.5, 0.0, 1.5), (4.5, 0.0, 4.5))
 
 
 def test_what_restarts_lost_is_noted() -> None:
-    made = Recording().compile("0/0", tensor(), dynamo_time_before_restart_s=0.25)
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), dynamo_time_before_restart_s=0.25))
     assert "0.25 s" in table(made).note
-    assert table(Recording().compile("0/0", tensor())).note == ""
+    assert table(make.trace(make.compile("0/0", make.tensor(10, 8)))).note == ""
 
 
 def test_hits_and_misses_of_the_caches_are_noted() -> None:
-    made = Recording()
+    made = make.trace()
     for name in ("fx_graph_cache_miss", "aotautograd_cache_hit"):
-        made.artifact("0/0", name, "{}")
-    assert table(made.compile("0/0", tensor())).note == "FX graph cache: 1 miss; AOTAutograd cache: 1 hit"
+        made += make.artifact(name, "{}", id="0/0")
+    assert table(made + make.compile("0/0", make.tensor(10, 8))).note == "FX graph cache: 1 miss; AOTAutograd cache: 1 hit"
 
 
 def test_a_trace_without_times_has_no_table() -> None:
-    assert list(analyze(Recording().compile("0/0", tensor(), seconds=0.0).explained())) == []
+    assert list(analyze(make.explain(make.trace(make.compile("0/0", make.tensor(10, 8), seconds=0.0))))) == []
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_the_phases_add_up(name: str) -> None:
-    report = analyzed(name)
+    report = report_of(name)
     found = report.table("time")
     if found is None:
         assert report.summary.seconds == 0
@@ -72,6 +72,6 @@ def test_the_phases_add_up(name: str) -> None:
 
 
 def test_the_time_of_a_backend_without_phases_is_the_backends() -> None:
-    made = Recording().compile("0/0", tensor(), seconds=3.0, backend_compile_time_s=1.0)
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), seconds=3.0, backend_compile_time_s=1.0))
     rows = {row[0]: row[1:] for row in table(made).rows}
     assert rows == {"Dynamo": (2.0, 0.0, 2.0), "backend": (1.0, 0.0, 1.0), "all": (3.0, 0.0, 3.0)}

@@ -2,35 +2,35 @@
 
 import make
 import pytest
-from lab import Recording, analyzed, tensor
+from recorded import report_of
 
 from shapelog.recompiles.explain import explain_trace
 from shapelog.report.analyses.failures import analyze
 from shapelog.report.results import Finding, Location
 
 
-def found(recording: Recording) -> list[Finding]:
-    return [item for item in analyze(recording.explained()) if isinstance(item, Finding)]
+def found(recording: bytes) -> list[Finding]:
+    return [item for item in analyze(make.explain(recording)) if isinstance(item, Finding)]
 
 
 def failed(kind: str, reason: str, traceback: str = "", **more: object) -> Finding:
-    made = Recording()
+    made = make.trace()
     if traceback:
-        made.artifact("0/0", "dynamo_error", traceback)
-    made.compile("0/0", tensor(), guards="", fail_type=kind, fail_reason=reason, **more)
+        made += make.artifact("dynamo_error", traceback, id="0/0")
+    made += make.compile("0/0", make.tensor(10, 8), guards="", fail_type=kind, fail_reason=reason, **more)
     (finding,) = found(made)
     return finding
 
 
 def test_a_failure_is_shown_with_its_first_line_and_place() -> None:
-    finding = failed("Unsupported", "no such builtin\n  more", fail_user_frame_filename="/srv/ml/app/model.py", fail_user_frame_lineno=7)
-    assert (finding.rule.code, finding.compile, finding.place) == ("SL403", "0/0", Location("/srv/ml/app/model.py", 7))
+    finding = failed("Unsupported", "no such builtin\n  more", fail_user_frame_filename="/srv/app/model.py", fail_user_frame_lineno=7)
+    assert (finding.rule.code, finding.compile, finding.place) == ("SL403", "0/0", Location("/srv/app/model.py", 7))
     assert finding.sentence == "f failed in Dynamo (tracing the code): no such builtin"
     assert finding.details == (("type", "Unsupported"),)
 
 
 def test_without_a_place_of_its_own_it_is_that_of_the_frame() -> None:
-    assert failed("Unsupported", "no").place == Location("/srv/ml/app/model.py", 5)
+    assert failed("Unsupported", "no").place == Location("/srv/app/model.py", 5)
 
 
 def test_a_mark_that_the_code_contradicts_has_a_rule_of_its_own() -> None:
@@ -58,8 +58,8 @@ def test_a_failure_without_a_message_is_reported_as_such() -> None:
 
 
 def test_a_compile_that_the_trace_cuts_off_is_shown() -> None:
-    made = Recording().compile("0/0", tensor())
-    made.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, "0/1")
+    made = make.trace(make.compile("0/0", make.tensor(10, 8)))
+    made += make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
     (finding,) = found(made)
     assert finding.compile == "0/1"
     assert "still being compiled when the trace ends" in finding.sentence
@@ -67,27 +67,25 @@ def test_a_compile_that_the_trace_cuts_off_is_shown() -> None:
 
 def test_the_end_of_each_rank_counts_where_ranks_share_a_process_id() -> None:
     """In containers, every process may have the id 1."""
-    ended, refused = Recording().compile("0/0", tensor()), Recording()
-    for made in (ended, refused):
-        made.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, "0/1")
-    refused.compile("1/0", tensor(), name="g").compile("1/1", tensor(size=(12, 8)), name="g")
-    trace = make.distributed(*("\n".join([*made.lines, ""]).encode() for made in (ended, refused)))
+    start = make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
+    refused = make.trace(start, make.compile("1/0", make.tensor(10, 8), name="g"), make.compile("1/1", make.tensor(12, 8), name="g"))
+    trace = make.load_ranks(make.trace(make.compile("0/0", make.tensor(10, 8)), start), refused)
     first, second = (item.sentence for item in analyze(explain_trace(trace)) if isinstance(item, Finding))
     assert "still being compiled when the trace ends" in first
     assert "was given up" in second
 
 
 def test_a_good_compile_and_a_refused_one_are_no_failures() -> None:
-    made = Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 8)))
-    assert found(made.limit("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 12, actual 13")) == []
+    made = make.trace(make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(12, 8)))
+    assert found(made + make.refused("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 12, actual 13")) == []
 
 
 def test_the_failures_of_a_real_program_are_shown_by_stage() -> None:
-    stages = [item.sentence.split(" failed in ")[1].split(": ")[0] for item in analyzed("real/2.6/l_failures.log.gz").findings]
+    stages = [item.sentence.split(" failed in ")[1].split(": ")[0] for item in report_of("real/2.6/l_failures.log.gz").findings]
     assert stages.count("the backend") == 3
     assert stages.count("Dynamo (running an operation on fake tensors)") == 1
 
 
 def test_a_constraint_violation_of_a_real_program() -> None:
-    codes = [item.rule.code for item in analyzed("real/2.6/i_marks.log.gz").findings]
+    codes = [item.rule.code for item in report_of("real/2.6/i_marks.log.gz").findings]
     assert codes == ["SL203"] * 4

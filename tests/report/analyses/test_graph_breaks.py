@@ -1,32 +1,32 @@
 """Where did graphs break, and which compiles were traced again from the start?"""
 
+import make
 import pytest
-from lab import Recording, analyzed, tensor
+from recorded import report_of
 
 from shapelog.report.analyses.graph_breaks import analyze
 from shapelog.report.results import Table
 
-OLD = "Graph break in user code at /srv/ml/app/model.py:6\nReason: Unsupported: builtin: print [...] False\nUser code traceback:\n"
+OLD = "Graph break in user code at /srv/app/model.py:6\nReason: Unsupported: builtin: print [...] False\nUser code traceback:\n"
 NEW = (
-    "Graph break in user code at /srv/ml/app/model.py:6\nGraph Break Reason: Failed to trace builtin operator\n"
+    "Graph break in user code at /srv/app/model.py:6\nGraph Break Reason: Failed to trace builtin operator\n"
     "  Explanation: Dynamo does not know how to trace builtin operator `print`\n  Hint: ...\nUser code traceback:\n"
 )
 
 
-def tables(recording: Recording) -> dict[str, Table]:
-    return {table.name: table for table in analyze(recording.explained()) if isinstance(table, Table)}
+def tables(recording: bytes) -> dict[str, Table]:
+    return {table.name: table for table in analyze(make.explain(recording)) if isinstance(table, Table)}
 
 
-def broken(text: str, **metrics: object) -> Recording:
-    made = Recording()
-    made.artifact("0/0", "dynamo_graph_break_reason", text)
-    return made.compile("0/0", tensor(), **metrics)
+def broken(text: str, **metrics: object) -> bytes:
+    made = make.trace()
+    made += make.artifact("dynamo_graph_break_reason", text, id="0/0")
+    return made + make.compile("0/0", make.tensor(10, 8), **metrics)
 
 
 @pytest.mark.parametrize(("text", "words"), [(OLD, "builtin: print"), (NEW, "Failed to trace builtin operator")])
 def test_a_graph_break_is_shown_with_its_place(text: str, words: str) -> None:
-    table = tables(broken(text))["graph_breaks"]
-    (row,) = table.rows
+    (row,) = tables(broken(text))["graph_breaks"].rows
     assert str(row[0]).endswith("model.py:6")
     assert words in str(row[1])
     assert row[2] == 1
@@ -44,27 +44,26 @@ def test_a_restart_that_a_graph_break_explains_is_not_reported_again() -> None:
 
 
 def test_a_restart_for_another_reason_is_shown_with_the_seconds_it_lost() -> None:
-    made = Recording().compile("0/0", tensor(), restart_reasons=["speculation diverged"], dynamo_time_before_restart_s=0.5)
-    table = tables(made)["restarts"]
-    assert table.rows == (("speculation diverged", 1, 0.5, "0/0"),)
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), restart_reasons=["speculation diverged"], dynamo_time_before_restart_s=0.5))
+    assert tables(made)["restarts"].rows == (("speculation diverged", 1, 0.5, "0/0"),)
 
 
 def test_the_same_break_in_several_compiles_is_one_row() -> None:
-    made = Recording()
+    made = make.trace()
     for number in range(2):
-        made.compile(f"0/{number}", tensor(size=(number + 4, 8)))
-        made.artifact(f"0/{number}", "dynamo_graph_break_reason", NEW)
+        made += make.compile(f"0/{number}", make.tensor(number + 4, 8))
+        made += make.artifact("dynamo_graph_break_reason", NEW, id=f"0/{number}")
     (row,) = tables(made)["graph_breaks"].rows
     assert row[2] == 2
     assert row[-1] == "0/0 0/1"
 
 
 def test_an_unbroken_program_has_neither_table() -> None:
-    assert tables(Recording().compile("0/0", tensor())) == {}
+    assert tables(make.trace(make.compile("0/0", make.tensor(10, 8)))) == {}
 
 
 def test_the_break_of_a_real_program_is_where_it_prints() -> None:
-    table = analyzed("real/demo.log.gz").table("graph_breaks")
+    table = report_of("real/demo.log.gz").table("graph_breaks")
     assert table is not None
     (row,) = table.rows
     assert str(row[0]).endswith("demo.py:38")
@@ -73,7 +72,7 @@ def test_the_break_of_a_real_program_is_where_it_prints() -> None:
 
 
 def test_two_four_has_no_break_records_and_its_restarts_are_shown() -> None:
-    report = analyzed("real/2.4/f_graph_breaks.log.gz")
+    report = report_of("real/2.4/f_graph_breaks.log.gz")
     assert report.table("graph_breaks") is None
     restarts = report.table("restarts")
     assert restarts is not None

@@ -6,7 +6,8 @@ from typing import Any
 
 import make
 import pytest
-from jobs import AGAIN, ALIKE, FIRST, HANGS, PARTED, SIZES, report, sized
+from jobs import AGAIN, ALIKE, FIRST, FORWARD, HANGS, PARTED, SIZES, report, sized
+from payload_text import size_mismatch
 
 from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.check import check
@@ -22,8 +23,8 @@ from shapelog.rules import AlertKind
 
 Golden = Callable[[str, bytes], None]
 
-ENCODER, DECODER = (make.compile("0/0", name=name, line=line) for name, line in (("encode", 12), ("decode", 70)))
-LONGER = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], name="decode", line=70, free=[0])
+ENCODER, DECODER = (make.compile("0/0", make.tensor(8, 16), name=name, line=line) for name, line in (("encode", 12), ("decode", 70)))
+LONGER = make.compile("0/1", make.tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], name="decode", line=70, dynamic=[0])
 
 
 def test_the_stages_of_a_pipeline_are_compared_each_for_itself() -> None:
@@ -71,7 +72,7 @@ def test_ranks_that_agree_are_no_finding() -> None:
 
 
 def test_one_process_has_no_ranks_at_all() -> None:
-    alone = analyze(make.built(make.small_run()), debug=True)
+    alone = analyze(make.load(make.small_trace()), debug=True)
     assert alone.ranks is None
     assert of_ranks(alone) == []
     assert not [item for item in alone.tables if "rank" in item.name]
@@ -96,7 +97,7 @@ def test_what_differs_between_ranks_is_a_finding_at_its_code(item: Report, code:
 
 
 def test_sizes_that_no_rank_recompiled_for_are_in_the_table_alone() -> None:
-    item = report((make.compile("0/0", (12, 16)),), (make.compile("0/0", (10, 16)),))
+    item = report(*((make.compile("0/0", make.tensor(length, 16), **FORWARD),) for length in (12, 10)))
     assert of_ranks(item) == []
     assert table(item, "rank_sizes").rows == (("0/0", "forward", "x.size[0]", "12 on rank 0; 10 on rank 1", "", "no"),)
 
@@ -105,16 +106,13 @@ def test_with_compiler_collectives_sizes_that_differ_are_no_finding() -> None:
     artifact = make.artifact("compiler_collective", "L['x']: tensor size=[12, 16] stride=[16, 1]", id="0/0")
     ranks = []
     for first, again in (sized(12, 16), sized(10, 14)):
-        head, *rest = make.records(first)
+        head, *rest = make.split_records(first)
         ranks.append((b"".join((head, artifact, *rest)), again))
     assert of_ranks(report(*ranks)) == []
 
 
 def test_ranks_with_as_many_compiles_share_a_row() -> None:
-    assert table(PARTED, "ranks").rows == (
-        ("ranks 0-2", 2, 1, 0, "3.00", "0/1 forward"),
-        ("rank 3", 1, 0, 0, "1.50", "0/0 forward"),
-    )
+    assert table(PARTED, "ranks").rows == (("ranks 0-2", 2, 1, 0, "3.00", "0/1 forward"), ("rank 3", 1, 0, 0, "1.50", "0/0 forward"))
 
 
 def test_what_was_not_recorded_comes_with_how_to_record_it() -> None:
@@ -126,8 +124,7 @@ def test_what_was_not_recorded_comes_with_how_to_record_it() -> None:
 
 
 def test_a_run_that_ends_long_before_the_others_is_shown() -> None:
-    late = AGAIN.replace(b"V1120 08:27", b"V1120 08:37")
-    item = report((FIRST, late), (FIRST,))
+    item = report((FIRST, AGAIN.replace(b"V1120 08:27", b"V1120 08:37")), (FIRST,))
     assert table(item, "ranks").rows[1][-1] == "600 s"
     assert table(item, "ranks").note.startswith("rank 1 wrote nothing in the last minute or longer")
 
@@ -153,7 +150,7 @@ def test_frames_of_ranks_that_parted_stay_apart() -> None:
 
 
 def test_groups_and_findings_of_several_ranks_are_shown_once() -> None:
-    failed = make.compile(fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
+    failed = make.compile("0/0", make.tensor(8, 16), fail_type="RuntimeError", fail_reason="broken", has_guarded_code=False)
     item = report((failed,), (failed,), (FIRST,))
     assert [(found.rule.code, owner) for found, owner in merged_findings(item.findings, item.trace)] == [
         ("SL403", "ranks 0 and 1"),
@@ -187,7 +184,7 @@ def test_a_job_in_the_terminal_is_as_recorded(golden: Golden, width: int) -> Non
 
 
 def test_many_groups_of_ranks_are_shortened_unless_all_are_asked_for() -> None:
-    item = report(*((make.compile(name=f"f{number}"),) for number in range(15)))
+    item = report(*((make.compile("0/0", make.tensor(8, 16), name=f"f{number}"),) for number in range(15)))
     assert "… 3 more groups of 3 ranks, shown with --limit 0" in shown(item, limit=12)
     assert "more group" not in shown(item, limit=0)
 
@@ -198,7 +195,7 @@ def test_the_page_has_a_part_for_ranks_and_identical_frames_once() -> None:
     assert '<a href="#ranks">Ranks <span class="count">4</span></a>' in text
     assert "frame 0, ranks 0-3" in text
     assert 'id="rank-1-frame-0"' not in text
-    assert 'id="ranks"' not in page(analyze(make.built(make.small_run())), Options()).decode()
+    assert 'id="ranks"' not in page(analyze(make.load(make.small_trace())), Options()).decode()
 
 
 def test_every_link_of_a_job_s_page_leads_somewhere() -> None:

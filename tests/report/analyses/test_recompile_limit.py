@@ -1,42 +1,41 @@
 """Which code ran into the recompile limit, and which axis ate the entries?"""
 
+import make
 import pytest
-from lab import Recording, analyzed, tensor
+from recorded import report_of
 
 from shapelog.report.analyses.recompile_limit import analyze
 from shapelog.report.results import Finding, Location
 
 
-def found(recording: Recording) -> list[Finding]:
-    return [item for item in analyze(recording.explained()) if isinstance(item, Finding)]
+def found(recording: bytes) -> list[Finding]:
+    return [item for item in analyze(make.explain(recording)) if isinstance(item, Finding)]
 
 
-def sized(count: int, **metrics: object) -> Recording:
-    made = Recording()
+def sized(count: int, **metrics: object) -> bytes:
+    made = make.trace()
     for number in range(count):
-        made.compile(f"0/{number}", tensor(size=(number + 2, 8)), **metrics)
+        made += make.compile(f"0/{number}", make.tensor(number + 2, 8), **metrics)
     return made
 
 
 def test_a_refused_call_is_a_hit_and_its_axis_is_named() -> None:
     reason = "0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10"
-    (finding,) = found(sized(8).limit("0/8", reason))
-    assert finding.rule.code == "SL401"
-    assert finding.compile == "0/8"
-    assert finding.place == Location("/srv/ml/app/model.py", 5)
+    (finding,) = found(sized(8) + make.refused("0/8", reason))
+    assert (finding.rule.code, finding.compile) == ("SL401", "0/8")
+    assert finding.place == Location("/srv/app/model.py", 5)
     assert "f hit the recompile limit at 0/8, with 8 entries" in finding.sentence
     assert finding.details == (("x.size[0]", "in 8 of 8 recompiles"),)
 
 
 def test_several_refused_calls_of_one_frame_are_one_hit() -> None:
     reason = "0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10"
-    assert [item.compile for item in found(sized(8).limit("0/8", reason).limit("0/9", reason))] == ["0/8"]
+    assert [item.compile for item in found(sized(8) + make.refused("0/8", reason) + make.refused("0/9", reason))] == ["0/8"]
 
 
 def test_a_full_cache_is_near_the_limit() -> None:
     (finding,) = found(sized(8))
-    assert finding.rule.code == "SL402"
-    assert finding.compile == "0/7"
+    assert (finding.rule.code, finding.compile) == ("SL402", "0/7")
 
 
 def test_few_entries_are_far_from_the_limit() -> None:
@@ -52,13 +51,15 @@ def test_the_limit_is_the_one_of_the_configuration(name: str) -> None:
 
 def test_the_accumulated_limit_is_called_by_its_name() -> None:
     refused = {"fail_type": "RecompileLimitExceeded", "fail_reason": "accumulated_recompile_limit reached", "has_guarded_code": False}
-    made = sized(2).compile("0/2", reasons=("0/1: tensor 'x' size mismatch at index 0. expected 3, actual 4",), is_started=False, **refused)
+    made = sized(2) + make.compile(
+        "0/2", reasons=("0/1: tensor 'x' size mismatch at index 0. expected 3, actual 4",), is_started=False, **refused
+    )
     (finding,) = found(made)
     assert "hit the accumulated recompile limit at 0/2" in finding.sentence
 
 
 def test_two_four_leaves_no_record_so_a_full_cache_is_called_a_hit() -> None:
-    findings = [item for item in analyzed("real/2.4/d_module.log.gz").findings if item.rule.code == "SL401"]
+    findings = [item for item in report_of("real/2.4/d_module.log.gz").findings if item.rule.code == "SL401"]
     assert findings
     assert all("leaves no record" in item.sentence for item in findings)
 
@@ -68,9 +69,9 @@ def test_two_four_leaves_no_record_so_a_full_cache_is_called_a_hit() -> None:
     [("module_step_counter", "self.step"), ("callable_identity", "id(fn.__code__)"), ("limit_module_widths", "self.weight.size[0]")],
 )
 def test_the_hits_of_the_lab_name_what_ate_the_entries(name: str, axis: str) -> None:
-    (finding,) = [item for item in analyzed(f"lab/{name}.log.gz").findings if item.rule.code == "SL401"]
+    (finding,) = [item for item in report_of(f"lab/{name}.log.gz").findings if item.rule.code == "SL401"]
     assert finding.details[0] == (axis, "in 8 of 8 recompiles")
 
 
 def test_a_healthy_program_hits_nothing() -> None:
-    assert [item for item in analyzed("lab/no_recompiles.log.gz").findings if item.rule.code in ("SL401", "SL402")] == []
+    assert [item for item in report_of("lab/no_recompiles.log.gz").findings if item.rule.code in ("SL401", "SL402")] == []

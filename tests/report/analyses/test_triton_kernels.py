@@ -1,6 +1,8 @@
 """Which recompiling frames call the user's own Triton kernels?"""
 
-from lab import Recording, analyzed, graph, tensor
+import make
+from payload_text import graph_text
+from recorded import report_of
 
 from shapelog.report.analyses.triton_kernels import analyze
 from shapelog.report.results import Table
@@ -11,25 +13,25 @@ CALL = (
 )
 
 
-def tables(recording: Recording) -> list[Table]:
-    return [table for table in analyze(recording.explained()) if isinstance(table, Table)]
+def tables(recording: bytes) -> list[Table]:
+    return [table for table in analyze(make.explain(recording)) if isinstance(table, Table)]
 
 
 def code(index: int) -> str:
-    return graph('L_x_: "f32[10, 8][8, 1]cuda:0"', CALL.format(index=index), "return ()")
+    return graph_text('L_x_: "f32[10, 8][8, 1]cuda:0"', CALL.format(index=index), "return ()")
 
 
 def test_a_kernel_in_a_frame_that_recompiles_is_shown() -> None:
-    made = Recording().compile("0/0", tensor(), code=code(0)).compile("0/1", tensor(size=(12, 8)), code=code(1))
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), graph=code(0)), make.compile("0/1", make.tensor(12, 8), graph=code(1)))
     (table,) = tables(made)
-    assert table.rows == (("f", "/srv/ml/app/model.py:5", 1, 2),)
+    assert table.rows == (("f", "/srv/app/model.py:5", 1, 2),)
     assert "constexpr" in table.note
 
 
 def test_a_kernel_in_a_frame_that_compiled_once_is_not() -> None:
-    assert tables(Recording().compile("0/0", tensor(), code=code(0))) == []
+    assert tables(make.trace(make.compile("0/0", make.tensor(10, 8), graph=code(0)))) == []
 
 
 def test_a_frame_without_kernels_is_not_shown() -> None:
-    assert tables(Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 8)))) == []
-    assert analyzed("real/demo.log.gz").table("kernels") is None
+    assert tables(make.trace(make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(12, 8)))) == []
+    assert report_of("real/demo.log.gz").table("kernels") is None

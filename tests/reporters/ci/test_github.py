@@ -90,8 +90,7 @@ def test_ten_of_each_level_are_annotations_and_the_rest_is_listed() -> None:
 
 
 def test_a_place_outside_of_the_repository_is_in_the_message() -> None:
-    trace = ci.varying(1).replace(b"/srv/app/", b"/opt/elsewhere/")
-    ((_, properties, message),) = commands_of(ci.checked(trace))
+    ((_, properties, message),) = commands_of(ci.checked(ci.varying(1).replace(b"/srv/app/", b"/opt/elsewhere/")))
     assert set(properties) == {"title"}
     assert message.startswith("/opt/elsewhere/model.py:12: f0 was recompiled once")
 

@@ -66,8 +66,7 @@ def test_every_rule_explains_itself() -> None:
 
 
 def test_names_that_try_to_be_something_else_stay_text() -> None:
-    run = run_of(ci.hostile())
-    results = run["results"]
+    results = run_of(ci.hostile())["results"]
     assert results
     for item in results:
         assert "](" not in item["message"]["text"]
@@ -108,7 +107,7 @@ def test_fingerprints_are_unique_and_stay_when_lines_shift() -> None:
 def test_a_baseline_separates_new_from_unchanged() -> None:
     known = run_of(ci.checked(ci.varying(1), baseline=ci.varying(1)))["results"]
     assert [item["baselineState"] for item in known] == ["unchanged"]
-    new = run_of(ci.checked(ci.varying(1), baseline=make.run(make.compile())))["results"]
+    new = run_of(ci.checked(ci.varying(1), baseline=make.trace(make.compile("0/0", make.tensor(8, 16)))))["results"]
     assert [item["baselineState"] for item in new] == ["new"]
     assert "baselineState" not in run_of(ci.checked(ci.varying(1)))["results"][0]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import make
 import pytest
-from lab import PACKED, Recording, analyzed
+from recorded import RECORDED, report_of
 
 import shapelog
 from shapelog.report.report import Report
@@ -29,10 +29,10 @@ def of(*compiles: tuple[str, str, Sequence[tuple[Any, ...]]], spent: float = 1.0
     parts = []
     for label, name, calls in compiles:
         stack = [{"filename": file, "line": line, "name": caller, "loc": code} for file, line, caller, code in calls]
-        stack.append({"filename": make.MODEL, "line": 12, "name": name})
+        stack.append({"filename": make.MODEL, "line": 5, "name": name})
         parts.append(make.record("dynamo_start", {"stack": stack}, id=label))
         parts.append(make.metrics(label, co_name=name, entire_frame_compile_time_s=spent))
-    return trie(shapelog.analyze(make.built(make.run(*parts))))
+    return trie(shapelog.analyze(make.load(make.trace(*parts))))
 
 
 def call(line: int, name: str = "main", file: str = make.MAIN) -> tuple[str, int, str, str]:
@@ -69,7 +69,7 @@ def number(percent: str) -> float:
 
 
 def test_calls_lead_to_what_was_compiled_the_costliest_first() -> None:
-    (root,) = trie(analyzed("real/demo.log.gz"))
+    (root,) = trie(report_of("real/demo.log.gz"))
     assert (root.name, root.place, root.code, root.cost) == ("<module>", "demo.py:68", "main()", "67.3 s · 20 compiles")
     assert outline(root.children) == [
         ("main demo.py:50", ["Classifier.forward demo.py:14"]),
@@ -81,7 +81,7 @@ def test_calls_lead_to_what_was_compiled_the_costliest_first() -> None:
 
 
 def test_a_compiled_function_lists_its_compiles_by_kind() -> None:
-    (root,) = trie(analyzed("real/demo.log.gz"))
+    (root,) = trie(report_of("real/demo.log.gz"))
     (leaf,) = root.children[0].children
     assert (leaf.anchor, leaf.kinds[0][0]) == ("frame-0", "first")
     assert labels(leaf) == [("first compile", ["0/0"]), ("avoidable by marking", ["0/1", "0/2"])]
@@ -90,7 +90,7 @@ def test_a_compiled_function_lists_its_compiles_by_kind() -> None:
 
 
 def test_resumed_code_is_below_its_function() -> None:
-    below = named(trie(analyzed("real/2.4/f_graph_breaks.log.gz")), "brk_explicit")
+    below = named(trie(report_of("real/2.4/f_graph_breaks.log.gz")), "brk_explicit")
     assert [node.name for node in below.children] == ["line 28, resumed", "line 30, resumed"]
     assert below.seconds > below.children[0].seconds + below.children[1].seconds
 
@@ -99,36 +99,36 @@ def test_resumed_code_is_below_the_call_of_its_function_that_it_came_from() -> N
     resumed = "torch_dynamo_resume_in_f_at_20"
     found = of(("0/0", "f", [call(3), call(9, "train")]), ("0/1", "f", [call(4)]), ("1/0", resumed, [call(3), call(8, "train")]))
     assert outline(found) == [
-        ("main main.py:3", [("train main.py:9", [("f model.py:12", ["line 20, resumed model.py:12"])])]),
-        ("main main.py:4", ["f model.py:12"]),
+        ("main main.py:3", [("train main.py:9", [("f model.py:5", ["line 20, resumed model.py:5"])])]),
+        ("main main.py:4", ["f model.py:5"]),
     ]
 
 
 def test_resumed_code_of_a_function_that_was_not_compiled_names_it() -> None:
     found = of(("1/0", "torch_dynamo_resume_in_f_at_20", [call(3)]))
-    assert outline(found) == [("main main.py:3", [("f model.py", ["line 20, resumed model.py:12"])])]
+    assert outline(found) == [("main main.py:3", [("f model.py", ["line 20, resumed model.py:5"])])]
 
 
 def test_a_limit_hit_without_a_stack_is_where_its_function_was_called() -> None:
-    leaf = named(trie(analyzed("real/2.6/w_kill.log.gz")), "<lambda>")
+    leaf = named(trie(report_of("real/2.6/w_kill.log.gz")), "<lambda>")
     assert leaf.compiles == 9
     assert ("over the limit", ["0/8"]) in labels(leaf)
 
 
 def test_what_starts_threads_and_programs_is_left_out() -> None:
-    (root,) = trie(analyzed("real/2.6/t_threads.log.gz"))
+    (root,) = trie(report_of("real/2.6/t_threads.log.gz"))
     assert root.name == "work"
     starters = [("C:\\Python\\Lib\\threading.py", 1, "_bootstrap", ""), ("/opt/x/runpy.py", 88, "_run_code", "")]
-    assert outline(of(("0/0", "f", [*starters, (LIBRARY, 9, "_call_impl", ""), call(3)]))) == [("main main.py:3", ["f model.py:12"])]
+    assert outline(of(("0/0", "f", [*starters, (LIBRARY, 9, "_call_impl", ""), call(3)]))) == [("main main.py:3", ["f model.py:5"])]
 
 
 def test_calls_of_a_library_are_left_out_but_not_what_was_compiled_in_it() -> None:
-    (root,) = trie(analyzed("lab/hf_bert_train.log.gz"))
+    (root,) = trie(report_of("lab/hf_bert_train.log.gz"))
     assert outline([root])[0][1][0] == ("main hf_bert_train.py:15", ["BertForSequenceClassification.wrapper generic.py:933"])
 
 
 def test_code_lines_are_shown_only_where_they_may_be() -> None:
-    report = analyzed("real/demo.log.gz")
+    report = report_of("real/demo.log.gz")
     assert any(node.code for node in walk(trie(report)))
     without = trie(report, with_code=False)
     assert not any(node.code for node in walk(without))
@@ -137,7 +137,7 @@ def test_code_lines_are_shown_only_where_they_may_be() -> None:
 
 
 def test_ranks_with_the_same_calls_share_nodes_and_label_their_own_compiles() -> None:
-    (root,) = trie(analyzed("real/2.13/n_dist_collpatched"))
+    (root,) = trie(report_of("real/2.13/n_dist_collpatched"))
     assert (root.name, root.compiles) == ("worker", 2)
     assert labels(root.children[0]) == [("rank 0 · first compile", ["0/0"]), ("rank 1 · first compile", ["0/0"])]
 
@@ -150,8 +150,8 @@ def test_of_deep_recursion_the_middle_is_left_out() -> None:
 
 
 def test_a_recursive_call_of_the_compiled_function_itself_is_shown() -> None:
-    own = (make.MODEL, 12, "f", "")
-    assert outline(of(("0/0", "f", [own, call(3)]))) == [("f model.py:12", [("main main.py:3", ["f model.py:12"])])]
+    own = (make.MODEL, 5, "f", "")
+    assert outline(of(("0/0", "f", [own, call(3)]))) == [("f model.py:5", [("main main.py:3", ["f model.py:5"])])]
 
 
 def test_of_very_many_compiles_the_first_are_linked() -> None:
@@ -166,9 +166,9 @@ def test_endless_names_files_and_code_are_clipped() -> None:
     assert len(markup("call_tree", found)) + len(markup("icicle", icicle(found))) < 4000
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_every_compile_is_in_the_tree_once_and_no_second_is_lost(name: str) -> None:
-    report = analyzed(name)
+    report = report_of(name)
     found = trie(report)
     anchors = [link.anchor for node in walk(found) for group in node.own for link in group.links]
     every = anchors_of(report.trace)
@@ -181,7 +181,7 @@ def test_every_compile_is_in_the_tree_once_and_no_second_is_lost(name: str) -> N
 
 
 def test_the_trie_folds_and_links() -> None:
-    text = markup("call_tree", trie(analyzed("real/demo.log.gz")))
+    text = markup("call_tree", trie(report_of("real/demo.log.gz")))
     assert text.count("<details") == 3
     assert 'href="#compile-0-1"' in text
     assert 'href="#frame-3"' in text
@@ -193,7 +193,7 @@ def boxes(view: Icicle) -> list[Box]:
 
 
 def test_calls_that_all_compiles_share_are_shown_above_the_chart() -> None:
-    view = icicle(trie(analyzed("real/demo.log.gz")))
+    view = icicle(trie(report_of("real/demo.log.gz")))
     assert [(step.name, step.place, step.code) for step in view.common] == [("<module>", "demo.py:68", "main()")]
     assert [box.name for box in view.rows[0]] == ["main", "normalize", "main", "main", "main"]
     assert view.rows[0][0].x == "0%"
@@ -202,7 +202,7 @@ def test_calls_that_all_compiles_share_are_shown_above_the_chart() -> None:
 
 
 def test_a_box_shows_place_code_cost_and_kinds() -> None:
-    call_box, function = (row[0] for row in icicle(trie(analyzed("real/demo.log.gz"))).rows)
+    call_box, function = (row[0] for row in icicle(trie(report_of("real/demo.log.gz"))).rows)
     assert call_box.title == (
         "main · demo.py:50\nloss = classify(torch.randint(100, (batch, length))).logsumexp(1).mean()\n"
         "40.3 s · 3 compiles\nfirst compile 23.4 s, avoidable by marking 16.9 s"
@@ -211,9 +211,9 @@ def test_a_box_shows_place_code_cost_and_kinds() -> None:
     assert [(strip.kind, strip.x) for strip in function.strips] == [("first", "0%"), ("marking", "58.03%")]
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_boxes_lie_below_their_callers_and_never_cover_each_other(name: str) -> None:
-    view = icicle(trie(analyzed(name)))
+    view = icicle(trie(report_of(name)))
     above = [(0.0, 100.0)]
     for row in view.rows:
         spans = [(number(box.x), number(box.x) + number(box.width)) for box in row]
@@ -227,8 +227,7 @@ def test_boxes_lie_below_their_callers_and_never_cover_each_other(name: str) -> 
 def test_small_siblings_are_one_box() -> None:
     parts = [make.metrics("0/0", co_name="large", entire_frame_compile_time_s=1000.0)]
     parts += [make.metrics(f"{item}/0", co_name=f"f{item}", co_firstlineno=item, entire_frame_compile_time_s=0.5) for item in range(1, 11)]
-    view = icicle(trie(shapelog.analyze(make.built(make.run(*parts)))))
-    large, rest = view.rows[0]
+    large, rest = icicle(trie(shapelog.analyze(make.load(make.trace(*parts))))).rows[0]
     assert (large.name, rest.name, rest.is_rest, rest.anchor) == ("large", "… 10 more", True, "")
     assert rest.title == "… 10 more, too small to be shown\n5.00 s · 10 compiles"
     assert number(rest.width) == 0.5
@@ -243,10 +242,10 @@ def test_a_box_notes_calls_that_are_deeper_than_the_chart() -> None:
 
 
 def test_without_stacks_the_functions_themselves_are_shown() -> None:
-    recording = Recording()
+    recording = make.trace()
     for item in range(3):
-        recording.compile(f"{item}/0", is_started=False, name=f"f{item}", seconds=3.0 - item, co_firstlineno=item)
-    view = icicle(trie(recording.report()))
+        recording += make.compile(f"{item}/0", is_started=False, name=f"f{item}", seconds=3.0 - item, co_firstlineno=item)
+    view = icicle(trie(make.report(recording)))
     assert [(box.name, box.anchor, box.cost) for box in view.rows[0]] == [
         ("f0", "frame-0", "3.00 s"),
         ("f1", "frame-1", "2.00 s"),
@@ -275,7 +274,7 @@ def test_one_compile_fills_the_chart() -> None:
 
 
 def test_without_compiles_there_is_a_sentence_in_place_of_the_chart() -> None:
-    nodes = trie(shapelog.analyze(make.built(make.run())))
+    nodes = trie(shapelog.analyze(make.load(make.trace())))
     assert nodes == ()
     assert markup("icicle", icicle(nodes)).strip() == '<p class="dim">Nothing was compiled.</p>'
     assert markup("call_tree", nodes).strip() == '<p class="dim">Nothing was compiled.</p>'

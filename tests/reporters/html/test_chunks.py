@@ -7,9 +7,9 @@ from base64 import b64decode
 from collections.abc import Callable
 from functools import partial
 
-import lab
 import make
 import pytest
+from recorded import FIXTURES
 
 from shapelog.model.load import build
 from shapelog.model.record_index import listing
@@ -144,7 +144,7 @@ def test_an_error_while_a_payload_is_made_is_not_lost() -> None:
 
 
 def test_the_payloads_of_a_real_trace_come_out_as_they_are_listed() -> None:
-    data = gzip.decompress((lab.FIXTURES / "real/demo.log.gz").read_bytes())
+    data = gzip.decompress((FIXTURES / "real/demo.log.gz").read_bytes())
     trace = build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, with_positions=True)])
     found = listing(trace)
     records = [item for compile in trace.compiles for item in found.of(compile) if item.span]

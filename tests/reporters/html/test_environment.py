@@ -41,8 +41,7 @@ def test_every_value_but_markup_is_escaped(value: Any, text: str) -> None:
 
 
 def test_equal_texts_are_escaped_only_where_they_are_not_markup() -> None:
-    made = environment()
-    shown = made.from_string("{{ text }} {{ markup }} {{ text }}")
+    shown = environment().from_string("{{ text }} {{ markup }} {{ text }}")
     assert shown.render(text="<b>", markup=Markup("<b>")) == "&lt;b&gt; <b> &lt;b&gt;"
 
 

@@ -2,9 +2,11 @@
 
 import json
 
-import lab
 import make
+from make import compile as compiled
+from make import describe, dynamo_start, reader, tensor
 from markupsafe import escape
+from recorded import report_of
 
 from shapelog.model.load import build
 from shapelog.model.record_index import listing
@@ -19,7 +21,7 @@ LONG, SHORT = "{" + "x" * 2000 + "}", "{" + "x" * 200 + "}"
 
 def rows(data: bytes) -> dict[str, dict[str, RecordRow]]:
     """The rows of each compile by their titles."""
-    trace = build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, with_positions=True)])
+    trace = build(Selection((TraceFile(None, make.NAME),)), [reader(data, with_positions=True)])
     index = listing(trace)
     return {compile.label: {row.title: row for row in record_rows(index.of(compile), "a")} for compile in trace.compiles}
 
@@ -31,7 +33,7 @@ def settings(data: bytes, label: str) -> dict[str, object]:
 
 def test_settings_are_whole_in_the_first_metrics_and_only_named_in_the_others() -> None:
     fields = {"inductor_config": LONG, "dynamo_config": SHORT, "recompile_reason": None}
-    data = make.run(make.compile("0/0", **fields), make.compile("0/1", (3, 16), **fields))
+    data = make.trace(compiled("0/0", tensor(8, 16), **fields), compiled("0/1", tensor(3, 16), **fields))
     assert settings(data, "0/0") == {"inductor_config": LONG, "dynamo_config": SHORT}
     assert settings(data, "0/1") == {
         "inductor_config": "the same 2,002 characters as in the first record of this kind",
@@ -40,24 +42,24 @@ def test_settings_are_whole_in_the_first_metrics_and_only_named_in_the_others() 
 
 
 def test_settings_that_changed_are_whole() -> None:
-    data = make.run(make.compile("0/0", inductor_config=LONG), make.compile("0/1", (3, 16), inductor_config=LONG + " "))
+    data = make.trace(compiled("0/0", tensor(8, 16), inductor_config=LONG), compiled("0/1", tensor(3, 16), inductor_config=LONG + " "))
     assert settings(data, "0/1") == {"inductor_config": LONG + " "}
 
 
 def test_several_records_without_payload_are_listed_one_a_line() -> None:
-    data = make.run(make.start(id="0/0"), make.tensor("L['x']", (2, 3), id="0/0"), make.tensor("L['y']", (2, 3), id="0/0"))
+    data = make.trace(dynamo_start(id="0/0"), describe(tensor(2, 3), id="0/0"), describe(tensor(2, 3, source="L['y']"), id="0/0"))
     lines = rows(data)["0/0"]["describe_tensor"].make().decode().split("\n")
     assert [json.loads(line)["describe_tensor"]["size"] for line in lines] == [[2, 3], [2, 3]]
 
 
 def test_a_payload_is_opened_as_pytorch_had_it() -> None:
-    found = rows(make.run(make.compile("0/0")))["0/0"]
+    found = rows(make.trace(compiled("0/0", tensor(8, 16))))["0/0"]
     assert found["guards"].make().startswith(b"\nTREE_GUARD_MANAGER:")
     assert (found["guards"].tier, found["compilation metrics"].tier) == (0, 2)
 
 
 def test_an_equal_payload_is_embedded_once_under_one_id() -> None:
-    records = page_context(lab.analyzed("real/demo.log.gz"), Options()).records
+    records = page_context(report_of("real/demo.log.gz"), Options()).records
     keys = [row.key for row in records.payloads]
     assert len(keys) == len(set(keys)) < sum(len(found) for found in records.rows.values())
     assert records.chunk_ids == {key: f"z{number}" for number, key in enumerate(keys)}

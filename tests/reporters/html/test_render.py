@@ -13,7 +13,8 @@ from typing import Any
 import ci
 import make
 import pytest
-from lab import FIXTURES, PACKED, analyzed
+from payload_text import guard_tree, size_mismatch, tensor_match
+from recorded import FIXTURES, RECORDED, report_of
 
 import shapelog
 from shapelog.model.trace import Trace
@@ -99,12 +100,12 @@ def page_of(report: shapelog.report.report.Report, **options: object) -> str:
 
 @cache
 def page(name: str) -> str:
-    return page_of(analyzed(name))
+    return page_of(report_of(name))
 
 
 DEMO = "real/demo.log.gz"
 # Making a page takes a fifth of a second, so not all.
-SOME = [DEMO, *PACKED[::9]]
+SOME = [DEMO, *RECORDED[::9]]
 
 
 @cache
@@ -113,7 +114,7 @@ def outline(name: str) -> Outline:
 
 
 def made(*parts: bytes) -> Trace:
-    return make.built(make.run(*parts))
+    return make.load(make.trace(*parts))
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -121,8 +122,7 @@ def test_every_trace_gives_a_page_whose_links_lead_somewhere_and_whose_tags_clos
     found = outline(name)
     known = set(found.ids) | set(found.index["inside"])  # type: ignore[call-overload]
     targets = {attrs["href"][1:] for tag, attrs in found.tags if tag == "a"}
-    assert found.unbalanced == []
-    assert found.open == []
+    assert (found.unbalanced, found.open) == ([], [])
     assert targets <= known
     assert len(found.ids) == len(set(found.ids))
     assert all(attrs["href"].startswith("#") for tag, attrs in found.tags if tag == "a")
@@ -147,7 +147,7 @@ def test_the_page_fetches_nothing_and_runs_nothing_but_its_own_script(name: str)
 
 
 def test_a_page_is_the_same_each_time() -> None:
-    assert page_of(analyzed(DEMO)) == page(DEMO)
+    assert page_of(report_of(DEMO)) == page(DEMO)
 
 
 def test_the_verdict_and_the_line_to_set_come_first() -> None:
@@ -166,14 +166,14 @@ def test_where_torch_reads_no_list_the_lines_for_the_program_are_shown() -> None
 
 def test_every_recompile_is_shown_with_its_causes() -> None:
     text = outline(DEMO).text
-    for item in analyzed(DEMO).recompiles:
+    for item in report_of(DEMO).recompiles:
         for cause in item.causes:
             assert cause.sentence in text
 
 
 def test_a_payload_unpacks_to_what_the_trace_holds() -> None:
     found = outline(DEMO)
-    compile = analyzed(DEMO).trace.compiles[0]
+    compile = report_of(DEMO).trace.compiles[0]
     texts = [found.chunk(attrs["data-chunk"]) for tag, attrs in found.tags if tag == "button" and "data-chunk" in attrs]
     assert compile.graph_text in texts
     assert compile.guards_text in texts
@@ -181,12 +181,16 @@ def test_a_payload_unpacks_to_what_the_trace_holds() -> None:
 
 @pytest.mark.parametrize(("embed", "has"), [("none", False), ("fit", True), ("recompiled", True), ("all", True)])
 def test_payloads_are_embedded_as_asked(embed: str, has: bool) -> None:
-    found = Outline(page_of(analyzed(DEMO), embed=embed))
+    found = Outline(page_of(report_of(DEMO), embed=embed))
     assert any("data-chunk" in attrs for _, attrs in found.tags) is has
 
 
 def test_recompiled_embeds_those_of_frames_that_recompiled_and_all_those_of_others_too() -> None:
-    trace = made(make.compile("0/0"), make.compile("0/1", (9, 16), [make.mismatch("0/0", 8, 9)]), make.compile("1/0", name="other"))
+    trace = made(
+        make.compile("0/0", make.tensor(8, 16)),
+        make.compile("0/1", make.tensor(9, 16), reasons=[size_mismatch("0/0", 8, 9)]),
+        make.compile("1/0", make.tensor(8, 16), name="other"),
+    )
     report = shapelog.analyze(trace)
     assert "not embedded (<code>--embed all</code>)" in page_of(report, embed="recompiled")
     assert "not embedded" not in page_of(report, embed="all")
@@ -200,9 +204,8 @@ def test_frames_beyond_the_limits_are_compressed_or_counted(monkeypatch: pytest.
         "render._MAX_FIRST_COMPILES": 6,
     }.items():
         monkeypatch.setattr(f"shapelog.reporters.html.{name}", value)
-    report = shapelog.analyze(made(*[make.compile(f"{number}/0", name=f"f{number}") for number in range(15)]))
-    text = page_of(report)
-    found = Outline(text)
+    report = shapelog.analyze(made(*[make.compile(f"{number}/0", make.tensor(8, 16), name=f"f{number}") for number in range(15)]))
+    found = Outline(page_of(report))
     articles = [attrs for tag, attrs in found.tags if tag == "article"]
     packed = [attrs for attrs in articles if "data-chunk" in attrs]
     assert len(articles) == 12
@@ -218,11 +221,11 @@ def test_frames_beyond_the_limits_are_compressed_or_counted(monkeypatch: pytest.
 def test_a_compile_that_is_not_shown_in_full_names_the_command_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "_FIRST_BUDGET", 20_000)
     assert "explain TRACE" not in outline(DEMO).text
-    text = Outline(page_of(analyzed(DEMO))).text
+    text = Outline(page_of(report_of(DEMO))).text
     assert "shapelog explain TRACE 1/7" in text
-    for item in analyzed(DEMO).recompiles:
+    for item in report_of(DEMO).recompiles:
         assert all(cause.sentence in text for cause in item.causes)
-    assert "explain TRACE" not in Outline(page_of(analyzed(DEMO), embed="all")).text
+    assert "explain TRACE" not in Outline(page_of(report_of(DEMO), embed="all")).text
 
 
 def test_runs_without_compiles_and_without_recompiles_have_their_own_headlines() -> None:
@@ -241,20 +244,20 @@ def hostile_trace() -> Trace:
         code: dict[str, Any] = {"co_name": text, "co_filename": f"/srv/{text}/model.py"}
         parts += [
             make.strings(f"/srv/{text}/model.py", text, first=first),
-            make.start(text, file=first, caller=first + 1, **once),
-            make.tensor(source, (8, 16), describer=first, **once),
-            make.graph((8, 16), **once),
+            make.dynamo_start(text, file=first, caller=first + 1, **once),
+            make.describe(make.tensor(8, 16, source=source), describer=first, **once),
+            make.output_graph((8, 16), **once),
             make.metrics(once["id"], **code),
             make.artifact("recompile_reasons", b"%d/0: %s\nUser stack trace:\n  %s" % (number, payload, payload), **again),
-            make.start(text, file=first, caller=first + 1, **again),
-            make.tensor(source, (9, 16), describer=first + 1, **again),
-            make.symbol("s0", 9, f"{source}.size()[0]", **again),
+            make.dynamo_start(text, file=first, caller=first + 1, **again),
+            make.describe(make.tensor(9, 16, source=source), describer=first + 1, **again),
+            make.create_symbol("s0", 9, f"{source}.size()[0]", **again),
             make.artifact("dynamo_graph_break_reason", b"Graph break in user code at %s:3\nReason: %s\n" % (payload, payload), **again),
             make.artifact(text, payload, **again),
-            make.graph(("s0", 16), **again),
+            make.output_graph(("s0", 16), **again),
             make.metrics(again["id"], fail_type=text, fail_reason=text, has_guarded_code=False, **code),
         ]
-    return make.built(make.torch_version(HOSTILE[0]) + b"".join(parts))
+    return make.load(make.torch_version(HOSTILE[0]) + b"".join(parts))
 
 
 @pytest.mark.parametrize("with_source", [True, False])
@@ -274,7 +277,7 @@ def test_text_of_a_trace_stays_text(with_source: bool) -> None:
 
 @pytest.mark.parametrize("name", SOME[::2])
 def test_without_source_no_code_no_payload_and_no_directory_is_in_the_page(name: str) -> None:
-    report = analyzed(name)
+    report = report_of(name)
     found = Outline(page_of(report, with_source=False))
     # Frames that are not at hand come out of chunks, which payloads would, too.
     inside = [Outline(found.chunk(attrs["data-chunk"])) for tag, attrs in found.tags if tag == "article" and "data-chunk" in attrs]
@@ -295,7 +298,7 @@ def test_without_source_no_code_no_payload_and_no_directory_is_in_the_page(name:
 
 
 def test_the_page_of_the_demo_without_source_still_shows_the_advice() -> None:
-    text = Outline(page_of(analyzed(DEMO), with_source=False)).text
+    text = Outline(page_of(report_of(DEMO), with_source=False)).text
     assert "19 compiles and 1 limit hit become 8." in text
     assert "demo.py:14" in text
     assert "logsumexp" not in text
@@ -303,17 +306,21 @@ def test_the_page_of_the_demo_without_source_still_shows_the_advice() -> None:
 
 def test_names_and_lines_without_end_do_not_fill_the_page() -> None:
     name = "x" * 500_000
-    long = make.graph((8, 16), id="0/0").replace(b"l_x_ + l_x_", b"l_x_ + " + name.encode())
-    other = make.graph((8, 16), id="0/1").replace(b"l_x_ + l_x_", b"l_x_ - " + name.encode())
+    long = make.output_graph((8, 16), id="0/0").replace(b"l_x_ + 1", b"l_x_ + " + name.encode())
+    other = make.output_graph((8, 16), id="0/1").replace(b"l_x_ + 1", b"l_x_ - " + name.encode())
     parts = [
-        make.start(name, id="0/0"),
-        make.tensor("L['x']", (8, 16), id="0/0"),
+        make.dynamo_start(name, id="0/0"),
+        make.describe(make.tensor(8, 16), id="0/0"),
         long,
-        make.guards((8, 16), id="0/0"),
+        make.cpp_guards(guard_tree(tensor_match(size=(8, 16))), id="0/0"),
         make.metrics("0/0"),
     ]
-    parts += [make.reasons(make.mismatch("0/0", 8, 9), id="0/1"), make.start(name, id="0/1"), make.tensor("L['x']", (9, 16), 1, id="0/1")]
-    parts += [other, make.guards((9, 16), id="0/1"), make.metrics("0/1", co_name=name)]
+    parts += [
+        make.recompile_reasons(size_mismatch("0/0", 8, 9), id="0/1"),
+        make.dynamo_start(name, id="0/1"),
+        make.describe(make.tensor(9, 16), number=1, id="0/1"),
+    ]
+    parts += [other, make.cpp_guards(guard_tree(tensor_match(size=(9, 16))), id="0/1"), make.metrics("0/1", co_name=name)]
     text = page_of(shapelog.analyze(made(*parts)), embed="none")
     assert "characters left out" in text
     assert len(text) < 1_500_000
@@ -330,8 +337,8 @@ def test_ranks_have_names_of_their_own() -> None:
 
 
 def test_the_kinds_of_compiles_fill_their_bar_where_ranks_are_merged() -> None:
-    run = make.run(make.compile("0/0"), make.compile("0/1", (9, 16), [make.mismatch("0/0", 8, 9)]))
-    text = page_of(shapelog.analyze(make.distributed(run, run, run)))
+    run = make.trace(make.compile("0/0", make.tensor(8, 16)), make.compile("0/1", make.tensor(9, 16), reasons=[size_mismatch("0/0", 8, 9)]))
+    text = page_of(shapelog.analyze(make.load_ranks(run, run, run)))
     bars = re.findall(r'<svg class="stacked".*?</svg>', text, re.S)
     widths = [[float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)%"', bar)] for bar in bars]
     assert [(len(parts), round(sum(parts))) for parts in widths] == [(2, 100), (2, 100)]
@@ -359,8 +366,10 @@ def test_the_page_of_a_report_has_no_section_of_a_check() -> None:
 
 
 def test_the_page_of_a_passed_check_shows_so_and_what_a_baseline_has_too_much() -> None:
-    trace = make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], free=[0]))
-    passed = ci.checked(make.run(make.compile("0/0")), baseline=trace)
+    trace = make.trace(
+        make.compile("0/0", make.tensor(8, 16)), make.compile("0/1", make.tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], dynamic=[0])
+    )
+    passed = ci.checked(make.trace(make.compile("0/0", make.tensor(8, 16))), baseline=trace)
     text = Outline(render.render_check(passed, Options()).decode()).text
     assert "Check passed" in text
     assert "Better than baseline.json" in text

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import make
 import pytest
-from lab import PACKED, analyzed
+from recorded import RECORDED, report_of
 
 import shapelog
 from shapelog.report.report import Report
@@ -24,21 +24,19 @@ def chart(report: Report, with_code: bool = True) -> Timeline:
 def made(*times: tuple[float | None, float], **fields: object) -> Timeline:
     """The chart of one function, compiled at each of these (start, seconds); a start of None was not recorded."""
     parts = [
-        make.compile(
-            f"0/{number}", (8 + number, 16), start_time=None if start is None else START + start, entire_frame_compile_time_s=spent
-        )
+        make.compile(f"0/{number}", make.tensor(8 + number, 16), start_time=None if start is None else START + start, seconds=spent)
         for number, (start, spent) in enumerate(times)
     ]
-    return chart(shapelog.analyze(make.built(make.run(*parts))))
+    return chart(shapelog.analyze(make.load(make.trace(*parts))))
 
 
 def functions(*times: tuple[float, float], name: str = "f") -> Timeline:
     """The chart of several functions, each compiled once."""
     parts = [
-        make.compile(f"{number}/0", name=f"{name}{number}", start_time=START + start, entire_frame_compile_time_s=spent)
+        make.compile(f"{number}/0", make.tensor(8, 16), name=f"{name}{number}", start_time=START + start, seconds=spent)
         for number, (start, spent) in enumerate(times)
     ]
-    return chart(shapelog.analyze(make.built(make.run(*parts))))
+    return chart(shapelog.analyze(make.load(make.trace(*parts))))
 
 
 def markup(view: Timeline) -> str:
@@ -64,7 +62,7 @@ def lane(view: Timeline, name: str) -> Lane:
 
 
 def test_each_frame_has_a_lane_in_order_of_first_compile() -> None:
-    view = chart(analyzed("real/demo.log.gz"))
+    view = chart(report_of("real/demo.log.gz"))
     assert [(item.name, item.place, item.seconds) for item in view.lanes] == [
         ("Classifier.forward", "demo.py:14", "45.5 s"),
         ("MovingAverage.forward", "demo.py:28", "11.1 s"),
@@ -76,7 +74,7 @@ def test_each_frame_has_a_lane_in_order_of_first_compile() -> None:
 
 
 def test_each_compile_has_a_bar_that_links_to_it_and_shows_its_cause() -> None:
-    view = chart(analyzed("real/demo.log.gz"))
+    view = chart(report_of("real/demo.log.gz"))
     first, backward, second, *_ = lane(view, "Classifier.forward").bars
     assert first.anchor == backward.anchor == "compile-0-0"
     assert (first.is_backward, backward.is_backward, view.has_backward) == (False, True, True)
@@ -84,18 +82,18 @@ def test_each_compile_has_a_bar_that_links_to_it_and_shows_its_cause() -> None:
     assert backward.title == "backward of 0/0 · Classifier.forward · 4.82 s\nfirst compile"
     assert second.title == "0/1 · Classifier.forward · 7.55 s\navoidable by marking: dim 1 of tokens was 32 and is now 48"
     assert {bar.anchor for bar in bars(view)} == {
-        f"compile-{item.label.replace('/', '-')}" for item in analyzed("real/demo.log.gz").trace.compiles
+        f"compile-{item.label.replace('/', '-')}" for item in report_of("real/demo.log.gz").trace.compiles
     }
 
 
 def test_bars_begin_and_end_when_their_compiles_did() -> None:
-    first, second = lane(made((0, 6.0), (8, 2.0)), "forward").bars
+    first, second = lane(made((0, 6.0), (8, 2.0)), "f").bars
     assert ends(first) == (0, 60)
     assert ends(second) == (80, 100)
 
 
 def test_the_legend_counts_every_compile_once() -> None:
-    report = analyzed("real/demo.log.gz")
+    report = report_of("real/demo.log.gz")
     view = chart(report)
     assert [(entry.kind, entry.count, entry.seconds) for entry in view.legend] == [
         ("first", 4, "28.2 s"),
@@ -111,14 +109,14 @@ def test_the_legend_counts_every_compile_once() -> None:
 
 
 def test_a_limit_hit_that_took_no_time_can_still_be_seen() -> None:
-    (hit,) = (bar for bar in bars(chart(analyzed("real/demo.log.gz"))) if bar.kind == "limit")
+    (hit,) = (bar for bar in bars(chart(report_of("real/demo.log.gz"))) if bar.kind == "limit")
     assert hit.title.startswith("1/8 · MovingAverage.forward · 0.00 s\nover the limit")
     assert number(hit.width) >= 0.7
 
 
 def test_long_gaps_are_cut_with_a_note() -> None:
     view = made((0, 5.0), (3 * 3600, 5.0))
-    first, second = lane(view, "forward").bars
+    first, second = lane(view, "f").bars
     assert number(first.width) > 45
     assert number(second.width) > 45
     assert [cut.text for cut in view.cuts] == ["2 h 59 min"]
@@ -190,7 +188,7 @@ def test_a_single_compile_fills_the_width() -> None:
 
 
 def test_without_compiles_there_is_a_sentence_in_place_of_the_chart() -> None:
-    view = chart(shapelog.analyze(make.built(make.run())))
+    view = chart(shapelog.analyze(make.load(make.trace())))
     assert (view.lanes, view.ticks, view.cuts, view.legend) == ((), (), (), ())
     assert markup(view).strip() == '<p class="dim">Nothing was compiled.</p>'
 
@@ -208,26 +206,23 @@ def test_twenty_four_frames_each_have_a_lane() -> None:
 
 
 def test_lanes_of_several_ranks_say_whose_they_are() -> None:
-    names = [item.name for item in chart(analyzed("real/2.13/n_dist_collpatched")).lanes]
+    names = [item.name for item in chart(report_of("real/2.13/n_dist_collpatched")).lanes]
     assert names == ["rank 1 · f", "rank 0 · f"]
 
 
 def test_compiles_too_short_for_bars_of_their_own_are_one_bar() -> None:
-    view = made((0, 100.0), *((100 + item / 100, 0.005) for item in range(20)))
-    first, rest = bars(view)
+    first, rest = bars(made((0, 100.0), *((100 + item / 100, 0.005) for item in range(20))))
     assert first.title.startswith("0/0 · ")
-    assert rest.title == "20 compiles, 0/1 to 0/20 · forward · 0.10 s in all\navoidable by marking"
+    assert rest.title == "20 compiles, 0/1 to 0/20 · f · 0.10 s in all\navoidable by marking"
     assert rest.anchor == "compile-0-1"
 
 
 def test_short_compiles_of_two_kinds_have_two_bars() -> None:
-    parts = [make.compile("0/0", start_time=START, entire_frame_compile_time_s=100.0)]
+    parts = [make.compile("0/0", make.tensor(8, 16), start_time=START, seconds=100.0)]
     for item in range(1, 11):
         failed = {} if item % 2 else {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-        parts.append(
-            make.compile(f"0/{item}", (8 + item, 16), start_time=START + 100 + item / 100, entire_frame_compile_time_s=0.001, **failed)
-        )
-    _, *short = bars(chart(shapelog.analyze(make.built(make.run(*parts)))))
+        parts.append(make.compile(f"0/{item}", make.tensor(8 + item, 16), start_time=START + 100 + item / 100, seconds=0.001, **failed))
+    _, *short = bars(chart(shapelog.analyze(make.load(make.trace(*parts)))))
     assert [(bar.kind, bar.title.split(",")[0]) for bar in short] == [("marking", "5 compiles"), ("failed", "5 compiles")]
     assert ends(short[0])[1] <= ends(short[1])[0] + 0.01
 
@@ -239,9 +234,10 @@ def many(frames: int, each: int) -> Report:
         times = {"start_time": START + 2.0 * item + item % 3, "entire_frame_compile_time_s": (0.1, 0.9, 1.9, 0.4)[item % 4]}
         name = f"layer_{item % frames}"
         parts.append(
-            make.start(name, 10 + item % frames, id=label) + make.metrics(label, co_name=name, co_firstlineno=10 + item % frames, **times)
+            make.dynamo_start(name, 10 + item % frames, id=label)
+            + make.metrics(label, co_name=name, co_firstlineno=10 + item % frames, **times)
         )
-    return shapelog.analyze(make.built(make.run(*parts)))
+    return shapelog.analyze(make.load(make.trace(*parts)))
 
 
 def test_eight_hundred_compiles_stay_small() -> None:
@@ -260,7 +256,7 @@ def test_thousands_of_compiles_do_not_make_thousands_of_bars() -> None:
 
 
 def test_many_bars_are_no_stops_of_the_tab_key() -> None:
-    few, lots = chart(analyzed("real/demo.log.gz")), chart(many(20, 20))
+    few, lots = chart(report_of("real/demo.log.gz")), chart(many(20, 20))
     assert (few.in_tab_order, few.is_wide) == (True, False)
     assert lots.in_tab_order is False
     assert "tabindex" not in markup(few)
@@ -268,7 +264,7 @@ def test_many_bars_are_no_stops_of_the_tab_key() -> None:
 
 
 def test_without_code_causes_are_shown_by_their_rule() -> None:
-    report = analyzed("lab/int_drives_python.log.gz")
+    report = report_of("lab/int_drives_python.log.gz")
     assert any("GAINS[level]" in bar.title for bar in bars(chart(report)))
     titles = [bar.title for bar in bars(chart(report, with_code=False))]
     assert not any("GAINS" in title for title in titles)
@@ -276,16 +272,15 @@ def test_without_code_causes_are_shown_by_their_rule() -> None:
 
 
 def test_hostile_names_stay_text() -> None:
-    view = functions((0, 1.0), (1, 1.0), name=HOSTILE)
-    text = markup(view)
+    text = markup(functions((0, 1.0), (1, 1.0), name=HOSTILE))
     assert "<img" not in text
     assert "</script>" not in text
     assert "&lt;/script&gt;&lt;img onerror=alert(1)&gt;&#34;&#39; onload=x0" in text
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_every_fixture_can_be_drawn(name: str) -> None:
-    report = analyzed(name)
+    report = report_of(name)
     view = chart(report)
     assert sum(entry.count for entry in view.legend) == len(report.trace.compiles)
     assert all(0 <= ends(bar)[0] < ends(bar)[1] <= 100.01 for bar in bars(view))

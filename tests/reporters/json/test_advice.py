@@ -2,9 +2,10 @@
 
 import json
 
+import make
 import pytest
 from json_schemas import faults
-from lab import PACKED, analyzed, sized
+from recorded import RECORDED, report_of
 
 from shapelog.advice.advise import Advice, advise
 from shapelog.advice.paste_formats import as_shell
@@ -15,15 +16,15 @@ from shapelog.reporters.json.advice import advice_data
 
 
 def advice_on(*lengths: int, version: TorchVersion | None = None) -> Advice:
-    return advise(sized(*lengths).explained(), version)
+    return advise(make.explain(make.trace(make.static_sizes(*lengths))), version)
 
 
 PLAIN = advice_on(10, 12)
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_the_advice_on_a_fixture_is_as_the_schema_requires(name: str) -> None:
-    advice = analyzed(name).advice
+    advice = report_of(name).advice
     assert advice is not None
     data = json.loads(render_advice(advice, Options()))
     assert faults("advice", data) == []
@@ -31,8 +32,8 @@ def test_the_advice_on_a_fixture_is_as_the_schema_requires(name: str) -> None:
 
 
 def test_the_sums_of_the_advice_are_those_of_its_frames() -> None:
-    for name in PACKED:
-        advice = analyzed(name).advice
+    for name in RECORDED:
+        advice = report_of(name).advice
         assert advice is not None, name
         data = advice_data(advice)
         for field in ("compiles", "predicted_compiles", "seconds", "predicted_seconds"):

@@ -2,8 +2,8 @@
 
 import json
 
-import lab
 import make
+from recorded import RECORDED, report_of
 
 from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes, parse
@@ -14,8 +14,8 @@ from shapelog.reporters.json.check import alert_data, check_data
 
 
 def test_the_outcome_is_json_and_the_same_each_time() -> None:
-    for name in lab.PACKED:
-        found = collect_alerts(lab.analyzed(name), Repository("nowhere"))
+    for name in RECORDED:
+        found = collect_alerts(report_of(name), Repository("nowhere"))
         for checked in (
             without_policy(found),
             check(found, Policy(budgets=(Budget(Metric.COMPILES, 1, "*"), Budget(Metric.AVOIDABLE, 0)))),
@@ -29,9 +29,9 @@ def test_the_outcome_is_json_and_the_same_each_time() -> None:
 
 
 def test_an_alert_as_json_has_what_is_new_of_it() -> None:
-    known = parse(as_bytes(make.alerts_of(make.run(make.sized(8, 3)))), "known.json")
-    (item,) = check(make.alerts_of(make.run(make.sized(8, 3, 5)), prefixes=("/srv/app",)), Policy(), known).alerts
+    known = parse(as_bytes(make.alerts_of(make.trace(make.static_sizes(8, 3)))), "known.json")
+    (item,) = check(make.alerts_of(make.trace(make.static_sizes(8, 3, 5)), prefixes=("/srv/app",)), Policy(), known).alerts
     data = alert_data(item)
     assert (data["count"], data["new"], data["fails"], data["level"]) == (2, 1, True, "error")
-    assert (data["file"], data["line"], data["frame"], data["axis"]) == ("model.py", 12, "forward", "x.size[0]")
+    assert (data["file"], data["line"], data["frame"], data["axis"]) == ("model.py", 6, "f", "x.size[0]")
     assert data["compile_ids"] == ["0/1", "0/2"]

@@ -2,9 +2,10 @@
 
 import json
 
+import make
 import pytest
 from json_schemas import faults
-from lab import LAB, PACKED, Recording, analyzed, freed, sized
+from recorded import LAB, RECORDED, report_of
 
 from shapelog.report.compare import Comparison, compare
 from shapelog.report.frame_changes import Effect
@@ -13,23 +14,23 @@ from shapelog.reporters.json import render_comparison
 from shapelog.reporters.json.compare import comparison_data
 
 
-def compared(before: Recording, after: Recording) -> Comparison:
-    return compare(before.report(), after.report())
+def compared(before: bytes, after: bytes) -> Comparison:
+    return compare(make.report(before), make.report(after))
 
 
-PAIRS = [(name, PACKED[(index + 7) % len(PACKED)]) for index, name in enumerate(PACKED)]
+PAIRS = [(name, RECORDED[(index + 7) % len(RECORDED)]) for index, name in enumerate(RECORDED)]
 
 
 @pytest.mark.parametrize(("before", "after"), [*PAIRS, *zip(LAB[1:], LAB, strict=False)])
 def test_any_two_traces_give_what_the_schema_requires(before: str, after: str) -> None:
-    found = compare(analyzed(before), analyzed(after))
+    found = compare(report_of(before), report_of(after))
     assert faults("comparison", comparison_data(found)) == []
     assert json.loads(render_comparison(found, Options())) == comparison_data(found)
     assert found.outcome is not Effect.BETTER or not found.lost_graphs
 
 
 def test_a_program_finds_totals_frames_and_causes() -> None:
-    data = comparison_data(compared(freed("0/2", made=sized(10, 12)), freed("0/0")))
+    data = comparison_data(compared(make.trace(make.static_sizes(10, 12), make.dynamic_size("0/2")), make.trace(make.dynamic_size("0/0"))))
     assert (data["outcome"], data["before"]["totals"]["compiles"], data["after"]["totals"]["compiles"]) == ("better", 3, 1)
     (frame,) = data["frames"]
     assert (frame["kind"], frame["effect"], frame["gains"], frame["lost_graph"]) == ("matched", "better", ["fewer compiles"], False)
@@ -38,17 +39,12 @@ def test_a_program_finds_totals_frames_and_causes() -> None:
     assert (cause["code"], cause["axis"], cause["before"], cause["after"]) == ("SL101", "x.size[0]", 2, 0)
     assert cause["remedy"].startswith("mark this dim dynamic")
     assert frame["dims"] == [
-        {
-            "axis": "x.size[0]",
-            "source": "L['x']",
-            "before": "dynamic from a later compile on",
-            "after": "dynamic from the first compile on",
-        }
+        {"axis": "x.size[0]", "source": "L['x']", "before": "dynamic from a later compile on", "after": "dynamic from the first compile on"}
     ]
 
 
 def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
-    data = comparison_data(compared(sized(10), sized(10, 12)))
+    data = comparison_data(compared(make.trace(make.static_sizes(10)), make.trace(make.static_sizes(10, 12))))
     assert faults("comparison", data) == []
     assert faults("comparison", {**data, "news": 1})
     assert faults("comparison", {**data, "outcome": "who knows"})

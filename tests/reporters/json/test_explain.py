@@ -2,7 +2,7 @@
 
 import pytest
 from json_schemas import faults
-from lab import analyzed
+from recorded import report_of
 
 from shapelog.report.explain_compile import explain_compile
 from shapelog.reporters.json.explain import explanation_data
@@ -19,12 +19,12 @@ STORIES = [
         "lab/graph_break_resume.log.gz",
         "real/2.6/m_python_state.log.gz",
     )
-    for compile in analyzed(name).trace.compiles
+    for compile in report_of(name).trace.compiles
 ]
 
 
 @pytest.mark.parametrize(("name", "label"), STORIES)
 def test_an_explanation_is_as_the_schema_requires(name: str, label: str) -> None:
-    data = explanation_data(explain_compile(analyzed(name).trace, label))
+    data = explanation_data(explain_compile(report_of(name).trace, label))
     assert faults("story", data) == []
     assert data["compile_id"] == label

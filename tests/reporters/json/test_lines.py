@@ -8,6 +8,7 @@ import ci
 import make
 import pytest
 from json_schemas import faults
+from payload_text import size_mismatch
 
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
@@ -47,9 +48,9 @@ def test_a_report_neither_passed_nor_failed() -> None:
 
 
 def test_a_job_whose_ranks_part_gives_what_the_schemas_say() -> None:
-    again = make.compile("0/1", (24, 16), [make.mismatch("0/0", 8, 24)], free=[0])
-    traces = [make.run(make.compile("0/0"), *more) for more in ((again,), (again,), ())]
-    checked = check(ci.alerts_of(make.distributed(*traces)), Policy(fail_on=(AlertKind.RANK,)))
+    again = make.compile("0/1", make.tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], dynamic=[0])
+    traces = [make.trace(make.compile("0/0", make.tensor(8, 16)), *more) for more in ((again,), (again,), ())]
+    checked = check(ci.alerts_of(make.load_ranks(*traces)), Policy(fail_on=(AlertKind.RANK,)))
     (alert,) = [line for line in lines_of(checked) if line["type"] == "alert" and line["fails"]]
     assert (alert["code"], alert["kinds"]) == ("SL701", ["rank"])
     assert faults("check", json.loads(json_reporter.render_check(checked, Options()))) == []
@@ -62,5 +63,4 @@ def test_names_are_kept_to_the_character() -> None:
 
 
 def test_a_field_that_a_schema_does_not_know_is_a_fault() -> None:
-    line = lines_of(ci.checked(ci.varying(1), Policy()))[1]
-    assert faults("lines", {**line, "more": 1})
+    assert faults("lines", {**lines_of(ci.checked(ci.varying(1), Policy()))[1], "more": 1})

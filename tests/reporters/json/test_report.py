@@ -2,9 +2,11 @@
 
 import json
 
+import make
 import pytest
 from json_schemas import faults
-from lab import LAB, PACKED, Recording, analyzed, checked, state, tensor, tree
+from payload_text import global_state, guard_tree, tensor_match
+from recorded import LAB, RECORDED, report_of
 
 from shapelog.reporters import Options
 from shapelog.reporters.json import render
@@ -12,19 +14,19 @@ from shapelog.reporters.json.report import report_data
 from shapelog.rules import RULES
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_the_report_of_a_fixture_is_as_the_schema_requires(name: str) -> None:
-    assert faults("report", report_data(analyzed(name))) == []
+    assert faults("report", report_data(report_of(name))) == []
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_the_report_can_be_written_and_read_again(name: str) -> None:
-    report = analyzed(name)
+    report = report_of(name)
     assert json.loads(render(report, Options())) == report_data(report)
 
 
 def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
-    data = report_data(analyzed("lab/batch_varies.log.gz"))
+    data = report_data(report_of("lab/batch_varies.log.gz"))
     assert faults("report", {**data, "news": 1})
     assert faults("report", {name: part for name, part in data.items() if name != "recompiles"})
     assert faults("report", {**data, "recompiles": [{**data["recompiles"][0], "verdict": "who knows"}]})
@@ -32,7 +34,7 @@ def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
 
 @pytest.mark.parametrize("name", LAB)
 def test_a_program_finds_the_causes_and_the_similar_graphs(name: str) -> None:
-    data = report_data(analyzed(name))
+    data = report_data(report_of(name))
     ids = [compile["compile_id"] for frame in data["frames"] for compile in frame["compiles"]]
     for item in data["recompiles"]:
         assert item["compile_id"] in ids
@@ -42,14 +44,14 @@ def test_a_program_finds_the_causes_and_the_similar_graphs(name: str) -> None:
 
 
 def test_the_details_of_a_group_are_its_members() -> None:
-    for name in PACKED:
-        data = report_data(analyzed(name))
+    for name in RECORDED:
+        data = report_data(report_of(name))
         for group, detail in zip(data["similar_graphs"], data["similar_graph_details"], strict=True):
             assert sorted(group) == sorted(detail["static"] + detail["dynamic"])
 
 
 def test_the_report_of_a_batch_that_varies() -> None:
-    data = report_data(analyzed("lab/batch_varies.log.gz"))
+    data = report_data(report_of("lab/batch_varies.log.gz"))
     assert (data["summary"]["compiles"], data["summary"]["recompiles"], data["summary"]["limit_hits"]) == (2, 1, 0)
     (recompile,) = data["recompiles"]
     assert (recompile["compile_id"], recompile["nearest"], recompile["served_by"]) == ("0/1", "0/0", "0/0")
@@ -63,14 +65,14 @@ def test_the_report_of_a_batch_that_varies() -> None:
 
 
 def test_a_row_of_the_shape_table_has_a_cell_for_each_compile() -> None:
-    for name in PACKED:
-        for frame in report_data(analyzed(name))["frames"]:
+    for name in RECORDED:
+        for frame in report_data(report_of(name))["frames"]:
             compiles = [compile for compile in frame["compiles"] if compile["outcome"] != "limit"]
             assert all(len(row["cells"]) == len(compiles) for row in frame["shapes"])
 
 
 def test_the_shape_table_has_static_dynamic_and_violated_cells() -> None:
-    (frame,) = report_data(analyzed("lab/two_dims.log.gz"))["frames"]
+    (frame,) = report_data(report_of("lab/two_dims.log.gz"))["frames"]
     rows = {row["axis"]: row["cells"] for row in frame["shapes"]}
     assert [(cell["value"], cell["state"], cell["violated"]) for cell in rows["x.size[0]"]] == [
         ("4", "static", False),
@@ -81,27 +83,27 @@ def test_the_shape_table_has_static_dynamic_and_violated_cells() -> None:
 
 
 def test_a_table_has_a_cell_for_each_column() -> None:
-    for name in PACKED:
-        for table in report_data(analyzed(name))["tables"]:
+    for name in RECORDED:
+        for table in report_data(report_of(name))["tables"]:
             assert table["rows"] or table["note"]
             assert all(len(row) == len(table["columns"]) for row in table["rows"])
 
 
 def test_frames_that_could_save_most_come_first() -> None:
-    made = Recording()
+    made = make.trace()
     for frame, seconds in ((0, 1.0), (1, 5.0), (2, 0.5)):
         for number, size in enumerate((10, 12)):
-            made.compile(f"{frame}/{number}", tensor(size=(size, 8)), seconds=seconds, name=f"f{frame}")
-    data = report_data(made.report())
+            made += make.compile(f"{frame}/{number}", make.tensor(size, 8), seconds=seconds, name=f"f{frame}")
+    data = report_data(make.report(made))
     assert [frame["frame"] for frame in data["frames"]] == ["1", "0", "2"]
     assert [frame["saved_by_marking"] for frame in data["frames"]] == [5.0, 1.0, 0.5]
 
 
 def test_what_a_code_change_saves_is_distinguished_from_what_marking_saves() -> None:
-    made = Recording().compile("0/0", tensor(), guards=tree(state(), checked()))
-    made.compile("0/1", tensor(size=(12, 8)), guards=tree(state(), checked(size=(12, 8))), seconds=2.0)
-    made.compile("0/2", tensor(), guards=tree(state(grad_mode=False), checked()), seconds=3.0)
-    (frame,) = report_data(made.report())["frames"]
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
+    made += make.compile("0/1", make.tensor(12, 8), guards=guard_tree(global_state(), tensor_match(size=(12, 8))), seconds=2.0)
+    made += make.compile("0/2", make.tensor(10, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match()), seconds=3.0)
+    (frame,) = report_data(make.report(made))["frames"]
     assert (frame["saved_by_marking"], frame["saved_by_code"], frame["seconds"]) == (2.0, 3.0, 6.0)
     assert [(axis["axis"], axis["values"], axis["codes"]) for axis in frame["axes"]] == [
         ("x.size[0]", ["10", "12"], ["SL101"]),

@@ -2,35 +2,28 @@
 
 import json
 
+import make
 import pytest
 from json_schemas import faults
-from lab import PACKED, Recording, analyzed, freed, sized
+from recorded import RECORDED, report_of
 
-from shapelog.report.report import Report
-from shapelog.report.verification import CommandResult, Verification, verify
 from shapelog.reporters import Options
 from shapelog.reporters.json import render_verification
 from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.compare import comparison_data
 from shapelog.reporters.json.verification import verification_data
 
-THREE = sized(10, 12, 14)
+THREE = make.trace(make.static_sizes(10, 12, 14))
 
 
-def proved(before: Recording | Report, after: Recording | Report) -> Verification:
-    first, second = (item if isinstance(item, Report) else item.report() for item in (before, after))
-    assert first.advice is not None
-    return verify(first, second, first.advice, CommandResult(0, 2.0), CommandResult(0, 1.5))
-
-
-@pytest.mark.parametrize(("before", "after"), list(zip(PACKED[::2], [*PACKED[1::2], PACKED[0]], strict=False)))
+@pytest.mark.parametrize(("before", "after"), list(zip(RECORDED[::2], [*RECORDED[1::2], RECORDED[0]], strict=False)))
 def test_any_two_runs_give_what_the_schema_requires(before: str, after: str) -> None:
-    data = json.loads(render_verification(proved(analyzed(before), analyzed(after)), Options()))
+    data = json.loads(render_verification(make.verification(report_of(before), report_of(after)), Options()))
     assert faults("verification", data) == []
 
 
 def test_the_json_holds_both_runs_and_the_prediction() -> None:
-    found = proved(THREE, sized(10, 12))
+    found = make.verification(THREE, make.trace(make.static_sizes(10, 12)))
     data = verification_data(found)
     assert (data["format"], data["helped"], data["exact"], data["env"]) == ("shapelog verification", True, False, "L['x']:0")
     assert data["compiles"] == {"before": 3, "predicted": 1, "measured": 2}
@@ -42,7 +35,7 @@ def test_the_json_holds_both_runs_and_the_prediction() -> None:
 
 
 def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
-    data = verification_data(proved(THREE, freed("0/0")))
+    data = verification_data(make.verification(THREE, make.trace(make.dynamic_size("0/0"))))
     assert faults("verification", data) == []
     assert faults("verification", {**data, "news": 1})
     assert faults("verification", {name: part for name, part in data.items() if name != "helped"})

@@ -2,30 +2,22 @@
 
 import re
 
+import make
 import pytest
-from lab import PACKED, Recording, analyzed, at, checked, freed, numbered, sized, tensor, tree
+from make import compile as compiled
+from make import dynamic_size, int_values, record, refused, static_sizes, tensor, trace
 from odd_sources import SOURCES
+from payload_text import code_comment, guard_tree, tensor_match
+from recorded import RECORDED, advice_of
 
-from shapelog.advice.advise import Advice, advise
+from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_shell
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Trace
-from shapelog.recompiles.explain import explain_trace
 from shapelog.reporters import Options, formats, renderer
 from shapelog.reporters.terminal.advice import render_advice
 
 V26 = TorchVersion(2, 6)
 HOSTILE = "f\x1b]0;owned\x07\x1b[2J\u202e\x9b31m\u2066"
-
-
-def advice_on(name: str) -> Advice:
-    found = analyzed(name).advice
-    assert found is not None
-    return found
-
-
-def advised(made: Recording | Trace, version: TorchVersion | None = None) -> Advice:
-    return advise(explain_trace(made if isinstance(made, Trace) else made.load()), version)
 
 
 def shown(advice: Advice, width: int = 100, **more: object) -> str:
@@ -38,76 +30,84 @@ def section(page: str, title: str) -> str:
 
 
 def test_the_first_lines_are_what_it_saves_and_the_line_to_paste() -> None:
-    first, blank, second, *_ = shown(advised(sized(10, 12, 14))).splitlines()
+    first, blank, second, *_ = shown(make.advice(trace(static_sizes(10, 12, 14)))).splitlines()
     assert first == "Mark 1 source dynamic: 3 compiles in 3.00 s become 1 compile in 1.00 s (predicted)"
     assert (blank, second) == ("", "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"")
 
 
 def test_limit_hits_are_counted_in_the_first_line() -> None:
-    made = sized(10, 12).limit("0/2", *(f"0/{number}: tensor 'x' size mismatch at index 0. expected 10, actual 20" for number in (1, 0)))
-    assert shown(advised(made)).startswith("Mark 1 source dynamic: 2 compiles and 1 limit hit in 2.00 s become 1 compile in 1.00 s")
+    made = trace(
+        static_sizes(10, 12),
+        refused("0/2", *(f"0/{number}: tensor 'x' size mismatch at index 0. expected 10, actual 20" for number in (1, 0))),
+    )
+    assert shown(make.advice(made)).startswith("Mark 1 source dynamic: 2 compiles and 1 limit hit in 2.00 s become 1 compile in 1.00 s")
 
 
 def test_an_empty_list_comes_with_the_reason_and_nothing_else() -> None:
-    assert shown(advised(sized(10))) == "Nothing to mark dynamic: nothing recompiled: every frame was compiled once.\n"
-    page = shown(advised(sized(10, 1)), 120)
+    assert shown(make.advice(trace(static_sizes(10)))) == "Nothing to mark dynamic: nothing recompiled: every frame was compiled once.\n"
+    page = shown(make.advice(trace(static_sizes(10, 1))), 120)
     assert page.startswith("Nothing to mark dynamic: no mark would remove any of the recompiles; see for each what stands in the way.\n")
     assert "Suggestions" not in page
     assert "export" not in page
 
 
 def test_a_suggestion_shows_what_it_removes_its_confidence_and_its_place() -> None:
-    page = shown(advised(freed("0/1", 12, "L['x'].size()[0] <= 64", made=sized(10))))
+    page = shown(make.advice(trace(static_sizes(10), dynamic_size("0/1", 12, "L['x'].size()[0] <= 64"))))
     assert section(page, "Suggestions").splitlines() == [
         "Suggestions",
         "  A1  1 compile, 1.00 s  confidence high  SL101",
         "      x  dim 0  x.size[0] was 10, 12",
-        "      in f (frame 0), called at model.py:20  f(x)",
+        "      in f (frame 0), called at main.py:20  f(x)",
         "      ! a dynamic graph serves a range: x.size()[0] <= 64",
     ]
 
 
 def test_an_int_and_several_dims_are_called_so() -> None:
-    assert "      k  int  k was 3, 4" in shown(advised(numbered(3, 4)))
-    made = Recording().compile("0/0", tensor()).compile("0/1", tensor(size=(12, 9)))
-    assert "      x  dims 0, 1  x.size[0] was 10, 12; x.size[1] was 8, 9" in shown(advised(made))
+    assert "      k  int  k was 3, 4" in shown(make.advice(trace(int_values(3, 4))))
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9)))
+    assert "      x  dims 0, 1  x.size[0] was 10, 12; x.size[1] was 8, 9" in shown(make.advice(made))
 
 
 def test_sources_that_only_help_together_are_shown_together() -> None:
-    made = Recording()
+    made = trace()
     for number, size in enumerate((10, 12)):
-        made.compile(f"0/{number}", tensor(size=(size, 8)), tensor("L['y']", (size, 8)))
-    lines = section(shown(advised(made)), "Suggestions").splitlines()[1:]
+        made += compiled(f"0/{number}", tensor(size, 8), tensor(size, 8, source="L['y']"))
+    lines = section(shown(make.advice(made)), "Suggestions").splitlines()[1:]
     assert lines[0] == "  A1-A2  1 compile, 1.00 s by these together  confidence medium  SL101"
     assert [line.split()[0] for line in lines[1:3]] == ["x", "y"]
 
 
 def test_verbose_shows_what_is_removed_and_the_lines_for_the_code() -> None:
-    short, verbose = (shown(advised(sized(10, 12)), verbose=is_verbose) for is_verbose in (False, True))
+    short, verbose = (shown(make.advice(trace(static_sizes(10, 12))), verbose=is_verbose) for is_verbose in (False, True))
     for line in ("gone: 0/1; the graphs are alike", "torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12"):
         assert line not in short
         assert line in verbose
-    narrow = shown(advised(sized(10, 12)), 50, verbose=True)
+    narrow = shown(make.advice(trace(static_sizes(10, 12))), 50, verbose=True)
     assert "      torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come\n" in narrow
 
 
 def test_without_a_list_the_lines_for_the_code_are_the_advice() -> None:
-    page = shown(advised(sized(10, 12), V26), 120)
+    page = shown(make.advice(trace(static_sizes(10, 12)), V26), 120)
     assert "  torch 2.6 reads no list of dynamic sources (2.8 and later do); --format python gives the mark_dynamic lines\n" in page
     assert "      torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12" in page
     assert "export" not in page
 
 
 def test_what_was_left_out_has_its_reason_and_remedy() -> None:
-    heading, source, remedy = section(shown(advised(numbered(3, 4, comment=at(7, "n = f'{k}'"))), 200), "Left out").splitlines()
+    heading, source, remedy = section(
+        shown(make.advice(trace(int_values(3, 4, comment=code_comment(7, "n = f'{k}'")))), 200), "Left out"
+    ).splitlines()
     assert heading == "Left out  they would save compiles, and do harm"
     assert source.startswith("  L['k']: f formats k into a string at model.py:7 (n = f'{k}'): ")
     assert remedy == "    → build the string outside of the compiled code, or pass k as a tensor"
 
 
 def test_what_remains_is_shown_with_rule_sentence_and_remedy() -> None:
-    made = sized(10, 12).compile("0/2", tensor(dtype="torch.float64"), guards=tree(checked(dtype="float64")), seconds=2.5)
-    assert section(shown(advised(made)), "What marking will not fix").splitlines() == [
+    made = trace(
+        static_sizes(10, 12),
+        compiled("0/2", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), seconds=2.5),
+    )
+    assert section(shown(make.advice(made)), "What marking will not fix").splitlines() == [
         "What marking will not fix  1 recompile, 2.50 s",
         "  f  x.dtype  SL301 dtype-varies  1 recompile 2.50 s",
         "    the dtype of x was float32 and is now float64",
@@ -116,26 +116,28 @@ def test_what_remains_is_shown_with_rule_sentence_and_remedy() -> None:
 
 
 def test_the_tools_of_this_torch_are_shown_with_lines_to_paste() -> None:
-    tools = section(shown(advice_on("lab/one_first.log.gz")), "Other tools")
+    tools = section(shown(advice_of("lab/one_first.log.gz")), "Other tools")
     assert tools.startswith("Other tools  that torch 2.13 has for this run\n  unbacked source  x.size[0]\n")
     assert "      torch.compiler.config.unbacked_sources = \"L['x']:0\"  # or TORCH_COMPILE_UNBACKED_SOURCES\n" in tools
 
 
 def test_pytorch_has_another_list_and_why() -> None:
-    page = shown(advice_on("real/2.13/batch_varies.pgo_cold.log.gz"))
+    page = shown(advice_of("real/2.13/batch_varies.pgo_cold.log.gz"))
     assert "L['x']: PGO lists it, shapelog lists L['x']:0\n    PGO lists the whole tensor; dim 1 need not be dynamic\n" in page
 
 
-def many(count: int) -> Recording:
-    made = Recording()
+def many(count: int) -> bytes:
+    made = trace()
     for frame in range(count):
-        sized(10, 12, made=made, frame=frame, name=f"f{frame}", source=f"L['x{frame}']")
-        made.compile(f"{frame}/2", tensor(dtype="torch.float64"), guards=tree(checked(dtype="float64")), name=f"f{frame}")
+        made += static_sizes(10, 12, frame=frame, name=f"f{frame}", source=f"L['x{frame}']")
+        made += compiled(
+            f"{frame}/2", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), name=f"f{frame}"
+        )
     return made
 
 
 def test_the_limit_cuts_each_list_and_shows_how_much_is_left() -> None:
-    advice = advised(many(4))
+    advice = make.advice(many(4))
     page = shown(advice, limit=1)
     assert "… 3 more suggestions, shown with --limit 0" in page
     assert "… 3 more reasons, shown with --limit 0" in page
@@ -143,10 +145,10 @@ def test_the_limit_cuts_each_list_and_shows_how_much_is_left() -> None:
 
 
 def test_a_list_that_is_too_long_for_a_screen_is_left_to_the_other_formats() -> None:
-    made = Recording()
+    made = trace()
     for number, size in enumerate((10, 12)):
-        made.compile(f"0/{number}", *(tensor(f"L['a_rather_long_name_of_tensor_{index}']", (size, 8)) for index in range(60)))
-    advice = advised(made)
+        made += compiled(f"0/{number}", *(tensor(size, 8, source=f"L['a_rather_long_name_of_tensor_{index}']") for index in range(60)))
+    advice = make.advice(made)
     page = shown(advice)
     assert "  60 entries: shapelog suggest-dynamic prints them with --format shell, env or python\n" in page
     assert "export" not in page
@@ -154,16 +156,16 @@ def test_a_list_that_is_too_long_for_a_screen_is_left_to_the_other_formats() -> 
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
-@pytest.mark.parametrize("name", PACKED[::4])
+@pytest.mark.parametrize("name", RECORDED[::4])
 def test_lines_keep_to_the_width_but_for_those_to_be_copied(name: str, width: int) -> None:
     copied = ("export ", "torch.", "from torch.", "TORCH_", "L[", "G[", "# ")
-    lines = shown(advice_on(name), width, verbose=True, limit=0).splitlines()
+    lines = shown(advice_of(name), width, verbose=True, limit=0).splitlines()
     assert [line for line in lines if len(line) > width and not line.strip().startswith(copied)] == []
 
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if source])
 def test_the_line_to_paste_is_whole_whatever_the_name(source: str) -> None:
-    advice = advised(sized(10, 12, source=source))
+    advice = make.advice(trace(static_sizes(10, 12, source=source)))
     assert advice.env
     assert f"\n  {as_shell(advice)}\n" in shown(advice, 60)
 
@@ -171,17 +173,19 @@ def test_the_line_to_paste_is_whole_whatever_the_name(source: str) -> None:
 @pytest.mark.parametrize("version", [None, V26])
 @pytest.mark.parametrize("form", sorted(set(formats("advice")) - {"json"}))
 def test_names_of_a_trace_cannot_harm_the_terminal(form: str, version: TorchVersion | None) -> None:
-    made = Recording()
-    made.record("str", [f"/srv/{HOSTILE}.py", 0])
+    made = trace()
+    made += record("str", [f"/srv/{HOSTILE}.py", 0])
     source = f"L['{HOSTILE}']"
-    sized(10, 12, 1, made=made, name=HOSTILE, source=source, reasons=(f"0/0: {HOSTILE}",))
-    numbered(3, 4, made=made, frame=1, name=f"g{HOSTILE}", source=f"G['{HOSTILE}']", comment=at(7, f"name = f'{{{HOSTILE}}}'", HOSTILE))
-    for rendered in (renderer("advice", form)(advised(made, version), Options(verbose=True, color=color)) for color in (False, True)):
+    made += static_sizes(10, 12, 1, name=HOSTILE, source=source, reasons=(f"0/0: {HOSTILE}",))
+    made += int_values(
+        3, 4, frame=1, name=f"g{HOSTILE}", source=f"G['{HOSTILE}']", comment=code_comment(7, f"name = f'{{{HOSTILE}}}'", HOSTILE)
+    )
+    for rendered in (renderer("advice", form)(make.advice(made, version), Options(verbose=True, color=color)) for color in (False, True)):
         page = re.sub(r"\x1b\[[\d;]*m", "", rendered.decode())
         assert "owned" in page or (form in ("env", "shell") and version is V26)
         assert [character for character in page if not character.isprintable() and character != "\n"] == []
 
 
 def test_marks_that_were_set_by_something_hostile_cannot_harm_it_either() -> None:
-    advice = advised(sized(10, 12))._replace(caveats=(HOSTILE,))
+    advice = make.advice(trace(static_sizes(10, 12)))._replace(caveats=(HOSTILE,))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown(advice))

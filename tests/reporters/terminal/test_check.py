@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
-import lab
 import make
 import pytest
+from make import alerts_of, small_trace, tensor
+from make import compile as compiled
+from payload_text import size_mismatch
+from recorded import RECORDED, report_of
 
 from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes, parse
@@ -16,7 +19,7 @@ from shapelog.reporters.terminal.check import render_check
 from shapelog.rules import AlertKind
 
 Golden = Callable[[str, bytes], None]
-DEMO = collect_alerts(lab.analyzed("real/demo.log.gz"), Repository("nowhere", ("/srv/ml",)))
+DEMO = collect_alerts(report_of("real/demo.log.gz"), Repository("nowhere", ("/srv/ml",)))
 
 
 def shown(checked: CheckResult, width: int = 100, **options: object) -> str:
@@ -43,7 +46,7 @@ def test_the_answer_comes_first() -> None:
 
 
 def test_a_run_without_compiles_comes_with_possible_reasons() -> None:
-    text = shown(check(make.alerts_of(make.run()), Policy()))
+    text = shown(check(alerts_of(make.trace()), Policy()))
     assert "Check passed: nothing was compiled" in text
     assert "the trace holds no compile: did the program run what torch.compile wraps" in " ".join(text.split())
 
@@ -72,41 +75,44 @@ def test_budgets_are_shown_with_what_was_spent() -> None:
     assert any(row[:6] == ("avoidable", "seconds", "in", "the", "whole", "run") and row[-1] == "exceeded" for row in rows)
     assert ("recompiles", "in", "MovingAverage.forward", "7", "3", "exceeded") in rows
     assert not any("kept" in row and "whole" not in row for row in rows)
-    kept = shown(check(DEMO, Policy(budgets=budgets)), verbose=True)
-    assert "recompiles in normalize" in kept
+    assert "recompiles in normalize" in shown(check(DEMO, Policy(budgets=budgets)), verbose=True)
 
 
 def test_what_a_baseline_knows_is_distinguished() -> None:
     known = parse(
-        as_bytes(make.alerts_of(make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)])))), "known.json"
+        as_bytes(
+            alerts_of(make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])))
+        ),
+        "known.json",
     )
-    more = make.small_run() + make.compile("0/2", (5, 5), [make.mismatch("0/1", 16, 5, 1)])
-    text = shown(check(make.alerts_of(more), Policy(), known))
+    more = small_trace() + compiled("0/2", tensor(5, 5), reasons=[size_mismatch("0/1", 16, 5, 1)])
+    text = shown(check(alerts_of(more), Policy(), known))
     assert "1 alert that does not fail, known from known.json: --verbose shows them" in text
     assert "1 of 1 were there" not in text
-    same = check(make.alerts_of(make.small_run()), Policy(), known)
+    same = check(alerts_of(small_trace()), Policy(), known)
     assert "Check passed: nothing new; 2 compiles, 1 recompile" in shown(same)
-    better = check(make.alerts_of(make.run(make.compile("0/0"))), Policy(), known)
-    assert "Better than known.json (forward: SL101 x.size[0], 1 before, 0 now): --write-baseline records it" in shown(better)
+    better = check(alerts_of(make.trace(compiled("0/0", tensor(8, 16)))), Policy(), known)
+    assert "Better than known.json (f: SL101 x.size[0], 1 before, 0 now): --write-baseline records it" in shown(better)
 
 
 def test_ranks_are_named_where_there_are_several() -> None:
-    assert "compile 0/1  ranks 0 and 1" in shown(check(make.alerts_of(make.small_run(), make.small_run()), Policy()))
+    assert "compile 0/1  ranks 0 and 1" in shown(check(alerts_of(small_trace(), small_trace()), Policy()))
 
 
 def test_names_and_code_from_a_trace_are_harmless() -> None:
     name = "\x1b]0;owned\x07\u202egnp.exe"
-    trace = make.run(make.compile("0/0", name=name), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], name=name))
-    text = shown(check(make.alerts_of(trace), Policy(budgets=(Budget(Metric.COMPILES, 0, "*"),))), color=False, verbose=True)
+    trace = make.trace(
+        compiled("0/0", tensor(8, 16), name=name), compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], name=name)
+    )
+    text = shown(check(alerts_of(trace), Policy(budgets=(Budget(Metric.COMPILES, 0, "*"),))), color=False, verbose=True)
     assert "owned" in text
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
 
 
-@pytest.mark.parametrize("name", lab.PACKED)
+@pytest.mark.parametrize("name", RECORDED)
 def test_every_fixture_can_be_shown(name: str) -> None:
     checked = check(
-        collect_alerts(lab.analyzed(name), Repository("nowhere")),
-        Policy(budgets=(Budget(Metric.COMPILES, 1, "*"),), fail_on=tuple(AlertKind)),
+        collect_alerts(report_of(name), Repository("nowhere")), Policy(budgets=(Budget(Metric.COMPILES, 1, "*"),), fail_on=tuple(AlertKind))
     )
     text = shown(checked, 60, limit=0, verbose=True)
     assert all(item.alert.rule.code in text for item in checked.alerts)

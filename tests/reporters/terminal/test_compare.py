@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
+import make
 import pytest
-from lab import PACKED, Recording, analyzed, checked, tensor, tree
+from payload_text import guard_tree, tensor_match
+from recorded import RECORDED, report_of
 
 import shapelog
 from shapelog.report.compare import Comparison, compare
@@ -12,7 +14,7 @@ from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.compare import render_comparison
 
-DEMO = compare(analyzed("real/demo.log.gz"), analyzed("real/demo_marked.log.gz"))
+DEMO = compare(report_of("real/demo.log.gz"), report_of("real/demo_marked.log.gz"))
 
 
 def shown(comparison: Comparison, width: int = 100, **options: object) -> str:
@@ -24,11 +26,8 @@ def section(text: str, title: str) -> str:
     return re.split(r"\n\n", text[text.index(f"\n{title}") + 1 :])[0]
 
 
-def sizes(*lengths: int, made: Recording | None = None, frame: int = 0, name: str = "f") -> Recording:
-    made = made or Recording()
-    for number, length in enumerate(lengths):
-        made.compile(f"{frame}/{number}", tensor(size=(length, 8)), name=name)
-    return made
+def sizes(*lengths: int) -> bytes:
+    return make.trace(make.static_sizes(*lengths))
 
 
 def test_the_answer_comes_first_and_then_the_totals() -> None:
@@ -59,14 +58,14 @@ def test_what_still_recompiles_is_shown_with_a_remedy_once() -> None:
 
 
 def test_dims_and_causes_of_one_kind_are_shown_together() -> None:
-    found = compare(analyzed("lab/optimizer_loop.log.gz"), analyzed("real/2.13/optimizer_loop.pgo_warm.log.gz"))
+    found = compare(report_of("lab/optimizer_loop.log.gz"), report_of("real/2.13/optimizer_loop.pgo_warm.log.gz"))
     text = shown(found, 140)
     assert "dynamic from the first compile on, not from a later one: m.size[0] m.size[1] g.size[0] g.size[1] p.size[0] p.size[1]" in text
     assert "SL101 size-varies  1 → 0 recompiles each  g.size[0] g.size[1] m.size[0] m.size[1] p.size[0] p.size[1]" in text
 
 
 def test_unchanged_frames_are_folded_into_one_line_and_verbose_unfolds_them() -> None:
-    report = analyzed("real/2.13/graph_break_resume.pgo_warm.log.gz")
+    report = report_of("real/2.13/graph_break_resume.pgo_warm.log.gz")
     found = compare(report, report)
     folded = shown(found, 140).splitlines()[-1]
     assert folded == "Unchanged: 3 frames  pipeline, pipeline (resumed at line 15), pipeline (resumed at line 16)"
@@ -75,7 +74,7 @@ def test_unchanged_frames_are_folded_into_one_line_and_verbose_unfolds_them() ->
 
 
 def test_a_lost_graph_is_red_and_what_went_with_it_is_not_green() -> None:
-    found = compare(analyzed("lab/int_drives_python.log.gz"), analyzed("real/2.13/int_drives_python.marked.log.gz"))
+    found = compare(report_of("lab/int_drives_python.log.gz"), report_of("real/2.13/int_drives_python.marked.log.gz"))
     text = render_comparison(found, Options(width=100, color=True)).decode()
     assert "\x1b[1;31mWorse:" in text
     assert "\x1b[31mworse" in text
@@ -85,10 +84,10 @@ def test_a_lost_graph_is_red_and_what_went_with_it_is_not_green() -> None:
 
 def test_a_graph_break_is_shown_with_its_place_and_the_piece_with_its_owner() -> None:
     after = sizes(10)
-    text = "Graph break in user code at /srv/ml/app/model.py:7\nGraph Break Reason: builtin: print\nUser code traceback:\n"
-    after.artifact("0/0", "dynamo_graph_break_reason", text)
-    after.compile("1/0", tensor(), name="torch_dynamo_resume_in_f_at_7")
-    page = shown(compare(sizes(10).report(), after.report()))
+    text = "Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: builtin: print\nUser code traceback:\n"
+    after += make.artifact("dynamo_graph_break_reason", text, id="0/0")
+    after += make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_7")
+    page = shown(compare(make.report(sizes(10)), make.report(after)))
     assert "1 graph break instead of none (model.py:7: builtin: print)" in section(page, "Frames that changed")
     assert section(page, "Only in the second run").splitlines()[1:] == [
         "  f (resumed at line 7)  model.py:5  1.00 s",
@@ -97,21 +96,23 @@ def test_a_graph_break_is_shown_with_its_place_and_the_piece_with_its_owner() ->
 
 
 def test_code_that_is_gone_is_listed() -> None:
-    page = shown(compare(sizes(10, made=sizes(10), frame=1, name="g").report(), sizes(10).report()))
+    page = shown(compare(make.report(sizes(10) + make.static_sizes(10, frame=1, name="g")), make.report(sizes(10))))
     assert "1 compile: not called, renamed, or not compiled any more" in section(page, "Only in the first run")
 
 
 def test_a_shifted_line_is_shown() -> None:
-    before = Recording().compile("0/0", tensor(), name="f", co_firstlineno=5).compile("0/1", tensor(size=(12, 8)), co_firstlineno=5)
-    after = Recording().compile("0/0", tensor(), name="f", co_firstlineno=8)
-    assert "f  model.py:8 (was at line 5)" in shown(compare(before.report(), after.report()))
+    before = make.trace(
+        make.compile("0/0", make.tensor(10, 8), name="f", co_firstlineno=5), make.compile("0/1", make.tensor(12, 8), co_firstlineno=5)
+    )
+    after = make.trace(make.compile("0/0", make.tensor(10, 8), name="f", co_firstlineno=8))
+    assert "f  model.py:8 (was at line 5)" in shown(compare(make.report(before), make.report(after)))
 
 
-def distributed(where: Path, *ranks: Recording) -> Report:
+def distributed(where: Path, *ranks: bytes) -> Report:
     where.mkdir()
     for number, made in enumerate(ranks):
         path = where / f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log"
-        path.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
+        path.write_bytes(made)
     return shapelog.analyze(shapelog.load(where))
 
 
@@ -133,26 +134,29 @@ def test_the_limit_cuts_each_list_and_shows_how_much_is_left(limit: int) -> None
 
 
 def test_what_a_version_does_not_record_is_no_zero() -> None:
-    text = shown(compare(analyzed("real/2.4/a_auto.log.gz"), analyzed("real/2.15/a_auto.log.gz")))
+    text = shown(compare(report_of("real/2.4/a_auto.log.gz"), report_of("real/2.15/a_auto.log.gz")))
     assert re.search(r"graph breaks +not recorded +0\n", text)
     assert "  another torch: 2.5 or older before, 2.15.0+cu132 after\n" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
-@pytest.mark.parametrize(("before", "after"), list(zip(PACKED, PACKED[3:], strict=False))[::4])
+@pytest.mark.parametrize(("before", "after"), list(zip(RECORDED, RECORDED[3:], strict=False))[::4])
 def test_lines_keep_to_the_width(before: str, after: str, width: int) -> None:
-    text = shown(compare(analyzed(before), analyzed(after)), width)
+    text = shown(compare(report_of(before), report_of(after)), width)
     assert all(len(line) <= width for line in text.splitlines())
     assert text.endswith("\n")
 
 
 def test_names_and_reasons_of_a_trace_cannot_harm_the_terminal() -> None:
     hostile = "f\x1b]0;owned\x07\u202e"
-    failed = {"guards": "", "code": "", "fail_type": "E", "fail_reason": f"\x1b[2J{hostile}"}
-    before = Recording().compile("0/0", tensor(), name=hostile)
-    after = Recording().compile("0/0", tensor(), name=hostile, **failed)
-    twice = Recording().compile("0/0", tensor(), name=hostile).compile("0/1", tensor(size=(12, 8)), guards=tree(checked()), name=hostile)
+    failed = {"guards": "", "graph": "", "fail_type": "E", "fail_reason": f"\x1b[2J{hostile}"}
+    before = make.trace(make.compile("0/0", make.tensor(10, 8), name=hostile))
+    after = make.trace(make.compile("0/0", make.tensor(10, 8), name=hostile, **failed))
+    twice = make.trace(
+        make.compile("0/0", make.tensor(10, 8), name=hostile),
+        make.compile("0/1", make.tensor(12, 8), guards=guard_tree(tensor_match()), name=hostile),
+    )
     for other in (after, twice):
-        page = shown(compare(before.report(), other.report()), verbose=True)
+        page = shown(compare(make.report(before), make.report(other)), verbose=True)
         assert "\\x1b]0;owned" in page
         assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", page)

@@ -2,22 +2,17 @@
 
 import re
 
+import make
 import pytest
-from lab import PACKED, Recording, analyzed, freed, sized, tensor
+from make import compile as compiled
+from make import dynamic_size, refused, static_sizes, tensor, trace, verification
+from recorded import RECORDED, report_of
 
-from shapelog.report.report import Report
-from shapelog.report.verification import CommandResult, Verification, verify
+from shapelog.report.verification import Verification
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.verification import render_verification
 
 HOSTILE = "f\x1b]0;owned\x07\u202e"
-LOST = {"guards": "", "code": "", "fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
-
-
-def proved(before: Recording | Report, after: Recording | Report, second: int = 0) -> Verification:
-    one, other = (item if isinstance(item, Report) else item.report() for item in (before, after))
-    assert one.advice is not None
-    return verify(one, other, one.advice, CommandResult(0, 2.0), CommandResult(second, 1.5))
 
 
 def shown(found: Verification, width: int = 100, **more: object) -> str:
@@ -25,7 +20,7 @@ def shown(found: Verification, width: int = 100, **more: object) -> str:
 
 
 def test_it_helped_as_predicted() -> None:
-    assert shown(proved(sized(10, 12, 14), freed("0/0"))).splitlines() == [
+    assert shown(verification(trace(static_sizes(10, 12, 14)), trace(dynamic_size("0/0")))).splitlines() == [
         "It helped: 3 compiles became 1, exactly as predicted",
         "",
         "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"",
@@ -43,27 +38,29 @@ def test_it_helped_as_predicted() -> None:
 
 
 def test_it_helped_otherwise_than_predicted() -> None:
-    page = shown(proved(sized(10, 12, 14), sized(10, 12)))
+    page = shown(verification(trace(static_sizes(10, 12, 14)), trace(static_sizes(10, 12))))
     assert page.startswith("It helped: 3 compiles became 2, 1 compile predicted\n")
     assert page.endswith("Not as predicted\n  f: 1 predicted, 2 measured; still recompiling because of x.size[0] (size-varies)\n")
 
 
 def test_it_did_not_help_and_why() -> None:
-    assert shown(proved(sized(10, 12), sized(10, 12), 1), 200).startswith(
+    assert shown(verification(trace(static_sizes(10, 12)), trace(static_sizes(10, 12)), (0, 1)), 200).startswith(
         "It did not help: the command ended with 1 instead of 0; 2 compiles, no fewer than the 2 before\n"
     )
-    assert "It did not help: f lost compiled code" in shown(proved(sized(10, 12), Recording().compile("0/0", tensor(), **LOST)))
+    assert "It did not help: f lost compiled code" in shown(
+        verification(trace(static_sizes(10, 12)), trace(compiled("0/0", tensor(10, 8), **make.FAILED)))
+    )
 
 
 def test_a_limit_that_is_no_longer_hit_is_shown() -> None:
     reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
-    page = shown(proved(sized(*range(3, 11)).limit("0/8", *reasons), freed("0/0", 3)))
+    page = shown(verification(trace(static_sizes(*range(3, 11)), refused("0/8", *reasons)), trace(dynamic_size("0/0", 3))))
     assert page.startswith("It helped: 8 compiles and 1 limit hit became 1 compile, exactly as predicted\n")
 
 
 def test_frames_that_did_as_before_are_one_line_and_verbose_shows_them() -> None:
-    made = sized(3, made=sized(10, 12), frame=1, name="g")
-    found = proved(made, sized(3, made=freed("0/0"), frame=1, name="g"))
+    made = trace(static_sizes(10, 12), static_sizes(3, frame=1, name="g"))
+    found = verification(made, trace(dynamic_size("0/0"), static_sizes(3, frame=1, name="g")))
     folded, verbose = shown(found), shown(found, verbose=True)
     assert folded.endswith("  1 frame as before, as predicted\n")
     assert "  g  model.py:5" not in folded
@@ -72,34 +69,43 @@ def test_frames_that_did_as_before_are_one_line_and_verbose_shows_them() -> None
 
 
 def test_the_limit_cuts_the_frames() -> None:
-    before, after = Recording(), Recording()
+    before, after = trace(), trace()
     for frame in range(3):
-        sized(10, 12, made=before, frame=frame, name=f"f{frame}")
-        freed(f"{frame}/0", made=after, name=f"f{frame}")
-    assert "… 2 more frames, shown with --limit 0" in shown(proved(before, after), limit=1)
-    assert "more frame" not in shown(proved(before, after), limit=0)
+        before += static_sizes(10, 12, frame=frame, name=f"f{frame}")
+        after += dynamic_size(f"{frame}/0", name=f"f{frame}")
+    assert "… 2 more frames, shown with --limit 0" in shown(verification(before, after), limit=1)
+    assert "more frame" not in shown(verification(before, after), limit=0)
 
 
 def test_a_number_that_came_true_is_green_and_another_yellow() -> None:
-    pages = [shown(proved(sized(10, 12, 14), after), color=True) for after in (freed("0/0"), sized(10, 12))]
+    pages = [
+        shown(verification(trace(static_sizes(10, 12, 14)), after), color=True)
+        for after in (trace(dynamic_size("0/0")), trace(static_sizes(10, 12)))
+    ]
     assert ["\x1b[33m" in page for page in pages] == [False, True]
     assert all("\x1b[1;32mIt helped" in page for page in pages)
-    assert "\x1b[1;31mIt did not help" in shown(proved(sized(10, 12), sized(10, 12)), color=True)
+    assert "\x1b[1;31mIt did not help" in shown(verification(trace(static_sizes(10, 12)), trace(static_sizes(10, 12))), color=True)
 
 
 def test_what_a_version_does_not_record_is_no_zero() -> None:
-    assert re.search(r"limit hits +\d+ +\d+ +\?\n", shown(proved(analyzed("lab/batch_varies.log.gz"), analyzed("real/2.4/a_auto.log.gz"))))
+    assert re.search(
+        r"limit hits +\d+ +\d+ +\?\n", shown(verification(report_of("lab/batch_varies.log.gz"), report_of("real/2.4/a_auto.log.gz")))
+    )
 
 
 @pytest.mark.parametrize("width", [60, 140])
-@pytest.mark.parametrize(("before", "after"), list(zip(PACKED, PACKED[7:], strict=False))[::6])
+@pytest.mark.parametrize(("before", "after"), list(zip(RECORDED, RECORDED[7:], strict=False))[::6])
 def test_lines_keep_to_the_width(before: str, after: str, width: int) -> None:
-    lines = shown(proved(analyzed(before), analyzed(after)), width).splitlines()
+    lines = shown(verification(report_of(before), report_of(after)), width).splitlines()
     assert [line for line in lines if len(line) > width and not line.strip().startswith("export ")] == []
 
 
 def test_names_of_a_trace_cannot_harm_the_terminal() -> None:
-    for after in (freed("0/0", name=HOSTILE), sized(10, 12, name=HOSTILE), Recording().compile("0/0", tensor(), name=HOSTILE, **LOST)):
-        page = shown(proved(sized(10, 12, name=HOSTILE), after), verbose=True)
+    for after in (
+        trace(dynamic_size("0/0", name=HOSTILE)),
+        trace(static_sizes(10, 12, name=HOSTILE)),
+        trace(compiled("0/0", tensor(10, 8), name=HOSTILE, **make.FAILED)),
+    ):
+        page = shown(verification(trace(static_sizes(10, 12, name=HOSTILE)), after), verbose=True)
         assert "\\x1b]0;owned" in page
         assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", page)
