@@ -9,6 +9,7 @@ import click
 from shapelog.cli.load import load_report, select
 from shapelog.cli.options import CommonOptions, TraceOptions, list_options, output_options, reporter_options, unpacking_options
 from shapelog.cli.output import Output, Target, exit_on_error, write_outputs
+from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
 
 
 def _two_traces(before: str, after: str, first: TraceOptions, second: TraceOptions) -> "tuple[Selection, Selection]":
-    from shapelog.errors import ShapelogError
-
     if before == after == "-":
         raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
     return select(before, first), select(after, second)
@@ -62,8 +61,6 @@ def _two_runs(path: str, first: TraceOptions, second: TraceOptions) -> "tuple[Se
 
     Raises ShapelogError where there are no two.
     """
-    from shapelog.errors import ShapelogError
-
     if path == "-":
         raise ShapelogError("compare -: with what? shapelog compare BEFORE AFTER")
     newer = select(path, second)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from shapelog.cli.options import CommonOptions, TraceOptions, needs_record_index
 from shapelog.cli.output import message
 from shapelog.cli.progress import progress_bar
+from shapelog.errors import ShapelogError
 
 if TYPE_CHECKING:
-    from shapelog.errors import ShapelogError
     from shapelog.model.trace import Trace
     from shapelog.reading.inputs import Selection
     from shapelog.reading.trace_files import ProgressCallback
@@ -37,7 +37,6 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
 
     Raises ShapelogError where none can be read, or where a path does not exist, which is a typo. ``rank`` as in ``select``.
     """
-    from shapelog.errors import ShapelogError
     from shapelog.model.trace import merged
 
     if options.input.run and options.input.all_runs:
@@ -60,7 +59,6 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
 
 def _selections(paths: Sequence[str], options: TraceOptions, rank: int | None, unreadable: "list[ShapelogError]") -> "list[Selection]":
     """The files of each path; the errors of the other paths are added to ``unreadable``."""
-    from shapelog.errors import ShapelogError
     from shapelog.reading.trace_files import is_url
 
     found: list[Selection] = []

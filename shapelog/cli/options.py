@@ -10,6 +10,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from shapelog.cli.output import OutputOptions, Target, exit_on_error, message, reject_duplicate_files, targets_of
+from shapelog.errors import ShapelogError
 from shapelog.reporters import Options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -159,7 +160,6 @@ def _as_list(value: str | Sequence[str] | None) -> list[str]:
 def _read_settings(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Make the settings of files and the environment the defaults of the options that are read after this one."""
     from shapelog.cli.settings import settings
-    from shapelog.errors import ShapelogError
 
     if not ctx.resilient_parsing:
         try:

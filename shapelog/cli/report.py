@@ -8,6 +8,7 @@ import click
 from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, format_options, input_options, list_options, output_options, reporter_options
 from shapelog.cli.output import Output, Target, exit_on_error, reject_page_on_terminal, reject_unwritable, write_outputs
+from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
     artifacts, issues, and to look deeper. The formats that CI systems read show the same findings as shapelog check does, without a
     verdict.
     """
-    from shapelog.errors import ShapelogError
-
     with exit_on_error(options.output.debug):
         reject_page_on_terminal(options.output.targets)
         reject_unwritable(options.output.targets)
