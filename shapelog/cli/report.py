@@ -1,6 +1,7 @@
 """``shapelog report``, and the output of a report, which ``run`` and ``watch`` share."""
 
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -51,7 +52,6 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
 
 def report_output(report: "Report", options: CommonOptions, stream: TextIO | None = None, frame: str | None = None) -> Output:
     """A report in each of its formats; those for CI systems show the alerts of a check, without a verdict."""
-    from functools import cache
 
     @cache
     def overview() -> "CheckResult":
