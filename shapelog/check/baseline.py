@@ -42,16 +42,11 @@ class Baseline:
     known: tuple[Known, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Matched:
-    """The codes of a run with what a baseline knows of them. ``gone`` are those that it knows and the run does not have."""
+def match(baseline: Baseline, codes: Iterable[Code]) -> tuple[dict[Code, Known], list[Known]]:
+    """What a baseline knows of each code of a run, and what it knows that the run does not have.
 
-    by_code: Mapping[Code, Known]
-    gone: tuple[Known, ...]
-
-
-def match(baseline: Baseline, codes: Iterable[Code]) -> Matched:
-    """Codes are the same by file and name, though lines shifted or directories are others."""
+    Codes are the same by file and name, though lines shifted or directories are others.
+    """
     known = {item.code: item for item in baseline.known}
     by_code: dict[Code, Known] = {}
     gone: list[Known] = []
@@ -60,7 +55,7 @@ def match(baseline: Baseline, codes: Iterable[Code]) -> Matched:
             by_code[pair.after] = known[pair.before]
         elif pair.before:
             gone.append(known[pair.before])
-    return Matched(by_code, tuple(gone))
+    return by_code, gone
 
 
 def worst(processes: Counter[int]) -> int:

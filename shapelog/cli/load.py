@@ -38,6 +38,7 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
     Raises ShapelogError where none can be read, or where a path does not exist, which is a typo. ``rank`` as in ``select``.
     """
     from shapelog.model.trace import merged
+    from shapelog.reading.inputs import is_large, join
 
     if options.input.run and options.input.all_runs:
         raise ShapelogError(f"--run {options.input.run} and --all-runs: only one of them can be meant")
@@ -45,7 +46,10 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
         return load(select(paths[0], options.input, rank), options), False
     loaded: list[Trace] = []
     unreadable: list[ShapelogError] = []
-    for selection in _jobs(_selections(paths, options.input, rank, unreadable), options.input):
+    selections = _selections(paths, options.input, rank, unreadable)
+    if is_large(selections, bool(options.input.executor)):
+        selections = [join(selections)]
+    for selection in selections:
         try:
             loaded.append(load(selection, options))
         except ShapelogError as error:
@@ -72,13 +76,6 @@ def _selections(paths: Sequence[str], options: TraceOptions, rank: int | None, u
                 raise
             unreadable.append(error)
     return found
-
-
-def _jobs(selections: "list[Selection]", options: TraceOptions) -> "list[Selection]":
-    """Several traces each by itself; as one where they have many ranks, or where an executor is to read them."""
-    from shapelog.reading.inputs import is_large, join
-
-    return [join(selections)] if is_large(selections, bool(options.executor)) else selections
 
 
 def load(selection: "Selection", options: CommonOptions) -> "Trace":

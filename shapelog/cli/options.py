@@ -206,22 +206,19 @@ format_options = _offer(
 )
 
 
-class _Size(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
-    name = "size"
+def _size(value: str | int) -> int:
+    from shapelog.reading.compression import parse_size
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from shapelog.reading.compression import parse_size
-
-        try:
-            return value if isinstance(value, int) else parse_size(value)
-        except ValueError:
-            self.fail(f"{value!r} is no size such as 500M or 100G", param, ctx)
+    try:
+        return value if isinstance(value, int) else parse_size(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no size such as 500M or 100G") from error
 
 
 unpacking_options = _offer(
     click.option(
         "--max-unpacked",
-        type=_Size(),
+        type=_size,
         metavar="SIZE",
         help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
     )

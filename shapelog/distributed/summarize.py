@@ -103,7 +103,7 @@ def _step(compile: Compile, code: Code, number: int, why: Recompile | None, sche
         tensors=tensors,
         size_exchanges=len(compile.collectives),
         verdict=why.verdict.value if why else "",
-        title=code.title or first.name or "unknown code",
+        title=code.title,
     )
 
 

@@ -5,11 +5,9 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-import orjson
-
 from shapelog.reading.kinds import UNLISTED
 from shapelog.reading.open_trace import Buffer
-from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Record, Span
+from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Record, Span, decode
 
 # How a header ends. No brace is between the one of its body and the last one, so these are keys of the record itself, whatever its
 # strings hold.
@@ -75,7 +73,7 @@ class RecordPositions:
         if found is not None:
             autograd, frame, number, attempt = (int(digits) if digits else None for digits in found.groups())
             return Envelope(record.process, frame, number, autograd, attempt or 0)
-        return _of_header(record.process, _decoded(self.data[start:end]) if end - start <= _LONGEST else {})
+        return _of_header(record.process, self._header(start, end))
 
     def __len__(self) -> int:
         return len(self._numbers) // _WIDTH
@@ -106,9 +104,11 @@ class RecordPositions:
         announced = self.data[end - ANNOUNCEMENT_SIZE : end]
         if announced.startswith(ANNOUNCED):
             return announced[len(ANNOUNCED) : -2].decode("utf-8", "replace")
-        header = _decoded(self.data[position.json_start : end]) if end - position.json_start <= _LONGEST else {}
-        digest = header.get("has_payload")
+        digest = self._header(position.json_start, end).get("has_payload")
         return digest if isinstance(digest, str) else ""
+
+    def _header(self, start: int, end: int) -> dict[str, Any]:
+        return (decode(self.data[start:end]) if end - start <= _LONGEST else None) or {}
 
 
 def _number(item: Any, numbers: dict[Any, int], items: list[Any]) -> int:
@@ -123,11 +123,3 @@ def _of_header(process: int, header: dict[str, Any]) -> Envelope:
     keys = ("frame_id", "frame_compile_id", "compiled_autograd_id", "attempt")
     frame, number, autograd, attempt = (value if isinstance(value := header.get(key), int) else None for key in keys)
     return Envelope(process, frame, number, autograd, attempt or 0)
-
-
-def _decoded(text: bytes) -> dict[str, Any]:
-    try:
-        found = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}

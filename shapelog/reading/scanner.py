@@ -1,12 +1,15 @@
-"""Bytes → where each record lies, its process, kind and name. Nothing is decoded here.
+"""Bytes → where each record lies, its process, kind and name. Of a header only what is asked for is decoded.
 
 Grammar (PyTorch's ``trace_structured``): ``V1120 08:27:33.313000 12031 torch/x.py:303] {json}`` on one line, then the payload,
 each of its lines behind one TAB. So a newline with anything but a TAB behind it starts a record.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+import orjson
 
 from shapelog.reading.open_trace import Buffer
 
@@ -111,3 +114,21 @@ def line_end(data: Buffer, start: int, stop: int) -> int:
             return start + found
         start += _PIECE
     return stop
+
+
+def decode(text: bytes) -> dict[str, Any] | None:
+    """A header's JSON object; None if it is none. The slow decoder takes what the fast one refuses: NaN and lone surrogates."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            value = json.loads(text.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
+
+
+def name_in(body: object) -> str:
+    """The name of an artifact or file in the body of a header, "" where it has none."""
+    name = body.get("name") if isinstance(body, dict) else None
+    return name if isinstance(name, str) else ""
