@@ -132,7 +132,6 @@ def end_like(run: Run, otherwise: int = 0) -> None:
 
 
 def _file_states(folder: Path) -> dict[Path, tuple[int, int, int]]:
-    """The trace files in a directory, each with its inode, size and time of change."""
     found = {}
     for path in folder.iterdir():
         if TRACE_NAME.match(path.name) and path.is_file():
@@ -197,12 +196,7 @@ def _is_in_foreground() -> bool:
     if os.name != "posix":
         return True
     try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+        with open("/dev/tty", "rb", buffering=0) as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
     except OSError:
         return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)

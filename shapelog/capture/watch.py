@@ -192,7 +192,6 @@ class Watch:
         self._unfinished = tuple(event for event in events if event.compile.outcome is Outcome.UNFINISHED)
 
     def _update_files(self, selection: Selection) -> None:
-        """Read the files of the run that are new or have changed."""
         before = self._files
         self._files = {}
         for file in selection.files:

@@ -220,7 +220,6 @@ def _kinds(item: Recompile, cause: Cause | None) -> frozenset[AlertKind]:
 
 
 def _level(kinds: frozenset[AlertKind], rule: Rule) -> Level:
-    """The worst of the kinds, else that of the rule."""
     levels = {kind.level for kind in kinds} or {rule.level}
     return next(level for level in Level if level in levels)
 
@@ -329,7 +328,6 @@ class _AlertBuilder(NamedTuple):
         return f"it goes with another mark: {_to_set([other])}" if other else remedy_for(causes[0].remedy_rule, supports_dynamic_sources)
 
     def _suggestion(self, cause: Cause) -> Suggestion | None:
-        """The advice about this very property."""
         return self.marks.get(cause.axis) or self.marks.get(cause.source)
 
     def _suggestion_for(self, items: list[Recompile]) -> Suggestion | None:

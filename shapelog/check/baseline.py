@@ -145,7 +145,6 @@ def _count(value: Any) -> int:
 
 
 def _frame(number: int, item: dict[str, Any], stack: list[dict[str, Any]]) -> Frame:
-    """A frame with all that is compared for a match: name, file, line, and the call stack of its first compile."""
     called = Stack(header=lambda offset: {"stack": stack}, keys=("stack",), strings={})
     compile = Compile(CompileId(number, 0), f"{number}/0", None, 0, number, stack=called)
     return Frame(

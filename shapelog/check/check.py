@@ -246,7 +246,6 @@ def _budget_uses(found: Alerts, policy: Policy, checked: list[CheckedAlert], kno
 
 
 def _names(found: Alerts, code: Code) -> tuple[str, ...]:
-    """What a pattern of a budget can name."""
     source_line = found.repository.source_line(code.first.file, code.first.line)
     return code.title, code.first.name, source_line.file if source_line else ""
 

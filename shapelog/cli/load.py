@@ -91,7 +91,6 @@ def load(selection: "Selection", options: CommonOptions) -> "Trace":
 
 
 def load_report(selection: "Selection", options: CommonOptions) -> "Report":
-    """Read a trace, and analyze it."""
     trace = load(selection, options)
     from shapelog.report.report import analyze
 
@@ -108,7 +107,6 @@ def _read(selection: "Selection", options: CommonOptions, progress: "ProgressCal
 
 
 def _read_large_job(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":
-    """Read a job of many ranks with workers."""
     from shapelog.distributed.executor import parse_executor
     from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 

@@ -65,7 +65,6 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
 
 
 def _report(done: "Run", options: CommonOptions) -> int:
-    """Write the report on a run to standard error or files, and return the exit code."""
     try:
         report = load_report(done.selection(), options)
     except ShapelogError as error:

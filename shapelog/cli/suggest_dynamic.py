@@ -51,7 +51,6 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
 
 
 def _version(text: str | None) -> "TorchVersion | None":
-    """Raises ShapelogError where a text is not a version."""
     from shapelog.model.ids import parse_version
 
     version = parse_version(text) if text else None

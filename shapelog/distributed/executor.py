@@ -126,7 +126,6 @@ def _work(version: str, call: Callable[[T], object], task: T) -> bytes:
 
 
 def _outcome(workers: Workers, future: "Future[bytes]") -> Any:
-    """The result, Lost or _Died."""
     if future.cancelled():
         return Lost(workers.failure() or "the Dask scheduler dropped it")
     error = future.exception()
@@ -140,7 +139,6 @@ def _outcome(workers: Workers, future: "Future[bytes]") -> Any:
 
 
 def _one_line(error: BaseException) -> str:
-    """Type and message of an exception in one line."""
     text = " ".join(str(error).split())[:300]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

@@ -256,7 +256,6 @@ def _size(file: TraceFile) -> int:
 
 
 def _unpack(file: TraceFile, address: str) -> tuple[int, str]:
-    """Write a member of an archive to a file. Returns its bytes, and a damage ("" if there is none)."""
     assert file.entry
     quota = file.quota or quota_for(file.name, file.entry.size, None)
     size, damage = 0, ""
@@ -338,7 +337,6 @@ def _total_seconds(ranks: Sequence[RankSummary], leader_numbers: dict[int, int])
 
 
 def _notes(ranks: Sequence[RankSummary], represented: dict[int, tuple[int, ...]], leader_numbers: dict[int, int]) -> Iterator[str]:
-    """Which ranks are shown in full, and what is known of the others."""
     others = [rank for place, rank in enumerate(ranks) if place not in leader_numbers]
     note = f"{len(ranks):,} ranks are compared; frames and recompiles are told of {rank_list(represented)} in full"
     if len(represented) < len(ranks):

@@ -225,7 +225,6 @@ class Builder:
         compile.stack = Stack(lambda _: body, record.offset, ("stack",), process.strings)
 
     def _parsed(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
-        """A record of a kind that has a type of its own."""
         decode, offset, kind, strings = self.reader.header, record.offset, record.kind, process.strings
         compile.add(records.PARSERS[kind](body, lambda key: Stack(decode, offset, (kind, key), strings)))
 

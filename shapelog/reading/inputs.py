@@ -302,7 +302,6 @@ def _files_of(runs: "Sequence[Run]", where: str, options: InputOptions, quota: U
 
 
 def _notes_on(files: Sequence[TraceFile], runs: "Sequence[Run]", chosen: "Sequence[Run]", where: str, kind: str, option: str) -> list[str]:
-    """What is read, and how to read the rest."""
     names = ", ".join(file.name for file in files[:_MAX_NAMED_FILES])
     if files[_MAX_NAMED_FILES:]:
         names = f"{len(files)} files ({names}, ...)"

@@ -129,7 +129,6 @@ class Reader:
         self.ledger.lose(place.start, code, message, size=place.stop - place.start)
 
     def _lose_lines(self, start: int, stop: int, lines: int) -> None:
-        """Account for lines in a row that belong to no record."""
         if not lines:
             return
         if stop == self.trace.size and _CUT_OFF.fullmatch(self.data, start, stop):

@@ -22,12 +22,9 @@ _HEAD = (
 _PROCESS, _JSON, _KIND, _NAME = range(1, 5)
 _FIRST = re.compile(_HEAD)
 _NEXT = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb"|)")
-_NEWLINE = ord("\n")
 # How a header ends that announces a payload: this, its MD5 in 32 digits, a quote and the last brace.
 ANNOUNCED = b'"has_payload": "'
 ANNOUNCEMENT_SIZE = len(ANNOUNCED) + 34
-# A map of a file is searched byte by byte, and a copy of a piece of it many times faster.
-_PIECE = 1 << 16
 
 
 class Location(NamedTuple):
@@ -101,19 +98,9 @@ def locate(data: Buffer, start: int) -> Location | None:
 def _located(data: Buffer, start: int, stop: int, head: re.Match[bytes] | None) -> Location:
     if head is None or head[_PROCESS] is None:
         return Location(start, stop)
-    end = head.end()
-    json_end = end if end < stop and data[end] == _NEWLINE else line_end(data, end, stop)
+    newline = data.find(b"\n", head.end(), stop)
+    json_end = newline if newline >= 0 else stop
     return Location(start, stop, head.start(_JSON), json_end, int(head[_PROCESS]), head[_KIND] or b"", head[_NAME] or b"")
-
-
-def line_end(data: Buffer, start: int, stop: int) -> int:
-    """Where the line that ``start`` lies in ends: at a newline, or at ``stop``."""
-    while start < stop:
-        found = data[start : min(stop, start + _PIECE)].find(b"\n")
-        if found >= 0:
-            return start + found
-        start += _PIECE
-    return stop
 
 
 def decode(text: bytes) -> dict[str, Any] | None:
