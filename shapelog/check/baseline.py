@@ -78,13 +78,10 @@ def as_bytes(found: Alerts) -> bytes:
     alerts: dict[Code, list[Alert]] = {}
     for alert in found.alerts:
         alerts.setdefault(alert.code, []).append(alert)
-    frames = sorted((_frame_data(found, code, alerts.get(code, ())) for code in found.codes), key=_order)
+    frames = [_frame_data(found, code, alerts.get(code, ())) for code in found.codes]
+    frames.sort(key=lambda item: (item["file"], item["line"], json.dumps(item)))
     data = {"format": _FORMAT, "format_version": FORMAT_VERSION, "torch_version": trace.torch_version or None, "frames": frames}
     return json.dumps(data, indent=2).encode("ascii") + b"\n"
-
-
-def _order(item: dict[str, Any]) -> tuple[str, int, str]:
-    return item["file"], item["line"], json.dumps(item)
 
 
 def _frame_data(found: Alerts, code: Code, alerts: Iterable[Alert]) -> dict[str, Any]:

@@ -184,7 +184,9 @@ def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> Ch
     known, gone = match(baseline, found.codes) if baseline else ({}, [])
     counting = [alert for alert in found.alerts if policy.counts(alert.codes)]
     checked = [_checked(alert, policy, known.get(alert.code)) for alert in counting]
-    budgets = tuple(sorted(_budget_uses(found, policy, checked, known), key=lambda item: (item.code is not None, -_excess(item))))
+    budgets = tuple(
+        sorted(_budget_uses(found, policy, checked, known), key=lambda item: (item.code is not None, item.budget.most - item.spent))
+    )
     exceeded = [item for item in budgets if item.is_exceeded]
     over = [_over(found, item) for item in exceeded]
     order = list(Level)
@@ -224,10 +226,6 @@ def _with_budgets(item: CheckedAlert, exceeded: list[BudgetUse]) -> CheckedAlert
         if not item.fails and wanted in kinds and spent.code in (None, item.alert.code):
             return replace(item, fails=True, level=Level.ERROR, is_spent=True)
     return item
-
-
-def _excess(item: BudgetUse) -> float:
-    return item.spent - item.budget.most
 
 
 def _budget_uses(found: Alerts, policy: Policy, checked: list[CheckedAlert], known: Mapping[Code, Known]) -> Iterator[BudgetUse]:

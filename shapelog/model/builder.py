@@ -286,7 +286,7 @@ class Builder:
         found = self._reasons.get(body)
         if found is None:
             found = self._reasons[body] = recompile_reasons.parse(body)
-        return found if found.entry == entry else found.for_entry(entry)
+        return found if found.entry == entry else found._replace(entry=entry)
 
     def ranks(self) -> list[Rank]:
         """What each process of the file did, once all records were taken."""

@@ -48,9 +48,6 @@ class Archive:
     def skip(self, reason: str, name: str) -> None:
         self.skipped.setdefault(reason, []).append(name)
 
-    def read_range(self, start: int, end: int) -> bytes:
-        return read_range(self.handle, start, end)
-
 
 def open_archive(name: str, handle: BinaryIO, kind: str, quota: UnpackQuota) -> Archive:
     """List the archive in an uncompressed file, which stays open as long as one of its entries is used.
@@ -132,7 +129,7 @@ def _tar_entry(archive: Archive, member: tarfile.TarInfo) -> FileEntry:
     end = min(start + member.size, archive.size)
 
     def read(first: int, last: int) -> bytes:
-        return archive.read_range(start + first, min(start + last, end))
+        return read_range(archive.handle, start + first, min(start + last, end))
 
     def chunks() -> Iterator[bytes]:
         for first in range(0, end - start, CHUNK):

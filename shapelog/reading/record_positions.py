@@ -1,6 +1,5 @@
 """Where the records of a file lie, noted as plain numbers while it is read: what the list of a compile's records is made of."""
 
-import re
 from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -9,15 +8,8 @@ from shapelog.reading.kinds import UNLISTED
 from shapelog.reading.open_trace import Buffer
 from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Record, Span, decode
 
-# How a header ends. No brace is between the one of its body and the last one, so these are keys of the record itself, whatever its
-# strings hold.
-_END = re.compile(
-    rb'\}(?:, "rank": \d{1,9})?(?:, "compiled_autograd_id": (\d{1,9}))?(?:, "frame_id": (\d{1,9}), "frame_compile_id": (\d{1,9}))?'
-    rb'(?:, "attempt": (\d{1,9}))?(?:, "subgraph_name": "[^"\\]*")?(?:, "has_payload": "[^"\\]*")?\}\Z'
-)
-_LONGEST_END = 400
-# A longer header that ends in another way is not decoded.
-_LONGEST = 1 << 20
+# A longer header is not decoded.
+_LONGEST = 64 << 20
 _WIDTH = 6
 
 
@@ -60,20 +52,10 @@ class RecordPositions:
             if record.kind not in UNLISTED:
                 self._firsts.setdefault((record.kind, record.name), record.offset)
                 label = _number((record.kind, record.name), self._label_numbers, self.labels)
-                envelope = _number(self._envelope(record), self._envelope_numbers, self.envelopes)
+                header = record.header if record.header is not None else self._header(record.json_start, record.json_end)
+                envelope = _number(_of_header(record.process, header), self._envelope_numbers, self.envelopes)
                 self._numbers.extend((record.offset, record.stop, record.json_start, record.json_end, label, envelope))
             yield record
-
-    def _envelope(self, record: Record) -> Envelope:
-        if record.header is not None:
-            return _of_header(record.process, record.header)
-        start, end = record.json_start, record.json_end
-        text = self.data[max(start, end - _LONGEST_END) : end]
-        found = _END.match(text, max(text.rfind(b'}, "'), 0))
-        if found is not None:
-            autograd, frame, number, attempt = (int(digits) if digits else None for digits in found.groups())
-            return Envelope(record.process, frame, number, autograd, attempt or 0)
-        return _of_header(record.process, self._header(start, end))
 
     def __len__(self) -> int:
         return len(self._numbers) // _WIDTH

@@ -380,10 +380,6 @@ def _marking(code: str, source: str) -> Facts:
     return ((Property(Kind.MARKING, name=marked[1]), marked[2].replace("set()", "{}")),) if marked else ()
 
 
-def _default_device(code: str, source: str) -> Facts:
-    return _equality(code, "utils_device.CURRENT_DEVICE", Property(Kind.DEFAULT_DEVICE))
-
-
 def _tensor(code: str, source: str) -> Facts:
     match = _TENSOR.search(code)
     if not match:
@@ -437,6 +433,6 @@ _LATER_READERS: dict[str, Callable[[str, str], Facts]] = {
     "DYNAMIC_INDICES": _marking,
     "DIMENSION_DYNAMIC_MARKING_GUARD": _marking,
     "RANGE_ITERATOR_MATCH": partial(_equality, of=Property(Kind.RANGE)),
-    "DEFAULT_DEVICE": _default_device,
+    "DEFAULT_DEVICE": lambda code, source: _equality(code, "utils_device.CURRENT_DEVICE", Property(Kind.DEFAULT_DEVICE)),
     **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), lambda code, source: ()),
 }

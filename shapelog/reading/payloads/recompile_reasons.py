@@ -36,10 +36,6 @@ class Reason(NamedTuple):
     place: UserLine | None = None
     comment: str = ""
 
-    def for_entry(self, entry: str) -> "Reason":
-        """The same reason, given for another entry."""
-        return self._replace(entry=entry)
-
 
 def split(payload: str) -> list[str]:
     """The reasons in a ``recompile_reasons`` payload: a JSON list, or (torch 2.13 and later, one reason) bare text."""
