@@ -85,7 +85,6 @@ class Recording:
         return renderer("report", "terminal")(self.report, Options(color=False)).decode()
 
     def _repr_html_(self) -> str:
-        """The summary for notebooks."""
         from shapelog.reporters import Options, renderer
 
         return renderer("recording", "notebook")(self.report, Options(limit=12)).decode()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType, MappingProxyType
+from types import FrameType
 
 from shapelog.errors import ShapelogError
 from shapelog.reading.inputs import Selection, select_files
@@ -25,7 +25,6 @@ _FROM_TERMINAL = ("SIGINT", "SIGQUIT")
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", *_FROM_TERMINAL)
 # Each of these keeps torch.compile from compiling anything.
 _SWITCHES = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
-_NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 class CannotStartError(ShapelogError):
@@ -41,11 +40,9 @@ class Run:
     """A command that has ended.
 
     ``returncode`` is as in a shell: 128 + N if signal N (``killed_by``) ended the command. ``seconds`` is wall time. ``files`` are the
-    trace files in ``trace_dir`` that appeared or grew while it ran; ``grown`` those that existed before.
+    trace files that appeared or grew while it ran; ``grown`` those that existed before.
     """
 
-    command: tuple[str, ...]
-    trace_dir: Path
     returncode: int
     killed_by: int | None
     seconds: float
@@ -64,7 +61,7 @@ class Run:
         return select_files(self.files, notes)
 
 
-def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] = _NO_VARIABLES) -> Run:
+def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] | None = None) -> Run:
     """Run ``command`` to its end with TORCH_TRACE set to ``trace_dir``, and with the variables of ``env``.
 
     It inherits stdin, stdout, stderr and the rest of the environment, so its child processes (those of torchrun, say) are recorded
@@ -75,7 +72,7 @@ def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] = _NO
         before = _file_states(trace_dir)
     except OSError as error:
         raise ShapelogError(f"{trace_dir}: cannot record there: {error.strerror or error}") from error
-    settings = {**os.environ, **env, "TORCH_TRACE": str(trace_dir.absolute())}
+    settings = {**os.environ, **(env or {}), "TORCH_TRACE": str(trace_dir.absolute())}
     if settings.get("TORCH_DTRACE"):  # PyTorch prefers it to TORCH_TRACE, and records the same and more
         settings["TORCH_DTRACE"] = settings["TORCH_TRACE"]
     with _signals_forwarded() as relay:
@@ -87,8 +84,6 @@ def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] = _NO
     after = _file_states(trace_dir)
     changed = sorted(path for path, state in after.items() if before.get(path) != state)
     return Run(
-        command=tuple(command),
-        trace_dir=trace_dir,
         returncode=ended if ended >= 0 else SIGNALED - ended,
         killed_by=-ended if ended < 0 else None,
         seconds=seconds,
@@ -137,7 +132,6 @@ def end_like(run: Run, otherwise: int = 0) -> None:
 
 
 def _file_states(folder: Path) -> dict[Path, tuple[int, int, int]]:
-    """The trace files in a directory, each with its inode, size and time of change."""
     found = {}
     for path in folder.iterdir():
         if TRACE_NAME.match(path.name) and path.is_file():
@@ -202,12 +196,7 @@ def _is_in_foreground() -> bool:
     if os.name != "posix":
         return True
     try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+        with open("/dev/tty", "rb", buffering=0) as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
     except OSError:
         return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)

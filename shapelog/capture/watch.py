@@ -13,7 +13,7 @@ from shlex import quote
 from shapelog.capture.trace_writers import is_running, writes
 from shapelog.errors import ShapelogError
 from shapelog.model.load import build
-from shapelog.model.trace import Compile, Frame, Outcome, Rank, Trace, merged
+from shapelog.model.trace import Compile, Frame, Outcome, Trace, merged
 from shapelog.reading.inputs import InputOptions, Selection, select
 from shapelog.reading.open_trace import open_trace
 from shapelog.reading.reader import Reader
@@ -173,7 +173,7 @@ class Watch:
         try:
             selection = select(self.where, self.options)
         except ShapelogError as error:
-            if not os.path.isdir(self.where) and _is_nonempty(self.where):
+            if not os.path.isdir(self.where) and os.path.exists(self.where) and os.path.getsize(self.where):
                 raise
             is_something = any(size or name.endswith("/") for name, size, _ in self._state)
             self._waiting = str(error) if is_something else ""
@@ -192,7 +192,6 @@ class Watch:
         self._unfinished = tuple(event for event in events if event.compile.outcome is Outcome.UNFINISHED)
 
     def _update_files(self, selection: Selection) -> None:
-        """Read the files of the run that are new or have changed."""
         before = self._files
         self._files = {}
         for file in selection.files:
@@ -272,11 +271,8 @@ def _events(report: Report) -> Iterator[Event]:
     for rank in report.trace.ranks:
         for frame in rank.frames:
             for compile in frame.compiles:
-                yield Event(_when(rank, compile), frame, compile, recompiles.get(compile))
-
-
-def _when(rank: Rank, compile: Compile) -> str:
-    return rank.payloads.reader.time_at(compile.offset) if rank.payloads else ""
+                when = rank.payloads.reader.time_at(compile.offset) if rank.payloads else ""
+                yield Event(when, frame, compile, recompiles.get(compile))
 
 
 def _state_of(where: Path) -> State:
@@ -305,12 +301,6 @@ def _state_of(where: Path) -> State:
         raise ShapelogError(f"{where}: cannot read: {error.strerror}") from error
     traces = set(trace_names(name for name, _, _ in files))
     return tuple(sorted(file for file in files if file[0] in traces)) or tuple(sorted(folders))
-
-
-def _is_nonempty(where: str) -> bool:
-    with suppress(OSError):
-        return os.stat(where).st_size > 0
-    return False
 
 
 def _may_begin(path: Path | None) -> bool:

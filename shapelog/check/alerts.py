@@ -75,7 +75,7 @@ class Alert:
 
     @property
     def title(self) -> str:
-        return self.code.title or self.code.first.name or "unknown code"
+        return self.code.title
 
     @property
     def axis(self) -> str:
@@ -220,7 +220,6 @@ def _kinds(item: Recompile, cause: Cause | None) -> frozenset[AlertKind]:
 
 
 def _level(kinds: frozenset[AlertKind], rule: Rule) -> Level:
-    """The worst of the kinds, else that of the rule."""
     levels = {kind.level for kind in kinds} or {rule.level}
     return next(level for level in Level if level in levels)
 
@@ -306,7 +305,7 @@ class _AlertBuilder(NamedTuple):
             rule=cause.remedy_rule if cause else UNEXPLAINED,
             codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or (UNEXPLAINED.code,),
             axes=axes,
-            sentence=f"{self._title} was recompiled {_times(occurrences)} ({cost}): {why or 'the cause is not known'}",
+            sentence=f"{self.code.title} was recompiled {_times(occurrences)} ({cost}): {why or 'the cause is not known'}",
             facts=facts,
             remedy=self._remedy(recompiles, causes),
             source_line=self.repository.source_line(self.code.first.file, place.line) if place else None,
@@ -329,7 +328,6 @@ class _AlertBuilder(NamedTuple):
         return f"it goes with another mark: {_to_set([other])}" if other else remedy_for(causes[0].remedy_rule, supports_dynamic_sources)
 
     def _suggestion(self, cause: Cause) -> Suggestion | None:
-        """The advice about this very property."""
         return self.marks.get(cause.axis) or self.marks.get(cause.source)
 
     def _suggestion_for(self, items: list[Recompile]) -> Suggestion | None:
@@ -346,7 +344,7 @@ class _AlertBuilder(NamedTuple):
         by_rule: dict[str, list[Finding]] = {}
         for item in items:
             by_rule.setdefault(item.rule.code, []).append(item)
-        for code, members in by_rule.items():
+        for members in by_rule.values():
             first = members[0]
             place = first.place
             kinds = frozenset(filter(None, (first.rule.alert_kind,)))
@@ -354,13 +352,10 @@ class _AlertBuilder(NamedTuple):
             details = (f"{name}: {value}" for item in members for name, value in item.details if value)
             yield self._alert(
                 rule=first.rule,
-                codes=(code,),
-                axes=(),
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
                 remedy=_limit_remedy(first) or first.rule.remedy,
                 source_line=self.repository.source_line(place.file, place.line) if place and not is_library(place.file) else None,
-                snippet="",
                 occurrences=occurrences,
             )
 
@@ -383,13 +378,11 @@ class _AlertBuilder(NamedTuple):
             what = "the graph broke in" if rule is _BREAK else "the analysis was started again in"
             yield self._alert(
                 rule=rule,
-                codes=(rule.code,),
                 axes=(reasons[0],),
-                sentence=f"{what} {self._title} ({_times(occurrences)}): {reasons[0]}",
+                sentence=f"{what} {self.code.title} ({_times(occurrences)}): {reasons[0]}",
                 facts=reasons,
                 remedy=rule.remedy,
                 source_line=source_lines.get((rule, words)),
-                snippet="",
                 occurrences=tuple(occurrences),
             )
 
@@ -402,10 +395,6 @@ class _AlertBuilder(NamedTuple):
             own = [item for item in self.compiles if item.frame is finding.frame]
             yield from [item for item in own if item.compile.label == finding.compile] or own[:1]
 
-    @property
-    def _title(self) -> str:
-        return self.code.title or self.code.first.name or "unknown code"
-
     def _is_own(self, file: str) -> bool:
         """Whether a place lies in the file of this code. Guards shorten paths to their last two parts."""
         own = self.code.first.file.replace("\\", "/")
@@ -414,20 +403,20 @@ class _AlertBuilder(NamedTuple):
     def _alert(
         self,
         rule: Rule,
-        codes: tuple[str, ...],
-        axes: tuple[str, ...],
         sentence: str,
         facts: tuple[str, ...],
         remedy: str,
         source_line: SourceLine | None,
-        snippet: str,
         occurrences: tuple[Occurrence, ...],
+        codes: tuple[str, ...] = (),
+        axes: tuple[str, ...] = (),
+        snippet: str = "",
     ) -> Alert:
         first = self.code.first
         called = first.called_at
         own = self.repository.source_line(first.file, first.line)
         call = self.repository.source_line(called.file, called.line) if called else None
-        places = [(own, f"{self._title} begins here"), (call, f"{self._title} is called here")]
+        places = [(own, f"{self.code.title} begins here"), (call, f"{self.code.title} is called here")]
         usable = [place for place in places if place[0]]
         if first.is_library:
             usable.reverse()
@@ -436,7 +425,7 @@ class _AlertBuilder(NamedTuple):
             snippet = called.code
         return Alert(
             rule=rule,
-            codes=codes,
+            codes=codes or (rule.code,),
             level=_level(frozenset[AlertKind]().union(*(occurrence.kinds for occurrence in occurrences)), rule),
             code=self.code,
             axes=axes,

@@ -42,16 +42,11 @@ class Baseline:
     known: tuple[Known, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Matched:
-    """The codes of a run with what a baseline knows of them. ``gone`` are those that it knows and the run does not have."""
+def match(baseline: Baseline, codes: Iterable[Code]) -> tuple[dict[Code, Known], list[Known]]:
+    """What a baseline knows of each code of a run, and what it knows that the run does not have.
 
-    by_code: Mapping[Code, Known]
-    gone: tuple[Known, ...]
-
-
-def match(baseline: Baseline, codes: Iterable[Code]) -> Matched:
-    """Codes are the same by file and name, though lines shifted or directories are others."""
+    Codes are the same by file and name, though lines shifted or directories are others.
+    """
     known = {item.code: item for item in baseline.known}
     by_code: dict[Code, Known] = {}
     gone: list[Known] = []
@@ -60,7 +55,7 @@ def match(baseline: Baseline, codes: Iterable[Code]) -> Matched:
             by_code[pair.after] = known[pair.before]
         elif pair.before:
             gone.append(known[pair.before])
-    return Matched(by_code, tuple(gone))
+    return by_code, gone
 
 
 def worst(processes: Counter[int]) -> int:
@@ -83,13 +78,10 @@ def as_bytes(found: Alerts) -> bytes:
     alerts: dict[Code, list[Alert]] = {}
     for alert in found.alerts:
         alerts.setdefault(alert.code, []).append(alert)
-    frames = sorted((_frame_data(found, code, alerts.get(code, ())) for code in found.codes), key=_order)
+    frames = [_frame_data(found, code, alerts.get(code, ())) for code in found.codes]
+    frames.sort(key=lambda item: (item["file"], item["line"], json.dumps(item)))
     data = {"format": _FORMAT, "format_version": FORMAT_VERSION, "torch_version": trace.torch_version or None, "frames": frames}
     return json.dumps(data, indent=2).encode("ascii") + b"\n"
-
-
-def _order(item: dict[str, Any]) -> tuple[str, int, str]:
-    return item["file"], item["line"], json.dumps(item)
 
 
 def _frame_data(found: Alerts, code: Code, alerts: Iterable[Alert]) -> dict[str, Any]:
@@ -150,7 +142,6 @@ def _count(value: Any) -> int:
 
 
 def _frame(number: int, item: dict[str, Any], stack: list[dict[str, Any]]) -> Frame:
-    """A frame with all that is compared for a match: name, file, line, and the call stack of its first compile."""
     called = Stack(header=lambda offset: {"stack": stack}, keys=("stack",), strings={})
     compile = Compile(CompileId(number, 0), f"{number}/0", None, 0, number, stack=called)
     return Frame(

@@ -82,12 +82,12 @@ class CheckResult:
 
     found: Alerts
     policy: Policy
-    baseline: Baseline | None
     alerts: tuple[CheckedAlert, ...]
-    budgets: tuple[BudgetUse, ...]
-    ignored: int
-    fixed: tuple[str, ...]
     notes: tuple[str, ...]
+    baseline: Baseline | None = None
+    budgets: tuple[BudgetUse, ...] = ()
+    ignored: int = 0
+    fixed: tuple[str, ...] = ()
     is_check: bool = True
 
     @property
@@ -173,17 +173,7 @@ def without_policy(found: Alerts) -> CheckResult:
     """A report as it is shown where checks are: its alerts with their own levels, and nothing asked of it."""
     policy = Policy()
     alerts = tuple(CheckedAlert(alert, policy.fails_on(alert.kinds), alert.occurrences, alert.level) for alert in found.alerts)
-    return CheckResult(
-        found=found,
-        policy=policy,
-        baseline=None,
-        alerts=alerts,
-        budgets=(),
-        ignored=0,
-        fixed=(),
-        notes=tuple(_notes(found, None)),
-        is_check=False,
-    )
+    return CheckResult(found, policy, alerts, notes=tuple(_notes(found, None)), is_check=False)
 
 
 def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> CheckResult:
@@ -191,11 +181,12 @@ def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> Ch
 
     A process may have each (code, rule, property) as often as the worst process of the baseline had it.
     """
-    matched = match(baseline, found.codes) if baseline else None
-    known = matched.by_code if matched else {}
+    known, gone = match(baseline, found.codes) if baseline else ({}, [])
     counting = [alert for alert in found.alerts if policy.counts(alert.codes)]
     checked = [_checked(alert, policy, known.get(alert.code)) for alert in counting]
-    budgets = tuple(sorted(_budget_uses(found, policy, checked, known), key=lambda item: (item.code is not None, -_excess(item))))
+    budgets = tuple(
+        sorted(_budget_uses(found, policy, checked, known), key=lambda item: (item.code is not None, item.budget.most - item.spent))
+    )
     exceeded = [item for item in budgets if item.is_exceeded]
     over = [_over(found, item) for item in exceeded]
     order = list(Level)
@@ -207,7 +198,7 @@ def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> Ch
         alerts=(*over, *rest),
         budgets=budgets,
         ignored=len(found.alerts) - len(counting),
-        fixed=tuple(_fixed(found, known, matched.gone)) if matched else (),
+        fixed=tuple(_fixed(found, known, gone)),
         notes=(*_notes(found, baseline), *_idle(found, policy)),
     )
 
@@ -237,10 +228,6 @@ def _with_budgets(item: CheckedAlert, exceeded: list[BudgetUse]) -> CheckedAlert
     return item
 
 
-def _excess(item: BudgetUse) -> float:
-    return item.spent - item.budget.most
-
-
 def _budget_uses(found: Alerts, policy: Policy, checked: list[CheckedAlert], known: Mapping[Code, Known]) -> Iterator[BudgetUse]:
     by_code: dict[Code, list[CheckedAlert]] = {}
     for item in checked:
@@ -257,7 +244,6 @@ def _budget_uses(found: Alerts, policy: Policy, checked: list[CheckedAlert], kno
 
 
 def _names(found: Alerts, code: Code) -> tuple[str, ...]:
-    """What a pattern of a budget can name."""
     source_line = found.repository.source_line(code.first.file, code.first.line)
     return code.title, code.first.name, source_line.file if source_line else ""
 

@@ -18,6 +18,7 @@ from shapelog.cli.options import (
     reporter_options,
 )
 from shapelog.cli.output import Output, Target, exit_on_error, message, reject_duplicate_files, reject_page_on_terminal, write_outputs
+from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
@@ -78,7 +79,6 @@ def _check(
     from shapelog.check.check import check
     from shapelog.check.repository_paths import Repository
     from shapelog.cli.check_options import read_baseline, record_baseline
-    from shapelog.errors import ShapelogError
     from shapelog.report.report import analyze
 
     if not paths:

@@ -9,6 +9,7 @@ import click
 from shapelog.cli.load import load_report, select
 from shapelog.cli.options import CommonOptions, TraceOptions, list_options, output_options, reporter_options, unpacking_options
 from shapelog.cli.output import Output, Target, exit_on_error, write_outputs
+from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     with exit_on_error(options.output.debug):
         first = replace(options.input, run=before_run, run_option="--before-run")
         second = replace(options.input, run=after_run, run_option="--after-run")
-        pair = _two_runs(before, first, second) if after is None else _two_traces(before, after, first, second)
+        if before == after == "-":
+            raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
+        pair = _two_runs(before, first, second) if after is None else (select(before, first), select(after, second))
         old, new = (load_report(selection, options) for selection in pair)
         from shapelog.report.compare import compare
 
@@ -49,21 +52,11 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     sys.exit(write_outputs(Output(render, lambda: old.has_problems or new.has_problems), options.output))
 
 
-def _two_traces(before: str, after: str, first: TraceOptions, second: TraceOptions) -> "tuple[Selection, Selection]":
-    from shapelog.errors import ShapelogError
-
-    if before == after == "-":
-        raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
-    return select(before, first), select(after, second)
-
-
 def _two_runs(path: str, first: TraceOptions, second: TraceOptions) -> "tuple[Selection, Selection]":
     """Two runs of one directory or archive: the newest and the one before, unless others are named.
 
     Raises ShapelogError where there are no two.
     """
-    from shapelog.errors import ShapelogError
-
     if path == "-":
         raise ShapelogError("compare -: with what? shapelog compare BEFORE AFTER")
     newer = select(path, second)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from shapelog.cli.options import CommonOptions, TraceOptions, needs_record_index
 from shapelog.cli.output import message
 from shapelog.cli.progress import progress_bar
+from shapelog.errors import ShapelogError
 
 if TYPE_CHECKING:
-    from shapelog.errors import ShapelogError
     from shapelog.model.trace import Trace
     from shapelog.reading.inputs import Selection
     from shapelog.reading.trace_files import ProgressCallback
@@ -37,8 +37,8 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
 
     Raises ShapelogError where none can be read, or where a path does not exist, which is a typo. ``rank`` as in ``select``.
     """
-    from shapelog.errors import ShapelogError
     from shapelog.model.trace import merged
+    from shapelog.reading.inputs import is_large, join
 
     if options.input.run and options.input.all_runs:
         raise ShapelogError(f"--run {options.input.run} and --all-runs: only one of them can be meant")
@@ -46,7 +46,10 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
         return load(select(paths[0], options.input, rank), options), False
     loaded: list[Trace] = []
     unreadable: list[ShapelogError] = []
-    for selection in _jobs(_selections(paths, options.input, rank, unreadable), options.input):
+    selections = _selections(paths, options.input, rank, unreadable)
+    if is_large(selections, bool(options.input.executor)):
+        selections = [join(selections)]
+    for selection in selections:
         try:
             loaded.append(load(selection, options))
         except ShapelogError as error:
@@ -60,7 +63,6 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
 
 def _selections(paths: Sequence[str], options: TraceOptions, rank: int | None, unreadable: "list[ShapelogError]") -> "list[Selection]":
     """The files of each path; the errors of the other paths are added to ``unreadable``."""
-    from shapelog.errors import ShapelogError
     from shapelog.reading.trace_files import is_url
 
     found: list[Selection] = []
@@ -76,13 +78,6 @@ def _selections(paths: Sequence[str], options: TraceOptions, rank: int | None, u
     return found
 
 
-def _jobs(selections: "list[Selection]", options: TraceOptions) -> "list[Selection]":
-    """Several traces each by itself; as one where they have many ranks, or where an executor is to read them."""
-    from shapelog.reading.inputs import is_large, join
-
-    return [join(selections)] if is_large(selections, bool(options.executor)) else selections
-
-
 def load(selection: "Selection", options: CommonOptions) -> "Trace":
     """Read a trace, and print its notes. Raises ShapelogError where there is not one record in it."""
     from shapelog.reading.inputs import is_large
@@ -96,7 +91,6 @@ def load(selection: "Selection", options: CommonOptions) -> "Trace":
 
 
 def load_report(selection: "Selection", options: CommonOptions) -> "Report":
-    """Read a trace, and analyze it."""
     trace = load(selection, options)
     from shapelog.report.report import analyze
 
@@ -113,7 +107,6 @@ def _read(selection: "Selection", options: CommonOptions, progress: "ProgressCal
 
 
 def _read_large_job(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":
-    """Read a job of many ranks with workers."""
     from shapelog.distributed.executor import parse_executor
     from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 

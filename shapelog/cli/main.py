@@ -1,6 +1,10 @@
 """The command line. Each command is a module, and imports what it needs."""
 
+import errno
+import os
+import signal
 import sys
+import warnings
 
 import click
 
@@ -38,10 +42,6 @@ for _command in (report, check, explain, suggest_dynamic, compare, watch, run, v
 
 def main() -> None:
     """Run the command and end the process at once: freeing the objects of a trace one by one would only cost time."""
-    import errno
-    import os
-    import warnings
-
     warnings.simplefilter("ignore", SyntaxWarning)  # of code that a trace quotes
     # A standard stream that the caller closed is None.
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
@@ -65,7 +65,6 @@ def main() -> None:
 
 def _end_on_interrupt() -> None:
     """Let Ctrl-C end the program at once, with 130 and without a traceback, unless SIGINT is ignored."""
-    import signal
 
     def end(*_: object) -> None:
         raise SystemExit(130)

@@ -10,6 +10,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from shapelog.cli.output import OutputOptions, Target, exit_on_error, message, reject_duplicate_files, targets_of
+from shapelog.errors import ShapelogError
 from shapelog.reporters import Options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -159,7 +160,6 @@ def _as_list(value: str | Sequence[str] | None) -> list[str]:
 def _read_settings(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Make the settings of files and the environment the defaults of the options that are read after this one."""
     from shapelog.cli.settings import settings
-    from shapelog.errors import ShapelogError
 
     if not ctx.resilient_parsing:
         try:
@@ -206,22 +206,19 @@ format_options = _offer(
 )
 
 
-class _Size(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
-    name = "size"
+def _size(value: str | int) -> int:
+    from shapelog.reading.compression import parse_size
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from shapelog.reading.compression import parse_size
-
-        try:
-            return value if isinstance(value, int) else parse_size(value)
-        except ValueError:
-            self.fail(f"{value!r} is no size such as 500M or 100G", param, ctx)
+    try:
+        return value if isinstance(value, int) else parse_size(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no size such as 500M or 100G") from error
 
 
 unpacking_options = _offer(
     click.option(
         "--max-unpacked",
-        type=_Size(),
+        type=_size,
         metavar="SIZE",
         help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
     )

@@ -9,6 +9,7 @@ from typing import NamedTuple, TextIO
 
 import click
 
+from shapelog.errors import ShapelogError
 from shapelog.reporters import SUFFIXES, UNMISTAKABLE
 
 # GitHub shows at most that many bytes of the summary of a step.
@@ -84,8 +85,6 @@ def format_of(file: str, known: Iterable[str]) -> str:
 
 def reject_duplicate_files(targets: Sequence[Target], baseline: str = "") -> None:
     """Raises ShapelogError for a file that is the target of two outputs, or of one and the baseline; a device can take both."""
-    from shapelog.errors import ShapelogError
-
     named = [(target.file, "--html" if target.is_announced else "-o") for target in targets if target.file]
     seen: dict[str, str] = {}
     for file, option in (*named, *([(baseline, "--write-baseline")] if baseline else [])):
@@ -99,16 +98,12 @@ def reject_duplicate_files(targets: Sequence[Target], baseline: str = "") -> Non
 
 def reject_page_on_terminal(targets: Iterable[Target]) -> None:
     """Raises ShapelogError where the HTML page would be shown on a terminal."""
-    from shapelog.errors import ShapelogError
-
     if sys.stdout.isatty() and any(target.format == "html" and target.file is None for target in targets):
         raise ShapelogError("the HTML page is for a file: -o report.html")
 
 
 def reject_unwritable(targets: Iterable[Target]) -> None:
     """Raises ShapelogError for the first file that cannot be written; before a command that can take hours."""
-    from shapelog.errors import ShapelogError
-
     for target in targets:
         path = os.path.realpath(target.file) if target.file else ""
         folder = os.path.dirname(path)
@@ -121,8 +116,6 @@ def reject_unwritable(targets: Iterable[Target]) -> None:
 @contextmanager
 def exit_on_error(debug: bool = False) -> Iterator[None]:
     """Print a ShapelogError and exit with its code; with ``debug`` it is raised."""
-    from shapelog.errors import ShapelogError
-
     try:
         yield
     except ShapelogError as error:
@@ -138,8 +131,6 @@ def write_outputs(output: Output, options: OutputOptions, stream: TextIO | None 
     A target that cannot be written is reported, and the others are written nevertheless. ``stream`` is the standard stream that targets
     without a file go to, standard output by default.
     """
-    from shapelog.errors import ShapelogError
-
     stream = stream or sys.stdout
     status = 2 if output.is_partial else 0
     for target in (*options.targets, *_summary_targets(options.targets, stream)):
@@ -188,8 +179,6 @@ def message(text: str) -> None:
 
 def write(content: bytes, target: Target, stream: TextIO) -> None:
     """Write to a target; a regular file is replaced as a whole, or not at all. Raises ShapelogError where that fails."""
-    from shapelog.errors import ShapelogError
-
     try:
         if target.file is None:
             _write_to_stream(content, stream)

@@ -1,6 +1,7 @@
 """``shapelog report``, and the output of a report, which ``run`` and ``watch`` share."""
 
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -8,6 +9,7 @@ import click
 from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, format_options, input_options, list_options, output_options, reporter_options
 from shapelog.cli.output import Output, Target, exit_on_error, reject_page_on_terminal, reject_unwritable, write_outputs
+from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
     artifacts, issues, and to look deeper. The formats that CI systems read show the same findings as shapelog check does, without a
     verdict.
     """
-    from shapelog.errors import ShapelogError
-
     with exit_on_error(options.output.debug):
         reject_page_on_terminal(options.output.targets)
         reject_unwritable(options.output.targets)
@@ -52,7 +52,6 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
 
 def report_output(report: "Report", options: CommonOptions, stream: TextIO | None = None, frame: str | None = None) -> Output:
     """A report in each of its formats; those for CI systems show the alerts of a check, without a verdict."""
-    from functools import cache
 
     @cache
     def overview() -> "CheckResult":

@@ -10,6 +10,7 @@ from shapelog.cli.load import load_report
 from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, reporter_options
 from shapelog.cli.output import Output, Target, exit_on_error, message, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
+from shapelog.errors import ShapelogError
 from shapelog.reporters import Result, formats, renderer
 
 if TYPE_CHECKING:
@@ -64,9 +65,6 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
 
 
 def _report(done: "Run", options: CommonOptions) -> int:
-    """Write the report on a run to standard error or files, and return the exit code."""
-    from shapelog.errors import ShapelogError
-
     try:
         report = load_report(done.selection(), options)
     except ShapelogError as error:

@@ -180,7 +180,7 @@ def _file_settings(path: Path) -> dict[str, Any]:
         known = key.replace("_", "-")
         where = f"{name}{_line_suffix(text, key)}"
         if known not in KEYS:
-            hint = "; keys of all commands stand directly in [tool.shapelog]" if isinstance(value, dict) else _hint(known, KEYS)
+            hint = "; keys of all commands stand directly in [tool.shapelog]" if isinstance(value, dict) else _hint(known)
             raise ShapelogError(f"{where}: unknown key {key!r}{hint}")
         try:
             found[known] = KEYS[known].from_file(value)
@@ -230,7 +230,9 @@ def _environment_settings(environment: Mapping[str, str]) -> dict[str, Any]:
             continue
         key = variable[len(PREFIX) :].lower().replace("_", "-")
         if key not in KEYS:
-            raise ShapelogError(f"{variable} in the environment: no such setting{_hint(key, KEYS, _variable)}")
+            raise ShapelogError(
+                f"{variable} in the environment: no such setting{_hint(key, lambda known: PREFIX + known.upper().replace('-', '_'))}"
+            )
         try:
             found[key] = KEYS[key].from_text(text)
         except ValueError as error:
@@ -238,12 +240,8 @@ def _environment_settings(environment: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _variable(key: str) -> str:
-    return PREFIX + key.upper().replace("-", "_")
-
-
-def _hint(key: str, known: Mapping[str, Key], spell: Callable[[str], str] = str) -> str:
+def _hint(key: str, spell: Callable[[str], str] = str) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(key, known, n=1, cutoff=0.5)
-    return f"; did you mean {spell(close[0])}?" if close else f"; known are {', '.join(map(spell, known))}"
+    close = get_close_matches(key, KEYS, n=1, cutoff=0.5)
+    return f"; did you mean {spell(close[0])}?" if close else f"; known are {', '.join(map(spell, KEYS))}"

@@ -8,6 +8,7 @@ import click
 from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, reporter_options
 from shapelog.cli.output import Output, Target, exit_on_error, message, write_outputs
+from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
 
 
 def _version(text: str | None) -> "TorchVersion | None":
-    """Raises ShapelogError where a text is not a version."""
-    from shapelog.errors import ShapelogError
     from shapelog.model.ids import parse_version
 
     version = parse_version(text) if text else None
@@ -62,7 +61,6 @@ def _version(text: str | None) -> "TorchVersion | None":
 
 def _advise(explained: "Explanations", version: "TorchVersion | None", debug: bool) -> "Advice":
     from shapelog.advice.advise import advise
-    from shapelog.errors import ShapelogError
 
     try:
         return advise(explained, version)

@@ -71,7 +71,6 @@ def order_change(ranks: Iterable[RankSummary]) -> OrderChange | None:
 
 
 def _first_difference(sequences: list[tuple[str, ...]]) -> int:
-    """The first index at which not all have the same item."""
     longest = max(map(len, sequences))
     return next((index for index in range(longest) if len({item[index : index + 1] for item in sequences}) > 1), longest)
 

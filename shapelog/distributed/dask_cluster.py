@@ -79,7 +79,10 @@ def _logging_off() -> Iterator[None]:
 
 
 class Cluster:
-    """A Dask cluster, which runs a task whose worker dies again on another one, as often as its scheduler allows."""
+    """A Dask cluster, with the methods of ``process_pool.Processes``.
+
+    It runs a task whose worker dies again on another one, as often as its scheduler allows.
+    """
 
     def __init__(self, client: Any, patience: float) -> None:
         self.client, self.patience = client, patience

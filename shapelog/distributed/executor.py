@@ -8,16 +8,21 @@ from concurrent.futures import Executor as Pool
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from shapelog import __version__
 from shapelog.errors import ShapelogError
+
+if TYPE_CHECKING:
+    from shapelog.distributed.dask_cluster import Cluster
+    from shapelog.distributed.process_pool import Processes
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _PROCESSES = re.compile(r"processes(?::([1-9]\d{0,2}))?")
 _DASK = re.compile(r"(dask|tcp|tls)://((?:[\w.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5})/?")
+Workers: TypeAlias = "Processes | Cluster"
 # Seconds that a cluster may be without a worker.
 PATIENCE = 30.0
 
@@ -36,31 +41,6 @@ class Lost:
     """A task without a result, and why: one line that does not name the task."""
 
     reason: str
-
-
-class Workers(Protocol):
-    """The processes of this machine, or the workers of a cluster."""
-
-    @property
-    def max_pending(self) -> int:
-        """How many tasks may be with the workers at a time."""
-
-    @property
-    def poll_seconds(self) -> float | None:
-        """How often to ask for ``failure``; None: never."""
-
-    @property
-    def run(self) -> Callable[[bytes], bytes]:
-        """What a worker does with a task: unpickle a function and its arguments, and call it."""
-
-    def pool(self, task_count: int) -> AbstractContextManager[Pool]:
-        """A pool for at most ``task_count`` tasks at a time."""
-
-    def failure(self) -> str:
-        """Why there will be no more results; "" while there may be."""
-
-    def cause_of_death(self, error: BaseException) -> str:
-        """How the worker of a task died; "" if the error is another one."""
 
 
 def parse_executor(text: str) -> Executor:
@@ -146,7 +126,6 @@ def _work(version: str, call: Callable[[T], object], task: T) -> bytes:
 
 
 def _outcome(workers: Workers, future: "Future[bytes]") -> Any:
-    """The result, Lost or _Died."""
     if future.cancelled():
         return Lost(workers.failure() or "the Dask scheduler dropped it")
     error = future.exception()
@@ -160,7 +139,6 @@ def _outcome(workers: Workers, future: "Future[bytes]") -> Any:
 
 
 def _one_line(error: BaseException) -> str:
-    """Type and message of an exception in one line."""
     text = " ".join(str(error).split())[:300]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

@@ -14,7 +14,7 @@ from shapelog.distributed.summarize import summaries
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
 from shapelog.model.load import build, name_of
 from shapelog.model.rank_summary import RankSummary, Step, Tensor
-from shapelog.model.trace import Summarized, Trace, account_of
+from shapelog.model.trace import Summarized, Trace
 from shapelog.reading.compression import DamagedError, quota_for
 from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, Selection, select
 from shapelog.reading.open_trace import open_all, open_trace
@@ -81,7 +81,7 @@ def read_file(task: Task) -> FileResult:
         trace = build(Selection((TraceFile(None, task.name, task.rank),)), [reader])
     except ShapelogError as error:  # not one record
         problem = Problem("foreign-file", str(error).removeprefix(f"{task.name}: "), task.name, severity=DATA_LOSS)
-        return FileResult(file=Summarized((), account_of(reader.ledger), (*reader.problems(), problem)))
+        return FileResult(file=Summarized((), reader.ledger.account(), (*reader.problems(), problem)))
     explanations = explain_trace(trace)
     ranks = summaries(explanations, 1)
     rest = tuple(rank._replace(steps=()) for rank in ranks)
@@ -256,7 +256,6 @@ def _size(file: TraceFile) -> int:
 
 
 def _unpack(file: TraceFile, address: str) -> tuple[int, str]:
-    """Write a member of an archive to a file. Returns its bytes, and a damage ("" if there is none)."""
     assert file.entry
     quota = file.quota or quota_for(file.name, file.entry.size, None)
     size, damage = 0, ""
@@ -338,7 +337,6 @@ def _total_seconds(ranks: Sequence[RankSummary], leader_numbers: dict[int, int])
 
 
 def _notes(ranks: Sequence[RankSummary], represented: dict[int, tuple[int, ...]], leader_numbers: dict[int, int]) -> Iterator[str]:
-    """Which ranks are shown in full, and what is known of the others."""
     others = [rank for place, rank in enumerate(ranks) if place not in leader_numbers]
     note = f"{len(ranks):,} ranks are compared; frames and recompiles are told of {rank_list(represented)} in full"
     if len(represented) < len(ranks):

@@ -29,17 +29,19 @@ def core_count() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """``count`` processes of this machine."""
+    """``count`` processes of this machine. ``poll_seconds`` is how often to ask for a ``failure``, None for never."""
 
     count: int
     poll_seconds: float | None = None
 
     @property
     def max_pending(self) -> int:
+        """How many tasks may be with the workers at a time."""
         return _TASKS_PER_PROCESS * self.count
 
     @staticmethod
     def run(job: bytes) -> bytes:
+        """In a worker: unpickle a function and its arguments, and call it."""
         work, *arguments = pickle.loads(job)
         result: bytes = work(*arguments)
         return result
@@ -63,9 +65,11 @@ class Processes:
                 pool.shutdown(cancel_futures=True)
 
     def failure(self) -> str:
+        """Why there will be no more results; "" while there may be."""
         return ""
 
     def cause_of_death(self, error: BaseException) -> str:
+        """How the worker of a task died; "" if the error is another one."""
         # The pool reports it for every task that is with any process.
         return "the process that read it was killed (out of memory?)" if isinstance(error, BrokenExecutor) else ""
 

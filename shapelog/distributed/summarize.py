@@ -36,8 +36,11 @@ def summaries(explanations: Explanations, min_ranks: int = 2) -> tuple[RankSumma
         return ()
     recompiles = {item.compile: item for item in explanations.recompiles}
     shared: dict[Step, Step] = {}
-    ordered = (processes for _, processes in sorted(grouped.items()))
-    return tuple(_summary(max(processes, key=_compiles), len(processes), explanations.trace, recompiles, shared) for processes in ordered)
+    found = []
+    for _, processes in sorted(grouped.items()):
+        most = max(processes, key=lambda rank: sum(len(frame.compiles) for frame in rank.frames))
+        found.append(_summary(most, len(processes), explanations.trace, recompiles, shared))
+    return tuple(found)
 
 
 def all_ranks(explanations: Explanations) -> tuple[RankSummary, ...]:
@@ -49,10 +52,6 @@ def all_ranks(explanations: Explanations) -> tuple[RankSummary, ...]:
         most = rank if known is None or len(rank.steps) > len(known.steps) else known
         found[rank.number] = most if known is None else most._replace(processes=rank.processes + known.processes)
     return tuple(rank for _, rank in sorted(found.items())) if len(found) > 1 else ()
-
-
-def _compiles(rank: Rank) -> int:
-    return sum(len(frame.compiles) for frame in rank.frames)
 
 
 def _summary(rank: Rank, processes: int, trace: Trace, recompiles: dict[Compile, Recompile], shared: dict[Step, Step]) -> RankSummary:
@@ -103,7 +102,7 @@ def _step(compile: Compile, code: Code, number: int, why: Recompile | None, sche
         tensors=tensors,
         size_exchanges=len(compile.collectives),
         verdict=why.verdict.value if why else "",
-        title=code.title or first.name or "unknown code",
+        title=code.title,
     )
 
 

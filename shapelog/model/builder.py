@@ -225,7 +225,6 @@ class Builder:
         compile.stack = Stack(lambda _: body, record.offset, ("stack",), process.strings)
 
     def _parsed(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
-        """A record of a kind that has a type of its own."""
         decode, offset, kind, strings = self.reader.header, record.offset, record.kind, process.strings
         compile.add(records.PARSERS[kind](body, lambda key: Stack(decode, offset, (kind, key), strings)))
 
@@ -287,7 +286,7 @@ class Builder:
         found = self._reasons.get(body)
         if found is None:
             found = self._reasons[body] = recompile_reasons.parse(body)
-        return found if found.entry == entry else found.for_entry(entry)
+        return found if found.entry == entry else found._replace(entry=entry)
 
     def ranks(self) -> list[Rank]:
         """What each process of the file did, once all records were taken."""

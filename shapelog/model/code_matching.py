@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from shapelog.model.trace import Frame, Rank, Trace, resumed_by
 from shapelog.reading.payloads.source_names import is_notebook_cell
 
-# Generated code is counted through.
-_GENERATED = re.compile(r"^<eval_with_key>")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Code:
@@ -55,7 +52,7 @@ class Pair:
 def match(before: Trace, after: Trace) -> tuple[Pair, ...]:
     """Every code of both traces, once: those of AFTER in their order, then those that are gone."""
     same = _same_files({frame.file for frame in before.frames}, {frame.file for frame in after.frames})
-    pairs = [pair for one, other in _processes(before, after) for pair in _matched(_of(one), _of(other), same)]
+    pairs = [pair for one, other in _processes(before, after) for pair in _matched(codes_of(one), codes_of(other), same)]
     return tuple(sorted(pairs, key=lambda pair: pair.after is None))
 
 
@@ -64,19 +61,19 @@ def match_codes(before: list[Code], after: list[Code]) -> list[Pair]:
     return _matched(before, after, _same_files({code.first.file for code in before}, {code.first.file for code in after}))
 
 
-def _processes(before: Trace, after: Trace) -> Iterator[tuple[Rank | None, Rank | None]]:
+def _processes(before: Trace, after: Trace) -> Iterator[tuple[tuple[Rank, ...], tuple[Rank, ...]]]:
     """Ranks by number; processes without one in their order, and such a process with a rank where nothing else is left."""
     ones, others = _numbered(before), _numbered(after)
     for key in [key for key in ones if key in others]:
-        yield ones.pop(key), others.pop(key)
+        yield (ones.pop(key),), (others.pop(key),)
     for one in [key for key in ones if key[0] is None]:
         if others:
-            yield ones.pop(one), others.pop(min(others))
+            yield (ones.pop(one),), (others.pop(min(others)),)
     for other in [key for key in others if key[0] is None]:
         if ones:
-            yield ones.pop(min(ones)), others.pop(other)
-    yield from ((rank, None) for rank in ones.values())
-    yield from ((None, rank) for rank in others.values())
+            yield (ones.pop(min(ones)),), (others.pop(other),)
+    yield from (((rank,), ()) for rank in ones.values())
+    yield from (((), (rank,)) for rank in others.values())
 
 
 def _numbered(trace: Trace) -> dict[tuple[int | None, int], Rank]:
@@ -84,10 +81,6 @@ def _numbered(trace: Trace) -> dict[tuple[int | None, int], Rank]:
     for rank in trace.ranks:
         found[rank.number, sum(number == rank.number for number, _ in found)] = rank
     return found
-
-
-def _of(rank: Rank | None) -> list[Code]:
-    return codes_of((rank,) if rank else ())
 
 
 def codes_of(ranks: Iterable[Rank]) -> list[Code]:
@@ -108,7 +101,7 @@ def file_of(path: str) -> str:
     """A path without what differs in each process. A notebook gives each cell a file of its own."""
     if is_notebook_cell(path):
         return "<notebook>"
-    return "<eval_with_key>" if _GENERATED.match(path) else path
+    return "<eval_with_key>" if path.startswith("<eval_with_key>") else path  # which is followed by a number
 
 
 def _same_files(before: set[str], after: set[str]) -> dict[str, str]:

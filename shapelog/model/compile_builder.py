@@ -7,7 +7,7 @@ from typing import Any
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import CodeStateRecord, Compile, GraphBreak, Outcome, Payloads
 from shapelog.reading.payloads.recompile_reasons import Reason
-from shapelog.reading.records import AutomaticDynamic, GuardAdded, Input, Metrics, Specialization, Stack, StackFrame, Symbol
+from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.reading.scanner import Span
 
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
@@ -106,7 +106,6 @@ class CompileBuilder:
             inputs=tuple(self.inputs.values()),
             symbols=parsed.pop(Symbol, ()),
             specializations=parsed.pop(Specialization, ()),
-            guards_added=parsed.pop(GuardAdded, ()),
             other_records=parsed,
             automatic_dynamic=tuple(self.automatic_dynamic),
             reasons=tuple(self.reasons),

@@ -67,7 +67,6 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
 
 
 def _with_progress(reader: Reader, progress: ProgressCallback) -> Iterator[Record]:
-    """The records of a large file, with its progress reported."""
     name, size = reader.trace.name, reader.trace.size
     for number, record in enumerate(reader.records()):
         if not number % _PROGRESS_STEP:

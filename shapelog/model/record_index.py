@@ -10,7 +10,7 @@ from shapelog.model.trace import Compile, Trace
 from shapelog.reading.kinds import KINDS, Use
 from shapelog.reading.reader import Reader
 from shapelog.reading.record_positions import Envelope, RecordPositions
-from shapelog.reading.scanner import Span
+from shapelog.reading.scanner import Span, name_in
 
 # Process, frame id, number of the compile, compiled-autograd id or -1: what the records of one compile share.
 _Key = tuple[int, int, int, int]
@@ -88,7 +88,7 @@ def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[Listed]:
         at = positions[index]
         kind, name = positions.labels[at.label]
         if not name and KINDS.get(kind) is not Use.DECODED:  # of these, artifacts alone were noted with their name
-            name = _name(reader.header(at.offset).get(kind))
+            name = name_in(reader.header(at.offset).get(kind))
         span = positions.payload(at)
         yield Listed(
             kind=kind,
@@ -101,11 +101,6 @@ def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[Listed]:
             header_size=at.json_end - at.json_start,
             reader=reader,
         )
-
-
-def _name(body: object) -> str:
-    name = body.get("name") if isinstance(body, dict) else None
-    return name if isinstance(name, str) else ""
 
 
 def listing(trace: Trace) -> Listing:

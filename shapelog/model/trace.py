@@ -7,10 +7,10 @@ What is compared by its values is a named tuple: a dataclass takes half a millis
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from shapelog.errors import Problem
 from shapelog.model.ids import CompileId, TorchVersion, parse_version
@@ -23,28 +23,13 @@ from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.reader import Reader
-from shapelog.reading.records import AutomaticDynamic, Config, GuardAdded, Input, Metrics, Specialization, Stack, StackFrame, Symbol
+from shapelog.reading.records import AutomaticDynamic, Config, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.reading.scanner import Span
 
 if TYPE_CHECKING:
     from shapelog.model.rank_summary import RankSummary
 
-__all__ = [
-    "CodeStateRecord",
-    "Compile",
-    "Frame",
-    "Input",
-    "Metrics",
-    "Outcome",
-    "Payloads",
-    "Profile",
-    "Rank",
-    "Specialization",
-    "Symbol",
-    "Trace",
-]
-
-
+_Parsed = TypeVar("_Parsed")
 # What a trace without a version is taken for, by the builder's guess.
 _OLDEST = {"2.5 or older": 4, "2.6 or 2.7": 6, "2.8 or 2.9": 8, "2.6 to 2.9": 8}
 
@@ -73,14 +58,9 @@ class Payloads:
         return self.reader.payload_text(span)
 
     def tree(self, span: Span, is_list: bool) -> GuardTree:
-        key = span.digest or f"@{span.start}"
-        found = self.trees.get(key)
-        if found is None:
-            found = self.trees[key] = self._tree(span, is_list)
-        return found
+        return self._parsed(self.trees, span, lambda text: self._tree(text, span, is_list))
 
-    def _tree(self, span: Span, is_list: bool) -> GuardTree:
-        text = self.text(span)
+    def _tree(self, text: str, span: Span, is_list: bool) -> GuardTree:
         if not is_list:
             return guards.parse_tree(text, self.known_guards)
         try:
@@ -90,18 +70,16 @@ class Payloads:
             return guards.parse_list("[]")
 
     def graph(self, span: Span) -> Graph:
-        key = span.digest or f"@{span.start}"
-        found = self.parsed_graphs.get(key)
-        if found is None:
-            found = self.parsed_graphs[key] = graphs.parse(self.text(span))
-        return found
+        return self._parsed(self.parsed_graphs, span, graphs.parse)
 
     def code_state(self, span: Span) -> CodeState:
+        return self._parsed(self.code_states, span, pgo_state.parse)
+
+    def _parsed(self, known: dict[str, _Parsed], span: Span, parse: Callable[[str], _Parsed]) -> _Parsed:
         key = span.digest or f"@{span.start}"
-        found = self.code_states.get(key)
-        if found is None:
-            found = self.code_states[key] = pgo_state.parse(self.text(span))
-        return found
+        if key not in known:
+            known[key] = parse(self.text(span))
+        return known[key]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,7 +149,6 @@ class Compile:
     inputs: tuple[Input, ...] = ()
     symbols: tuple[Symbol, ...] = ()
     specializations: tuple[Specialization, ...] = ()
-    guards_added: tuple[GuardAdded, ...] = ()
     other_records: Mapping[type, tuple[Any, ...]] = field(default_factory=dict)
     automatic_dynamic: tuple[AutomaticDynamic, ...] = ()
     reasons: tuple[Reason, ...] = ()
@@ -366,43 +343,11 @@ class Profile:
         return self.records[-1]
 
 
-class Account(NamedTuple):
-    """What became of every byte and record of one file. ``records`` counts readable ones by kind."""
-
-    name: str
-    size: int
-    records: Mapping[str, int]
-    sizes: Mapping[str, int]
-    unused: Mapping[str, int]
-    unknown: Mapping[str, int]
-    unreadable_bytes: int
-    unreadable_records: int
-    payloads_verified: int
-
-    @property
-    def balances(self) -> bool:
-        return sum(self.sizes.values()) + self.unreadable_bytes == self.size
-
-
-def account_of(book: Ledger) -> Account:
-    return Account(
-        book.name,
-        book.size,
-        dict(sorted(book.records.items())),
-        dict(sorted(book.sizes.items())),
-        dict(sorted(book.unused.items())),
-        dict(sorted(book.unknown.items())),
-        book.unreadable_bytes,
-        book.unreadable_records,
-        book.payloads_verified,
-    )
-
-
 class Summarized(NamedTuple):
     """A file of a large job that is known by the summary of its ranks alone, what became of its bytes, and what could not be used."""
 
     ranks: "tuple[RankSummary, ...]"
-    account: Account
+    account: Ledger
     problems: tuple[Problem, ...] = ()
 
 
@@ -490,8 +435,9 @@ class Trace:
         return read + tuple(problem for item in self.summarized for problem in item.problems) + self.build_problems
 
     @property
-    def accounts(self) -> tuple[Account, ...]:
-        return (*(account_of(reader.ledger) for reader in self.readers), *(item.account for item in self.summarized))
+    def accounts(self) -> tuple[Ledger, ...]:
+        """What became of every byte and record of each file."""
+        return (*(reader.ledger.account() for reader in self.readers), *(item.account for item in self.summarized))
 
 
 def merged(traces: Sequence[Trace]) -> Trace:

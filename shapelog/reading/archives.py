@@ -48,9 +48,6 @@ class Archive:
     def skip(self, reason: str, name: str) -> None:
         self.skipped.setdefault(reason, []).append(name)
 
-    def read_range(self, start: int, end: int) -> bytes:
-        return read_range(self.handle, start, end)
-
 
 def open_archive(name: str, handle: BinaryIO, kind: str, quota: UnpackQuota) -> Archive:
     """List the archive in an uncompressed file, which stays open as long as one of its entries is used.
@@ -83,46 +80,30 @@ def _last_of_each_name(archive: Archive) -> list[FileEntry]:
     return list(by_name.values())
 
 
-class _BoundedReads(io.RawIOBase):
+class _BoundedFile(io.FileIO):
     """An archive as the standard library reads it, which would read any length that a header states into memory.
 
     A read of more than ``limit`` bytes raises ``refusal``.
     """
 
     def __init__(self, archive: Archive, limit: int, refusal: Exception) -> None:
+        super().__init__(archive.handle.fileno(), closefd=False)
+        self.seek(0)
         self.archive = archive
         self.limit = limit
         self.refusal = refusal
-        self.position = 0
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self.position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: self.archive.size}[whence]
-        if position < 0:
-            raise OSError("a position before the start of the file")
-        self.position = position
-        return position
-
-    def read(self, size: int = -1) -> bytes:
-        size = self.archive.size - self.position if size < 0 else size
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0:
+            size = max(0, self.archive.size - self.tell())
         if size > self.limit:
             raise self.refusal
-        data = self.archive.read_range(self.position, self.position + size)
-        self.position += len(data)
-        return data
+        return super().read(size) or b""
 
 
 def _list_tar(archive: Archive) -> None:
     count = 0
-    headers = _BoundedReads(archive, _MAX_TAR_HEADER, tarfile.ReadError("a header is longer than any real one"))
+    headers = _BoundedFile(archive, _MAX_TAR_HEADER, tarfile.ReadError("a header is longer than any real one"))
     try:
         with tarfile.open(fileobj=headers, mode="r:") as tar:
             while (member := tar.next()) is not None:
@@ -148,7 +129,7 @@ def _tar_entry(archive: Archive, member: tarfile.TarInfo) -> FileEntry:
     end = min(start + member.size, archive.size)
 
     def read(first: int, last: int) -> bytes:
-        return archive.read_range(start + first, min(start + last, end))
+        return read_range(archive.handle, start + first, min(start + last, end))
 
     def chunks() -> Iterator[bytes]:
         for first in range(0, end - start, CHUNK):
@@ -162,7 +143,7 @@ def _tar_entry(archive: Archive, member: tarfile.TarInfo) -> FileEntry:
 def _list_zip(archive: Archive) -> None:
     refusal = ShapelogError(f"{archive.name}: not read, because the table of contents of this zip file is larger than any real one")
     try:
-        opened = zipfile.ZipFile(_BoundedReads(archive, _MAX_ZIP_TABLE, refusal))
+        opened = zipfile.ZipFile(_BoundedFile(archive, _MAX_ZIP_TABLE, refusal))
     except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
         raise ShapelogError(
             f"{archive.name}: not read, because the table of contents at the end of this zip file is missing or damaged; "

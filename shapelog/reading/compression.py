@@ -115,6 +115,17 @@ def read_chunks(handle: BinaryIO, close: bool = False) -> Iterator[bytes]:
             handle.close()
 
 
+def read_head(chunks: Iterable[bytes], size: int) -> bytes:
+    """The first ``size`` bytes, and what else their last chunk holds; fewer where the data ends or cannot be read."""
+    head = b""
+    with suppress(DamagedError, ShapelogError):
+        for chunk in chunks:
+            head += chunk
+            if len(head) >= size:
+                break
+    return head
+
+
 def read_range(file: BinaryIO, start: int, end: int) -> bytes:
     """The bytes of an open file between two offsets, whatever its current position."""
     count = max(0, end - start)

@@ -20,6 +20,7 @@ from shapelog.reading.compression import (
     is_compressed,
     quota_for,
     read_chunks,
+    read_head,
     read_range,
     to_temporary_file,
 )
@@ -181,7 +182,7 @@ def _select_file(entry: FileEntry, name: str, options: InputOptions, handle: Bin
     quota = quota_for(name, entry.size, options.max_bytes)
     head = entry.read_range(0, HEAD) if entry.read_range else b""
     kind = archive_kind(head)
-    is_compressed_tar = is_compressed(head) and archive_kind(_decompressed_head(entry)) == "tar"
+    is_compressed_tar = is_compressed(head) and archive_kind(read_head(decompress(entry.chunks(), name), HEAD)) == "tar"
     if not (kind or is_compressed_tar):
         return Selection((TraceFile(entry.path, name, _rank(entry), None if entry.path else entry, quota),))
     from shapelog.reading import archives  # most traces are in none
@@ -196,16 +197,6 @@ def _select_file(entry: FileEntry, name: str, options: InputOptions, handle: Bin
     if damage:
         archive.add_problem("damaged-archive", f"{damage}, so members behind that are missing")
     return _select_archive(archive, options)
-
-
-def _decompressed_head(entry: FileEntry) -> bytes:
-    head = b""
-    with suppress(DamagedError, ShapelogError):
-        for chunk in decompress(entry.chunks(), entry.name):
-            head += chunk
-            if len(head) >= HEAD:
-                break
-    return head
 
 
 def _rank(entry: FileEntry) -> int | None:
@@ -311,7 +302,6 @@ def _files_of(runs: "Sequence[Run]", where: str, options: InputOptions, quota: U
 
 
 def _notes_on(files: Sequence[TraceFile], runs: "Sequence[Run]", chosen: "Sequence[Run]", where: str, kind: str, option: str) -> list[str]:
-    """What is read, and how to read the rest."""
     names = ", ".join(file.name for file in files[:_MAX_NAMED_FILES])
     if files[_MAX_NAMED_FILES:]:
         names = f"{len(files)} files ({names}, ...)"

@@ -1,7 +1,7 @@
 """The account of one file: what became of every byte and every record."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shapelog.errors import DATA_LOSS, DEGRADED
 
@@ -48,9 +48,16 @@ class Ledger:
             self.dropped_problems += 1
 
     @property
-    def accounted_bytes(self) -> int:
-        """Always the size of the file, once all of it was read."""
-        return sum(self.sizes.values()) + self.unreadable_bytes
+    def balances(self) -> bool:
+        """Whether every byte is accounted for; it always is, once the file was read."""
+        return sum(self.sizes.values()) + self.unreadable_bytes == self.size
+
+    def account(self) -> "Ledger":
+        """A copy that later reading does not change, its kinds in order of their names, without the problems."""
+        records, sizes, unused, unknown = (
+            Counter(dict(sorted(counter.items()))) for counter in (self.records, self.sizes, self.unused, self.unknown)
+        )
+        return replace(self, records=records, sizes=sizes, unused=unused, unknown=unknown, found=[], dropped_problems=0)
 
     @property
     def readable_records(self) -> int:

@@ -1,19 +1,16 @@
 """One pass over a trace: every record is located, decoded if the model uses it, and accounted for. Payloads are read when asked for."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
-
-import orjson
 
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.reading.kinds import DECODED_ARTIFACTS, ENVELOPE_KEYS, KINDS, Use
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.record_positions import RecordPositions
-from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Location, Record, Span, locate, scan
+from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Location, Record, Span, decode, locate, name_in, scan
 
 # A longer header or payload is accounted for and not read. PyTorch writes some megabytes; reading one takes many times its size.
 _LONGEST = 64 << 20
@@ -85,7 +82,7 @@ class Reader:
                 self._lose(place, "bad-json", "the JSON of this record (of no known kind) cannot be read")
                 return None
             if kind == "artifact" and not name:
-                name = _name_in(header[kind])
+                name = name_in(header[kind])
             is_used = is_used or self._is_used(place, kind, name)
         self.ledger.count(kind, stop - start)
         if not is_used:
@@ -118,7 +115,7 @@ class Reader:
         """The JSON object of a record; None, and a problem, where there is none."""
         kind = kind if kind in KINDS else "of no known kind"
         size = place.json_end - place.start
-        header = _decode(self.data[place.json_start : place.json_end]) if size <= _LONGEST else None
+        header = decode(self.data[place.json_start : place.json_end]) if size <= _LONGEST else None
         if size > _LONGEST:
             text = f"the header of this record ({kind}) has {size:,} bytes, and none of more than {_LONGEST:,} is read"
             self._lose(place, "bad-size", text)
@@ -132,7 +129,6 @@ class Reader:
         self.ledger.lose(place.start, code, message, size=place.stop - place.start)
 
     def _lose_lines(self, start: int, stop: int, lines: int) -> None:
-        """Account for lines in a row that belong to no record."""
         if not lines:
             return
         if stop == self.trace.size and _CUT_OFF.fullmatch(self.data, start, stop):
@@ -187,7 +183,7 @@ class Reader:
         """The JSON object of the record that starts at ``offset``, decoded again; empty, and a problem, if it cannot be."""
         place = locate(self.data, offset)
         text = self.json_text(place.json_start, place.json_end) if place is not None else b""
-        found = _decode(text)
+        found = decode(text)
         if found is None and text and offset not in self._undecoded:
             self._undecoded.add(offset)
             self.ledger.add(offset, "bad-json", "the JSON of this record cannot be read in full", severity=DATA_LOSS)
@@ -289,22 +285,5 @@ class Reader:
         return lines
 
 
-def _name_in(body: object) -> str:
-    name = body.get("name") if isinstance(body, dict) else None
-    return name if isinstance(name, str) else ""
-
-
 def _md5(payload: bytes) -> str:
     return hashlib.md5(payload, usedforsecurity=False).hexdigest()
-
-
-def _decode(text: bytes) -> dict[str, Any] | None:
-    """A header's JSON object; None if it is none. The slow decoder takes what the fast one refuses: NaN and lone surrogates."""
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        try:
-            value = json.loads(text.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return None
-    return value if isinstance(value, dict) else None

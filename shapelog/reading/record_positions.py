@@ -1,25 +1,15 @@
 """Where the records of a file lie, noted as plain numbers while it is read: what the list of a compile's records is made of."""
 
-import re
 from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-import orjson
-
 from shapelog.reading.kinds import UNLISTED
 from shapelog.reading.open_trace import Buffer
-from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Record, Span
+from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Record, Span, decode
 
-# How a header ends. No brace is between the one of its body and the last one, so these are keys of the record itself, whatever its
-# strings hold.
-_END = re.compile(
-    rb'\}(?:, "rank": \d{1,9})?(?:, "compiled_autograd_id": (\d{1,9}))?(?:, "frame_id": (\d{1,9}), "frame_compile_id": (\d{1,9}))?'
-    rb'(?:, "attempt": (\d{1,9}))?(?:, "subgraph_name": "[^"\\]*")?(?:, "has_payload": "[^"\\]*")?\}\Z'
-)
-_LONGEST_END = 400
-# A longer header that ends in another way is not decoded.
-_LONGEST = 1 << 20
+# A longer header is not decoded.
+_LONGEST = 64 << 20
 _WIDTH = 6
 
 
@@ -62,20 +52,10 @@ class RecordPositions:
             if record.kind not in UNLISTED:
                 self._firsts.setdefault((record.kind, record.name), record.offset)
                 label = _number((record.kind, record.name), self._label_numbers, self.labels)
-                envelope = _number(self._envelope(record), self._envelope_numbers, self.envelopes)
+                header = record.header if record.header is not None else self._header(record.json_start, record.json_end)
+                envelope = _number(_of_header(record.process, header), self._envelope_numbers, self.envelopes)
                 self._numbers.extend((record.offset, record.stop, record.json_start, record.json_end, label, envelope))
             yield record
-
-    def _envelope(self, record: Record) -> Envelope:
-        if record.header is not None:
-            return _of_header(record.process, record.header)
-        start, end = record.json_start, record.json_end
-        text = self.data[max(start, end - _LONGEST_END) : end]
-        found = _END.match(text, max(text.rfind(b'}, "'), 0))
-        if found is not None:
-            autograd, frame, number, attempt = (int(digits) if digits else None for digits in found.groups())
-            return Envelope(record.process, frame, number, autograd, attempt or 0)
-        return _of_header(record.process, _decoded(self.data[start:end]) if end - start <= _LONGEST else {})
 
     def __len__(self) -> int:
         return len(self._numbers) // _WIDTH
@@ -106,9 +86,11 @@ class RecordPositions:
         announced = self.data[end - ANNOUNCEMENT_SIZE : end]
         if announced.startswith(ANNOUNCED):
             return announced[len(ANNOUNCED) : -2].decode("utf-8", "replace")
-        header = _decoded(self.data[position.json_start : end]) if end - position.json_start <= _LONGEST else {}
-        digest = header.get("has_payload")
+        digest = self._header(position.json_start, end).get("has_payload")
         return digest if isinstance(digest, str) else ""
+
+    def _header(self, start: int, end: int) -> dict[str, Any]:
+        return (decode(self.data[start:end]) if end - start <= _LONGEST else None) or {}
 
 
 def _number(item: Any, numbers: dict[Any, int], items: list[Any]) -> int:
@@ -123,11 +105,3 @@ def _of_header(process: int, header: dict[str, Any]) -> Envelope:
     keys = ("frame_id", "frame_compile_id", "compiled_autograd_id", "attempt")
     frame, number, autograd, attempt = (value if isinstance(value := header.get(key), int) else None for key in keys)
     return Envelope(process, frame, number, autograd, attempt or 0)
-
-
-def _decoded(text: bytes) -> dict[str, Any]:
-    try:
-        found = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -5,7 +5,6 @@ Traces are hostile: a field of another type than expected raises ValueError, Typ
 the builder turns into a problem.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -64,12 +63,9 @@ class Input(NamedTuple):
     size: tuple[int, ...]
     stride: tuple[int, ...]
     dtype: str
-    device: str
     requires_grad: bool = False
     is_parameter: bool = False
     is_leaf: bool = True
-    is_view: bool = False
-    is_inference: bool = False
     layout: str = "torch.strided"
     marked_dynamic: tuple[int, ...] = ()
 
@@ -82,23 +78,12 @@ def described_input(body: Body, source: str) -> Input:
         _ints(body["size"]),
         _ints(get("stride") or ()),
         str(body["dtype"]).removeprefix("torch."),
-        _device(str(get("device", ""))),
         get("requires_grad") is True,
         get("is_parameter") is True,
         get("is_leaf") is True,
-        get("is_view") is True,
-        get("is_inference") is True,
         str(get("layout", "torch.strided")),
         tuple(index for index in get("dynamo_dynamic_indices") or () if isinstance(index, int)),
     )
-
-
-def _device(text: str) -> str:
-    """``device(type='cuda', index=0)`` → ``cuda:0``."""
-    if text == "device(type='cpu')":
-        return "cpu"
-    found = re.match(r"device\(type='(\w+)'(?:, index=(\d+))?\)$", text)
-    return text if not found else found[1] if found[2] is None else f"{found[1]}:{found[2]}"
 
 
 class Symbol(NamedTuple):
@@ -110,7 +95,6 @@ class Symbol(NamedTuple):
     source: Source
     user_stack: Stack
     stack: Stack
-    is_unbacked: bool = False
 
     @property
     def value(self) -> int | None:
@@ -130,8 +114,7 @@ def created_symbol(body: Body, stacks: Stacks) -> Symbol:
 
 
 def created_unbacked_symbol(body: Body, stacks: Stacks) -> Symbol:
-    user, framework = stacks("user_stack"), stacks("stack")
-    return Symbol(str(body["symbol"]), "", str(body.get("vr", "")), Source(), user, framework, is_unbacked=True)
+    return created_symbol({**body, "val": "", "source": ""}, stacks)
 
 
 class Specialization(NamedTuple):
@@ -231,7 +214,7 @@ def config_of(dynamo: object, compiler: object) -> Config:
 class Metrics(NamedTuple):
     """``compilation_metrics`` of one compile. Times are in seconds, None where the version or the backend does not measure them.
 
-    ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``, which contains ``triton``.
+    ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``.
     ``has_guarded_code`` is None before torch 2.6.
     """
 
@@ -240,16 +223,12 @@ class Metrics(NamedTuple):
     aot: float | None = None
     inductor: float | None = None
     codegen: float | None = None
-    triton: float | None = None
     backward: float | None = None
     before_restart: float | None = None
-    guard_latency: float | None = None
     start_time: float | None = None
     guard_count: int | None = None
-    shape_guard_count: int | None = None
     op_count: int | None = None
     cache_size: int | None = None
-    accumulated_cache_size: int | None = None
     has_guarded_code: bool | None = None
     is_forward: bool | None = None
     fail_type: str = ""
@@ -257,15 +236,12 @@ class Metrics(NamedTuple):
     fail_file: str = ""
     fail_line: int = 0
     restart_reasons: tuple[str, ...] = ()
-    recompile_reason: str = ""
     code_name: str = ""
     code_file: str = ""
     code_line: int = 0
     compile_id: str = ""
     torch_version: str = ""
     triton_kernels: int = 0
-    cache_hits: int = 0
-    cache_misses: int = 0
 
 
 def metrics(body: Body) -> Metrics:
@@ -282,7 +258,7 @@ def metrics(body: Body) -> Metrics:
     for field, name in _COUNTS:
         count = get(name)
         if type(count) is int and count >= 0:
-            found[field] = found.get(field, 0) + count
+            found[field] = count
     for field, name in _TEXTS:
         text = get(name)
         if text:
@@ -300,25 +276,18 @@ def metrics(body: Body) -> Metrics:
     )
 
 
-# Fields with the names of PyTorch's. What has several names is their sum.
+# Fields with the names of PyTorch's.
 _COUNTS = (
     ("guard_count", "guard_count"),
-    ("shape_guard_count", "shape_env_guard_count"),
     ("op_count", "graph_op_count"),
     ("cache_size", "cache_size"),
-    ("accumulated_cache_size", "accumulated_cache_size"),
     ("fail_line", "fail_user_frame_lineno"),
     ("code_line", "co_firstlineno"),
-    ("cache_hits", "inductor_fx_remote_cache_hit_count"),
-    ("cache_hits", "inductor_fx_local_cache_hit_count"),
-    ("cache_misses", "inductor_fx_remote_cache_miss_count"),
-    ("cache_misses", "inductor_fx_local_cache_miss_count"),
 )
 _FLAGS = ("has_guarded_code", "is_forward")
 _TEXTS = (
     ("fail_reason", "fail_reason"),
     ("fail_file", "fail_user_frame_filename"),
-    ("recompile_reason", "recompile_reason"),
     ("code_name", "co_name"),
     ("code_file", "co_filename"),
     ("compile_id", "compile_id"),
@@ -335,10 +304,8 @@ _TIMES = (
     ("inductor", "inductor_cumulative_compile_time_us", 1e6),
     ("codegen", "code_gen_time_s", 1),
     ("codegen", "inductor_code_gen_cumulative_compile_time_us", 1e6),
-    ("triton", "triton_compile_time_us", 1e6),
     ("backward", "backward_cumulative_compile_time_us", 1e6),
     ("before_restart", "dynamo_time_before_restart_s", 1),
-    ("guard_latency", "guard_latency_us", 1e6),
     ("start_time", "start_time", 1),
 )
 

@@ -63,7 +63,6 @@ def _is_web(url: str) -> bool:
 
 
 def _file_system(url: str) -> tuple[Any, str]:
-    """fsspec's file system for this URL, and the path in it."""
     scheme = urlsplit(url).scheme.lower()
     try:
         from fsspec.core import url_to_fs

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from shapelog.errors import ShapelogError
-from shapelog.reading.compression import DamagedError, decompress, is_compressed
+from shapelog.reading.compression import DamagedError, decompress, is_compressed, read_head
 from shapelog.reading.trace_files import FileEntry, collected_in, rank_of
 from shapelog.text import plural
 
@@ -183,7 +183,7 @@ def _member(entry: FileEntry) -> Member:
     rank = rank_of(entry.name)
     begin = end = None
     with suppress(OSError, DamagedError, ShapelogError):
-        head = entry.read_range(0, _REMOTE_HEAD if entry.is_remote else _HEAD) if entry.read_range else _head(entry)
+        head = entry.read_range(0, _REMOTE_HEAD if entry.is_remote else _HEAD) if entry.read_range else read_head(entry.chunks(), _HEAD)
         if entry.is_remote and not is_compressed(head):
             searched = head
         elif entry.read_range and not is_compressed(head):
@@ -198,15 +198,6 @@ def _member(entry: FileEntry) -> Member:
     is_dated = begin is not None
     begin = modified if begin is None else begin
     return Member(entry, rank, begin, max(begin, begin if end is None else end), is_dated)
-
-
-def _head(entry: FileEntry) -> bytes:
-    head = b""
-    for chunk in entry.chunks():
-        head += chunk
-        if len(head) >= _HEAD:
-            break
-    return head
 
 
 def _decompressed_ends(entry: FileEntry, rank: int | None, modified: float) -> tuple[bytes, float | None]:

@@ -1,12 +1,15 @@
-"""Bytes → where each record lies, its process, kind and name. Nothing is decoded here.
+"""Bytes → where each record lies, its process, kind and name. Of a header only what is asked for is decoded.
 
 Grammar (PyTorch's ``trace_structured``): ``V1120 08:27:33.313000 12031 torch/x.py:303] {json}`` on one line, then the payload,
 each of its lines behind one TAB. So a newline with anything but a TAB behind it starts a record.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+import orjson
 
 from shapelog.reading.open_trace import Buffer
 
@@ -19,12 +22,9 @@ _HEAD = (
 _PROCESS, _JSON, _KIND, _NAME = range(1, 5)
 _FIRST = re.compile(_HEAD)
 _NEXT = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb"|)")
-_NEWLINE = ord("\n")
 # How a header ends that announces a payload: this, its MD5 in 32 digits, a quote and the last brace.
 ANNOUNCED = b'"has_payload": "'
 ANNOUNCEMENT_SIZE = len(ANNOUNCED) + 34
-# A map of a file is searched byte by byte, and a copy of a piece of it many times faster.
-_PIECE = 1 << 16
 
 
 class Location(NamedTuple):
@@ -98,16 +98,24 @@ def locate(data: Buffer, start: int) -> Location | None:
 def _located(data: Buffer, start: int, stop: int, head: re.Match[bytes] | None) -> Location:
     if head is None or head[_PROCESS] is None:
         return Location(start, stop)
-    end = head.end()
-    json_end = end if end < stop and data[end] == _NEWLINE else line_end(data, end, stop)
+    newline = data.find(b"\n", head.end(), stop)
+    json_end = newline if newline >= 0 else stop
     return Location(start, stop, head.start(_JSON), json_end, int(head[_PROCESS]), head[_KIND] or b"", head[_NAME] or b"")
 
 
-def line_end(data: Buffer, start: int, stop: int) -> int:
-    """Where the line that ``start`` lies in ends: at a newline, or at ``stop``."""
-    while start < stop:
-        found = data[start : min(stop, start + _PIECE)].find(b"\n")
-        if found >= 0:
-            return start + found
-        start += _PIECE
-    return stop
+def decode(text: bytes) -> dict[str, Any] | None:
+    """A header's JSON object; None if it is none. The slow decoder takes what the fast one refuses: NaN and lone surrogates."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            value = json.loads(text.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
+
+
+def name_in(body: object) -> str:
+    """The name of an artifact or file in the body of a header, "" where it has none."""
+    name = body.get("name") if isinstance(body, dict) else None
+    return name if isinstance(name, str) else ""

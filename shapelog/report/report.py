@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shapelog.advice.advise import Advice, advise
 from shapelog.errors import DATA_LOSS, Problem
-from shapelog.model.trace import Account, Compile, Frame, Outcome, Trace
+from shapelog.model.trace import Compile, Frame, Outcome, Trace
+from shapelog.reading.ledger import Ledger
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.shape_table import ShapeTable, shape_table, varying_axes
@@ -103,7 +104,7 @@ class Report(NamedTuple):
     tables: tuple[Table, ...]
     advice: Advice | None
     problems: tuple[Problem, ...]
-    accounts: tuple[Account, ...]
+    accounts: tuple[Ledger, ...]
     ranks: "RankReport | None" = None
 
     @property

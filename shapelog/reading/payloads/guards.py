@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import orjson
@@ -380,14 +380,6 @@ def _marking(code: str, source: str) -> Facts:
     return ((Property(Kind.MARKING, name=marked[1]), marked[2].replace("set()", "{}")),) if marked else ()
 
 
-def _range(code: str, source: str) -> Facts:
-    return _equality(code, source, Property(Kind.RANGE))
-
-
-def _default_device(code: str, source: str) -> Facts:
-    return _equality(code, "utils_device.CURRENT_DEVICE", Property(Kind.DEFAULT_DEVICE))
-
-
 def _tensor(code: str, source: str) -> Facts:
     match = _TENSOR.search(code)
     if not match:
@@ -408,15 +400,7 @@ def _tensor(code: str, source: str) -> Facts:
     )
 
 
-def _no_facts(code: str, source: str) -> Facts:
-    return ()
-
-
-def _global_state(code: str, source: str) -> Facts:
-    return tuple(_global_state_fields(code))
-
-
-def _global_state_fields(code: str) -> Iterator[tuple[Property, Fact]]:
+def _global_state(code: str) -> Iterator[tuple[Property, Fact]]:
     """``___check_global_state() against {json}``, torch 2.13 and later: each field of the state at compile time."""
     _, _, state = code.partition(" against ")
     if not state:
@@ -436,7 +420,7 @@ def _global_state_fields(code: str) -> Iterator[tuple[Property, Fact]]:
 # How a leaf is read, by its kind. A leaf of any other kind that checks for an attribute is read as an attribute check.
 _READERS: dict[str, Callable[[str, str], Facts]] = {
     "TENSOR_MATCH": _tensor,
-    "GLOBAL_STATE": _global_state,
+    "GLOBAL_STATE": lambda code, source: tuple(_global_state(code)),
     "TYPE_MATCH": _identity,
     "ID_MATCH": _identity,
     "LENGTH_CHECK": _length,
@@ -448,7 +432,7 @@ _READERS: dict[str, Callable[[str, str], Facts]] = {
 _LATER_READERS: dict[str, Callable[[str, str], Facts]] = {
     "DYNAMIC_INDICES": _marking,
     "DIMENSION_DYNAMIC_MARKING_GUARD": _marking,
-    "RANGE_ITERATOR_MATCH": _range,
-    "DEFAULT_DEVICE": _default_device,
-    **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), _no_facts),
+    "RANGE_ITERATOR_MATCH": partial(_equality, of=Property(Kind.RANGE)),
+    "DEFAULT_DEVICE": lambda code, source: _equality(code, "utils_device.CURRENT_DEVICE", Property(Kind.DEFAULT_DEVICE)),
+    **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), lambda code, source: ()),
 }

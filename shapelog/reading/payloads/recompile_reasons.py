@@ -36,10 +36,6 @@ class Reason(NamedTuple):
     place: UserLine | None = None
     comment: str = ""
 
-    def for_entry(self, entry: str) -> "Reason":
-        """The same reason, given for another entry."""
-        return self._replace(entry=entry)
-
 
 def split(payload: str) -> list[str]:
     """The reasons in a ``recompile_reasons`` payload: a JSON list, or (torch 2.13 and later, one reason) bare text."""
@@ -54,20 +50,13 @@ def split(payload: str) -> list[str]:
 
 
 _T = r"tensor '(?P<source>.*?)' "
+_AT_INDEX = r" mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)"
 # Compiled on first use: most reasons match one of the first.
 _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
     (family, kind, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses thousands of digits
     for family, kind, pattern in (
-        (
-            "size",
-            Kind.SIZE,
-            _T + r"size mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
-        ),
-        (
-            "stride",
-            Kind.STRIDE,
-            _T + r"stride mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
-        ),
+        ("size", Kind.SIZE, _T + "size" + _AT_INDEX),
+        ("stride", Kind.STRIDE, _T + "stride" + _AT_INDEX),
         ("rank", Kind.RANK, _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),
         ("dtype", Kind.DTYPE, _T + r"dtype mismatch\. expected (?P<expected>\S+), actual (?P<actual>\w+)"),
         ("requires_grad", Kind.REQUIRES_GRAD, _T + r"requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"),
