@@ -8,8 +8,7 @@ from lab import LAB, PACKED, Recording, analyzed, freed, sized
 
 from shapelog.report.compare import Comparison, compare
 from shapelog.report.frame_changes import Effect
-from shapelog.reporters import Options
-from shapelog.reporters.json import render_comparison
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.json.compare import comparison_data
 
 
@@ -24,7 +23,7 @@ PAIRS = [(name, PACKED[(index + 7) % len(PACKED)]) for index, name in enumerate(
 def test_any_two_traces_give_what_the_schema_requires(before: str, after: str) -> None:
     found = compare(analyzed(before), analyzed(after))
     assert faults("comparison", comparison_data(found)) == []
-    assert json.loads(render_comparison(found, Options())) == comparison_data(found)
+    assert json.loads(renderer("comparison", "json")(found, Options())) == comparison_data(found)
     assert found.outcome is not Effect.BETTER or not found.lost_graphs
 
 

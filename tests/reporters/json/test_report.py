@@ -6,8 +6,7 @@ import pytest
 from json_schemas import faults
 from lab import LAB, PACKED, Recording, analyzed, checked, state, tensor, tree
 
-from shapelog.reporters import Options
-from shapelog.reporters.json import render
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.json.report import report_data
 from shapelog.rules import RULES
 
@@ -20,7 +19,7 @@ def test_the_report_of_a_fixture_is_as_the_schema_requires(name: str) -> None:
 @pytest.mark.parametrize("name", PACKED)
 def test_the_report_can_be_written_and_read_again(name: str) -> None:
     report = analyzed(name)
-    assert json.loads(render(report, Options())) == report_data(report)
+    assert json.loads(renderer("report", "json")(report, Options())) == report_data(report)
 
 
 def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:

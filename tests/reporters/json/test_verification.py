@@ -8,8 +8,7 @@ from lab import PACKED, Recording, analyzed, freed, sized
 
 from shapelog.report.report import Report
 from shapelog.report.verification import CommandResult, Verification, verify
-from shapelog.reporters import Options
-from shapelog.reporters.json import render_verification
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.compare import comparison_data
 from shapelog.reporters.json.verification import verification_data
@@ -25,7 +24,7 @@ def proved(before: Recording | Report, after: Recording | Report) -> Verificatio
 
 @pytest.mark.parametrize(("before", "after"), list(zip(PACKED[::2], [*PACKED[1::2], PACKED[0]], strict=False)))
 def test_any_two_runs_give_what_the_schema_requires(before: str, after: str) -> None:
-    data = json.loads(render_verification(proved(analyzed(before), analyzed(after)), Options()))
+    data = json.loads(renderer("verification", "json")(proved(analyzed(before), analyzed(after)), Options()))
     assert faults("verification", data) == []
 
 
