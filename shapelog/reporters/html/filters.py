@@ -18,7 +18,7 @@ from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import rows_html
 from shapelog.reporters.html.redact import Redaction, without_stack
 from shapelog.rules import RULES, Rule, problem_rule, remedy_for
-from shapelog.text import escape_controls, file_name, file_size, one_line, plural, seconds
+from shapelog.text import escape_controls, file_name, file_size, one_line, plural, rank_list, seconds
 
 # Rows of a table.
 _MAX_ROWS = 60
@@ -45,6 +45,7 @@ def page_environment(context: PageContext) -> Environment:
         problem_rule=problem_rule,
         pytorch_text=_pytorch_text if with_source else _pytorch_text_without_code,
         plural=plural,
+        rank_list=rank_list,
         place=lambda place: f"{file_name(place.file)}:{place.line}",
         record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(sanitize(text))),
         remedy=lambda rule: _remedy(rule, reads_sources),
