@@ -5,7 +5,7 @@ from rich.text import Text
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
-from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
+from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage, first
 from shapelog.text import one_line, plural, plural_noun, rank_list, shorten
 
 
@@ -50,7 +50,7 @@ def _advice(page: TextPage, checked: CheckResult) -> None:
 
 
 def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], options: Options, checked: CheckResult) -> None:
-    shown = items[: options.limit] if options.limit else items
+    shown = first(items, options.limit)
     if shown:
         page.heading(title, "worst first")
     for item in shown:

@@ -3,7 +3,7 @@
 import io
 import os
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -13,8 +13,9 @@ from rich.text import Text
 from shapelog.report.results import Headline
 from shapelog.reporters import Options
 from shapelog.rules import Level, Verdict
-from shapelog.text import UNSAFE, one_line, shorten
+from shapelog.text import UNSAFE, one_line, plural, shorten
 
+_T = TypeVar("_T")
 _READABLE = 44
 _NARROWEST = 40
 COLORS = {
@@ -101,6 +102,11 @@ class TextPage:
             text.append(f"  {one_line(note)}", style=Style(dim=True, bold=False))
         self.text(text)
 
+    def more(self, left: int, noun: str, indent: int = 2) -> None:
+        """How many entries of a list ``--limit`` leaves out, if any."""
+        if left:
+            self.line((f"… {plural(left, f'more {noun}')}, shown with --limit 0", "dim"), indent=indent)
+
     def headline(self, found: Headline, style: str) -> None:
         """Its subject in this style, the rest in bold."""
         rest = f" {found.rest}" if found.rest else ""
@@ -151,6 +157,11 @@ class TextPage:
 
     def bytes(self) -> bytes:
         return self.buffer.getvalue().encode("utf-8", "replace")
+
+
+def first(items: Sequence[_T], limit: int) -> Sequence[_T]:
+    """At most ``limit`` of them; all with 0."""
+    return items[:limit] if limit else items
 
 
 def _environment_width() -> int:
