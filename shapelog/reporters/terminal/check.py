@@ -56,7 +56,7 @@ def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], options
     for item in shown:
         _alert(page, item, checked, options)
     if len(shown) < len(items):
-        page.line((f"… {plural(len(items) - len(shown), 'more')}, shown with --limit 0".replace("mores", "more"), "dim"), indent=2)
+        page.line((f"… {len(items) - len(shown)} more, shown with --limit 0", "dim"), indent=2)
 
 
 def _alert(page: TextPage, item: CheckedAlert, checked: CheckResult, options: Options) -> None:

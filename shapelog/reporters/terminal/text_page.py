@@ -1,4 +1,4 @@
-"""What both terminal views are drawn with: text that cannot harm a terminal, a console of the right width, aligned rows."""
+"""What every result is drawn with in a terminal: text that cannot harm a terminal, a console of the right width, aligned rows."""
 
 import io
 import os
@@ -31,7 +31,7 @@ LEVEL_COLORS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "blue"}
 
 
 def _harmless(text: Text) -> Text:
-    """The last guard before the terminal: a text that somebody forgot to one_line loses its styles, not its reader's terminal."""
+    """The last guard before the terminal: a text that was not made ``one_line`` loses its styles, not its reader's terminal."""
     return Text(one_line(text.plain), style=text.style) if UNSAFE.search(text.plain) or "\n" in text.plain else text
 
 
@@ -115,7 +115,7 @@ class TextPage:
     def table(
         self, header: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Sequence[bool], wide: Sequence[bool], indent: int = 2
     ) -> None:
-        """Aligned columns; where they do not fit, wide columns are shorten, the widest first."""
+        """Aligned columns; where they do not fit, wide columns are shortened, the widest first."""
         cells = [[_harmless(cell) if isinstance(cell, Text) else Text(one_line(cell)) for cell in row] for row in rows]
         widths = [max([cell_len(title), *(cell_len(row[index].plain) for row in cells)]) for index, title in enumerate(header)]
         whole = list(widths)
