@@ -21,7 +21,7 @@ from make import NAME, built, reader, small_run
 
 import shapelog
 from shapelog.advice.advise import advise
-from shapelog.advice.paste_formats import as_env, as_python, as_shell
+from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import check, without_policy
@@ -123,7 +123,7 @@ def advised(subject: Subject) -> None:
     advice = advise(subject.report.explained, _VERSIONS[len(subject.data) % len(_VERSIONS)])
     if advice.suggestions:
         compile(as_python(advice), "advice.py", "exec")
-        _demand(_shell_value(as_shell(advice)) == as_env(advice), "the shell line is not the value")
+        _demand(_shell_value(as_shell(advice)) == advice.env, "the shell line is not the value")
     for form in ("env", "shell", "python", "terminal"):
         _plain(_bounded(subject, renderer("advice", form)(advice, Options(width=80, verbose=True))))
 

@@ -28,7 +28,7 @@ import shapelog
 from shapelog.advice.advise import Advice
 from shapelog.advice.mark_dynamic_code import mark_line
 from shapelog.advice.marks import Mark, entries, is_expression, matches
-from shapelog.advice.paste_formats import as_env, as_python, as_shell
+from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import TorchVersion
@@ -367,7 +367,7 @@ def test_a_list_that_the_run_had_set_reaches_no_terminal_as_it_was() -> None:
     advice = advised("x", V213, SET)
     assert advice.set_already[:2] == (r"\U0000001b]0;owned\U00000007", r"\U0000202ea")
     assert matches(advice.set_already[0], Mark("\x1b]0;owned\x07"), V213)
-    for text in (as_env(advice), as_shell(advice), as_python(advice)):
+    for text in (advice.env, as_shell(advice), as_python(advice)):
         assert all(character.isprintable() or character == "\n" for character in text)
 
 
@@ -378,7 +378,7 @@ def test_a_shell_line_of_a_hostile_trace_sets_the_value_and_runs_nothing(shell: 
     advice = advised("$(touch a)`touch b`", V213, f"{SET},;touch c,\\$(touch d),'\"touch e")
     script = as_shell(advice) + '\nprintf %s "$TORCH_COMPILE_DYNAMIC_SOURCES"'
     done = subprocess.run([shell, "-c", script], cwd=tmp_path, capture_output=True)
-    assert (done.stdout.decode(), done.stderr) == (as_env(advice), b"")
+    assert (done.stdout.decode(), done.stderr) == (advice.env, b"")
     assert list(tmp_path.iterdir()) == []
 
 

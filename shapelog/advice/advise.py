@@ -252,7 +252,7 @@ def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> 
 
 
 def _narrowed(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> Iterator[str]:
-    """Where a compile goes that could do more than what takes its place."""
+    """Where a compile is saved that could do more than what takes its place."""
     for plan in plans:
         for index, route in plan.served(chosen).items():
             lost = route.narrows(chosen)
@@ -267,7 +267,7 @@ def _uses(route: Route, marks: set[Mark]) -> bool:
 
 
 def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
-    """High where a dynamic graph of this trace serves every call that goes, medium where there is none, low where only a limit hit goes."""
+    """High where a dynamic graph of this trace serves every saved call, medium where there is none, low where only a limit hit is saved."""
     levels = []
     for plan in plans:
         for index, route in plan.served(chosen).items():

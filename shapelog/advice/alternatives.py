@@ -19,7 +19,7 @@ from shapelog.rules import Verdict, any_blocks_marking
 
 # How many names a subject lists.
 _SHOWN = 6
-# From so many entries on, a list by source is a burden.
+# A list by source with at least this many entries is a burden.
 _LONG_LIST = 12
 _DEFAULT_LIMIT = 8
 # What the stance compares in two calls: arguments, and what dicts among them hold.
@@ -92,7 +92,7 @@ def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
 
 
 def _conflicts(context: AdviceContext) -> Iterator[Alternative]:
-    """A mark that the code contradicts (SL203): the compile failed, because the marked size was pinned, often by a static one beside it."""
+    """A mark that the code contradicts (SL203): it failed, because the marked size was pinned, often by a static one tied to it."""
     for frame in context.explained.trace.frames:
         for compile in frame.compiles:
             if compile.outcome is not Outcome.FAILED or "Constraint" not in compile.metrics.fail_type:
@@ -318,7 +318,7 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
 
 
 def _callee(frame: Frame) -> str:
-    """What stands for the code in a line to paste: it may be a lambda, or the method of a model that is compiled as a whole."""
+    """What to call the code in a line to paste: it may be a lambda, or the method of a model that is compiled as a whole."""
     if "." in frame.title:
         return "model"
     return frame.name if frame.name.isidentifier() else "fn"

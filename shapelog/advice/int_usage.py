@@ -123,7 +123,7 @@ def _is_container(node: ast.expr, containers: frozenset[str]) -> bool:
 
 
 def _is_own_method(function: ast.expr) -> bool:
-    """``self.run(k)``: the int goes on to code that this line does not show."""
+    """``self.run(k)``: the int is passed to code that this line does not show."""
     return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
 
 

@@ -1,7 +1,6 @@
 """Which marks to put on the list: all that would help, without those that could do harm, and without those that save no compile."""
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from shapelog.advice.int_usage import Use, is_seen_whole, lines_of, spelled, use_by, use_in
@@ -82,13 +81,13 @@ def _harm(mark: Mark, explained: Explanations, replayed: Replay) -> HarmfulMark 
     helped = [plan.frame for plan in replayed.by_mark.get(mark, ())]
     name = mark.source.display_name
     for frame in explained.trace.frames:
-        if not _is_int_of(frame, mark.source):
+        if not any(_has_int(compile, mark.source) for compile in frame.compiles):
             continue
-        failed = _failed_symbolic(frame, mark.source)
+        failed = _symbolic(frame, mark.source, Outcome.FAILED)
         if failed is not None:
             reason = f"compile {failed.label} of {frame.title} failed once {name} was symbolic, and the code ran eagerly"
             return HarmfulMark(mark, frame, reason, f"pass {name} as a tensor, or keep it out of strings and hashes")
-        if _was_symbolic(frame, mark.source):
+        if _symbolic(frame, mark.source, Outcome.COMPILED):
             continue
         use = use_by(frame, mark.source)
         if use >= Use.FORMATS:
@@ -142,23 +141,17 @@ def _line(frame: Frame, source: Source, use: Use) -> str:
     return ""
 
 
-def _is_int_of(frame: Frame, source: Source) -> bool:
-    return any(_guarded_ints(compile, source) for compile in frame.compiles)
-
-
-def _guarded_ints(compile: Compile, source: Source) -> bool:
+def _has_int(compile: Compile, source: Source) -> bool:
+    """Whether its guards or symbols have an int at this source."""
     tree = compile.guards
     fact = tree.facts.get((source, VALUE)) if tree else None
-    return (isinstance(fact, str) and integer(fact) is not None) or any(symbol.source.unwrapped == source for symbol in compile.symbols)
+    return (isinstance(fact, str) and integer(fact) is not None) or _is_symbolic(compile, source)
 
 
-def _symbolic(frame: Frame, source: Source) -> Iterator[Compile]:
-    return (compile for compile in frame.compiles if any(symbol.source.unwrapped == source for symbol in compile.symbols))
+def _is_symbolic(compile: Compile, source: Source) -> bool:
+    return any(symbol.source.unwrapped == source for symbol in compile.symbols)
 
 
-def _was_symbolic(frame: Frame, source: Source) -> bool:
-    return any(compile.outcome is Outcome.COMPILED for compile in _symbolic(frame, source))
-
-
-def _failed_symbolic(frame: Frame, source: Source) -> Compile | None:
-    return next((compile for compile in _symbolic(frame, source) if compile.outcome is Outcome.FAILED), None)
+def _symbolic(frame: Frame, source: Source, outcome: Outcome) -> Compile | None:
+    """The first compile with this outcome in which the int was symbolic."""
+    return next((compile for compile in frame.compiles if compile.outcome is outcome and _is_symbolic(compile, source)), None)

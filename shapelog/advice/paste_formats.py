@@ -9,11 +9,6 @@ from shapelog.text import plural, seconds
 VARIABLE = "TORCH_COMPILE_DYNAMIC_SOURCES"
 
 
-def as_env(advice: Advice) -> str:
-    """The bare value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps."""
-    return advice.env
-
-
 def as_shell(advice: Advice) -> str:
     """An ``export`` line that any POSIX shell takes back to exactly the value; "" when nothing helps."""
     return f"export {VARIABLE}={_quoted(advice.env)}" if advice.env else ""

@@ -9,13 +9,11 @@ import re
 from dataclasses import dataclass, field
 
 from shapelog.advice.marks import Mark
-from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace
+from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
 from shapelog.reading.payloads.graphs import Graph, outputs
 from shapelog.reading.payloads.guard_expressions import parse
 from shapelog.reading.payloads.source_names import Source
 
-_RESUMES = "torch_dynamo_resume_in_"
-_RESUMED = re.compile(rf"^{_RESUMES}(.+)_at_\d+$")
 _LOCAL = re.compile(r"^L\['(\w+)'\]$")
 _SHAPE = re.compile(r"^\w+\[([^\]]*)\]")
 
@@ -28,13 +26,9 @@ class DynamismPropagation:
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
 
-    def may_lead_to(self, frame: Frame) -> bool:
-        """Whether its tensors may come from another compiled function: it goes on after a graph break."""
-        return frame.name.startswith(_RESUMES)
-
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim of a resumed function's tensor symbolic, () where the trace shows no such path."""
-        if not self.may_lead_to(frame):
+        if not resumed_by(frame.name):
             return ()
         key = frame, source, dim
         if key not in self._origins:
@@ -43,15 +37,13 @@ class DynamismPropagation:
         return self._origins[key]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
-        resumed, local = _RESUMED.match(frame.name), _LOCAL.match(source)
-        if not resumed or not local:
-            return ()
-        if not self._runs_autograd(frame):
+        local = _LOCAL.match(source)
+        if not local or not self._runs_autograd(frame):
             return ()
         found: dict[Mark, None] = {}
         for other in self.trace.frames:
             is_same_run = (other.rank, other.process, other.file) == (frame.rank, frame.process, frame.file)
-            if other is frame or not is_same_run or _original(other.name) != resumed[1]:
+            if other is frame or not is_same_run or _function(other) != _function(frame):
                 continue
             for compile in frame.compiles:
                 for mark in self._through(other, compile, source, local[1], dim):
@@ -99,9 +91,10 @@ def _sizes(dims: tuple[str, ...], compile: Compile) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def _original(name: str) -> str:
-    resumed = _RESUMED.match(name)
-    return resumed[1] if resumed else name
+def _function(frame: Frame) -> str:
+    """The name of the function whose code it is, also where that goes on after a graph break."""
+    resumed = resumed_by(frame.name)
+    return resumed[0] if resumed else frame.name
 
 
 def _outputs(graph: Graph, name: str) -> list[tuple[str, ...]]:

@@ -84,24 +84,19 @@ class EntryDifference(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Differences:
-    """What separates the calls of a trace from its entries; worked out once for each pair, and for pairs of which the same is known."""
+    """What separates the calls of a trace from its entries; worked out once for all pairs of which the same is known."""
 
     table: FactTable = field(default_factory=FactTable)
-    _by_pair: dict[tuple[Compile, Compile], EntryDifference] = field(default_factory=dict)
     _by_facts: dict[tuple[object, ...], tuple[tuple[Cause, ...], tuple[str, ...]]] = field(default_factory=dict)
 
     def between(self, entry: Compile, compile: Compile) -> EntryDifference:
         """What keeps the call of ``compile`` from using ``entry``. No cause at all means that the trace does not hold it."""
-        found = self._by_pair.get((entry, compile))
-        if found is None:
-            reasons = reasons_about(entry, compile)
-            one, other = self.table.of(entry), self.table.of(compile)
-            key = (one, other, *[reason.text for reason in reasons])
-            parts = self._by_facts.get(key)
-            if parts is None:
-                parts = self._by_facts[key] = difference(one, other, reasons)
-            found = self._by_pair[entry, compile] = EntryDifference(entry, *parts)
-        return found
+        reasons = reasons_about(entry, compile)
+        one, other = self.table.of(entry), self.table.of(compile)
+        key = (one, other, *[reason.text for reason in reasons])
+        if key not in self._by_facts:
+            self._by_facts[key] = difference(one, other, reasons)
+        return EntryDifference(entry, *self._by_facts[key])
 
 
 def reasons_about(entry: Compile, compile: Compile) -> tuple[Reason, ...]:

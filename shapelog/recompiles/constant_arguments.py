@@ -103,7 +103,7 @@ Pinned = tuple[tuple[str, int], ...]
 """(operator, number that it takes as a constant) in the order of a graph."""
 
 
-def pinned_by(before: Pinned, after: Pinned, old: int, new: int) -> str:
+def pinned_by(before: Iterable[tuple[str, int]], after: Iterable[tuple[str, int]], old: int, new: int) -> str:
     """The operator that takes a constant ``old`` in one graph and ``new`` in another, "" if there is none."""
     for (operator, number), (other, changed) in zip(before, after, strict=False):
         if operator == other and (number, changed) == (old, new):
@@ -111,12 +111,8 @@ def pinned_by(before: Pinned, after: Pinned, old: int, new: int) -> str:
     return ""
 
 
-def pinned_numbers(statements: Iterable[str]) -> Pinned:
+def pinned_numbers(statements: Iterable[str]) -> Iterator[tuple[str, int]]:
     """The constants that a graph's statements hold where PyTorch makes a constant of what it is given."""
-    return tuple(_pinned_numbers(statements))
-
-
-def _pinned_numbers(statements: Iterable[str]) -> Iterator[tuple[str, int]]:
     for statement in statements:
         tree = syntax_tree(statement.strip(), "exec")
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree is not None else ():

@@ -69,7 +69,7 @@ class CompileFacts:
     @cached_property
     def pinned_numbers(self) -> Pinned:
         """The constants in its graph that operators need as such."""
-        return pinned_numbers(self.compile.graph.statements) if self.compile.graph else ()
+        return tuple(pinned_numbers(self.compile.graph.statements)) if self.compile.graph else ()
 
     @cached_property
     def guarded_by_short_name(self) -> dict[str, Source]:

@@ -1,6 +1,6 @@
 """The shape table of a frame: one row a source and dim, one column a compile; and the axes, the rows that vary."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
@@ -50,41 +50,26 @@ class ShapeRow(NamedTuple):
 
 
 class ShapeTable(NamedTuple):
-    """Rows in the order in which the sources first appear; columns are ``compiles``. ``left_out`` counts rows that never vary."""
+    """Rows in the order in which the sources first appear; columns are ``compiles``."""
 
     compiles: tuple[Compile, ...]
     rows: tuple[ShapeRow, ...]
-    left_out: int = 0
 
 
-def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], facts: FactTable, is_whole: bool = True) -> ShapeTable:
-    """The table of a frame; where it need not be whole, tensors that are the same in all compiles are only counted."""
+def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], facts: FactTable) -> ShapeTable:
     compiles = tuple(compile for compile in frame.compiles if compile.outcome is not Outcome.LIMIT)
     violated = {(item.compile, cause.axis) for item in recompiles for cause in item.causes}
     rows: dict[tuple[str, Source], list[ShapeCell]] = {}
-    names: dict[Source, tuple[str, ...]] = {}
     blank = ShapeCell("", State.ABSENT)
-    constant = {} if is_whole else _constant_tensors(compiles, {cause.source for item in recompiles for cause in item.causes})
     for index, compile in enumerate(compiles):
-        for name, source, cell in _cells(compile, facts, names, constant):
+        for name, source, cell in _cells(compile, facts):
             row = rows.setdefault((name, source), [])
             row.extend([blank] * (index - len(row)))
             row.append(cell._replace(is_violated=True) if (compile, name) in violated else cell)
     return ShapeTable(
         compiles=compiles,
         rows=tuple(ShapeRow(name, source, (*cells, *[blank] * (len(compiles) - len(cells)))) for (name, source), cells in rows.items()),
-        left_out=sum(constant.values()),
     )
-
-
-def _constant_tensors(compiles: tuple[Compile, ...], named: set[Source]) -> dict[Source, int]:
-    """Source → dims of each tensor that looks the same in every compile, was never symbolic, and that no cause is about."""
-    found = {item.source: item for item in compiles[0].inputs} if compiles else {}
-    for compile in compiles:
-        inputs = {item.source: item for item in compile.inputs}
-        dynamic = _ever_symbolic(compile).union(compile.guards.dynamic_sources if compile.guards else ())
-        found = {source: item for source, item in found.items() if inputs.get(source) is item and source not in dynamic}
-    return {source: len(item.size) for source, item in found.items() if source not in named}
 
 
 def _ever_symbolic(compile: Compile) -> set[Source]:
@@ -94,10 +79,8 @@ def _ever_symbolic(compile: Compile) -> set[Source]:
     return {source.tensor_part.tensor for source in sources if source.tensor_part}
 
 
-def _cells(
-    compile: Compile, facts: FactTable, names: dict[Source, tuple[str, ...]], left_out: Container[Source]
-) -> Iterator[tuple[str, Source, ShapeCell]]:
-    """(name, source, cell) of each dim and int; ``names`` holds those of the dims of each tensor that was met before."""
+def _cells(compile: Compile, facts: FactTable) -> Iterator[tuple[str, Source, ShapeCell]]:
+    """(name, source, cell) of each dim and int."""
     tree = compile.guards
     guarded = tree.facts if tree else {}
     symbols = {symbol.source.unwrapped: symbol.name for symbol in compile.symbols if symbol.source}
@@ -105,16 +88,12 @@ def _cells(
     symbolic = _ever_symbolic(compile)
     for tensor in compile.inputs:
         source = tensor.source
-        if source in left_out:
-            continue
-        titles = names.get(source, ())
-        if len(titles) < len(tensor.size):
-            titles = names[source] = tuple(f"{source.display_name}.size[{dim}]" for dim in range(len(tensor.size)))
+        name = source.display_name
         for dim, number in enumerate(tensor.size):
             fact = guarded.get((source, size(dim)))
             own = Source(f"{source}.size()[{dim}]" if source in symbolic else "")
             state = _state(fact == DYNAMIC if fact is not None else own in symbols, own in symbols or own in pinned)
-            yield titles[dim], source, ShapeCell(str(number), state, symbols.get(own, ""))
+            yield f"{name}.size[{dim}]", source, ShapeCell(str(number), state, symbols.get(own, ""))
     for source in sorted({*symbols, *(tree.guarded_values if tree else ())}):
         value = facts.of(compile).facts.get((source, VALUE))
         if isinstance(value, str) and integer(value) is not None and source.tensor_part is None:

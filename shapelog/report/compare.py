@@ -166,19 +166,17 @@ def _is_unrecorded(trace: Trace) -> bool:
 
 def _matched(before: Side, after: Side) -> FrameChange:
     gains, losses = gains_and_losses(before, after)
-    dims = dim_changes(before, after)
-    facts = facts_of(before, after, gains, losses)
     return FrameChange(
         before=before.code,
         after=after.code,
         was=before.counts,
         now=after.counts,
         causes=cause_changes(before, after),
-        dims=dims,
+        dims=dim_changes(before, after),
         gains=gains,
         losses=losses,
         part_of="",
-        facts=facts,
+        facts=facts_of(before, after, gains, losses),
     )
 
 

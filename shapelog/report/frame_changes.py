@@ -95,11 +95,6 @@ class DimChange:
     before: Since
     after: Since
 
-    @property
-    def is_more_dynamic(self) -> bool:
-        order = list(Since)
-        return order.index(self.after) > order.index(self.before)
-
 
 @dataclass(frozen=True, slots=True)
 class Side:

@@ -83,11 +83,6 @@ class FrameReport(NamedTuple):
         """One row a source and dim, one column a compile; made when asked for."""
         return shape_table(self.frame, self.recompiles, self.facts)
 
-    @property
-    def varying_shapes(self) -> ShapeTable:
-        """The same without most tensors that never vary, which takes less time."""
-        return shape_table(self.frame, self.recompiles, self.facts, is_whole=False)
-
 
 class Report(NamedTuple):
     """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two.

@@ -15,47 +15,48 @@ _CI = {
     "gitlab": "shapelog.reporters.ci.gitlab:render_check",
     "jsonl": "shapelog.reporters.json.lines:render_check",
 }
-# Result → format → its function, which takes the result and Options, and gives bytes. Help lists the formats in this order.
+# Result → format → its function, which takes the result and Options, and gives bytes; that of JSON takes the result, and gives what to
+# encode. Help lists the formats in this order.
 RENDERERS: dict[Result, dict[str, str]] = {
     "report": {
         "terminal": "shapelog.reporters.terminal.report:render",
-        "json": "shapelog.reporters.json:render",
+        "json": "shapelog.reporters.json.report:report_data",
         "html": "shapelog.reporters.html.render:render",
     },
     "overview": _CI,
     "check": {
         "terminal": "shapelog.reporters.terminal.check:render_check",
-        "json": "shapelog.reporters.json:render_check",
+        "json": "shapelog.reporters.json.check:check_data",
         "html": "shapelog.reporters.html.render:render_check",
         **_CI,
     },
     "comparison": {
         "terminal": "shapelog.reporters.terminal.compare:render_comparison",
-        "json": "shapelog.reporters.json:render_comparison",
+        "json": "shapelog.reporters.json.compare:comparison_data",
     },
     "explanation": {
         "terminal": "shapelog.reporters.terminal.explain:render_explanation",
-        "json": "shapelog.reporters.json:render_explanation",
+        "json": "shapelog.reporters.json.explain:explanation_data",
     },
     "advice": {
         "terminal": "shapelog.reporters.terminal.advice:render_advice",
-        "json": "shapelog.reporters.json:render_advice",
+        "json": "shapelog.reporters.json.advice:advice_data",
         "env": "shapelog.reporters.paste:render_env",
         "shell": "shapelog.reporters.paste:render_shell",
         "python": "shapelog.reporters.paste:render_python",
     },
     "verification": {
         "terminal": "shapelog.reporters.terminal.verification:render_verification",
-        "json": "shapelog.reporters.json:render_verification",
+        "json": "shapelog.reporters.json.verification:verification_data",
     },
     "rules": {
         "terminal": "shapelog.reporters.terminal.rules:render_rules",
-        "json": "shapelog.reporters.json:render_rules",
+        "json": "shapelog.reporters.json.rules:rules_data",
         "markdown": "shapelog.reporters.rules_markdown:render_rules",
     },
     "rule": {
         "terminal": "shapelog.reporters.terminal.rules:render_rule",
-        "json": "shapelog.reporters.json:render_rule",
+        "json": "shapelog.reporters.json.rules:rule_data",
         "markdown": "shapelog.reporters.rules_markdown:render_rule",
     },
     "recording": {"notebook": "shapelog.reporters.html.notebook:render"},
@@ -104,5 +105,12 @@ def formats(*results: Result) -> tuple[str, ...]:
 def renderer(result: Result, form: str) -> Callable[[Any, Options], bytes]:
     """The function that renders a result in a format. Its module is imported here, and only here."""
     module, _, name = RENDERERS[result][form].partition(":")
-    function: Callable[[Any, Options], bytes] = getattr(import_module(module), name)
-    return function
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    if form != "json":
+        return function
+    from shapelog.reporters.json_bytes import pretty
+
+    def render_json(found: Any, options: Options) -> bytes:
+        return pretty(function(found))
+
+    return render_json

@@ -1,13 +1,13 @@
 """The advice as text to paste or to evaluate; nothing at all when there is nothing to set."""
 
 from shapelog.advice.advise import Advice
-from shapelog.advice.paste_formats import as_env, as_python, as_shell
+from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.reporters import Options
 
 
 def render_env(advice: Advice, options: Options) -> bytes:
     """The bare value of TORCH_COMPILE_DYNAMIC_SOURCES."""
-    return _line(as_env(advice))
+    return _line(advice.env)
 
 
 def render_shell(advice: Advice, options: Options) -> bytes:

@@ -13,7 +13,7 @@ import pytest
 from odd_sources import SOURCES
 
 from shapelog.advice.advise import Advice, advise
-from shapelog.advice.paste_formats import VARIABLE, as_env, as_python, as_shell, why_nothing
+from shapelog.advice.paste_formats import VARIABLE, as_python, as_shell, why_nothing
 from shapelog.model.ids import TorchVersion
 from shapelog.reporters import Options, renderer
 
@@ -112,7 +112,7 @@ def test_an_exclamation_mark_is_safe_where_it_recalls_commands() -> None:
 
 def test_the_usual_names_read_well() -> None:
     assert as_shell(PLAIN) == "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\""
-    assert as_env(PLAIN) == "L['x']:0"
+    assert PLAIN.env == "L['x']:0"
 
 
 # Python.
@@ -188,7 +188,7 @@ def test_a_source_with_line_ends_stays_on_its_line(torch: SimpleNamespace, versi
 
 def test_nothing_is_pasted_when_nothing_helps() -> None:
     empty = advise(make.explain(make.trace(make.compile("0/0", make.tensor(10, 8)))))
-    assert (as_env(empty), as_shell(empty), as_python(empty)) == ("", "", "")
+    assert (empty.env, as_shell(empty), as_python(empty)) == ("", "", "")
     for form in ("env", "shell", "python"):
         assert renderer("advice", form)(empty, Options()) == b""
 

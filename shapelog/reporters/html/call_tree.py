@@ -78,16 +78,15 @@ class _NodeBuilder:
 
 @dataclass(slots=True)
 class _CallPaths:
-    """The calls that led to each compile. ``hidden`` remembers which files are not shown; ``codes`` holds source lines by call."""
+    """The calls that led to each compile. ``codes`` holds source lines by call."""
 
-    hidden: dict[str, bool] = field(default_factory=dict)
     codes: dict[_Call, str] = field(default_factory=dict)
 
     def callers(self, compile: Compile, frame: Frame) -> tuple[_Call, ...]:
         """The user's calls, outermost first, without the compiled function itself."""
         found = []
         for item in compile.stack.frames:
-            if not self.is_hidden(item):
+            if not _is_hidden(item):
                 call = (item.file, item.line, item.name)
                 found.append(call)
                 if item.code:
@@ -96,11 +95,9 @@ class _CallPaths:
             found.pop()
         return tuple(_without_middle(found))
 
-    def is_hidden(self, item: StackFrame) -> bool:
-        known = self.hidden.get(item.file)
-        if known is None:
-            known = self.hidden[item.file] = not item.file or is_library(item.file) or file_and_line(item.file, 0) in _STARTERS
-        return known
+
+def _is_hidden(item: StackFrame) -> bool:
+    return not item.file or is_library(item.file) or file_and_line(item.file, 0) in _STARTERS
 
 
 def call_tree(report: Report, anchors: Anchors, with_code: bool = True) -> tuple[CallNode, ...]:

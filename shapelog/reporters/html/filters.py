@@ -17,8 +17,8 @@ from shapelog.reporters.html.highlight import diff_rows, highlighted
 from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import rows_html
 from shapelog.reporters.html.redact import Redaction, without_stack
-from shapelog.rules import RULES, Rule, problem_rule, remedy_for
-from shapelog.text import escape_controls, file_name, file_size, one_line, plural, seconds
+from shapelog.rules import RULES, problem_rule, remedy_for
+from shapelog.text import escape_controls, file_name, file_size, one_line, plural, rank_list, seconds
 
 # Rows of a table.
 _MAX_ROWS = 60
@@ -43,11 +43,12 @@ def page_environment(context: PageContext) -> Environment:
         file_size=file_size,
         is_library=is_library,
         problem_rule=problem_rule,
-        pytorch_text=_pytorch_text if with_source else _pytorch_text_without_code,
+        pytorch_text=lambda text: _shortened(text.strip() if with_source else without_stack(text)),
         plural=plural,
+        rank_list=rank_list,
         place=lambda place: f"{file_name(place.file)}:{place.line}",
         record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(sanitize(text))),
-        remedy=lambda rule: _remedy(rule, reads_sources),
+        remedy=lambda rule: _sentence(remedy_for(rule, reads_sources)),
         seconds=seconds,
         sentence=_sentence,
         shortened=_shortened,
@@ -114,10 +115,6 @@ def _cell(value: str | int | float | None) -> str:
     return "" if value is None else f"{value:.2f}" if isinstance(value, float) else one_line(value)
 
 
-def _remedy(rule: Rule, reads_sources: bool) -> str:
-    return _sentence(remedy_for(rule, reads_sources))
-
-
 def _sentence(text: str, is_first: bool = True) -> str:
     """With a full stop, and with a capital unless it continues the text before it."""
     text = text.strip()
@@ -131,12 +128,3 @@ def _shortened(text: str, longest: int = _MAX_TEXT) -> str:
         return text
     half = longest // 2
     return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
-
-
-def _pytorch_text(text: str) -> str:
-    """What PyTorch wrote, which can fill a screen."""
-    return _shortened(text.strip())
-
-
-def _pytorch_text_without_code(text: str) -> str:
-    return _shortened(without_stack(text))

@@ -15,12 +15,10 @@ from shapelog.report.report import FrameReport, Report
 from shapelog.reporters.html.anchors import Anchors, kind_of
 from shapelog.reporters.html.chart_text import KIND_LABELS
 from shapelog.reporters.html.side_by_side import Diff, side_by_side
-from shapelog.rules import Rule
 
 # Rows of the shape table that never vary are shown if there are no more of them.
 _MAX_CONSTANT_ROWS = 12
 _MAX_ROWS = 200
-_MAX_VALUES = 40
 # About how many characters of HTML a compile and a row of a diff take.
 _COMPILE_SIZE, _ROW_SIZE = 15_000, 500
 # Phases below half a millisecond are not shown.
@@ -60,20 +58,6 @@ class CompileDetails(NamedTuple):
     phases: tuple[Phase, ...] = ()
 
 
-class AxisView(NamedTuple):
-    """A property that varied: its first values, how many more there are, its rules, and those of them whose remedy is shown."""
-
-    name: str
-    values: tuple[str, ...]
-    more: int
-    rules: tuple[Rule, ...]
-    remedy_rules: tuple[Rule, ...]
-
-    @property
-    def codes(self) -> str:
-        return " ".join(rule.code for rule in self.rules)
-
-
 class FrameView(NamedTuple):
     """One frame, as lists of frames show it; one that is identical on several ranks is shown once, as that of the first.
 
@@ -85,7 +69,6 @@ class FrameView(NamedTuple):
     owner: str
     parts: tuple[tuple[str, int, float], ...]
     seconds: float
-    axes: tuple[AxisView, ...]
     compiles: tuple[CompileView, ...]
 
     @property
@@ -175,10 +158,6 @@ def _frame_view(report: Report, merged: MergedFrame, anchors: Anchors, full: flo
         owner=merged.owner if report.trace.rank_count > 1 else "",
         parts=_parts(merged, compiles),
         seconds=merged.seconds,
-        axes=tuple(
-            AxisView(axis.name, axis.values[:_MAX_VALUES], max(0, len(axis.values) - _MAX_VALUES), axis.rules, axis.remedy_rules)
-            for axis in item.axes
-        ),
         compiles=compiles,
     )
 
@@ -188,9 +167,9 @@ def _parts(merged: MergedFrame, compiles: tuple[CompileView, ...]) -> tuple[tupl
     counts = dict.fromkeys(KIND_LABELS, 0)
     found: dict[str, list[float]] = {kind: [] for kind in KIND_LABELS}
     for member in merged.members:
-        for view, compile in zip(compiles, member.frame.compiles, strict=True):
-            counts[view.kind] += merged.trace.rank_weight(compile.rank)
-            found[view.kind].append(merged.trace.seconds(compile))
+        for view, compiled in zip(compiles, member.compiles, strict=True):
+            counts[view.kind] += compiled.weight
+            found[view.kind].append(compiled.seconds)
     return tuple((kind, counts[kind], math.fsum(spent)) for kind, spent in found.items() if spent)
 
 
@@ -225,9 +204,7 @@ def _headline(compile: Compile, recompile: Recompile | None) -> str:
 
 def _shape_rows(item: FrameReport) -> tuple[tuple[ShapeRow, ...], int, tuple[Compile, ...]]:
     """(the rows to show, how many are left out, the columns); constant rows only where they are few."""
-    table = item.varying_shapes
-    varying = [row for row in table.rows if not row.is_constant]
-    if len(table.rows) - len(varying) + table.left_out <= _MAX_CONSTANT_ROWS:
-        table = item.shapes
-        varying = list(table.rows)
-    return tuple(varying[:_MAX_ROWS]), len(table.rows) + table.left_out - len(varying[:_MAX_ROWS]), table.compiles
+    table = item.shapes
+    varying = tuple(row for row in table.rows if not row.is_constant)
+    rows = varying if len(table.rows) - len(varying) > _MAX_CONSTANT_ROWS else table.rows
+    return rows[:_MAX_ROWS], len(table.rows) - len(rows[:_MAX_ROWS]), table.compiles

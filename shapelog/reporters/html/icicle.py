@@ -35,38 +35,28 @@ class Box(NamedTuple):
 
     x: str
     width: str
+    has_text: bool
     name: str
-    place: str
-    code: str
     cost: str
     title: str
-    anchor: str
-    has_text: bool
-    is_rest: bool
-    strips: tuple[Strip, ...]
-
-
-class CommonCall(NamedTuple):
-    """A call that everything has in common: it is shown above the chart."""
-
-    name: str
-    place: str
-    code: str
+    place: str = ""
+    code: str = ""
+    anchor: str = ""
+    is_rest: bool = False
+    strips: tuple[Strip, ...] = ()
 
 
 class Icicle(NamedTuple):
     """The chart, outermost calls in the first row. ``is_wide`` means that it is too full for a phone.
 
-    Where no caller is known, ``has_stacks`` is False and the frames themselves are the outermost boxes. Where no time was recorded,
-    ``by_seconds`` is False and widths are numbers of compiles.
+    ``common`` are calls that everything has in common, which are shown above the chart. Where no caller is known, the frames themselves
+    are the outermost boxes; where no time was recorded, widths are numbers of compiles.
     """
 
     rows: tuple[tuple[Box, ...], ...]
-    common: tuple[CommonCall, ...]
+    common: tuple[CallNode, ...]
     summary: str
     note: str
-    has_stacks: bool
-    by_seconds: bool
     in_tab_order: bool
     is_wide: bool
 
@@ -82,11 +72,9 @@ def icicle(tree: Sequence[CallNode]) -> Icicle:
         _lay_out(nodes, 0.0, 100.0 / total, by_seconds, 0, rows)
     return Icicle(
         rows=tuple(map(tuple, rows)),
-        common=tuple(CommonCall(node.name, node.place, node.code) for node in common),
+        common=tuple(common),
         summary=_summary(nodes, has_stacks, by_seconds) if rows else "Nothing was compiled.",
         note=_note(has_stacks, by_seconds) if rows else "",
-        has_stacks=has_stacks,
-        by_seconds=by_seconds,
         in_tab_order=sum(bool(box.anchor) for row in rows for box in row) <= _TAB_STOPS,
         is_wide=any(len(row) > _CROWDED for row in rows),
     )
@@ -128,19 +116,19 @@ def _lay_out(nodes: Sequence[CallNode], x: float, scale: float, by_seconds: bool
 def _box(node: CallNode, x: float, width: float, is_last: bool) -> Box:
     where = f"{node.name} · {node.place}" if node.place else node.name
     name, place = _heading(node)
+    code = clipped(node.code, _MAX_TEXT)
+    kinds = ", ".join(f"{KIND_LABELS[kind]} {seconds(spent)}" for kind, spent in node.kinds if spent > 0)
     deeper = "what it calls is not shown: the stacks are deeper than the chart" if is_last and node.children else ""
-    parts = (where, clipped(node.code, _MAX_TEXT), node.cost, _kinds(node.kinds), deeper)
     return Box(
         x=percent(x),
         width=percent(width),
-        name=clipped(name, _MAX_TEXT),
-        place=place,
-        code=clipped(node.code, _MAX_TEXT),
-        cost=seconds(node.seconds),
-        title="\n".join(part for part in parts if part),
-        anchor=node.anchor,
         has_text=width >= _LETTER,
-        is_rest=False,
+        name=clipped(name, _MAX_TEXT),
+        cost=seconds(node.seconds),
+        title="\n".join(part for part in (where, code, node.cost, kinds, deeper) if part),
+        place=place,
+        code=code,
+        anchor=node.anchor,
         strips=_strips(node.kinds),
     )
 
@@ -151,30 +139,21 @@ def _heading(node: CallNode) -> tuple[str, str]:
 
 
 def _rest(nodes: Sequence[CallNode], x: float, width: float) -> Box:
-    took = math.fsum(node.seconds for node in nodes)
     name = f"… {len(nodes)} more"
-    cost = _cost(took, sum(node.compiles for node in nodes))
     return Box(
         x=percent(x),
         width=percent(width),
-        name=name,
-        place="",
-        code="",
-        cost=seconds(took),
-        title=f"{name}, too small to be shown\n{cost}",
-        anchor="",
         has_text=width >= _LETTER,
+        name=name,
+        cost=seconds(math.fsum(node.seconds for node in nodes)),
+        title=f"{name}, too small to be shown\n{_total(nodes)}",
         is_rest=True,
-        strips=(),
     )
 
 
-def _cost(spent: float, compiles: int) -> str:
+def _total(nodes: Sequence[CallNode]) -> str:
+    spent, compiles = math.fsum(node.seconds for node in nodes), sum(node.compiles for node in nodes)
     return f"{seconds(spent)} · {plural(compiles, 'compile')}"
-
-
-def _kinds(kinds: Sequence[tuple[str, float]]) -> str:
-    return ", ".join(f"{KIND_LABELS[kind]} {seconds(spent)}" for kind, spent in kinds if spent > 0)
 
 
 def _strips(kinds: Sequence[tuple[str, float]]) -> tuple[Strip, ...]:
@@ -191,11 +170,9 @@ def _strips(kinds: Sequence[tuple[str, float]]) -> tuple[Strip, ...]:
 def _summary(nodes: Sequence[CallNode], has_stacks: bool, by_seconds: bool) -> str:
     """The chart in one sentence, for screen readers."""
     what = ("compile time" if by_seconds else "compiles") + (" by call stack" if has_stacks else " by function")
-    compiles = sum(node.compiles for node in nodes)
-    spent = math.fsum(node.seconds for node in nodes)
     first = nodes[0]
     most = f"most of it in {_heading(first)[0]} ({first.cost})" if len(nodes) > 1 else f"all of it in {_heading(first)[0]}"
-    return f"Icicle of {what}: {_cost(spent, compiles)}, {most}. The stacks of all compiles are listed under Trace."
+    return f"Icicle of {what}: {_total(nodes)}, {most}. The stacks of all compiles are listed under Trace."
 
 
 def _note(has_stacks: bool, by_seconds: bool) -> str:

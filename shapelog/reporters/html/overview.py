@@ -15,8 +15,6 @@ from shapelog.text import file_size, plural, seconds
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
-_MAX_LIMITS = 6
-_MAX_RECOMPILES = 200
 
 
 class Tile(NamedTuple):
@@ -38,20 +36,16 @@ class Overview(NamedTuple):
     tiles: tuple[Tile, ...]
     parts: tuple[tuple[str, int, float], ...]
     limits: tuple[tuple[Frame, Compile], ...]
-    more_limits: int
     data_loss: int
     shell: str
     python: str
     why: str
     recompiles: tuple[tuple[FrameView, CompileView], ...]
-    more_recompiles: int
     codes: tuple[Rule, ...]
     failures: tuple[Finding, ...]
 
 
 def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
-    limits = [(view.frame, view.report.limit_hit) for view in views if view.report.limit_hit]
-    recompiles = [(view, item) for view in views for item in view.compiles if item.recompile]
     shell = as_shell(report.advice) if report.advice else ""
     python = as_python(report.advice) if report.advice else ""
     codes = {code for item in report.recompiles for code in item.codes}
@@ -63,14 +57,12 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
         size=file_size(sum(book.size for book in report.accounts)),
         tiles=tuple(_tiles(report)),
         parts=_parts(views),
-        limits=tuple(limits[:_MAX_LIMITS]),
-        more_limits=max(0, len(limits) - _MAX_LIMITS),
+        limits=tuple((view.frame, view.report.limit_hit) for view in views if view.report.limit_hit),
         data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
         shell=shell if shell.isprintable() and len(shell) <= _MAX_LIST else "",
         python=python if len(python) <= _MAX_LIST else "",
         why=_why(report, shell),
-        recompiles=tuple(recompiles[:_MAX_RECOMPILES]),
-        more_recompiles=max(0, len(recompiles) - _MAX_RECOMPILES),
+        recompiles=tuple((view, item) for view in views for item in view.compiles if item.recompile),
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
         failures=tuple(item for item in report.findings if item.rule.section is Section.FAILURES),
     )
@@ -132,7 +124,7 @@ def _tiles(report: Report) -> Iterator[Tile]:
         yield Tile(str(summary.limit_hits), "limit hit" if summary.limit_hits == 1 else "limit hits", "refused, run eagerly", "limit")
     if summary.failures:
         yield Tile(str(summary.failures), "failed", "", "failed")
-    breaks = sum(len(compile.breaks) * report.trace.rank_weight(compile.rank) for compile in report.trace.compiles)
+    breaks = sum(len(item.compile.breaks) * item.weight for frame in report.frames for item in frame.compiles)
     if breaks:
         yield Tile(str(breaks), "graph break" if breaks == 1 else "graph breaks", "")
 

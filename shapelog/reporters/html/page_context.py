@@ -13,7 +13,7 @@ from shapelog.reporters.html.call_tree import call_tree
 from shapelog.reporters.html.frame_page import FrameView, frame_views
 from shapelog.reporters.html.icicle import icicle
 from shapelog.reporters.html.overview import Overview, overview
-from shapelog.reporters.html.ranks import TABLES, ranks_view
+from shapelog.reporters.html.ranks import TABLES, ranks_in_full
 from shapelog.reporters.html.record_rows import PageRecords, page_records
 from shapelog.reporters.html.redact import Redaction, redaction_of
 from shapelog.reporters.html.search_index import search_entries
@@ -82,7 +82,9 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "more_frames": max(0, len({anchors.frame(item.frame) for item in report.frames}) - len(views)),
         "records_outside": context.records.rows.get("", ()),
         "overview": summary,
-        "ranks": ranks_view(report),
+        "rank_findings": [item for item in report.findings if item.rule.section is Section.RANKS],
+        "rank_tables": [table for name in TABLES if (table := report.table(name))],
+        "ranks_in_full": ranks_in_full(report),
         "timeline": timeline(report, anchors, with_source),
         "views": views,
     }

@@ -67,8 +67,8 @@ class LegendEntry:
 
 
 class Timeline(NamedTuple):
-    """The chart. Where ``is_timed``, x is the time of the clock, else compiles are drawn one after another; ``is_wide`` means that
-    the chart is too full for a phone.
+    """The chart. x is the time of the clock where the trace has it, else compiles are drawn one after another; ``is_wide`` means
+    that the chart is too full for a phone.
     """
 
     lanes: tuple[Lane, ...]
@@ -77,7 +77,6 @@ class Timeline(NamedTuple):
     legend: tuple[LegendEntry, ...]
     summary: str
     notes: tuple[str, ...]
-    is_timed: bool
     has_backward: bool
     in_tab_order: bool
     is_wide: bool
@@ -139,7 +138,6 @@ def timeline(report: Report, anchors: Anchors, with_code: bool = True) -> Timeli
         legend=legend,
         summary=_summary(legend, len(frames), len(ordered), axis, is_timed),
         notes=_notes(axis, untimed if is_timed else 0, is_timed),
-        is_timed=is_timed,
         has_backward=any(interval.is_backward for interval in intervals),
         in_tab_order=sum(len(lane.bars) for lane in lanes) <= _MAX_TAB_STOPS,
         is_wide=any(len(lane.bars) > _CROWDED for lane in lanes) or len(axis.gaps) > 2,

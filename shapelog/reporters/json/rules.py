@@ -13,6 +13,10 @@ def rules_data(entries: Iterable[Entry]) -> dict[str, Any]:
     return {"format": "shapelog rules", "format_version": FORMAT_VERSION, "rules": [_entry_data(item) for item in entries]}
 
 
+def rule_data(entry: Entry) -> dict[str, Any]:
+    return rules_data([entry])
+
+
 def _entry_data(item: Entry) -> dict[str, Any]:
     rule = item.rule
     return {

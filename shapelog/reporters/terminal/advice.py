@@ -8,7 +8,7 @@ from shapelog.advice.paste_formats import cost_of
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
-from shapelog.reporters.terminal.text_page import COLORS, TextPage
+from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
 from shapelog.text import one_line, plural, plural_noun, seconds
 
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
@@ -40,11 +40,10 @@ def draw(page: TextPage, advice: Advice, options: Options) -> None:
 def _suggestions(page: TextPage, advice: Advice, options: Options) -> None:
     groups = _together(advice.suggestions)
     page.heading("Suggestions", "each saves what is listed with it; together they save more" if len(groups) > 1 else "")
-    shown = groups[: options.limit] if options.limit else groups
+    shown = first(groups, options.limit)
     for group in shown:
         _suggestion(page, group, options)
-    if len(shown) < len(groups):
-        page.line((f"… {plural(len(groups) - len(shown), 'more suggestion')}, shown with --limit 0", "dim"), indent=2)
+    page.more(len(groups) - len(shown), "suggestion")
 
 
 def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
@@ -68,11 +67,10 @@ def _suggestion(page: TextPage, group: list[Suggestion], options: Options) -> No
         ),
         2,
     )
-    shown = group[: options.limit] if options.limit else group
+    shown = first(group, options.limit)
     for member in shown:
         page.text(Text.assemble((one_line(member.name), "bold"), f"  {_dims(member)}  ", one_line(member.rationale)), 6)
-    if len(shown) < len(group):
-        page.line((f"… {plural(len(group) - len(shown), 'more source')}, shown with --limit 0", "dim"), indent=6)
+    page.more(len(group) - len(shown), "source", 6)
     where = ", ".join(dict.fromkeys(f"{frame.title} (frame {frame.label})" for frame in item.frames))
     called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}" if item.place else ""
     page.line((f"in {where}{called}", "dim"), indent=6)
@@ -106,11 +104,10 @@ def _remaining(page: TextPage, advice: Advice, options: Options) -> None:
     stay = sum(len(item.compiles) for item in advice.remaining)
     spent = sum(item.seconds for item in advice.remaining)
     page.heading("What marking will not fix", f"{plural(stay, 'recompile')}, {seconds(spent)}")
-    shown = advice.remaining[: options.limit] if options.limit else advice.remaining
+    shown = first(advice.remaining, options.limit)
     for item in shown:
         _one_left(page, item)
-    if len(shown) < len(advice.remaining):
-        page.line((f"… {plural(len(advice.remaining) - len(shown), 'more reason')}, shown with --limit 0", "dim"), indent=2)
+    page.more(len(advice.remaining) - len(shown), "reason")
 
 
 def _one_left(page: TextPage, item: Remaining) -> None:
@@ -158,14 +155,13 @@ def _pgo(page: TextPage, advice: Advice, options: Options) -> None:
         )
     else:
         page.line("nothing: no size or int had varied", indent=4)
-    shown = found.differences[: options.limit] if options.limit else found.differences
+    shown = first(found.differences, options.limit)
     for item in shown:
         page.text(
             Text.assemble((one_line(item.source), "bold"), f": PGO {'lists it' if item.theirs else 'does not'}, ", _ours(item.ours)), 2
         )
         page.line(item.why, indent=4)
-    if len(shown) < len(found.differences):
-        page.line((f"… {plural(len(found.differences) - len(shown), 'more difference')}, shown with --limit 0", "dim"), indent=2)
+    page.more(len(found.differences) - len(shown), "difference")
     for source, state in found.states if options.verbose else ():
         page.line(("PGO knew ", "dim"), f"{source}: {state}", indent=2)
 

@@ -5,7 +5,7 @@ from rich.text import Text
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
-from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
+from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage, first
 from shapelog.text import one_line, plural, plural_noun, rank_list, shorten
 
 
@@ -50,13 +50,13 @@ def _advice(page: TextPage, checked: CheckResult) -> None:
 
 
 def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], options: Options, checked: CheckResult) -> None:
-    shown = items[: options.limit] if options.limit else items
+    shown = first(items, options.limit)
     if shown:
         page.heading(title, "worst first")
     for item in shown:
         _alert(page, item, checked, options)
     if len(shown) < len(items):
-        page.line((f"… {plural(len(items) - len(shown), 'more')}, shown with --limit 0".replace("mores", "more"), "dim"), indent=2)
+        page.line((f"… {len(items) - len(shown)} more, shown with --limit 0", "dim"), indent=2)
 
 
 def _alert(page: TextPage, item: CheckedAlert, checked: CheckResult, options: Options) -> None:

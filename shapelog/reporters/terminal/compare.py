@@ -9,7 +9,7 @@ from rich.text import Text
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect, Since
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import TextPage
+from shapelog.reporters.terminal.text_page import TextPage, first
 from shapelog.rules import RULES, remedy_for
 from shapelog.text import one_line, plural, plural_noun, seconds, shorten
 
@@ -135,7 +135,7 @@ def _frames(page: TextPage, title: str, note: str, frames: Sequence[FrameChange]
     if not groups:
         return
     page.heading(title, note)
-    shown = groups[: options.limit] if options.limit else groups
+    shown = first(groups, options.limit)
     for members in shown:
         item = members[0]
         _frame_line(page, members, _times(members), (_WORDS[item.effect], _STYLES[item.effect]) if item.kind == "matched" else ("", ""))
@@ -144,12 +144,7 @@ def _frames(page: TextPage, title: str, note: str, frames: Sequence[FrameChange]
         _dims(page, item.dims, options)
         causes = item.causes if options.verbose else [cause for cause in item.causes if cause.before != cause.after]
         _causes(page, causes, item.lost_graph, options)
-    _more(page, len(groups) - len(shown), "frame", 2)
-
-
-def _more(page: TextPage, left: int, what: str, indent: int) -> None:
-    if left:
-        page.line((f"… {plural(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
+    page.more(len(groups) - len(shown), "frame")
 
 
 def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool, options: Options) -> None:
@@ -164,10 +159,10 @@ def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool, option
         each = " each" if len(names) > 1 else ""
         counts = Text(f"{before} → {plural(after, 'recompile')}{each}", style=style)
         rows.append((Text(f"{code} {RULES[code].name}", style="dim"), counts, Text(listed, style="cyan")))
-    shown = rows[: options.limit] if options.limit else rows
+    shown = first(rows, options.limit)
     if shown:
         page.table(("", "", ""), shown, (False, False, False), (False, False, True), 4)
-    _more(page, len(rows) - len(shown), "cause", 4)
+    page.more(len(rows) - len(shown), "cause", 4)
 
 
 def _dims(page: TextPage, dims: Sequence[DimChange], options: Options) -> None:
@@ -187,7 +182,7 @@ def _left(page: TextPage, comparison: Comparison, options: Options) -> None:
     page.heading("Still recompiling", "in the second run, and what helps")
     groups.sort(key=lambda members: -sum(member.now.recompiles for member in members))
     shown_remedies: set[str] = set()
-    shown = groups[: options.limit] if options.limit else groups
+    shown = first(groups, options.limit)
     for members in shown:
         item = members[0]
         _frame_line(page, members, _recompiles(item.now))
@@ -202,7 +197,7 @@ def _left(page: TextPage, comparison: Comparison, options: Options) -> None:
                     name = f"{rule.code} {rule.name}: " if rule.code != code else ""
                     page.line("→ ", (name, "dim"), remedy, indent=6)
                 shown_remedies.add(remedy)
-    _more(page, len(groups) - len(shown), "frame", 2)
+    page.more(len(groups) - len(shown), "frame")
 
 
 def _recompiles(counts: Counts) -> str:

@@ -5,7 +5,7 @@ from rich.text import Text
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import COLORS, TextPage
+from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
 from shapelog.rules import remedy_for
 from shapelog.text import one_line, plural, seconds, shorten
 
@@ -103,7 +103,7 @@ def _guards(page: TextPage, explanation: CompileExplanation, options: Options) -
     if explanation.recompile is None or explanation.recompile.nearest is None:
         return
     page.heading("Guards that differ", f"{explanation.recompile.nearest.label} → {explanation.compile.label}")
-    shown = explanation.guard_changes[: options.limit] if options.limit else explanation.guard_changes
+    shown = first(explanation.guard_changes, options.limit)
     for change in shown:
         name = f"{change.source.display_name} {change.prop}" if change.source else change.prop
         page.text(

@@ -29,8 +29,9 @@ def headline(found: int, noun: str, allowed: int, mark: str) -> str:
 def explanation(report: Report, options: Options, root: str = "", kept: str = "", with_reset: str = "", with_frames: bool = False) -> str:
     """Why each recompile of a test happened and what helps, at most ``options.limit`` of them (0: all).
 
-    Files below ``root`` are named from there on. ``kept`` is the file of the trace, "" where it goes with the test; ``with_reset`` the
-    mark that resets PyTorch before the test, "" where that is done already. ``with_frames`` lists what was compiled as well.
+    Files below ``root`` are named from there on. ``kept`` is the file of the trace, "" where it is removed with the test;
+    ``with_reset`` is the mark that resets PyTorch before the test, "" where that is done already. ``with_frames`` lists what was compiled
+    as well.
     """
     page = TextPage(options)
     if with_frames:

@@ -1,7 +1,6 @@
 """The report in a terminal: the verdict first, then the frames by what could be saved, then everything else that cost time."""
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
 from rich.text import Text
 
@@ -16,11 +15,10 @@ from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
-from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage
+from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule, remedy_for
 from shapelog.text import megabytes, one_line, plural, seconds, shorten
 
-_T = TypeVar("_T")
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
 _LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
 
@@ -55,16 +53,6 @@ def _ranks(page: TextPage, report: Report, options: Options) -> None:
     _findings(page, report, Section.RANKS, options)
     what_ranks_share(page, report.ranks, options.limit, options.verbose)
     _tables(page, report, options, ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes"))
-
-
-def _first(items: Sequence[_T], limit: int) -> tuple[Sequence[_T], int]:
-    """(what is shown, how many are left out)"""
-    return (items[:limit], max(0, len(items) - limit)) if limit else (items, 0)
-
-
-def _more(page: TextPage, left: int, what: str, indent: int = 2) -> None:
-    if left:
-        page.line((f"… {plural(left, f'more {what}')}, shown with --limit 0", "dim"), indent=indent)
 
 
 def _verdict(page: TextPage, report: Report) -> None:
@@ -159,9 +147,9 @@ def _frames(page: TextPage, report: Report, options: Options) -> None:
         return
     page.heading("Frames that recompiled", "by the seconds that could be saved")
     multi = report.trace.rank_count > 1
-    first, left = _first(shown, options.limit)
+    listed = first(shown, options.limit)
     shown_remedies: set[str] = set()
-    for merged in first:
+    for merged in listed:
         item = merged.first
         _frame_head(page, merged, multi)
         _axes(page, merged.axes, options, report.trace.supports_dynamic_sources, shown_remedies)
@@ -170,7 +158,7 @@ def _frames(page: TextPage, report: Report, options: Options) -> None:
         if options.verbose:
             for entry in item.recompiles:
                 _recompile(page, entry, 4)
-    _more(page, left, "frame")
+    page.more(len(shown) - len(listed), "frame")
 
 
 def _notes(page: TextPage, item: FrameReport) -> None:
@@ -185,9 +173,9 @@ def _notes(page: TextPage, item: FrameReport) -> None:
 
 def _axes(page: TextPage, axes: Sequence[Axis], options: Options, supports_dynamic_sources: bool, shown_remedies: set[str]) -> None:
     """Each axis with its values, codes and remedies; ``shown_remedies`` are the codes whose remedy is shown above already."""
-    first, left = _first(axes, options.limit)
-    width = min(max((len(one_line(axis.name)) for axis in first), default=0), page.width // 2)
-    for axis in first:
+    listed = first(axes, options.limit)
+    width = min(max((len(one_line(axis.name)) for axis in listed), default=0), page.width // 2)
+    for axis in listed:
         name = shorten(one_line(axis.name), width)
         codes = " ".join(rule.code for rule in axis.rules)
         room = max(12, page.width - 6 - width - len(codes) - 6)
@@ -198,7 +186,7 @@ def _axes(page: TextPage, axes: Sequence[Axis], options: Options, supports_dynam
             if rule.code not in shown_remedies:
                 shown_remedies.add(rule.code)
                 page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, supports_dynamic_sources)}"), 8)
-    _more(page, left, "axis", 6)
+    page.more(len(axes) - len(listed), "axis", 6)
 
 
 def _where(cause: Cause) -> str:
@@ -251,9 +239,9 @@ def _not_sizes(page: TextPage, report: Report, options: Options) -> None:
     ordered = sorted(
         grouped.values(), key=lambda members: (-sum(report.trace.seconds(entry.compile) for entry in members), members[0].compile.order)
     )
-    first, left = _first(ordered, options.limit)
+    listed = first(ordered, options.limit)
     shown_remedies: set[str] = set()
-    for members in first:
+    for members in listed:
         sample = members[0]
         spent = sum(report.trace.seconds(entry.compile) for entry in members)
         ids = shorten(" ".join(dict.fromkeys(entry.compile.label for entry in members)), max(20, page.width // 3))
@@ -278,7 +266,7 @@ def _not_sizes(page: TextPage, report: Report, options: Options) -> None:
         if remedy not in shown_remedies:
             page.line(f"→ {remedy}", indent=4)
         shown_remedies.add(remedy)
-    _more(page, left, "kind")
+    page.more(len(ordered) - len(listed), "kind")
 
 
 def _cell(value: Cell) -> str:
@@ -296,15 +284,15 @@ def _tables(page: TextPage, report: Report, options: Options, names: Iterable[st
 
 def _table(page: TextPage, table: Table, options: Options) -> None:
     page.heading(table.title)
-    first, left = _first(table.rows, options.limit)
-    if first:
+    listed = first(table.rows, options.limit)
+    if listed:
         page.table(
             [column.name for column in table.columns],
-            [[_cell(value) for value in row] for row in first],
+            [[_cell(value) for value in row] for row in listed],
             [column.is_number for column in table.columns],
             [column.is_wide for column in table.columns],
         )
-    _more(page, left, "row")
+    page.more(len(table.rows) - len(listed), "row")
     if table.note:
         page.line((table.note if options.verbose else shorten(table.note, 6 * page.width), "dim"), indent=2)
 
@@ -316,9 +304,9 @@ def _groups(page: TextPage, report: Report, options: Options) -> None:
     if not groups:
         return
     page.heading("Similar graphs", "the same operations on the same tensors; numbers and sizes do not count")
-    first, left = _first(groups, options.limit)
+    listed = first(groups, options.limit)
     room = max(20, page.width - 30)
-    for same in first:
+    for same in listed:
         group = same[0]
         static, dynamic = (" ".join(member.label for member in part) for part in (group.static, group.dynamic))
         owners = [item.members[0] for item in same]
@@ -332,7 +320,7 @@ def _groups(page: TextPage, report: Report, options: Options) -> None:
         elif len(group.dynamic) == 0:
             text.append("  never became dynamic", style="dim")
         page.text(text, 2)
-    _more(page, left, "group")
+    page.more(len(groups) - len(listed), "group")
 
 
 def _group_cost(group: Group) -> tuple[float, int]:
@@ -346,8 +334,9 @@ def _findings(page: TextPage, report: Report, section: Section, options: Options
         return
     if section is not Section.RANKS:
         page.heading(section.value)
-    first, left = _first(merged_findings(found, report.trace), options.limit)
-    for item, owner in first:
+    merged = merged_findings(found, report.trace)
+    listed = first(merged, options.limit)
+    for item, owner in listed:
         page.text(
             Text.assemble(
                 (f"{item.rule.code} {item.rule.name}", LEVEL_COLORS[item.rule.level]),
@@ -359,7 +348,7 @@ def _findings(page: TextPage, report: Report, section: Section, options: Options
         place = item.place.short if item.place else ""
         page.line((" · ".join(part for part in (owner, item.compile, place, details) if part), "dim"), indent=4)
         page.line(f"→ {item.rule.remedy}", indent=4)
-    _more(page, left, "finding")
+    page.more(len(merged) - len(listed), "finding")
 
 
 def _health(page: TextPage, report: Report, options: Options) -> None:
@@ -374,8 +363,8 @@ def _health(page: TextPage, report: Report, options: Options) -> None:
         page.line((f"{rule.code} {rule.name}", "yellow"), f": {health.unknown}", indent=2)
         page.line((rule.remedy, "dim"), indent=4)
     shown_remedies: set[str] = set()
-    first, left = _first(health.problems, options.limit)
-    for found in first:
+    listed = first(health.problems, options.limit)
+    for found in listed:
         members = found.members
         problem, rule = members[0], problem_rule(members[0].code)
         style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")
@@ -389,7 +378,7 @@ def _health(page: TextPage, report: Report, options: Options) -> None:
         if rule.code not in shown_remedies:
             page.line((rule.remedy, "dim"), indent=4)
         shown_remedies.add(rule.code)
-    _more(page, left, "problem")
+    page.more(len(health.problems) - len(listed), "problem")
     if options.verbose:
         for book in report.accounts:
             kinds = sorted(book.records, key=lambda name: -book.sizes.get(name, 0))

@@ -1,9 +1,9 @@
-"""What both terminal views are drawn with: text that cannot harm a terminal, a console of the right width, aligned rows."""
+"""What every result is drawn with in a terminal: text that cannot harm a terminal, a console of the right width, aligned rows."""
 
 import io
 import os
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -13,8 +13,9 @@ from rich.text import Text
 from shapelog.report.results import Headline
 from shapelog.reporters import Options
 from shapelog.rules import Level, Verdict
-from shapelog.text import UNSAFE, one_line, shorten
+from shapelog.text import UNSAFE, one_line, plural, shorten
 
+_T = TypeVar("_T")
 _READABLE = 44
 _NARROWEST = 40
 COLORS = {
@@ -30,7 +31,7 @@ LEVEL_COLORS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "blue"}
 
 
 def _harmless(text: Text) -> Text:
-    """The last guard before the terminal: a text that somebody forgot to one_line loses its styles, not its reader's terminal."""
+    """The last guard before the terminal: a text that was not made ``one_line`` loses its styles, not its reader's terminal."""
     return Text(one_line(text.plain), style=text.style) if UNSAFE.search(text.plain) or "\n" in text.plain else text
 
 
@@ -101,6 +102,11 @@ class TextPage:
             text.append(f"  {one_line(note)}", style=Style(dim=True, bold=False))
         self.text(text)
 
+    def more(self, left: int, noun: str, indent: int = 2) -> None:
+        """How many entries of a list ``--limit`` leaves out, if any."""
+        if left:
+            self.line((f"… {plural(left, f'more {noun}')}, shown with --limit 0", "dim"), indent=indent)
+
     def headline(self, found: Headline, style: str) -> None:
         """Its subject in this style, the rest in bold."""
         rest = f" {found.rest}" if found.rest else ""
@@ -109,7 +115,7 @@ class TextPage:
     def table(
         self, header: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Sequence[bool], wide: Sequence[bool], indent: int = 2
     ) -> None:
-        """Aligned columns; where they do not fit, wide columns are shorten, the widest first."""
+        """Aligned columns; where they do not fit, wide columns are shortened, the widest first."""
         cells = [[_harmless(cell) if isinstance(cell, Text) else Text(one_line(cell)) for cell in row] for row in rows]
         widths = [max([cell_len(title), *(cell_len(row[index].plain) for row in cells)]) for index, title in enumerate(header)]
         whole = list(widths)
@@ -151,6 +157,11 @@ class TextPage:
 
     def bytes(self) -> bytes:
         return self.buffer.getvalue().encode("utf-8", "replace")
+
+
+def first(items: Sequence[_T], limit: int) -> Sequence[_T]:
+    """At most ``limit`` of them; all with 0."""
+    return items[:limit] if limit else items
 
 
 def _environment_width() -> int:

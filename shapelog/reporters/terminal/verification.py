@@ -5,7 +5,7 @@ from rich.text import Text
 from shapelog.report.verification import FrameProof, Verification
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import what_to_set
-from shapelog.reporters.terminal.text_page import TextPage
+from shapelog.reporters.terminal.text_page import TextPage, first
 from shapelog.text import one_line, plural, seconds
 
 
@@ -56,13 +56,12 @@ def _measured(measured: int, predicted: int | None) -> Text:
 
 def _frames(page: TextPage, found: Verification, options: Options) -> None:
     differing = [item for item in found.frames if options.verbose or item.before != item.measured or not item.is_exact]
-    shown = differing[: options.limit] if options.limit else differing
+    shown = first(differing, options.limit)
     if shown:
         page.heading("By frame", "compiles and limit hits")
         rows = [_row(item) for item in shown]
         page.table(("", "before", "predicted", "measured"), rows, (False, True, True, True), (True, False, False, False))
-    if len(shown) < len(differing):
-        page.line((f"… {plural(len(differing) - len(shown), 'more frame')}, shown with --limit 0", "dim"), indent=2)
+    page.more(len(differing) - len(shown), "frame")
     same = len(found.frames) - len(differing)
     if same:
         page.line((f"{plural(same, 'frame')} as before, as predicted", "dim"), indent=2)

@@ -160,7 +160,7 @@ def _sections(snapshot: Snapshot, report: Report, width: int) -> list[_Section]:
 
 
 def _fitted(sections: Sequence[_Section], room: int) -> list[Text]:
-    """What of them fits into so many lines: of each the first entry, then one more of each in turn."""
+    """What of them fits into ``room`` lines: of each the first entry, then one more of each in turn."""
     shown: dict[int, int] = {}
     left = room
     for number, section in enumerate(sections):

@@ -251,14 +251,12 @@ def test_without_stacks_the_functions_themselves_are_shown() -> None:
         ("f1", "frame-1", "2.00 s"),
         ("f2", "frame-2", "1.00 s"),
     ]
-    assert not view.has_stacks
     assert "these are the functions themselves" in markup("icicle", view)
 
 
 def test_without_times_widths_are_numbers_of_compiles() -> None:
     view = icicle(of(("0/0", "f", [call(1)]), ("0/1", "f", [call(1)]), ("0/2", "f", [call(2)]), spent=0.0))
     assert [number(box.width) for box in view.rows[0]] == [66.67, 33.33]
-    assert not view.by_seconds
     assert view.note == "no times were recorded: widths are numbers of compiles"
 
 

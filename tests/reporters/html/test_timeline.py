@@ -142,7 +142,6 @@ def test_gaps_of_a_dense_run_are_not_cut() -> None:
 def test_without_start_times_compiles_are_drawn_one_after_another() -> None:
     view = made((None, 3.0), (None, 1.0))
     assert [ends(bar) for bar in bars(view)] == [(0, 75), (75, 100)]
-    assert not view.is_timed
     assert view.notes == ("compiles stand one after another, since this trace does not tell when each began",)
     assert "from the first to the end" not in view.summary
 
@@ -150,7 +149,6 @@ def test_without_start_times_compiles_are_drawn_one_after_another() -> None:
 def test_a_compile_without_a_start_time_is_drawn_after_the_one_before() -> None:
     view = made((0, 2.0), (None, 2.0), (6, 2.0))
     assert [ends(bar) for bar in bars(view)] == [(0, 25), (25, 50), (75, 100)]
-    assert view.is_timed
     assert view.notes[1] == "1 compile without a recorded time drawn behind the one before"
 
 

@@ -10,8 +10,7 @@ from recorded import RECORDED, report_of
 from shapelog.advice.advise import Advice, advise
 from shapelog.advice.paste_formats import as_shell
 from shapelog.model.ids import TorchVersion
-from shapelog.reporters import Options
-from shapelog.reporters.json import render_advice
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.json.advice import advice_data
 
 
@@ -26,7 +25,7 @@ PLAIN = advice_on(10, 12)
 def test_the_advice_on_a_fixture_is_as_the_schema_requires(name: str) -> None:
     advice = report_of(name).advice
     assert advice is not None
-    data = json.loads(render_advice(advice, Options()))
+    data = json.loads(renderer("advice", "json")(advice, Options()))
     assert faults("advice", data) == []
     assert data == advice_data(advice)
 

@@ -9,8 +9,7 @@ from recorded import LAB, RECORDED, report_of
 
 from shapelog.report.compare import Comparison, compare
 from shapelog.report.frame_changes import Effect
-from shapelog.reporters import Options
-from shapelog.reporters.json import render_comparison
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.json.compare import comparison_data
 
 
@@ -25,7 +24,7 @@ PAIRS = [(name, RECORDED[(index + 7) % len(RECORDED)]) for index, name in enumer
 def test_any_two_traces_give_what_the_schema_requires(before: str, after: str) -> None:
     found = compare(report_of(before), report_of(after))
     assert faults("comparison", comparison_data(found)) == []
-    assert json.loads(render_comparison(found, Options())) == comparison_data(found)
+    assert json.loads(renderer("comparison", "json")(found, Options())) == comparison_data(found)
     assert found.outcome is not Effect.BETTER or not found.lost_graphs
 
 

@@ -12,8 +12,7 @@ from payload_text import size_mismatch
 
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
-from shapelog.reporters import Options
-from shapelog.reporters import json as json_reporter
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.json import lines as jsonl
 from shapelog.rules import AlertKind
 
@@ -39,7 +38,7 @@ def test_any_trace_gives_what_the_schemas_say(name: str) -> None:
         assert kinds.count("recompile") == len(checked.found.report.recompiles)
         assert kinds.count("budget") == len(checked.budgets)
         assert kinds.count("problem") == len(checked.found.report.problems)
-        assert faults("check", json.loads(json_reporter.render_check(checked, Options()))) == []
+        assert faults("check", json.loads(renderer("check", "json")(checked, Options()))) == []
 
 
 def test_a_report_neither_passed_nor_failed() -> None:
@@ -53,7 +52,7 @@ def test_a_job_whose_ranks_part_gives_what_the_schemas_say() -> None:
     checked = check(ci.alerts_of(make.load_ranks(*traces)), Policy(fail_on=(AlertKind.RANK,)))
     (alert,) = [line for line in lines_of(checked) if line["type"] == "alert" and line["fails"]]
     assert (alert["code"], alert["kinds"]) == ("SL701", ["rank"])
-    assert faults("check", json.loads(json_reporter.render_check(checked, Options()))) == []
+    assert faults("check", json.loads(renderer("check", "json")(checked, Options()))) == []
 
 
 def test_names_are_kept_to_the_character() -> None:

@@ -8,8 +8,7 @@ from json_schemas import faults
 from payload_text import global_state, guard_tree, tensor_match
 from recorded import LAB, RECORDED, report_of
 
-from shapelog.reporters import Options
-from shapelog.reporters.json import render
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.json.report import report_data
 from shapelog.rules import RULES
 
@@ -22,7 +21,7 @@ def test_the_report_of_a_fixture_is_as_the_schema_requires(name: str) -> None:
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_report_can_be_written_and_read_again(name: str) -> None:
     report = report_of(name)
-    assert json.loads(render(report, Options())) == report_data(report)
+    assert json.loads(renderer("report", "json")(report, Options())) == report_data(report)
 
 
 def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:

@@ -7,8 +7,7 @@ import pytest
 from json_schemas import faults
 from recorded import RECORDED, report_of
 
-from shapelog.reporters import Options
-from shapelog.reporters.json import render_verification
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.compare import comparison_data
 from shapelog.reporters.json.verification import verification_data
@@ -18,7 +17,7 @@ THREE = make.trace(make.static_sizes(10, 12, 14))
 
 @pytest.mark.parametrize(("before", "after"), list(zip(RECORDED[::2], [*RECORDED[1::2], RECORDED[0]], strict=False)))
 def test_any_two_runs_give_what_the_schema_requires(before: str, after: str) -> None:
-    data = json.loads(render_verification(make.verification(report_of(before), report_of(after)), Options()))
+    data = json.loads(renderer("verification", "json")(make.verification(report_of(before), report_of(after)), Options()))
     assert faults("verification", data) == []
 
 
