@@ -7,12 +7,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import mutations  # makes the modules of the tests known
-from make import compile, line, metrics, mismatch, record, run, strings, tensor, torch_version
+from make import compile, describe, line, metrics, record, strings, tensor, torch_version, trace
+from payload_text import size_mismatch
 
 _MEGABYTE = 1_000_000
 _PATIENCE = 60
@@ -32,14 +34,22 @@ def _fill(text: str, size: int) -> str:
     return text * (size // len(text))
 
 
-def _two(more: str = "", why: str = "") -> bytes:
+def _first(id: str = "0/0", **more: Any) -> bytes:
+    return compile(id, tensor(8, 16), **more)
+
+
+def _again(id: str, length: int, why: str = "", **more: Any) -> bytes:
+    return compile(id, tensor(length, 16), reasons=[why or size_mismatch("0/0", 8, length)], **more)
+
+
+def _two(more: Sequence[str] = (), why: str = "") -> bytes:
     """A recompile, both sides of which have these guards, with this reason."""
-    return run(compile("0/0", more=more), compile("0/1", (3, 16), [why or mismatch("0/0", 8, 3)], more=more))
+    return trace(_first(more_guards=more), _again("0/1", 3, why, more_guards=more))
 
 
 def _guard(text: str) -> Callable[[int], bytes]:
     """One line of the guard tree that goes on and on."""
-    return lambda size: _two("| +- GuardManager: source=L['k'], accessed_by=x\n| | +- " + _long(text, size // 2) + "\n")
+    return lambda size: _two(["| +- GuardManager: source=L['k'], accessed_by=x\n| | +- " + _long(text, size // 2)])
 
 
 def _long(text: str, size: int) -> str:
@@ -52,13 +62,14 @@ def _reason(text: str) -> Callable[[int], bytes]:
 
 
 def _code(text: str) -> Callable[[int], bytes]:
-    return lambda size: run(*(compile(f"0/{n}") + record("dynamo_output_graph", {}, _long(text, size // 2), id=f"0/{n}") for n in (0, 1)))
+    return lambda size: trace(*(_first(f"0/{n}") + record("dynamo_output_graph", {}, _long(text, size // 2), id=f"0/{n}") for n in (0, 1)))
 
 
 def _source(text: str) -> Callable[[int], bytes]:
     def made(size: int) -> bytes:
         name = _long(text, size // 2)
-        return run(*(compile(f"0/{n}") + tensor(name, (2, n + 2), id=f"0/{n}") + metrics(f"0/{n}") for n in (0, 1)))
+        inputs = (tensor(2, n + 2, source=name) for n in (0, 1))
+        return trace(*(_first(f"0/{n}") + describe(item, id=f"0/{n}") + metrics(f"0/{n}") for n, item in enumerate(inputs)))
 
     return made
 
@@ -94,13 +105,13 @@ def _strings(size: int) -> bytes:
 
 
 def _frames(size: int) -> bytes:
-    each = len(compile("0/0"))
-    return run(*(compile(f"{number}/0", line=number + 1) for number in range(size // each)))
+    each = len(_first())
+    return trace(*(_first(f"{number}/0", line=number + 1) for number in range(size // each)))
 
 
 def _entries(size: int) -> bytes:
-    each = len(compile("0/1", why=[mismatch("0/0", 8, 3)]))
-    return run(*(compile(f"0/{number}", (number + 3, 16), [mismatch("0/0", 8, number + 3)]) for number in range(size // each)))
+    each = len(_again("0/1", 3))
+    return trace(*(_again(f"0/{number}", number + 3) for number in range(size // each)))
 
 
 def _processes(size: int) -> bytes:
@@ -110,7 +121,7 @@ def _processes(size: int) -> bytes:
 
 def _stack(size: int) -> bytes:
     frames = [{"line": number, "name": f"f{number}", "filename": 0, "loc": "x"} for number in range(size // 100)]
-    return run(record("dynamo_start", {"stack": frames}, id="0/0"), compile("0/0"))
+    return trace(record("dynamo_start", {"stack": frames}, id="0/0"), _first())
 
 
 def _rubbish(text: bytes) -> Callable[[int], bytes]:
@@ -118,8 +129,8 @@ def _rubbish(text: bytes) -> Callable[[int], bytes]:
 
 
 def _many_reasons(size: int) -> bytes:
-    texts = [mismatch(f"0/{number}", 8, 3) for number in range(size // 70)]
-    return run(compile("0/0"), compile("0/1", (3, 16), texts))
+    texts = [size_mismatch(f"0/{number}", 8, 3) for number in range(size // 70)]
+    return trace(_first(), compile("0/1", tensor(3, 16), reasons=texts))
 
 
 def _list(size: int) -> bytes:
@@ -127,8 +138,8 @@ def _list(size: int) -> bytes:
     entry = "(a|a)*" * 3 + "$," + "(a+)+$," + "a*" * 30 + "$"
     config = json.dumps({"dynamic_sources": entry})
     name = "L['" + "a" * (size // 4) + "!']"
-    inner = [compile(f"0/{n}", dynamo_config="{}", compiler_config=config) + tensor(name, (2, n + 2), id=f"0/{n}") for n in (0, 1)]
-    return run(*inner)
+    configured = {"dynamo_config": "{}", "compiler_config": config}
+    return trace(*(_first(f"0/{n}", **configured) + describe(tensor(2, n + 2, source=name), id=f"0/{n}") for n in (0, 1)))
 
 
 CASES = (

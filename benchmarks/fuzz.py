@@ -155,7 +155,7 @@ def _by_atheris(job: Job, mutator: Any, pipe: Connection) -> None:
 
 def minimised(data: bytes, key: str) -> bytes:
     """A smaller input with the same finding: fewer records, then fewer bytes."""
-    from make import records
+    from make import split_records
 
     trials, end = _TRIALS, time.monotonic() + _SHRINKING
 
@@ -166,7 +166,7 @@ def minimised(data: bytes, key: str) -> bytes:
 
     if not fails(data):
         return data
-    pieces = _fewer(records(data) or [data], fails)
+    pieces = _fewer(split_records(data) or [data], fails)
     lines = _fewer(b"".join(pieces).splitlines(keepends=True), fails)
     return b"".join(_fewer([bytes([byte]) for byte in b"".join(lines)], fails, least=4))
 

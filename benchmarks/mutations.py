@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import make  # noqa: E402
+from payload_text import code_comment, equals_match, size_mismatch  # noqa: E402
 
 Records = tuple[bytes, ...]
 # Of a fixture, so many records in a row make one input, and longer ones are left out.
@@ -86,43 +87,45 @@ NASTY_TEXT = (
 _BYTES = b"\0\n\t\r {}[]()<>\",:'`$\\|#019aszAL_\x1b\x7f\x80\xff"
 
 
+_PRODUCT = code_comment(7, "return x * k")
+
+
 def made_seeds() -> list[Records]:
     """Small traces with a record of every kind that the model uses, and runs that make every part of a report."""
-    sizes = make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)], free=[0]))
-    numbers = make.run(*(make.compile(f"0/{number}", more=_int_guard(number), why=_int_reason(number)) for number in range(3)))
-    failed = make.run(make.compile("0/0"), make.compile("1/0", fail_type="Unsupported", fail_reason="no", has_guarded_code=False))
-    traces = (*((make.run(make.compile("0/0")),) * 4), sizes, numbers, failed, _every_kind(), _limit())
-    return [tuple(make.records(trace)) for trace in traces]
-
-
-def _int_guard(number: int) -> str:
-    return (
-        "| +- GuardManager: source=L['k'], accessed_by=FrameLocalsGuardAccessor(key='k', framelocals_idx=1), type=<class 'int'>\n"
-        f"| | +- EQUALS_MATCH: L['k'] == {number}  # return x * k  # app/model.py:14 in forward\n"
-        f"+- LAMBDA_GUARD: 2 <= L['x'].size()[0] <= {30 + number}  # return x  # app/model.py:13 in forward\n"
+    first = make.compile("0/0", make.tensor(8, 16))
+    numbers = (
+        make.compile(f"0/{number}", make.tensor(8, 16), more_guards=_int_guards(number), reasons=_int_reasons(number))
+        for number in range(3)
     )
+    failed = make.compile("1/0", make.tensor(8, 16), fail_type="Unsupported", fail_reason="no", has_guarded_code=False)
+    again = make.compile("0/1", make.tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])
+    traces = (
+        *((make.trace(first),) * 4),
+        make.trace(first, make.compile("0/1", make.tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)], dynamic=[0])),
+        make.trace(*numbers),
+        make.trace(first, failed),
+        _every_kind(),
+        make.trace(first, again, make.refused("0/2", size_mismatch("0/0", 8, 5))),
+    )
+    return [tuple(make.split_records(trace)) for trace in traces]
 
 
-def _int_reason(number: int) -> list[str]:
-    return [f"0/{earlier}: L['k'] == {earlier}  # return x * k  # app/model.py:14 in forward" for earlier in reversed(range(number))]
+def _int_guards(number: int) -> list[str]:
+    branch = f"+- LAMBDA_GUARD: 2 <= L['x'].size()[0] <= {30 + number}  {code_comment(6, 'return x')}"
+    return [equals_match("L['k']", number, comment=_PRODUCT), branch]
+
+
+def _int_reasons(number: int) -> list[str]:
+    return [f"0/{earlier}: L['k'] == {earlier}  {_PRODUCT}" for earlier in reversed(range(number))]
 
 
 def _every_kind() -> bytes:
     config = {"dynamo_config": json.dumps({"recompile_limit": 8}), "compiler_config": json.dumps({"dynamic_sources": "L['y']:0,a b"})}
     compiles = (
-        make.compile(f"2/{number}", (number + 3, 16), why, **config) for number, why in enumerate(([], [make.mismatch("2/0", 3, 4)]))
+        make.compile(f"2/{number}", make.tensor(number + 3, 16), reasons=why, **config)
+        for number, why in enumerate(([], [size_mismatch("2/0", 3, 4)]))
     )
-    return make.run(make.every_kind(**config), *compiles)
-
-
-def _limit() -> bytes:
-    refused = {
-        "fail_type": "Unsupported",
-        "fail_reason": "Dynamo recompile limit exceeded: recompile_limit cache size limit",
-        "co_name": None,
-    }
-    hit = make.reasons(make.mismatch("0/0", 8, 5), id="0/2") + make.metrics("0/2", has_guarded_code=False, **refused)
-    return make.run(make.compile("0/0"), make.compile("0/1", (3, 16), [make.mismatch("0/0", 8, 3)]), hit)
+    return make.trace(make.every_kind(**config), *compiles)
 
 
 def recorded_seeds(folder: Path) -> list[Records]:
@@ -130,7 +133,7 @@ def recorded_seeds(folder: Path) -> list[Records]:
     found = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in (".gz", ".log")):
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        records = [record for record in make.records(data) if len(record) < _LONG and b'{"chromium_event"' not in record[:120]]
+        records = [record for record in make.split_records(data) if len(record) < _LONG and b'{"chromium_event"' not in record[:120]]
         found.append(tuple(records) or (data[:_LONG],))
     return [records for records in found if records]
 

@@ -17,7 +17,8 @@ from typing import Any
 
 import mutations  # makes the modules of the tests known  # noqa: F401
 from jsonschema import Draft202012Validator
-from make import NAME, built, reader, small_run
+from make import NAME, reader, small_trace
+from make import load as load_bytes
 
 import shapelog
 from shapelog.advice.advise import advise
@@ -111,7 +112,7 @@ def balanced(subject: Subject) -> None:
 
 def strict(subject: Subject) -> None:
     with suppress(ShapelogError):  # the only record may be one that is merely counted, and damaged
-        balanced(Subject(subject.data, built(subject.data, strict=True)))
+        balanced(Subject(subject.data, load_bytes(subject.data, strict=True)))
 
 
 def analyzed(subject: Subject) -> None:
@@ -158,7 +159,7 @@ def by_schema(subject: Subject) -> None:
     for outcome in (checked, without_policy(subject.alerts)):
         for line in renderer("check", "jsonl")(outcome, Options()).splitlines():
             _valid("lines", line)
-    found = compare(analyze(built(small_run())), subject.report)
+    found = compare(analyze(load_bytes(small_trace())), subject.report)
     _valid("comparison", renderer("comparison", "json")(found, Options()))
     for item in subject.trace.compiles[:3]:
         with suppress(ShapelogError):  # several processes have it
@@ -248,7 +249,7 @@ def checked(subject: Subject) -> None:
 
 
 def compared(subject: Subject) -> None:
-    usual = analyze(built(small_run()))
+    usual = analyze(load_bytes(small_trace()))
     for one, other in ((usual, subject.report), (subject.report, usual), (subject.report, subject.report)):
         found = compare(one, other)
         json.loads(_bounded(subject, renderer("comparison", "json")(found, Options())), parse_constant=_no_json)
@@ -259,7 +260,7 @@ def as_a_rank(subject: Subject) -> None:
     """The input as one rank of a job that is summed up, against the same job read in full."""
     with TemporaryDirectory() as folder:
         files = [Path(folder, f"dedicated_log_torch_trace_rank_{number}_abcdefgh.log") for number in range(3)]
-        for file, data in zip(files, (small_run(), subject.data, small_run()), strict=True):
+        for file, data in zip(files, (small_trace(), subject.data, small_trace()), strict=True):
             file.write_bytes(data)
         selection = select_files(files)
         short, whole = analyze(load_large_job(selection, ReadOptions())), analyze(load(selection))
@@ -322,7 +323,7 @@ def examine(data: bytes, counts: Counter[str], everything: bool = False) -> None
     """
     chosen = zlib.crc32(data)
     try:
-        trace = built(data)
+        trace = load_bytes(data)
     except ShapelogError as error:
         counts["refused"] += 1
         _demand(NAME in str(error) and "\n" not in str(error), "the refusal does not name the file in one line")

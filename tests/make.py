@@ -313,6 +313,29 @@ def with_code_states(*states: tuple[str, str, str], process: int = PROCESS) -> b
 # Reading.
 
 
+def every_kind(**config: str) -> bytes:
+    """Compile 1/0 with a record of every kind that the model uses; its backward part has this configuration."""
+    where = {"id": "1/0"}
+    event = {"name": "automatic_dynamic", "args": {"name": "L['x']", "dim_changed": 0, "reason": "size change", "cached": "8", "new": "3"}}
+    pinned = {"symbol": "s1", "sources": ["L['x'].size()[0]"], "value": "8", "reason": "solve", "stack": [], "user_stack": []}
+    return b"".join(
+        (
+            dynamo_start(**where),
+            describe(tensor(2, 2, source="L['y']", dynamo_dynamic_indices=[0]), **where),
+            record("create_unbacked_symbol", {"symbol": "u0", "vr": "[0, 5]", "user_stack": [], "stack": []}, **where),
+            record("guard_added_fast", {"expr": "Eq(s1, 8)", "user_stack": [], "stack": []}, **where),
+            record("symbolic_shape_specialization", pinned, **where),
+            record("chromium_event", {}, json.dumps(event, indent=0), **where),
+            artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:14\nReason: print", **where),
+            artifact("fx_graph_cache_miss", "{}", **where),
+            artifact("put_local_code_state", "hash(1)/srv/app/model.py:5:f:\n  L['x']: tensor size=[?] stride=[1]", **where),
+            record("dynamo_guards", {}, json.dumps([{"code": "L['y'] == 3", "stack": [], "user_stack": []}]), **where),
+            metrics("1/0", kind="bwd_compilation_metrics", is_forward=False, **config),
+            metrics("1/0", fail_type="Unsupported", fail_reason="no"),
+        )
+    )
+
+
 def split_records(data: bytes) -> list[bytes]:
     """The records of a trace, each with its payload."""
     return re.split(rb"(?m)^(?=V\d{4} )", data)[1:]

@@ -202,7 +202,7 @@ def _places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str |
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.data())
 def test_a_field_of_any_other_value_is_no_end(data: st.DataObject) -> None:
-    records = make.split_records(_rich_run())
+    records = make.split_records(make.small_trace() + make.every_kind(dynamo_config=json.dumps({"recompile_limit": 8})))
     index = data.draw(st.integers(0, len(records) - 1))
     head, _, payload = records[index].partition(b"\n")
     header = json.loads(head[len(make.prefix()) :])
@@ -222,30 +222,6 @@ def test_numbers_and_text_that_json_cannot_hold_make_json_all_the_same() -> None
         assert trace is not None
         for compile in trace.compiles:
             json.loads(renderer("explanation", "json")(explain_compile(trace, compile.label), Options()), parse_constant=no_json)
-
-
-def _rich_run() -> bytes:
-    """A trace with a record of every kind that the model uses."""
-    where = {"id": "1/0"}
-    event = {"name": "automatic_dynamic", "args": {"name": "L['x']", "dim_changed": 0, "reason": "size change", "cached": "8", "new": "3"}}
-    pinned = {"symbol": "s1", "sources": ["L['x'].size()[0]"], "value": "8", "reason": "solve", "stack": [], "user_stack": []}
-    backward = {"is_forward": False, "dynamo_config": json.dumps({"recompile_limit": 8})}
-    return make.small_trace() + b"".join(
-        (
-            make.dynamo_start(**where),
-            make.describe(make.tensor(2, 2, source="L['y']", dynamo_dynamic_indices=[0]), **where),
-            make.record("create_unbacked_symbol", {"symbol": "u0", "vr": "[0, 5]", "user_stack": [], "stack": []}, **where),
-            make.record("guard_added_fast", {"expr": "Eq(s1, 8)", "user_stack": [], "stack": []}, **where),
-            make.record("symbolic_shape_specialization", pinned, **where),
-            make.record("chromium_event", {}, json.dumps(event, indent=0), **where),
-            make.artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:14\nReason: print", **where),
-            make.artifact("fx_graph_cache_miss", "{}", **where),
-            make.artifact("put_local_code_state", "hash(1)/srv/app/model.py:5:f:\n  L['x']: tensor size=[?] stride=[1]", **where),
-            make.record("dynamo_guards", {}, json.dumps([{"code": "L['y'] == 3", "stack": [], "user_stack": []}]), **where),
-            make.metrics("1/0", kind="bwd_compilation_metrics", **backward),
-            make.metrics("1/0", fail_type="Unsupported", fail_reason="no"),
-        )
-    )
 
 
 @pytest.mark.parametrize("name", FIXTURE_NAMES)
