@@ -184,9 +184,8 @@ def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> Ch
     known, gone = match(baseline, found.codes) if baseline else ({}, [])
     counting = [alert for alert in found.alerts if policy.counts(alert.codes)]
     checked = [_checked(alert, policy, known.get(alert.code)) for alert in counting]
-    budgets = tuple(
-        sorted(_budget_uses(found, policy, checked, known), key=lambda item: (item.code is not None, item.budget.most - item.spent))
-    )
+    uses = _budget_uses(found, policy, checked, known)
+    budgets = tuple(sorted(uses, key=lambda item: (item.code is not None, item.budget.most - item.spent)))
     exceeded = [item for item in budgets if item.is_exceeded]
     over = [_over(found, item) for item in exceeded]
     order = list(Level)

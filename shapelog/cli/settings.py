@@ -230,14 +230,16 @@ def _environment_settings(environment: Mapping[str, str]) -> dict[str, Any]:
             continue
         key = variable[len(PREFIX) :].lower().replace("_", "-")
         if key not in KEYS:
-            raise ShapelogError(
-                f"{variable} in the environment: no such setting{_hint(key, lambda known: PREFIX + known.upper().replace('-', '_'))}"
-            )
+            raise ShapelogError(f"{variable} in the environment: no such setting{_hint(key, _variable)}")
         try:
             found[key] = KEYS[key].from_text(text)
         except ValueError as error:
             raise ShapelogError(f"{variable}={text} in the environment: it has to be {KEYS[key].expected}") from error
     return found
+
+
+def _variable(key: str) -> str:
+    return PREFIX + key.upper().replace("-", "_")
 
 
 def _hint(key: str, spell: Callable[[str], str] = str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -84,8 +84,8 @@ def group_runs(entries: Sequence[FileEntry]) -> list[Run]:
     for member in members:
         directory = collected_in(member.entry.name)
         (other if directory is None else collected.setdefault(directory, [])).append(member)
-    ranked = _runs_of_ranks([member for member in other if member.rank is not None])
-    unranked = _runs_without_ranks([member for member in other if member.rank is None])
+    ranked = _split([member for member in other if member.rank is not None], _ended_of_ranks)
+    unranked = _split([member for member in other if member.rank is None], _ended_without_ranks)
     return sorted(
         (*(Run(tuple(found)) for found in collected.values()), *ranked, *unranked),
         key=lambda run: (run.begin, max(member.entry.modified or 0 for member in run.members)),
@@ -113,21 +113,26 @@ def choose(runs: Sequence[Run], requested: str, where: str, option: str = "--run
     return found
 
 
-def _runs_of_ranks(members: Sequence[Member]) -> Iterator[Run]:
-    """A process that starts again with the same rank begins another run, and so does one that starts long after the others have ended."""
+def _split(members: Sequence[Member], ended: Callable[[list[Member], Member], int]) -> Iterator[Run]:
+    """The runs of members in order of time; ``ended`` is how many of the present run had ended when another member began."""
     current: list[Member] = []
     for member in members:
-        same_rank = [other for other in current if other.rank == member.rank]
-        if current and member.begin > max(other.end for other in current) + _TIMEOUT:
-            yield Run(tuple(current))
-            current = []
-        elif same_rank and all(other.end < member.begin for other in same_rank):
-            cut = _last_pause(current, member.rank)
-            yield Run(tuple(current[:cut]))
-            current = current[cut:]
+        count = ended(current, member) if current else 0
+        if count:
+            yield Run(tuple(current[:count]))
+            current = current[count:]
         current.append(member)
     if current:
         yield Run(tuple(current))
+
+
+def _ended_of_ranks(current: list[Member], member: Member) -> int:
+    """A process that starts again with the same rank begins another run, and so does one that starts long after the others have ended."""
+    if member.begin > max(other.end for other in current) + _TIMEOUT:
+        return len(current)
+    same_rank = [other for other in current if other.rank == member.rank]
+    starts_again = same_rank and all(other.end < member.begin for other in same_rank)
+    return _last_pause(current, member.rank) if starts_again else 0
 
 
 def _last_pause(members: Sequence[Member], rank: int | None) -> int:
@@ -140,17 +145,10 @@ def _last_pause(members: Sequence[Member], rank: int | None) -> int:
     return len(members) if any(member.rank == rank for member in members[cut:]) else cut
 
 
-def _runs_without_ranks(members: Sequence[Member]) -> Iterator[Run]:
+def _ended_without_ranks(current: list[Member], member: Member) -> int:
     """Processes without a rank belong together if they began together and ran at the same time, as children of one program do."""
-    current: list[Member] = []
-    for member in members:
-        first = current[0].begin if current else 0
-        if current and (member.begin > max(other.end for other in current) + _FORK_DELAY or member.begin > first + _TIMEOUT):
-            yield Run(tuple(current))
-            current = []
-        current.append(member)
-    if current:
-        yield Run(tuple(current))
+    is_late = member.begin > max(other.end for other in current) + _FORK_DELAY or member.begin > current[0].begin + _TIMEOUT
+    return len(current) if is_late else 0
 
 
 def _read_members(entries: Sequence[FileEntry]) -> list[Member]:
