@@ -48,10 +48,14 @@ class CompileExplanation(NamedTuple):
     group: Group | None
 
     @property
+    def nearest(self) -> Compile | None:
+        """The nearest earlier entry; None for a first compile, and where the trace has none."""
+        return self.recompile.nearest if self.recompile else None
+
+    @property
     def graph_diff(self) -> tuple[str, ...]:
         """Against the nearest entry, unified, without context beyond two lines; made when asked for."""
-        nearest = self.recompile.nearest if self.recompile else None
-        return _graph_diff(nearest, self.compile) if nearest else ()
+        return _graph_diff(self.nearest, self.compile) if self.nearest else ()
 
 
 def explain_compile(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> CompileExplanation:

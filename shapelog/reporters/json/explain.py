@@ -11,24 +11,20 @@ FORMAT_VERSION = 1
 
 def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
     compile, frame = explanation.compile, explanation.frame
+    reads_sources = explanation.trace.supports_dynamic_sources
     return {
         "format": "shapelog story",
         "format_version": FORMAT_VERSION,
         "compile_id": compile.label,
         "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
         "called_at": caller_data(frame, compile),
-        "nearest_called_at": caller_data(frame, explanation.recompile.nearest)
-        if explanation.recompile and explanation.recompile.nearest
-        else None,
+        "nearest_called_at": caller_data(frame, explanation.nearest) if explanation.nearest else None,
         "outcome": compile.outcome.value,
         "seconds": compile.seconds,
         "attempts": compile.attempts,
-        "recompile": recompile_data(explanation.recompile, explanation.trace.supports_dynamic_sources) if explanation.recompile else None,
+        "recompile": recompile_data(explanation.recompile, reads_sources) if explanation.recompile else None,
         "other_entries": [
-            {
-                "entry": item.entry.label,
-                "cause_details": [cause_data(cause, explanation.trace.supports_dynamic_sources) for cause in item.causes],
-            }
+            {"entry": item.entry.label, "cause_details": [cause_data(cause, reads_sources) for cause in item.causes]}
             for item in explanation.others
         ],
         "similar_to_nearest": explanation.is_similar,

@@ -30,7 +30,7 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
     called = frame.caller(compile)
     if called:
         page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)
-    before = frame.caller(explanation.recompile.nearest) if explanation.recompile and explanation.recompile.nearest else None
+    before = frame.caller(explanation.nearest) if explanation.nearest else None
     if before and before != called:
         page.line((f"the nearest entry was made at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
@@ -100,9 +100,10 @@ def _other(page: TextPage, other: EntryDifference) -> None:
 
 
 def _guards(page: TextPage, explanation: CompileExplanation, options: Options) -> None:
-    if explanation.recompile is None or explanation.recompile.nearest is None:
+    if explanation.nearest is None:
         return
-    page.heading("Guards that differ", f"{explanation.recompile.nearest.label} → {explanation.compile.label}")
+    before, after = explanation.nearest.label, explanation.compile.label
+    page.heading("Guards that differ", f"{before} → {after}")
     shown = first(explanation.guard_changes, options.limit)
     for change in shown:
         name = f"{change.source.display_name} {change.prop}" if change.source else change.prop
@@ -119,18 +120,14 @@ def _guards(page: TextPage, explanation: CompileExplanation, options: Options) -
         page.line((f"… {len(explanation.guard_changes) - len(shown)} more, shown with --verbose", "dim"), indent=2)
     if not explanation.guard_changes:
         page.line(("none that both check", "dim"), indent=2)
-    only = [f"{count} sources guarded in {label} only" for count, label in _only(explanation) if count]
+    sides = (explanation.guards_only_before, before), (explanation.guards_only_after, after)
+    only = [f"{count} sources guarded in {label} only" for count, label in sides if count]
     if only:
         page.line((", ".join(only), "dim"), indent=2)
 
 
-def _only(explanation: CompileExplanation) -> tuple[tuple[int, str], tuple[int, str]]:
-    nearest = explanation.recompile.nearest.label if explanation.recompile and explanation.recompile.nearest else ""
-    return (explanation.guards_only_before, nearest), (explanation.guards_only_after, explanation.compile.label)
-
-
 def _graph(page: TextPage, explanation: CompileExplanation, options: Options) -> None:
-    if explanation.recompile is None or explanation.recompile.nearest is None:
+    if explanation.nearest is None:
         return
     page.heading("Graph", "similar: the same operations, numbers apart" if explanation.is_similar else "another one, or none recorded")
     lines = explanation.graph_diff[2:]
