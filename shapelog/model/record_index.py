@@ -16,7 +16,7 @@ from shapelog.reading.scanner import Span, name_in
 _Key = tuple[int, int, int, int]
 
 
-class Listed(NamedTuple):
+class IndexedRecord(NamedTuple):
     """One record: its kind, the name of an artifact or file ("" without one), and where its payload lies.
 
     ``size`` is that of the payload in the file, with the TAB and newline of each line, in bytes; ``offset`` is where the record begins,
@@ -66,23 +66,23 @@ _Records = tuple[Reader, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Listing:
+class RecordIndex:
     """The records of a trace by compile. They are put together when they are asked for."""
 
     owned: Mapping[Compile, _Records] = field(repr=False)
     unowned: tuple[_Records, ...] = field(repr=False)
 
-    def of(self, compile: Compile) -> tuple[Listed, ...]:
+    def of(self, compile: Compile) -> tuple[IndexedRecord, ...]:
         """The records of all attempts and of the backward, in file order."""
         return tuple(_records(*self.owned[compile])) if compile in self.owned else ()
 
     @property
-    def outside(self) -> tuple[Listed, ...]:
+    def outside(self) -> tuple[IndexedRecord, ...]:
         """Those of no compile, such as the version of torch."""
         return tuple(record for records in self.unowned for record in _records(*records))
 
 
-def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[Listed]:
+def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[IndexedRecord]:
     positions = reader.all_positions()
     for index in indexes:
         at = positions[index]
@@ -90,7 +90,7 @@ def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[Listed]:
         if not name and KINDS.get(kind) is not Use.DECODED:  # of these, artifacts alone were noted with their name
             name = name_in(reader.header(at.offset).get(kind))
         span = positions.payload(at)
-        yield Listed(
+        yield IndexedRecord(
             kind=kind,
             name=name,
             attempt=positions.envelopes[at.envelope].attempt,
@@ -103,7 +103,7 @@ def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[Listed]:
         )
 
 
-def listing(trace: Trace) -> Listing:
+def index_records(trace: Trace) -> RecordIndex:
     """All records of a trace but those of ``UNLISTED`` kinds.
 
     A record belongs to the compile of its process and id that began last before it, as ids start again after a reset; one that
@@ -127,7 +127,7 @@ def listing(trace: Trace) -> Listing:
             for owner, part in zip(candidates, _divided(positions, indexes, [compile.offset for compile in candidates]), strict=True):
                 owned[owner] = reader, part
         unowned.append((reader, sorted(left)))
-    return Listing(owned, tuple(unowned))
+    return RecordIndex(owned, tuple(unowned))
 
 
 def _by_key(compiles: Iterable[Compile]) -> dict[_Key | None, list[Compile]]:

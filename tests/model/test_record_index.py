@@ -15,7 +15,7 @@ from recorded import FIXTURES, RECORDED
 
 from shapelog.model.builder import Builder
 from shapelog.model.load import build
-from shapelog.model.record_index import Listed, Listing, listing
+from shapelog.model.record_index import IndexedRecord, RecordIndex, index_records
 from shapelog.model.trace import Trace, merged
 from shapelog.reading.inputs import Selection
 from shapelog.reading.kinds import UNLISTED
@@ -63,26 +63,26 @@ def made(data: bytes, strict: bool = False, early: bool = True) -> Trace:
     return build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, strict, with_positions=early)])
 
 
-def names(records: tuple[Listed, ...]) -> list[str]:
+def names(records: tuple[IndexedRecord, ...]) -> list[str]:
     return [f"{item.kind} {item.name}".strip() for item in records]
 
 
-def texts(records: tuple[Listed, ...]) -> list[str]:
+def texts(records: tuple[IndexedRecord, ...]) -> list[str]:
     return [item.text for item in records if item.span]
 
 
-def of(trace: Trace, label: str) -> tuple[Listed, ...]:
-    return listing(trace).of(only(trace, label))
+def of(trace: Trace, label: str) -> tuple[IndexedRecord, ...]:
+    return index_records(trace).of(only(trace, label))
 
 
-def everything(trace: Trace) -> Iterator[Listed]:
-    found = listing(trace)
+def everything(trace: Trace) -> Iterator[IndexedRecord]:
+    found = index_records(trace)
     for one in trace.compiles:
         yield from found.of(one)
     yield from found.outside
 
 
-def plain(found: Listing, trace: Trace) -> list[list[tuple[object, ...]]]:
+def plain(found: RecordIndex, trace: Trace) -> list[list[tuple[object, ...]]]:
     """All but the readers."""
     return [[item[:-1] for item in records] for records in (*map(found.of, trace.compiles), found.outside)]
 
@@ -96,7 +96,7 @@ def assert_all_are_listed_once(trace: Trace) -> None:
         counted.update({kind: count for kind, count in reader.ledger.records.items() if kind not in UNLISTED})
     assert Counter(item.kind for item in records) == counted
     for one in trace.compiles:
-        order = [item.offset for item in listing(trace).of(one)]
+        order = [item.offset for item in index_records(trace).of(one)]
         assert order == sorted(order)
 
 
@@ -114,7 +114,7 @@ def test_every_record_of_a_real_trace_is_listed_once_where_the_builder_put_it(na
     monkeypatch.setattr(Builder, "_compile_of", noting)
     trace = made(gzip.decompress((FIXTURES / name).read_bytes()))
     assert_all_are_listed_once(trace)
-    found = listing(trace)
+    found = index_records(trace)
     listed = {item.offset: one.offset for one in trace.compiles for item in found.of(one)}
     assert taken
     assert {offset: listed[offset] for offset in taken} == taken
@@ -141,7 +141,7 @@ def test_the_account_and_the_entries_do_not_depend_on_a_listing(name: str, stric
 def test_a_listing_that_is_asked_for_later_is_the_same(name: str, strict: bool) -> None:
     early, late = made(TRACES[name], strict), made(TRACES[name], strict, early=False)
     before = late.accounts
-    assert plain(listing(late), late) == plain(listing(early), early)
+    assert plain(index_records(late), late) == plain(index_records(early), early)
     assert late.accounts == before == early.accounts
 
 
@@ -171,7 +171,7 @@ def test_the_records_of_a_compile_come_in_file_order_with_kind_and_name() -> Non
         "artifact forward_ORIGINAL_BYTECODE",
         "quantum_graph q",
     ]
-    assert names(listing(trace).outside) == ["artifact torch_version", "link a"]
+    assert names(index_records(trace).outside) == ["artifact torch_version", "link a"]
 
 
 def test_a_record_has_the_position_of_its_payload_and_its_texts() -> None:
@@ -278,7 +278,7 @@ def test_processes_in_one_file_have_their_own_compiles() -> None:
     begun = [split_records(compiled("0/0", tensor(8, 16), process=own)) for own in (11, 12)]
     interleaved = b"".join(item for pair in zip(*begun, strict=True) for item in pair)
     trace = made(make.trace(interleaved, parts[0][0], parts[1][0], parts[0][1], parts[1][1], process=10))
-    found = {one.process: texts(listing(trace).of(one)) for one in trace.compiles}
+    found = {one.process: texts(index_records(trace).of(one)) for one in trace.compiles}
     assert {process: payloads[-2:] for process, payloads in found.items()} == {11: ["11 0", "11 1"], 12: ["12 0", "12 1"]}
     assert_all_are_listed_once(trace)
 
@@ -315,8 +315,8 @@ def test_ranks_and_traces_side_by_side_keep_their_records_apart() -> None:
     trace = build(selection, [Reader(files[0], with_positions=True), Reader(files[1])])
     other = made(make.trace(compiled("0/0", tensor(8, 16)), make.record("aot_forward_graph", {}, "other", id="0/0")))
     whole = merged([trace, other])
-    assert [texts(listing(whole).of(one))[-1] for one in whole.compiles] == ["rank 0", "rank 1", "other"]
-    assert names(listing(whole).outside) == ["artifact torch_version"] * 3
+    assert [texts(index_records(whole).of(one))[-1] for one in whole.compiles] == ["rank 0", "rank 1", "other"]
+    assert names(index_records(whole).outside) == ["artifact torch_version"] * 3
     assert_all_are_listed_once(whole)
 
 
@@ -328,12 +328,12 @@ def test_records_whose_compile_left_nothing_else_are_outside() -> None:
             make.record("link", {"stack": []}, stack=[]),
         )
     )
-    assert names(listing(trace).outside) == ["artifact torch_version", "aot_forward_graph", "link"]
+    assert names(index_records(trace).outside) == ["artifact torch_version", "aot_forward_graph", "link"]
 
 
 def test_a_compile_of_another_trace_has_no_records() -> None:
     trace, other = made(WHOLE), made(WHOLE)
-    assert listing(trace).of(other.compiles[0]) == ()
+    assert index_records(trace).of(other.compiles[0]) == ()
 
 
 @pytest.mark.parametrize("strict", [False, True])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 from markupsafe import Markup
 
-from shapelog.model.record_index import Listed, listing
+from shapelog.model.record_index import IndexedRecord, index_records
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.frame_page import FrameView
@@ -74,7 +74,7 @@ def page_records(report: Report, views: Iterable[FrameView], options: Options) -
     """The records of the compiles that are shown in full, and of none where the page is to have no payloads."""
     if options.embed == "none" or not options.with_source:
         return PageRecords({}, (), {})
-    index = listing(report.trace)
+    index = index_records(report.trace)
     full = [(view, item) for view in views for item in view.compiles if item.is_full]
     rows = {item.anchor: record_rows(index.of(item.compile), item.anchor) for _, item in full}
     rows[""] = record_rows(index.outside, "outside") if options.frame is None else ()  # else some are those of other frames
@@ -85,10 +85,10 @@ def page_records(report: Report, views: Iterable[FrameView], options: Options) -
     return PageRecords(rows, payloads, {row.key: f"z{number}" for number, row in enumerate(payloads)})
 
 
-def record_rows(records: Iterable[Listed], owner: str) -> tuple[RecordRow, ...]:
+def record_rows(records: Iterable[IndexedRecord], owner: str) -> tuple[RecordRow, ...]:
     """The rows of one compile, in the order in which its records begin. ``owner`` is the anchor of the compile."""
     rows: list[RecordRow | str] = []
-    without_payload: dict[str, list[Listed]] = {}
+    without_payload: dict[str, list[IndexedRecord]] = {}
     for record in records:
         title = _title(record.kind, record.name)
         if record.span is not None:
@@ -109,7 +109,7 @@ def _title(kind: str, name: str) -> str:
     return _TITLES.get(kind) or f"{kind} {name}".strip() or "record"
 
 
-def _header_row(title: str, records: list[Listed], owner: str) -> RecordRow:
+def _header_row(title: str, records: list[IndexedRecord], owner: str) -> RecordRow:
     """Records without a payload: one is shown as indented JSON, several one a line."""
     return RecordRow(
         title=title,
@@ -121,7 +121,7 @@ def _header_row(title: str, records: list[Listed], owner: str) -> RecordRow:
     )
 
 
-def _header_lines(records: list[Listed]) -> bytes:
+def _header_lines(records: list[IndexedRecord]) -> bytes:
     texts = [record.header for record in records]
     if len(texts) == 1:
         try:

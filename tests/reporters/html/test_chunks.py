@@ -12,7 +12,7 @@ import pytest
 from recorded import FIXTURES
 
 from shapelog.model.load import build
-from shapelog.model.record_index import listing
+from shapelog.model.record_index import index_records
 from shapelog.reading.inputs import Selection
 from shapelog.reading.trace_files import TraceFile
 from shapelog.reporters.html.chunks import page_chunk, payload_chunks
@@ -146,7 +146,7 @@ def test_an_error_while_a_payload_is_made_is_not_lost() -> None:
 def test_the_payloads_of_a_real_trace_come_out_as_they_are_listed() -> None:
     data = gzip.decompress((FIXTURES / "real/demo.log.gz").read_bytes())
     trace = build(Selection((TraceFile(None, make.NAME),)), [make.reader(data, with_positions=True)])
-    found = listing(trace)
+    found = index_records(trace)
     records = [item for compile in trace.compiles for item in found.of(compile) if item.span]
     texts = unpacked([partial(getattr, item, "raw") for item in records])
     assert [text.decode() for text in texts.values()] == [item.text for item in records]

@@ -9,7 +9,7 @@ from markupsafe import escape
 from recorded import report_of
 
 from shapelog.model.load import build
-from shapelog.model.record_index import listing
+from shapelog.model.record_index import index_records
 from shapelog.reading.inputs import Selection
 from shapelog.reading.trace_files import TraceFile
 from shapelog.reporters import Options
@@ -22,7 +22,7 @@ LONG, SHORT = "{" + "x" * 2000 + "}", "{" + "x" * 200 + "}"
 def rows(data: bytes) -> dict[str, dict[str, RecordRow]]:
     """The rows of each compile by their titles."""
     trace = build(Selection((TraceFile(None, make.NAME),)), [reader(data, with_positions=True)])
-    index = listing(trace)
+    index = index_records(trace)
     return {compile.label: {row.title: row for row in record_rows(index.of(compile), "a")} for compile in trace.compiles}
 
 
