@@ -13,7 +13,7 @@ from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import KINDS, Anchors
 from shapelog.reporters.html.chart_text import KIND_LABELS
 from shapelog.reporters.html.environment import environment
-from shapelog.reporters.html.highlight import diff_rows, highlighted
+from shapelog.reporters.html.highlight import Highlighter
 from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import rows_html
 from shapelog.reporters.html.redact import Redaction, without_stack
@@ -35,9 +35,10 @@ def page_environment(context: PageContext) -> Environment:
     sanitize = _sanitizer(context.redact)
     reads_sources = report.trace.supports_dynamic_sources
     templates = environment(sanitize)
+    highlighter = Highlighter()
     templates.filters.update(
         cell=_cell,
-        code=highlighted,
+        code=highlighter.line,
         cost=cost_of,
         file_name=file_name,
         file_size=file_size,
@@ -52,7 +53,7 @@ def page_environment(context: PageContext) -> Environment:
         seconds=seconds,
         sentence=_sentence,
         shortened=_shortened,
-        diff_rows=diff_rows,
+        diff_rows=highlighter.diff_rows,
     )
     templates.globals.update(
         anchors=context.anchors,
@@ -64,23 +65,25 @@ def page_environment(context: PageContext) -> Environment:
         records=context.records.rows,
         report=report,
         rules=RULES,
-        source_line=_source_line(sanitize, with_source),
+        source_line=_source_line(sanitize, highlighter if with_source else None),
         with_source=with_source,
     )
     return templates
 
 
-def _source_line(sanitize: Callable[[Any], Any], with_source: bool) -> Callable[..., Markup]:
+def _source_line(sanitize: Callable[[Any], Any], highlighter: Highlighter | None) -> Callable[..., Markup]:
+    """The function that draws places; without a highlighter it shows neither code nor directories."""
+
     def source_line(file: str, line: int, name: str = "", code: str = "") -> Markup:
         """A place in the program, with the code there where it may be shown; a page has thousands, of which few differ."""
         if not file:
             return Markup()
-        title = Markup(' title="{}:{}"').format(sanitize(file), line) if with_source else ""
+        title = Markup(' title="{}:{}"').format(sanitize(file), line) if highlighter else ""
         parts = [Markup('<span class="place"{}>{}:{}</span>').format(title, sanitize(file_name(file)), line)]
         if name:
             parts.append(Markup('<span class="dim">in {}</span>').format(sanitize(name)))
-        if code and with_source:
-            parts.append(Markup('<code class="line">{}</code>').format(highlighted(code)))
+        if code and highlighter:
+            parts.append(Markup('<code class="line">{}</code>').format(highlighter.line(code)))
         return Markup(" ").join(parts)
 
     return cache(source_line)

@@ -16,35 +16,39 @@ _CLASSES = {Keyword: "hk", Operator.Word: "hk", Name.Builtin.Pseudo: "hk", Strin
 _MAX_COLORED, _MAX_SHOWN = 600, 4000
 
 
-def highlighted(text: str) -> Markup:
-    """A line of Python."""
-    return Markup(_line(text))
+class Highlighter:
+    """Draws lines of code; one of the same text, of which the graphs of a frame have many, is parsed once."""
 
+    def __init__(self) -> None:
+        self._tokens: dict[str, list[tuple[str, str]]] = {}
 
-def diff_rows(diff: Diff) -> Markup:
-    """The rows of a table with four columns: number and line of either text."""
-    return Markup("\n".join(map(_row, diff.rows)))
+    def line(self, text: str) -> Markup:
+        """A line of Python."""
+        return Markup(self._line(text))
 
+    def diff_rows(self, diff: Diff) -> Markup:
+        """The rows of a table with four columns: number and line of either text."""
+        return Markup("\n".join(map(self._row, diff.rows)))
 
-def _row(row: Row) -> str:
-    if row.kind == "skipped":
-        return f'<tr class="skipped"><td colspan="4">{plural(row.skipped, "line")} the same</td></tr>'
-    return f'<tr class="{row.kind}">{_cells(row.left)}{_cells(row.right)}</tr>'
+    def _row(self, row: Row) -> str:
+        if row.kind == "skipped":
+            return f'<tr class="skipped"><td colspan="4">{plural(row.skipped, "line")} the same</td></tr>'
+        return f'<tr class="{row.kind}">{self._cells(row.left)}{self._cells(row.right)}</tr>'
 
+    def _cells(self, line: Line | None) -> str:
+        if line is None:
+            return '<td class="no"></td><td class="none"></td>'
+        return f'<td class="no">{line.number}</td><td class="text">{self._line(line.text, line.start, line.end)}</td>'
 
-def _cells(line: Line | None) -> str:
-    if line is None:
-        return '<td class="no"></td><td class="none"></td>'
-    return f'<td class="no">{line.number}</td><td class="text">{_line(line.text, line.start, line.end)}</td>'
-
-
-def _line(text: str, start: int = 0, end: int = 0) -> str:
-    """The line as HTML, with ``text[start:end]`` marked as what changed."""
-    if len(text) > _MAX_SHOWN:
-        text = f"{text[:_MAX_SHOWN]}… {len(text) - _MAX_SHOWN} characters left out"
-    tokens = _tokens(text)
-    changed = _between(tokens, start, end)
-    return _between(tokens, 0, start) + (f"<mark>{changed}</mark>" if changed else "") + _between(tokens, end, len(text))
+    def _line(self, text: str, start: int = 0, end: int = 0) -> str:
+        """The line as HTML, with ``text[start:end]`` marked as what changed."""
+        if len(text) > _MAX_SHOWN:
+            text = f"{text[:_MAX_SHOWN]}… {len(text) - _MAX_SHOWN} characters left out"
+        if text not in self._tokens:
+            self._tokens[text] = _tokens(text)
+        tokens = self._tokens[text]
+        changed = _between(tokens, start, end)
+        return _between(tokens, 0, start) + (f"<mark>{changed}</mark>" if changed else "") + _between(tokens, end, len(text))
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelog.reporters.html.highlight import diff_rows, highlighted
+from shapelog.reporters.html.highlight import Highlighter
 from shapelog.reporters.html.side_by_side import side_by_side
 from shapelog.text import escape_controls
 
@@ -32,23 +32,23 @@ def text_of(html: str) -> str:
     ],
 )
 def test_keywords_numbers_strings_and_comments_have_colors(code: str, shown: str) -> None:
-    assert highlighted(code) == shown
+    assert Highlighter().line(code) == shown
 
 
 @given(CODE)
 def test_every_character_of_a_line_is_shown(code: str) -> None:
-    shown = highlighted(code)
+    shown = Highlighter().line(code)
     assert text_of(shown) == "".join(part if part.isprintable() else escape_controls(part) for part in code)
     assert set(re.findall(r"<[^>]*>", shown)) <= {f'<span class="{name}">' for name in ("hk", "hs", "hn", "hc")} | {"</span>"}
 
 
 def test_a_very_long_line_has_no_colors_and_no_end() -> None:
-    assert highlighted("if " * 201) == "if " * 201
-    assert highlighted("x" * 5000) == "x" * 4000 + "… 1000 characters left out"
+    assert Highlighter().line("if " * 201) == "if " * 201
+    assert Highlighter().line("x" * 5000) == "x" * 4000 + "… 1000 characters left out"
 
 
 def test_what_changed_in_a_line_is_marked_across_tokens() -> None:
-    rows = diff_rows(side_by_side(["x = add(y, 'a')"], ["x = add(y, 'b') + 1"])).split("\n")
+    rows = Highlighter().diff_rows(side_by_side(["x = add(y, 'a')"], ["x = add(y, 'b') + 1"])).split("\n")
     assert len(rows) == 1
     left, right = re.findall(r'<td class="text">(.*?)</td>', rows[0])
     assert left == """x = add(y, <span class="hs">&#39;</span><mark><span class="hs">a&#39;</span>)</mark>"""
@@ -56,5 +56,5 @@ def test_what_changed_in_a_line_is_marked_across_tokens() -> None:
 
 
 def test_a_line_of_one_text_alone_leaves_the_other_side_empty() -> None:
-    rows = diff_rows(side_by_side(["a", "b"], ["a", "b", "c"])).split("\n")
+    rows = Highlighter().diff_rows(side_by_side(["a", "b"], ["a", "b", "c"])).split("\n")
     assert rows[-1] == '<tr class="new"><td class="no"></td><td class="none"></td><td class="no">3</td><td class="text">c</td></tr>'
