@@ -17,10 +17,10 @@ _MAX_COLORED, _MAX_SHOWN = 600, 4000
 
 
 class Highlighter:
-    """Draws lines of code; one of the same text, of which the graphs of a frame have many, is parsed once."""
+    """Draws lines of code. The same line, of which the graphs of a run have many, is drawn once."""
 
     def __init__(self) -> None:
-        self._tokens: dict[str, list[tuple[str, str]]] = {}
+        self._drawn: dict[tuple[str, int, int], str] = {}
 
     def line(self, text: str) -> Markup:
         """A line of Python."""
@@ -42,13 +42,18 @@ class Highlighter:
 
     def _line(self, text: str, start: int = 0, end: int = 0) -> str:
         """The line as HTML, with ``text[start:end]`` marked as what changed."""
-        if len(text) > _MAX_SHOWN:
-            text = f"{text[:_MAX_SHOWN]}… {len(text) - _MAX_SHOWN} characters left out"
-        if text not in self._tokens:
-            self._tokens[text] = _tokens(text)
-        tokens = self._tokens[text]
-        changed = _between(tokens, start, end)
-        return _between(tokens, 0, start) + (f"<mark>{changed}</mark>" if changed else "") + _between(tokens, end, len(text))
+        key = text, start, end
+        if key not in self._drawn:
+            self._drawn[key] = _draw(text, start, end)
+        return self._drawn[key]
+
+
+def _draw(text: str, start: int, end: int) -> str:
+    if len(text) > _MAX_SHOWN:
+        text = f"{text[:_MAX_SHOWN]}… {len(text) - _MAX_SHOWN} characters left out"
+    tokens = _tokens(text)
+    changed = _between(tokens, start, end)
+    return _between(tokens, 0, start) + (f"<mark>{changed}</mark>" if changed else "") + _between(tokens, end, len(text))
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
