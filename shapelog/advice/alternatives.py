@@ -82,12 +82,12 @@ def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
         lines = [f"torch.compiler.config.unbacked_sources = {spelled!r}  # or TORCH_COMPILE_UNBACKED_SOURCES", *lines]
         lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # or: for every size that is dynamic from the start")
     yield Alternative(
-        "unbacked source",
-        ("SL104",),
-        ", ".join(f"{mark.source.display_name}.size[{mark.dim}]" for mark in sorted(found)),
-        "an unbacked size is never specialized for 0 or 1: one graph serves these calls too",
-        tuple(lines),
-        "a branch on the size, or a size that code ties to another, breaks the graph or raises; under inductor squeeze() keeps a 1",
+        tool="unbacked source",
+        codes=("SL104",),
+        subject=", ".join(f"{mark.source.display_name}.size[{mark.dim}]" for mark in sorted(found)),
+        sentence="an unbacked size is never specialized for 0 or 1: one graph serves these calls too",
+        lines=tuple(lines),
+        warning="a branch on the size, or a size that code ties to another, breaks the graph or raises; under inductor squeeze() keeps a 1",
     )
 
 
@@ -117,13 +117,13 @@ def _conflict(context: AdviceContext, frame: Frame, compile: Compile, mark: Mark
             f"torch._dynamo.mark_dynamic({expression(item.source)}, {item.dim})  # if that is what it is tied to" for item in partners[:3]
         ]
     return Alternative(
-        "maybe_mark_dynamic",
-        ("SL203",),
-        f"{mark.source.display_name}.size[{mark.dim}] in {frame.title}",
-        f"SL203 marked-dynamic-conflict: {compile.label} failed, since the code pins the marked size to {value}"
+        tool="maybe_mark_dynamic",
+        codes=("SL203",),
+        subject=f"{mark.source.display_name}.size[{mark.dim}] in {frame.title}",
+        sentence=f"SL203 marked-dynamic-conflict: {compile.label} failed, since the code pins the marked size to {value}"
         + (f"; static sizes of {value} beside it may be why: mark them as well" if partners else ""),
-        tuple(lines),
-        "maybe_mark_dynamic does not fail, and compiles once for each size that is pinned",
+        lines=tuple(lines),
+        warning="maybe_mark_dynamic does not fail, and compiles once for each size that is pinned",
     )
 
 
@@ -142,12 +142,14 @@ def _stance(context: AdviceContext) -> Iterator[Alternative]:
     ]
     if firsts and context.version.at_least(8):
         yield Alternative(
-            "set_stance",
-            ("SL101", "SL102"),
-            ", ".join(list(dict.fromkeys(firsts))[:4]),
-            "runs the first call eagerly and compiles at the second, so that sizes which differ at once are dynamic in the first graph",
-            ('torch.compiler.set_stance("eager_then_compile")',),
-            "what is the same in the first two calls of the code stays static, and a number of dims that differs in them raises",
+            tool="set_stance",
+            codes=("SL101", "SL102"),
+            subject=", ".join(list(dict.fromkeys(firsts))[:4]),
+            sentence=(
+                "runs the first call eagerly and compiles at the second, so that sizes which differ at once are dynamic in the first graph"
+            ),
+            lines=('torch.compiler.set_stance("eager_then_compile")',),
+            warning="what is the same in the first two calls of the code stays static, and a number of dims that differs in them raises",
         )
 
 
@@ -155,12 +157,12 @@ def _duck(context: AdviceContext) -> Iterator[Alternative]:
     pairs = [cause.axis for _, cause in context.with_code("SL103")]
     if pairs and context.version.at_least(6):
         yield Alternative(
-            "use_duck_shape",
-            ("SL103",),
-            "; ".join(dict.fromkeys(pairs)),
-            "gives every dim a symbol of its own, equal sizes or not",
-            ("torch.fx.experimental._config.use_duck_shape = False",),
-            "for all frames: code that relies on equal sizes gets more guards",
+            tool="use_duck_shape",
+            codes=("SL103",),
+            subject="; ".join(dict.fromkeys(pairs)),
+            sentence="gives every dim a symbol of its own, equal sizes or not",
+            lines=("torch.fx.experimental._config.use_duck_shape = False",),
+            warning="for all frames: code that relies on equal sizes gets more guards",
         )
 
 
@@ -169,24 +171,24 @@ def _parameters(context: AdviceContext) -> Iterator[Alternative]:
     if not found:
         return
     yield Alternative(
-        "force_parameter_static_shapes",
-        ("SL106",),
-        ", ".join(found[:4]),
-        "lets parameters become dynamic by themselves from the second width on: one compile more than the list needs",
-        (
+        tool="force_parameter_static_shapes",
+        codes=("SL106",),
+        subject=", ".join(found[:4]),
+        sentence="lets parameters become dynamic by themselves from the second width on: one compile more than the list needs",
+        lines=(
             "torch._dynamo.config.force_parameter_static_shapes = False",
             "torch._dynamo.config.force_nn_module_property_static_shapes = False  # too, for modules of torch.nn such as Linear",
         ),
-        "for all parameters of the program; kernels for dynamic weights may be slower",
+        warning="for all parameters of the program; kernels for dynamic weights may be slower",
     )
     if context.version.at_least(13):
         yield Alternative(
-            "isolate_recompiles",
-            ("SL106",),
-            ", ".join(found[:4]),
-            "keeps one static graph for each compiled instance, each with a recompile limit of its own",
-            ("torch.compile(module, isolate_recompiles=True)",),
-            "saves no compile",
+            tool="isolate_recompiles",
+            codes=("SL106",),
+            subject=", ".join(found[:4]),
+            sentence="keeps one static graph for each compiled instance, each with a recompile limit of its own",
+            lines=("torch.compile(module, isolate_recompiles=True)",),
+            warning="saves no compile",
         )
 
 
@@ -194,12 +196,12 @@ def _module_ints(context: AdviceContext) -> Iterator[Alternative]:
     found = [cause.source.display_name for _, cause in context.with_code("SL315")]
     if found and context.version.at_least(8):
         yield Alternative(
-            "allow_unspec_int_on_nn_module",
-            ("SL315",),
-            ", ".join(dict.fromkeys(found)),
-            "treats ints on modules as other ints: dynamic from the second value on",
-            ("torch._dynamo.config.allow_unspec_int_on_nn_module = True",),
-            "for all modules: an int that is formatted into a string loses its graph",
+            tool="allow_unspec_int_on_nn_module",
+            codes=("SL315",),
+            subject=", ".join(dict.fromkeys(found)),
+            sentence="treats ints on modules as other ints: dynamic from the second value on",
+            lines=("torch._dynamo.config.allow_unspec_int_on_nn_module = True",),
+            warning="for all modules: an int that is formatted into a string loses its graph",
         )
 
 
@@ -219,12 +221,12 @@ def _profile(context: AdviceContext) -> Iterator[Alternative]:
     subject = [*floats, *dict.fromkeys(marked)]
     if subject:
         yield Alternative(
-            "PGO",
-            ("SL312", "SL101", "SL102") if floats else ("SL101", "SL102"),
-            ", ".join(subject[:_SHOWN]) + (f" and {len(subject) - _SHOWN} more" if len(subject) > _SHOWN else ""),
-            "remembers for the next run of the same job what became dynamic in this one" + (", floats too" if floats else ""),
-            ("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 take these for booleans, and fail",),
-            "the first run stays as it is"
+            tool="PGO",
+            codes=("SL312", "SL101", "SL102") if floats else ("SL101", "SL102"),
+            subject=", ".join(subject[:_SHOWN]) + (f" and {len(subject) - _SHOWN} more" if len(subject) > _SHOWN else ""),
+            sentence="remembers for the next run of the same job what became dynamic in this one" + (", floats too" if floats else ""),
+            lines=("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 take these for booleans, and fail",),
+            warning="the first run stays as it is"
             + ("; frames with closures are not recognised again in another process" if context.version.at_least(13) else ""),
         )
 
@@ -244,12 +246,12 @@ def _needless(context: AdviceContext) -> Iterator[Alternative]:
         return
     bases = list(dict.fromkeys(part.tensor if (part := source.tensor_part) else source.unwrapped for source in found))
     yield Alternative(
-        "static source",
-        ("SL108",),
-        ", ".join(source.display_name for source in found),
-        "was made dynamic, and pinned to one value again by every graph; static from the start saves that work",
-        (f"torch.compiler.config.static_sources = {','.join(map(pattern, bases))!r}  # or TORCH_COMPILE_STATIC_SOURCES",),
-        "the other dims of a listed tensor become static too",
+        tool="static source",
+        codes=("SL108",),
+        subject=", ".join(source.display_name for source in found),
+        sentence="was made dynamic, and pinned to one value again by every graph; static from the start saves that work",
+        lines=(f"torch.compiler.config.static_sources = {','.join(map(pattern, bases))!r}  # or TORCH_COMPILE_STATIC_SOURCES",),
+        warning="the other dims of a listed tensor become static too",
     )
 
 
@@ -266,12 +268,12 @@ def _collectives(context: AdviceContext) -> Iterator[Alternative]:
             differing[mark.source.display_name] = None
     if differing:
         yield Alternative(
-            "compiler collectives",
-            ("SL702",),
-            ", ".join(differing),
-            "the ranks saw different sizes, so they compile at different calls: with collectives they agree on what is dynamic",
-            ("torch._dynamo.config.enable_compiler_collectives = True  # or TORCH_COMPILER_COLLECTIVES=1",),
-            "every rank must compile the same frames in the same order, or the job hangs; without an accelerator it fails",
+            tool="compiler collectives",
+            codes=("SL702",),
+            subject=", ".join(differing),
+            sentence="the ranks saw different sizes, so they compile at different calls: with collectives they agree on what is dynamic",
+            lines=("torch._dynamo.config.enable_compiler_collectives = True  # or TORCH_COMPILER_COLLECTIVES=1",),
+            warning="every rank must compile the same frames in the same order, or the job hangs; without an accelerator it fails",
         )
 
 
@@ -281,12 +283,14 @@ def _values_list(context: AdviceContext) -> Iterator[Alternative]:
     if len(dims) < _LONG_LIST or not context.version.at_least(13):
         return
     yield Alternative(
-        "dynamic_values",
-        ("SL101",),
-        f"{len(context.marks)} marks",
-        "instead of a long list: warm up with a size that occurs nowhere else, and name that number; whatever equals it is dynamic",
-        ('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with 1111',),
-        "goes by value alone, so the number must be unlikely; parameters stay static",
+        tool="dynamic_values",
+        codes=("SL101",),
+        subject=f"{len(context.marks)} marks",
+        sentence=(
+            "instead of a long list: warm up with a size that occurs nowhere else, and name that number; whatever equals it is dynamic"
+        ),
+        lines=('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with 1111',),
+        warning="goes by value alone, so the number must be unlikely; parameters stay static",
     )
 
 
@@ -307,12 +311,17 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
             f'"{expression(source)}": TensorSpec([{_dims(source, mine, first)}])' for source in sorted({m.source for m in mine})
         )
         yield Alternative(
-            f"{name}=",
-            ("SL101",),
-            frame.title,
-            "says it where the function is compiled; sizes of 0 and 1 share the graph, and one that is specialized after all raises",
-            ("from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec", f"torch.compile({_callee(frame)}, {name}={{{specs}}})"),
-            "a branch on such a size breaks the graph (fullgraph=True: raises); all that it does not name is static, listed or not",
+            tool=f"{name}=",
+            codes=("SL101",),
+            subject=frame.title,
+            sentence=(
+                "says it where the function is compiled; sizes of 0 and 1 share the graph, and one that is specialized after all raises"
+            ),
+            lines=(
+                "from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec",
+                f"torch.compile({_callee(frame)}, {name}={{{specs}}})",
+            ),
+            warning="a branch on such a size breaks the graph (fullgraph=True: raises); all that it does not name is static, listed or not",
         )
         return
 
@@ -355,12 +364,12 @@ def _limit(context: AdviceContext) -> Iterator[Alternative]:
             else f"torch._dynamo.config.{'recompile_limit' if context.version.at_least(8) else 'cache_size_limit'} = {needed}"
         )
         yield Alternative(
-            "recompile_limit",
-            ("SL401",),
-            frame.title,
-            f"{kept} graphs or more are needed after marking, and the limit is {config}: beyond it the code runs eagerly",
-            (spelled,),
-            "a ceiling, not a cure: each new value still costs a compile",
+            tool="recompile_limit",
+            codes=("SL401",),
+            subject=frame.title,
+            sentence=f"{kept} graphs or more are needed after marking, and the limit is {config}: beyond it the code runs eagerly",
+            lines=(spelled,),
+            warning="a ceiling, not a cure: each new value still costs a compile",
         )
 
 
@@ -369,12 +378,14 @@ def _dynamic_true(context: AdviceContext) -> Iterator[Alternative]:
     ints = [cause.source.display_name for _, cause in context.with_code("SL102")]
     if ints and not context.version.reads_sources:
         yield Alternative(
-            "dynamic=True",
-            ("SL102",),
-            ", ".join(dict.fromkeys(ints)),
-            "makes every size and int dynamic from the first compile on; no list can do that for an int in this version",
-            ("torch.compile(fn, dynamic=True)",),
-            "marks what never varies too: slower kernels, equal sizes share a symbol, code that formats or branches on a size may break",
+            tool="dynamic=True",
+            codes=("SL102",),
+            subject=", ".join(dict.fromkeys(ints)),
+            sentence="makes every size and int dynamic from the first compile on; no list can do that for an int in this version",
+            lines=("torch.compile(fn, dynamic=True)",),
+            warning=(
+                "marks what never varies too: slower kernels, equal sizes share a symbol, code that formats or branches on a size may break"
+            ),
         )
 
 

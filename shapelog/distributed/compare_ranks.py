@@ -116,7 +116,14 @@ def _spreads(ranks: Iterable[RankSummary], is_runtime: bool) -> Iterator[Spread]
                 times.setdefault(step.key, []).append((value, rank.number))
                 names.setdefault(step.key, step)
     found = [
-        Spread(names[key].label, names[key].title, len(values), min(values)[::-1], max(values)[::-1], median(value for value, _ in values))
+        Spread(
+            label=names[key].label,
+            title=names[key].title,
+            ranks=len(values),
+            fastest=min(values)[::-1],
+            slowest=max(values)[::-1],
+            median=median(value for value, _ in values),
+        )
         for key, values in times.items()
         if len(values) > 1
     ]

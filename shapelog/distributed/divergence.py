@@ -179,7 +179,14 @@ def cross_sizes(classes: list[RankClass]) -> Iterator[CrossSize]:
                 reported.add((code, axis))
                 listed = tuple((value, tuple(sorted(numbers))) for value, numbers in sorted(found.items(), key=lambda pair: min(pair[1])))
                 step = members[0][0]
-                yield CrossSize(step.label, step.title, axis, listed, dim not in static, tuple(sorted(seen.get((code, axis), ()))))
+                yield CrossSize(
+                    label=step.label,
+                    title=step.title,
+                    axis=axis,
+                    values=listed,
+                    is_dynamic=dim not in static,
+                    recompiled=tuple(sorted(seen.get((code, axis), ()))),
+                )
 
 
 def _dims(step: Step) -> Iterator[tuple[_Dim, str, bool]]:

@@ -243,7 +243,15 @@ class _LargeJob:
                     continue
             else:
                 address = str(file.path.absolute()) if file.path else file.entry.url if file.entry else ""
-            yield Task(index, address, file.name, file.rank or 0, sizes[index], self.options.max_bytes, self.options.is_strict)
+            yield Task(
+                index=index,
+                address=address,
+                name=file.name,
+                rank=file.rank or 0,
+                size=sizes[index],
+                max_bytes=self.options.max_bytes,
+                is_strict=self.options.is_strict,
+            )
 
 
 def _size(file: TraceFile) -> int:

@@ -127,7 +127,7 @@ def _tensors(compile: Compile) -> Iterator[Tensor]:
 def _changes(why: Recompile) -> Iterator[Change]:
     for cause in why.causes:
         axis, before, after, sentence = map(without_addresses, (cause.axis, cause.before, cause.after, cause.sentence))
-        yield Change(cause.rule.code, axis, before, after, cause.size_related, sentence)
+        yield Change(code=cause.rule.code, axis=axis, before=before, after=after, size_related=cause.size_related, sentence=sentence)
 
 
 _Inductor = tuple[tuple[Parity, ...], str, float | None]

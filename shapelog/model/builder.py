@@ -294,7 +294,16 @@ class Builder:
         for process in self.processes.values():
             rank = process.rank if self.file_rank is None else self.file_rank
             compiles = [compile.compile(rank, self.payloads) for compile in process.compiles]
-            found.append(Rank(rank, process.number, tuple(_frames(compiles, rank)), self.payloads, tuple(process.executed), last_time))
+            found.append(
+                Rank(
+                    number=rank,
+                    process=process.number,
+                    frames=tuple(_frames(compiles, rank)),
+                    payloads=self.payloads,
+                    executed=tuple(process.executed),
+                    last_time=last_time,
+                )
+            )
         return found
 
 

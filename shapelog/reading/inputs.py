@@ -157,7 +157,14 @@ def _local_entry(path: Path, name: str, state: os.stat_result) -> FileEntry:
             file.seek(start)
             return file.read(max(0, end - start))
 
-    return FileEntry(name, state.st_size, state.st_mtime, lambda: read_chunks(path.open("rb"), close=True), read, path)
+    return FileEntry(
+        name=name,
+        size=state.st_size,
+        modified=state.st_mtime,
+        chunks=lambda: read_chunks(path.open("rb"), close=True),
+        read_range=read,
+        path=path,
+    )
 
 
 def _select_stream(name: str, chunks: Iterable[bytes], options: InputOptions) -> Selection:

@@ -266,7 +266,10 @@ class Reader:
         """What was found, with line numbers: newlines are counted only when there is something to place."""
         found = sorted(self.ledger.found)
         lines = self._lines([offset for offset, *_ in found])
-        placed = [Problem(code, text, self.trace.name, lines[offset], count, severity) for offset, code, text, count, severity in found]
+        placed = [
+            Problem(code=code, message=text, file=self.trace.name, line=lines[offset], count=count, severity=severity)
+            for offset, code, text, count, severity in found
+        ]
         if self.ledger.dropped_problems:
             text = f"{self.ledger.dropped_problems} more problems like these"
             placed.append(Problem("more-problems", text, self.trace.name, count=self.ledger.dropped_problems))

@@ -74,15 +74,15 @@ def described_input(body: Body, source: str) -> Input:
     """``describe_tensor``, with the source that a ``describe_source`` gave it."""
     get = body.get
     return Input(
-        Source(source),
-        _ints(body["size"]),
-        _ints(get("stride") or ()),
-        str(body["dtype"]).removeprefix("torch."),
-        get("requires_grad") is True,
-        get("is_parameter") is True,
-        get("is_leaf") is True,
-        str(get("layout", "torch.strided")),
-        tuple(index for index in get("dynamo_dynamic_indices") or () if isinstance(index, int)),
+        source=Source(source),
+        size=_ints(body["size"]),
+        stride=_ints(get("stride") or ()),
+        dtype=str(body["dtype"]).removeprefix("torch."),
+        requires_grad=get("requires_grad") is True,
+        is_parameter=get("is_parameter") is True,
+        is_leaf=get("is_leaf") is True,
+        layout=str(get("layout", "torch.strided")),
+        marked_dynamic=tuple(index for index in get("dynamo_dynamic_indices") or () if isinstance(index, int)),
     )
 
 
@@ -104,12 +104,12 @@ class Symbol(NamedTuple):
 
 def created_symbol(body: Body, stacks: Stacks) -> Symbol:
     return Symbol(
-        str(body["symbol"]),
-        str(body["val"]),
-        str(body.get("vr", "")),
-        Source(body.get("source", "")),
-        stacks("user_stack"),
-        stacks("stack"),
+        name=str(body["symbol"]),
+        hint=str(body["val"]),
+        range=str(body.get("vr", "")),
+        source=Source(body.get("source", "")),
+        user_stack=stacks("user_stack"),
+        stack=stacks("stack"),
     )
 
 
@@ -130,12 +130,12 @@ class Specialization(NamedTuple):
 
 def specialized(body: Body, stacks: Stacks) -> Specialization:
     return Specialization(
-        str(body["symbol"]),
-        tuple(map(Source, body.get("sources") or ())),
-        str(body["value"]),
-        str(body.get("reason", "")),
-        stacks("user_stack"),
-        stacks("stack"),
+        symbol=str(body["symbol"]),
+        sources=tuple(map(Source, body.get("sources") or ())),
+        value=str(body["value"]),
+        reason=str(body.get("reason", "")),
+        user_stack=stacks("user_stack"),
+        stack=stacks("stack"),
     )
 
 
@@ -181,7 +181,7 @@ def automatic_dynamic(payload: str) -> AutomaticDynamic | None:
     name, dim, reason, cached, new, cid = (
         str(args.get(key, "")) for key in ("name", "dim_changed", "reason", "cached", "new", "compile_id")
     )
-    return AutomaticDynamic(Source(name), dim, reason, cached, new, cid)
+    return AutomaticDynamic(source=Source(name), dim=dim, reason=reason, cached=cached, new=new, compile_id=cid)
 
 
 class Config(NamedTuple):

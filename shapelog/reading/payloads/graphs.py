@@ -208,7 +208,14 @@ def parse(text: str) -> Graph:
             normalizer.other(main)
             operations += not _is_assert(main)
     key = hashlib.md5("\n".join(normalizer.lines).encode(), usedforsecurity=False).hexdigest() if operations else ""
-    return Graph(tuple(inputs), tuple(statements), key, operations, tuple(comments), tuple(kernels))
+    return Graph(
+        placeholders=tuple(inputs),
+        statements=tuple(statements),
+        key=key,
+        op_count=operations,
+        comments=tuple(comments),
+        triton_kernels=tuple(kernels),
+    )
 
 
 def outputs(graph: Graph) -> tuple[tuple[str, str], ...]:
