@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from graphlib import TopologicalSorter
@@ -200,3 +201,13 @@ def test_reading_a_trace_loads_no_reporter(python: Process) -> None:
     modules = loaded(python, "from shapelog import load, analyze\nload, analyze")
     assert "shapelog.report.report" in modules
     assert not {name for name in modules if name.startswith(("shapelog.reporters", "rich", "click", "jinja2"))}
+
+
+def test_the_map_names_every_module_and_no_other() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    tree = text.split("## Where is ...?")[1].split("```")[1]
+    named = set(re.findall(r"\b[a-z_]+\b", tree))
+    modules = {path.stem for module, path in MODULES.items() if "." in module and path.stem != "__init__"}
+    assert modules - named == set()
+    last_words = {word for line in tree.splitlines() for word in re.split(r"\s{2,}", line.strip())[2:]}
+    assert {word for word in last_words if re.fullmatch(r"[a-z_]+", word)} - modules == set()
