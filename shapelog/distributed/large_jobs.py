@@ -168,7 +168,7 @@ class _LargeJob:
     ranks: list[RankSummary] = field(default_factory=list)
     file_indexes: list[int] = field(default_factory=list)
     _steps: _StepPool = field(default_factory=_StepPool)
-    # Of members of archives: the unpacked bytes, and a damage ("" if there is none).
+    # Of members of archives: the unpacked bytes, and what is damaged ("" if nothing is).
     _unpacked: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def summarize(self) -> None:

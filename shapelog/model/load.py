@@ -13,7 +13,7 @@ from shapelog.reading.records import Config
 from shapelog.reading.scanner import Record
 from shapelog.reading.trace_files import ProgressCallback
 
-# Progress is reported for larger files, after every so many decoded records.
+# Files from this size on report their progress, in bytes; and how many records are decoded between two reports.
 _LARGE, _PROGRESS_STEP = 100_000_000, 256
 _MOST_FILE_NAMES = 4
 # Compiles whose stacks show which version wrote them.

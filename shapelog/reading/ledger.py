@@ -35,7 +35,7 @@ class Ledger:
         self.sizes[kind] += size
 
     def lose(self, offset: int, code: str, message: str, *, size: int, records: int = 1, severity: str = DATA_LOSS) -> None:
-        """Account for so many bytes at ``offset`` that cannot be read, and note why."""
+        """Account for ``size`` bytes at ``offset`` that cannot be read, and note why."""
         self.unreadable_bytes += size
         self.unreadable_records += records
         self.add(offset, code, message, records, severity)

@@ -104,7 +104,7 @@ def _located(data: Buffer, start: int, stop: int, head: re.Match[bytes] | None) 
 
 
 def decode(text: bytes) -> dict[str, Any] | None:
-    """A header's JSON object; None if it is none. The slow decoder takes what the fast one refuses: NaN and lone surrogates."""
+    """A header's JSON object; None for any other text. The slow decoder takes what the fast one refuses: NaN and lone surrogates."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
