@@ -100,6 +100,6 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[So
         verdict=item.verdict,
         compiles=tuple(member.compile for member, _, _ in members),
         sentence=sentence,
-        remedy=harm.remedy if harm else item.remedy(lists) if note else remedy_for(rule, lists),
+        remedy=harm.remedy if harm else item.remedy(lists) if note else cause.remedy(lists) if cause else remedy_for(rule, lists),
         place=str(cause.place) if cause and cause.place else "",
     )

@@ -17,7 +17,7 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
-from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Rule, Verdict, remedy_for
+from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Rule, Verdict
 from shapelog.text import file_name, seconds
 
 # The most values, other properties and entries of the list that a sentence names.
@@ -211,7 +211,7 @@ def _kinds(item: Recompile, cause: Cause | None) -> frozenset[AlertKind]:
     if item.verdict is Verdict.MARKING:
         kinds |= {AlertKind.AVOIDABLE, AlertKind.MARKING}
     elif item.verdict is Verdict.CODE:
-        blamed = [other for other in item.causes if other.rule.verdict is Verdict.CODE]
+        blamed = [other for other in item.causes if other.verdict is Verdict.CODE]
         if cause in blamed or not blamed:
             kinds.add(AlertKind.AVOIDABLE)
     if cause is not None:
@@ -320,12 +320,12 @@ class _AlertBuilder(NamedTuple):
         if not causes or (items[0].blocking_rule and not removable):
             return items[0].remedy(supports_dynamic_sources)
         if not removable:
-            return remedy_for(causes[0].remedy_rule, supports_dynamic_sources)
+            return causes[0].remedy(supports_dynamic_sources)
         suggestions = {found.id: found for found in map(self._suggestion, causes) if found}
         if suggestions:
             return _to_set(list(suggestions.values()))
         other = self._suggestion_for(removable)
-        return f"it goes with another mark: {_to_set([other])}" if other else remedy_for(causes[0].remedy_rule, supports_dynamic_sources)
+        return f"it goes with another mark: {_to_set([other])}" if other else causes[0].remedy(supports_dynamic_sources)
 
     def _suggestion(self, cause: Cause) -> Suggestion | None:
         return self.marks.get(cause.axis) or self.marks.get(cause.source)

@@ -15,7 +15,7 @@ from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value
 from shapelog.recompiles.strides import layout
 from shapelog.recompiles.violations import Violation, violations
-from shapelog.rules import RULES, Rule
+from shapelog.rules import RULES, Rule, Verdict, remedy_for
 
 _KEYS, _LAYOUT, _DUCK_SHAPE = Property(Kind.KEYS), Property(Kind.STRIDE), Property(Kind.DUCK_SHAPE)
 _HAS = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE))
@@ -31,7 +31,8 @@ class Cause(NamedTuple):
     """Why an entry did not match: the property that changed, from what to what, and the rules that it falls under.
 
     ``codes`` begins with the main rule; more follow where they explain why marking will not remove it all. ``axis`` is the property as
-    its user would write it, ``x.size[0]``. ``before`` and ``after`` are "" where the trace does not hold them.
+    its user would write it, ``x.size[0]``. ``before`` and ``after`` are "" where the trace does not hold them. ``own_verdict`` and
+    ``own_remedy`` replace those of the rule where more is known.
     """
 
     codes: tuple[str, ...]
@@ -44,15 +45,26 @@ class Cause(NamedTuple):
     sentence: str
     place: UserLine | None
     named_by_pytorch: bool
+    own_verdict: Verdict | None = None
+    own_remedy: str = ""
 
     @property
     def rule(self) -> Rule:
         return RULES[self.codes[0]]
 
     @property
+    def verdict(self) -> Verdict:
+        """That of a recompile with this cause alone."""
+        return self.own_verdict or self.rule.verdict
+
+    @property
     def remedy_rule(self) -> Rule:
         """The rule whose remedy holds. The last code of a size states why marking it alone is not enough."""
         return RULES[self.codes[-1]] if self.size_related else self.rule
+
+    def remedy(self, reads_sources: bool) -> str:
+        """What helps against it; ``reads_sources``: whether this torch has a list of sources."""
+        return self.own_remedy or remedy_for(self.remedy_rule, reads_sources)
 
     @property
     def is_int(self) -> bool:
@@ -153,7 +165,8 @@ def _axis(source: Source, prop: Property) -> str:
 def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
     owner = item.source.dict_of_key
     source = item.source if owner is None else owner
-    codes, sentence, stated = classify(item, source, entry, call)
+    found = classify(item, source, entry, call)
+    codes, stated = found.codes, found.size_related
     prop = _KEYS if codes[0] == "SL314" and (owner or item.prop.kind in _HAS) else item.prop
     before, after = _shown(item)
     cause = Cause(
@@ -164,9 +177,11 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
         before=before,
         after=after,
         size_related=RULES[codes[0]].size_related if stated is None else stated,
-        sentence=sentence,
+        sentence=found.sentence,
         place=_place(item, call),
         named_by_pytorch=item.reason is not None,
+        own_verdict=found.verdict,
+        own_remedy=found.remedy,
     )
     if codes[0] == "SL105" and not stated:
         return _layout_cause(cause, item, entry, call)
@@ -219,6 +234,8 @@ def _shown(item: Violation) -> tuple[str, str]:
         return "NaN or another value", after
     if item.prop.kind is Kind.AUTOCAST:
         return autocast_pair(item) or (before, after)
+    if item.prop.kind is Kind.INFERENCE_MODE:
+        return ("off", "on") if item.actual else ("on", "off")
     if item.is_global_state:
         return state_value(item.prop, before), state_value(item.prop, after)
     return before, after

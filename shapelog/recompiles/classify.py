@@ -12,20 +12,28 @@ from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.global_state import describe_change
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.violations import Described, Violation
+from shapelog.rules import Verdict
 
 _SLICE, _LAYOUT = "a slice of another width", "another memory layout (transposed, channels last, or a view)"
 _ZERO_ONE = "0/1 specialization"
 _SHOWN_CODE = 60
+_EACH_FUNCTION = "each function that is passed has a graph of its own: pass fewer, or accept one graph for each"
+_CALLED = re.compile(r" = ([A-Za-z_][\w.]*)\(")
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
 
 
 class Classification(NamedTuple):
-    """The rules that a violation falls under, the main one first, and what happened. ``size_related`` is None for what the rule states."""
+    """The rules that a violation falls under, the main one first, and what happened.
+
+    ``size_related`` and ``verdict`` are None, and ``remedy`` is "", for what the main rule states.
+    """
 
     codes: tuple[str, ...]
     sentence: str
     size_related: bool | None = None
+    verdict: Verdict | None = None
+    remedy: str = ""
 
 
 def classify(item: Violation, source: Source, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -84,11 +92,20 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
         if not differing.isdisjoint(keys):
             now = "is no longer" if new.isdisjoint(keys) else "is now"
             return Classification(("SL303",), f"{name} {now} {words}")
-    if "ADInplaceOrView" in differing or any(key.startswith("Autograd") for key in differing):
-        now = "used outside of" if "ADInplaceOrView" in new else "made or used in"
-        return Classification(("SL303",), f"{name} is now {now} inference mode, which makes it another kind of tensor")
+    if "ADInplaceOrView" in differing:
+        now = "was not made in inference mode any more" if "ADInplaceOrView" in new else "was made in inference mode this time"
+        return Classification(("SL303",), f"{name} {now}: tensors of inference mode have no place for gradients")
+    if any(key.startswith("Autograd") for key in differing):
+        now = "with autograd again" if any(key.startswith("Autograd") for key in new) else "below autograd, as in the kernel of a custom operator"
+        return Classification(("SL303",), f"{name} is now used {now}")
     listed = ", ".join(sorted(differing)) or "the trace does not tell which"
     return Classification(("SL303",), f"{name} is a tensor of another kind than before: {listed}")
+
+
+def _inference_mode(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    switched = "on" if item.actual else "off"
+    sentence = f"inference mode was switched {switched} since this was compiled: its tensors are of another kind, without autograd"
+    return Classification(("SL303",), sentence, remedy="warm up in the mode that you serve in: inference mode has graphs of its own")
 
 
 def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -96,7 +113,8 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     codes = ["SL101"]
     sentence = f"dim {dim} of {name} was {item.expected} and is now {item.actual}"
     tensor = call.input(item.source) or entry.input(item.source)
-    if (tensor and tensor.is_parameter) or (item.reason and item.reason.is_parameter) or "._parameters[" in item.source:
+    is_parameter = (tensor and tensor.is_parameter) or (item.reason and item.reason.is_parameter) or "._parameters[" in item.source
+    if is_parameter and not {0, 1}.intersection(values):
         codes.append("SL106")
         sentence += "; it is a parameter, and parameters are static by default"
     elif 0 in values or 1 in values:
@@ -217,16 +235,49 @@ def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
 def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     expected = str(item.expected)
     if item.source.endswith("__code__") or "code" in expected.split("'")[-2:]:
-        return Classification(("SL309",), f"{name.removesuffix('.__code__')} is another function than before: its code object differs")
+        return _other_function(name.removesuffix(".__code__"), entry, call)
     if "function" in expected:
-        return Classification(("SL309",), f"{name} is another function than before")
+        operators = _first_other_operator(entry, call)
+        which = f": {operators[0]}, now {operators[1]}" if operators else ""
+        return Classification(("SL311",), f"{name} is another function of a library than before{which}", remedy=_EACH_FUNCTION)
+    if expected.startswith("the class "):
+        before, after = _short_type(expected.removeprefix("the class ")), _short_type(str(item.actual).removeprefix("the class "))
+        return Classification(("SL311",), f"{name} was the class {before} and is now {after}")
     if "<enum " in expected:
         return Classification(("SL311",), f"{name} is another member of the enum {_short_type(expected)} than before")
-    before, after = integer(expected), integer(str(item.actual))
-    if before is not None and after is not None and abs(before - after) == _BOOL_DISTANCE:
+    before_id, after_id = integer(expected), integer(str(item.actual))
+    if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
         return Classification(("SL311",), f"{name} changed between True and False")
     kind = f" (a {_short_type(expected)})" if expected and not expected.isdigit() else ""
     return Classification(("SL308",), f"{name}{kind} is another object than the one this was compiled for")
+
+
+def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another code object: a function that was passed on purpose, where the graphs show two places in the user's code, else one made anew."""
+    before, after = _functions_in(entry) - _functions_in(call), _functions_in(call) - _functions_in(entry)
+    if len(before) == len(after) == 1:
+        (was,), (now,) = before, after
+        sentence = f"{name} was the function {was[0]} ({was[1]}) and is now {now[0]} ({now[1]})"
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_FUNCTION)
+    return Classification(("SL309",), f"{name} is another function than before: its code object differs")
+
+
+def _functions_in(known: CompileFacts) -> set[tuple[str, str]]:
+    """(name, ``file:first line``) of each function that the graph of a compile has code of; the first line is that seen in the graph."""
+    found: dict[tuple[str, str], int] = {}
+    for line in known.compile.graph.user_lines if known.compile.graph else ():
+        if not line.file.startswith("<"):
+            found.setdefault((line.name, line.file), line.line)
+    return {(name, f"{file.rsplit('/', 1)[-1]}:{line}") for (name, file), line in found.items()}
+
+
+def _first_other_operator(entry: CompileFacts, call: CompileFacts) -> tuple[str, str] | None:
+    """The first operators in which two graphs differ, as the graphs name them."""
+    graphs = entry.compile.graph, call.compile.graph
+    if not all(graphs):
+        return None
+    called = [[match[1] for text in graph.statements if (match := _CALLED.search(text))] for graph in graphs if graph]
+    return next(((one, other) for one, other in zip(*called, strict=False) if one != other), None)
 
 
 def _short_type(text: str) -> str:
@@ -302,6 +353,7 @@ _CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], 
     Kind.SHAPE_GUARD: _shape_guard,
     Kind.DISPATCH_KEYS: _dispatch_keys,
     Kind.MARKING: _marking,
+    Kind.INFERENCE_MODE: _inference_mode,
     Kind.HAS: _has,
     Kind.HAS_ATTRIBUTE: _has_attribute,
     Kind.LENGTH: _length,

@@ -145,6 +145,18 @@ def computed_under_other_grad_mode(item: Violation, changes: Changes) -> bool:
     return any(tensor.source == item.source and tensor.requires_grad and not tensor.is_leaf for tensor in found)
 
 
+def changed_by_inference_mode(item: Violation, changes: Changes) -> bool:
+    """Inference mode turns grad mode off, and autograd's dispatch keys of every tensor."""
+    if item.prop.kind is Kind.INFERENCE_MODE or not changes.has(Kind.INFERENCE_MODE):
+        return False
+    if item.prop.kind is Kind.GLOBAL_STATE:
+        return item.prop.name == "grad_mode" or item.expected == "grad_mode"
+    if item.prop.kind is not Kind.DISPATCH_KEYS:
+        return False
+    old, new = (set(re.findall(r"\w+", str(text))) for text in (item.expected, item.actual))
+    return all(key == "ADInplaceOrView" or key.startswith("Autograd") for key in old ^ new)
+
+
 def dispatch_keys_of_autocast(item: Violation, changes: Changes) -> bool:
     return item.prop.kind is Kind.DISPATCH_KEYS and changes.autocast_changed and "Autocast" in f"{item.expected}{item.actual}"
 
@@ -171,6 +183,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         below_collected_object,
         not_named_by_pytorch,
         computed_under_other_grad_mode,
+        changed_by_inference_mode,
         dispatch_keys_of_autocast,
         stride_follows_size,
         dispatch_keys_of_device,

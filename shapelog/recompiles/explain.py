@@ -13,7 +13,7 @@ from shapelog.recompiles.graph_reuse import GraphReuse
 from shapelog.recompiles.nearest_entry import candidates, entries_outside_trace, nearest
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, verdict_of, verdict_of_outcome, verdict_without_graphs
-from shapelog.rules import RULES, Verdict, remedy_for
+from shapelog.rules import RULES, Verdict
 from shapelog.text import one_line
 
 _AFTER_FAILURE = Cause(
@@ -79,7 +79,7 @@ class Recompile(NamedTuple):
         if self.blocking_rule:
             return RULES[self.blocking_rule].remedy
         ordered = sorted(self.causes, key=lambda cause: cause.size_related)
-        return remedy_for(ordered[0].remedy_rule if ordered else RULES["SL399"], reads_sources)
+        return ordered[0].remedy(reads_sources) if ordered else RULES["SL399"].remedy
 
 
 class Explanations(NamedTuple):

@@ -11,7 +11,19 @@ from operator import attrgetter
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guard_expressions import Value, integer
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
-from shapelog.reading.payloads.properties import DTYPE, RANK, REQUIRES_GRAD, TENSOR, VALUE, Kind, size, stride
+from shapelog.reading.payloads.properties import (
+    DISPATCH_KEYS,
+    DTYPE,
+    INFERENCE_MODE,
+    RANK,
+    REQUIRES_GRAD,
+    TENSOR,
+    VALUE,
+    Kind,
+    Property,
+    size,
+    stride,
+)
 from shapelog.reading.payloads.source_names import Source, without_locals
 from shapelog.reading.records import Input
 from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
@@ -19,6 +31,7 @@ from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
 _LOOK = attrgetter("source", "size", "stride", "dtype", "requires_grad")
 _HINT = attrgetter("source", "hint")
 _SOURCES = attrgetter("sources")
+_GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +147,23 @@ def _facts_of(compile: Compile) -> CompileFacts:
         elif prop.is_of_dim and isinstance(fact, int) and not compile.inputs:
             # torch 2.4 describes no parameters, but static guards hold their sizes
             numbers.setdefault(f"{source.canonical}.{prop.kind.value}()[{prop.dim}]", fact)
+    if tree and (mode := inference_mode(tree)) is not None:
+        facts[Source(), INFERENCE_MODE] = mode
     return CompileFacts(compile, facts, numbers)
+
+
+def inference_mode(tree: GuardTree) -> bool | None:
+    """Whether a call was made in ``torch.inference_mode``, by the dispatch keys of its tensors; None where they leave that open.
+
+    There, autograd's keys are excluded, and tensors that are made there have no ADInplaceOrView either. Autograd's keys are also missing
+    in the kernel of a custom operator, which grad mode shows (recorded since torch 2.13).
+    """
+    keys = [str(value) for (_, prop), value in tree.facts.items() if prop == DISPATCH_KEYS]
+    if not keys or any("Autograd" in text for text in keys):
+        return False if keys else None
+    grad_mode = tree.facts.get((Source(), _GRAD_MODE))
+    is_plain = any("ADInplaceOrView" in text for text in keys)
+    return True if grad_mode is False or (grad_mode is None and is_plain) else None
 
 
 def _add_tensor(item: Input, facts: dict[Key, Fact], numbers: dict[str, Value]) -> None:

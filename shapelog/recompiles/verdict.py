@@ -27,7 +27,7 @@ def verdict_of(
             return Verdict.MARKING, item.entry
     if statically_marked_dim(nearest):
         return Verdict.CODE, None
-    verdicts = {cause.rule.verdict for cause in nearest.causes}
+    verdicts = {cause.verdict for cause in nearest.causes}
     return next((known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts), Verdict.JUSTIFIED), None
 
 
@@ -38,7 +38,7 @@ def verdict_of_outcome(compile: Compile) -> Verdict | None:
 
 def verdict_without_graphs(causes: Sequence[Cause]) -> Verdict:
     """The verdict where the graph of the entry is not in the trace, so that nothing shows whether marking is enough."""
-    verdicts = {cause.rule.verdict for cause in causes}
+    verdicts = {cause.verdict for cause in causes}
     return next((known for known in (Verdict.CODE, Verdict.JUSTIFIED) if known in verdicts), Verdict.UNEXPLAINED)
 
 

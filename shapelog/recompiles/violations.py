@@ -10,7 +10,21 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, ShapeGuard, type_name
-from shapelog.reading.payloads.properties import DTYPE, ID, LENGTH, RANK, REQUIRES_GRAD, TENSOR, TYPE, VALUE, Kind, Property, size, stride
+from shapelog.reading.payloads.properties import (
+    DTYPE,
+    ID,
+    INFERENCE_MODE,
+    LENGTH,
+    RANK,
+    REQUIRES_GRAD,
+    TENSOR,
+    TYPE,
+    VALUE,
+    Kind,
+    Property,
+    size,
+    stride,
+)
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source, without_locals
 from shapelog.recompiles.facts import CompileFacts
@@ -18,6 +32,27 @@ from shapelog.recompiles.facts import CompileFacts
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
 _BRACKET_TYPES = {"(": "tuple", "[": "list", "{": "set", "b": "bytes"}
 _TENSOR_TYPE = "torch.Tensor"
+_FROM_NUMPY, _NDARRAY = "___from_numpy(", "numpy.ndarray"
+# What the types of classes end with.
+_METACLASSES = ("type", "Meta", "Type")
+# c10::ScalarType, as reasons name it.
+_DTYPES = {
+    "Byte": "uint8",
+    "Char": "int8",
+    "Short": "int16",
+    "Int": "int32",
+    "Long": "int64",
+    "Half": "float16",
+    "Float": "float32",
+    "Double": "float64",
+    "BFloat16": "bfloat16",
+    "ComplexHalf": "complex32",
+    "ComplexFloat": "complex64",
+    "ComplexDouble": "complex128",
+    "Bool": "bool",
+    "Float8_e5m2": "float8_e5m2",
+    "Float8_e4m3fn": "float8_e4m3fn",
+}
 # Properties that identify an object; one that fails is enough.
 _IDENTITY = frozenset((Kind.VALUE, Kind.TYPE, Kind.ID, Kind.TENSOR))
 _ALIASING = Property(Kind.ALIASING)
@@ -75,7 +110,17 @@ def violations(entry: CompileFacts, call: CompileFacts, reasons: Sequence[Reason
     known = {item.key for item in named}
     identified = {item.source for item in named if item.prop.kind in _IDENTITY}
     new = [item for item in found if item.key not in known and not (item.prop.kind in _IDENTITY and item.source in identified)]
-    return (*named, *{item.key: item for item in new}.values())
+    return (*_inference_mode(entry, call, named), *named, *{item.key: item for item in new}.values())
+
+
+def _inference_mode(entry: CompileFacts, call: CompileFacts, named: Sequence[Violation]) -> Iterator[Violation]:
+    """Inference mode that was entered or left. PyTorch names a tensor whose dispatch keys changed with it, or grad mode."""
+    before, after = (known.facts.get((Source(), INFERENCE_MODE)) for known in (entry, call))
+    if before is None or after is None or before == after:
+        return
+    kinds = (Kind.DISPATCH_KEYS, Kind.GLOBAL_STATE)
+    reason = next((item.reason for item in named if item.prop.kind in kinds), None)
+    yield Violation(Source(), INFERENCE_MODE, before, after, reason.comment if reason else "", reason=reason)
 
 
 def _is_named_in(reason: Reason, field: Property) -> bool:
@@ -96,7 +141,7 @@ def _against_guards(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
                 yield from _another_kind(tree, call, source, prop, expected)
         elif _differs(prop, expected, actual):
             if prop.kind in (Kind.TYPE, Kind.ID):
-                expected, actual = tree.types.get(source, str(expected)), call.types.get(source, str(actual))
+                prop, expected, actual = _objects(tree, call, source, prop, str(expected), str(actual))
             yield Violation(source, prop, expected, actual, tree.by_key[key].comment)
     yield from _presence(tree, call)
     yield from _aliasing(tree, call.tree)
@@ -138,24 +183,27 @@ def _from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Vio
         return _shape_violation(next(written, ShapeGuard(reason.code, reason.comment)), call, reason)
     owner = entry if entry.tree else call  # without guards of the entry: the same sources are guarded in this compile
     source = _full_source(owner, reason.source)
-    expected, actual = _named_values(entry, call, source, reason)
-    return Violation(source, TYPE if reason.family == "tensor_type" else reason.prop, expected, actual, reason.comment, reason=reason)
+    prop, expected, actual = _named_values(entry, call, source, reason)
+    return Violation(source, prop, expected, actual, reason.comment, reason=reason)
 
 
-def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> tuple[Known, Known]:
-    """What the entry requires and what came, of a failure that PyTorch named."""
-    kind, actual = reason.prop.kind, call.facts.get((source, reason.prop))
+def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> tuple[Property, Known, Known]:
+    """(property, what the entry requires, what came) of a failure that PyTorch named."""
+    prop, kind, actual = reason.prop, reason.prop.kind, call.facts.get((source, reason.prop))
+    if source.startswith(_FROM_NUMPY) and (source.unwrapped, TENSOR) in call.facts:
+        return TYPE, _NDARRAY, Described.TENSOR
     if kind in (Kind.SIZE, Kind.STRIDE, Kind.RANK):
-        return int(reason.expected), int(reason.actual)
+        return prop, int(reason.expected), int(reason.actual)
     if kind in (Kind.DTYPE, Kind.DISPATCH_KEYS, Kind.DEVICE):
-        known = entry.guarded((source, reason.prop))
-        return reason.expected if known is None else known, reason.actual if actual is None else actual
+        known = entry.guarded((source, prop))
+        return prop, reason.expected if known is None else known, _dtype(reason.actual) if actual is None else actual
     if kind is Kind.REQUIRES_GRAD:
-        return reason.expected == "1", reason.expected != "1"
+        return prop, reason.expected == "1", reason.expected != "1"
     if reason.family == "tensor_type":
-        return Described.TENSOR, type_name(reason.actual)
+        was = entry.guarded((source, TENSOR))
+        return TYPE, Described.TENSOR if was in (None, "Tensor") else f"torch.nn.{was}", type_name(reason.actual)
     if kind in (Kind.TYPE, Kind.ID):
-        return entry.types.get(source, reason.actual), call.types.get(source, _kind_seen(call, source))
+        return _objects(entry.tree, call, source, prop, reason.actual or reason.expected, _kind_seen(call, source))
     expected: Known = reason.expected
     if kind is Kind.LENGTH:
         length = integer(reason.expected)
@@ -166,8 +214,37 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         expected = reason.expected == "True"
     if kind is Kind.VALUE and actual is None:
         seen = _kind_seen(call, source)
-        return expected, Described.UNKNOWN if seen == expected else seen
-    return expected, Described.UNKNOWN if actual is None or actual == expected else actual
+        return prop, expected, Described.UNKNOWN if seen == expected else seen
+    return prop, expected, Described.UNKNOWN if actual is None or actual == expected else actual
+
+
+def _dtype(name: str) -> str:
+    """``float32`` for the ``Float`` of PyTorch's C++ code."""
+    return _DTYPES.get(name, name)
+
+
+def _objects(
+    tree: GuardTree | None, call: CompileFacts, source: Source, prop: Property, expected: str, actual: Known
+) -> tuple[Property, Known, Known]:
+    """(property, before, after) of two objects that differ: their types, where those differ too, or the classes that they are.
+
+    ``expected`` and ``actual`` are what is left where the guards do not name them.
+    """
+    was, now = tree.types.get(source, "") if tree else "", call.types.get(source, "")
+    if was and now and was != now:
+        return _another_type(was, now, call, source)
+    if was and was == now and was.endswith(_METACLASSES):
+        classes = [_class_of(known, source) for known in (tree, call.tree)]
+        if all(classes):
+            return prop, classes[0], classes[1]
+    return prop, was or expected, now or actual
+
+
+def _class_of(tree: GuardTree | None, source: Source) -> str:
+    """``the class A``, for a source that is guarded as a class; "" where the guards do not name it."""
+    guard = tree.by_key.get((source, ID)) if tree else None
+    _, named, text = guard.text.rpartition(", type=") if guard else ("", "", "")
+    return f"the class {type_name(text)}" if named else ""
 
 
 def _full_source(owner: CompileFacts, name: Source) -> Source:

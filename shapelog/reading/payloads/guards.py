@@ -49,6 +49,7 @@ _AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", 
 _MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks")
 _NOT_USER_CODE = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
 _ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
+_SAME_OBJECT = re.compile(r"[LG]\[\S+ is [LG]\[\S+$")
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
 
@@ -302,7 +303,7 @@ def _tree(guards: list[Guard], shapes: list[ShapeGuard], types: dict[Source, str
     same: set[tuple[Source, Source]] = set()
     distinct: set[Source] = set()
     for guard in guards:
-        if guard.kind in _ALIASING:
+        if guard.kind in _ALIASING or (guard.kind == "LAMBDA_GUARD" and _SAME_OBJECT.match(guard.text)):
             first, _, second = guard.text.partition(" is ")
             same.add((Source(first), Source(second)))
         elif guard.kind == "NO_TENSOR_ALIASING" and not distinct and guard.text.startswith("check_no_aliasing("):

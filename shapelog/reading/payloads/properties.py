@@ -34,6 +34,7 @@ class Kind(Enum):
     SHAPE_GUARD = "shape"
     DUCK_SHAPE = "duck shape"
     GLOBAL_STATE = "global state"
+    INFERENCE_MODE = "inference mode"
     AUTOCAST = "autocast"
     FUNCTION_MODES = "function modes"
     DEFAULT_DEVICE = "default device"
@@ -87,5 +88,6 @@ VALUE = Property(Kind.VALUE)
 TYPE = Property(Kind.TYPE)
 ID = Property(Kind.ID)
 LENGTH = Property(Kind.LENGTH)
+INFERENCE_MODE = Property(Kind.INFERENCE_MODE)
 # Where PyTorch does not name what failed.
 UNNAMED = Property(Kind.UNKNOWN)

@@ -90,9 +90,14 @@ _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
         ("member", Kind.HAS, r"(?P<no>not )?(?:set|frozenset)\.__contains__\((?P<source>.*?), (?P<key>.*)\)"),
         ("attribute", Kind.HAS_ATTRIBUTE, r"(?P<no>not )?hasattr\((?P<source>.*), '(?P<key>[^']*)'\)(?: == (?:True|False))?"),
         ("getattr", Kind.ATTRIBUTES, r"getattr failed on source (?P<source>.*)"),
+        ("closure", Kind.CLOSURE, r"IndexError on (?P<source>.*)\.__closure__\[\d+\]"),
+        ("missing_key", Kind.HAS, r"KeyError on (?P<source>.*[^GL])\[(?P<key>[^\[\]]+)\]"),
+        ("missing_item", Kind.LENGTH, r"IndexError on (?P<source>.*)\[(?P<index>\d+)\]"),
         ("missing", Kind.PRESENT, r"(?:KeyError|IndexError) on (?P<source>.*)"),
-        ("closure", Kind.CLOSURE, r"ClosureGuardAccessor: Not a function on (?P<source>.*)"),
-        ("accessor", Kind.PRESENT, r"(?:Not a weakref obj|Weakref_GetRef failed|TYPE_MISMATCH\((?P<source>.*)\)|not a tensor - .*)"),
+        ("closure", Kind.CLOSURE, r"\w*(?:Closure|Defaults)GuardAccessor: Not a function on (?P<source>.*?)(?:\.__\w+__)?"),
+        ("other_type", Kind.TYPE, r"(?:\w+: )?Not an? (?P<expected>function|type|callable)(?: \w+)? on (?P<source>.*?)(?:\.__code__)?"),
+        ("other_type", Kind.TYPE, r"TYPE_MISMATCH\((?P<source>.*)\)"),
+        ("accessor", Kind.PRESENT, r"(?:Not a weakref obj|Weakref_GetRef failed|not a tensor - .*)"),
         ("key_order", Kind.KEYS, r"list\((?:dict\.keys\()?(?P<source>.*?)(?:\.keys\(\))?\)\)?(?:\[\d+\])? == (?P<expected>.*)"),
         ("iterator", Kind.RANGE, r"___normalize_range_iter\((?P<source>.*)\) == (?P<expected>.*)"),
         ("iterator", Kind.LENGTH, r"___tuple_iterator_len\((?P<source>.*)\) == (?P<expected>.*)"),
@@ -144,6 +149,8 @@ def _classify(code: str) -> tuple[str, str, Property, str, str]:
         if match:
             part = match.groupdict()
             source = part.get("source") or part.get("source2") or ""
+            if part.get("index") is not None:
+                return family, source, LENGTH, f"at least {int(part['index']) + 1}", ""
             if part.get("key") is not None:
                 return family, source, Property(kind, name=part["key"]), "False" if part.get("no") else "True", ""
             prop = Property(kind, int(part["dim"]) if part.get("dim") is not None else -1)

@@ -8,7 +8,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Summary
-from shapelog.rules import problem_rule, remedy_for
+from shapelog.rules import problem_rule
 
 
 def trace_data(trace: Trace) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def cause_data(cause: Cause, supports_dynamic_sources: bool) -> dict[str, Any]:
         "after": cause.after or None,
         "size_related": cause.size_related,
         "sentence": cause.sentence,
-        "remedy": remedy_for(cause.remedy_rule, supports_dynamic_sources),
+        "remedy": cause.remedy(supports_dynamic_sources),
         "place": str(cause.place) if cause.place else None,
         "code_line": (cause.place.code or None) if cause.place else None,
         "named_by_pytorch": cause.named_by_pytorch,

@@ -6,7 +6,6 @@ from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
-from shapelog.rules import remedy_for
 from shapelog.text import one_line, plural, seconds, shorten
 
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -88,7 +87,7 @@ def _cause(page: TextPage, cause: Cause, is_last_of_kind: bool, supports_dynamic
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
     if is_last_of_kind:
-        page.line(f"→ {remedy_for(cause.remedy_rule, supports_dynamic_sources)}", indent=4)
+        page.line(f"→ {cause.remedy(supports_dynamic_sources)}", indent=4)
 
 
 def _other(page: TextPage, other: EntryDifference) -> None:
