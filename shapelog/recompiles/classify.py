@@ -11,6 +11,7 @@ from shapelog.reading.records import Specialization
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.global_state import describe_change
 from shapelog.recompiles.strides import is_free, same_order
+from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.recompiles.violations import Described, Violation
 from shapelog.rules import Verdict
 
@@ -18,6 +19,7 @@ _SLICE, _LAYOUT = "a slice of another width", "another memory layout (transposed
 _ZERO_ONE = "0/1 specialization"
 _SHOWN_CODE = 60
 _EACH_FUNCTION = "each function that is passed has a graph of its own: pass fewer, or accept one graph for each"
+_FLOAT_BRANCH = "a branch on the float splits the graphs: as many graphs as branches taken is the floor"
 _CALLED = re.compile(r" = ([A-Za-z_][\w.]*)\(")
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
@@ -62,7 +64,6 @@ _SIMPLE = {
     Kind.CLOSURE: ("SL309", "{name} is another function than before, created anew for this call"),
     Kind.BACKEND: ("SL318", "torch.compile was called with another backend object for the same code, so its earlier entries do not count"),
     Kind.LIFETIME: ("SL319", "{name} was garbage-collected, which throws away the code that was compiled for it"),
-    Kind.ALIASING: ("SL317", "which of the inputs are the same tensor (or overlap in memory) changed"),
     Kind.ATTRIBUTES: ("SL320", "an attribute of {name} that was there before is gone"),
     Kind.NAN: ("SL312", "the float {name} changed between NaN and a number"),
     Kind.PRESENT: ("SL320", "{name} was there before and is gone"),
@@ -102,6 +103,15 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
     return Classification(("SL303",), f"{name} is a tensor of another kind than before: {listed}")
 
 
+def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    words = "which of the inputs are the same tensor (or overlap in memory) changed"
+    for pair, now in ((item.actual, "were different tensors, and are one and the same now"), (item.expected, "were one tensor, and differ now")):
+        first, same, second = str(pair).partition(" is ")
+        if same and Described.DISTINCT in (item.expected, item.actual):
+            words = f"{display_text(first)} and {display_text(second)} {now}"
+    return Classification(("SL317",), words)
+
+
 def _inference_mode(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     switched = "on" if item.actual else "off"
     sentence = f"inference mode was switched {switched} since this was compiled: its tensors are of another kind, without autograd"
@@ -122,27 +132,19 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         is_both = 0 in values and 1 in values
         which = "sizes of 0 and 1 are" if is_both else "a size of 1 is" if 1 in values else "a size of 0 is"
         sentence += f"; {which} always compiled on {'their' if is_both else 'its'} own"
-    own = f"{item.source}.size()[{dim}]"
-    specialization = _specialization(entry, own) or _specialization(call, own)
-    partner = _partner(item, entry, call) if specialization else ""
-    if partner:
-        sentence += f"; the code ties it to {partner}, which is static: mark both"
-    elif specialization:
-        codes.append(_specializer(specialization))
-        sentence += f"; {_by_whom(specialization)} needs the exact size"
-    return Classification(tuple(codes), sentence, True)
+    codes_of_pin, words = _pinned(item, f"{item.source}.size()[{dim}]", entry, call)
+    return Classification((*codes, *codes_of_pin), sentence + words, True)
 
 
-def _partner(item: Violation, entry: CompileFacts, call: CompileFacts) -> str:
-    """Another dim that changed from and to the same sizes: the two are one in the code, and a static one pins the other."""
-    for before in entry.compile.inputs:
-        after = call.input(before.source)
-        if after is None or len(after.size) != len(before.size):
-            continue
-        for dim, sizes in enumerate(zip(before.size, after.size, strict=True)):
-            if sizes == (item.expected, item.actual) and (before.source, dim) != (item.source, item.prop.dim):
-                return f"{before.source.display_name}.size[{dim}]"
-    return ""
+def _pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts) -> tuple[tuple[str, ...], str]:
+    """(more codes, end of the sentence) where a symbol was pinned to its value, by a line of code or by something static that varies too."""
+    known, specialization = next(((known, found) for known in (entry, call) if (found := _specialization(known, source))), (entry, None))
+    if specialization is None:
+        return (), ""
+    partners = tied_to(item.key, (integer(str(item.expected)), integer(str(item.actual))), known, entry, call)
+    if partners:
+        return (), f"; the code ties it to {' and '.join(partners)}, which {'is' if len(partners) == 1 else 'are'} static: mark all of them"
+    return (_specializer(specialization),), f"; {_by_whom(specialization)} needs the exact value"
 
 
 def _specialization(known: CompileFacts, source: str) -> Specialization | None:
@@ -180,6 +182,11 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
         sentence = f"two sizes were equal when this was compiled, so PyTorch took them for one and the same: {text}{seen}"
         return Classification(("SL103",), sentence, True)
     values = [call.numbers[name] for name in names if name in call.numbers]
+    if _is_of_float(names, entry):
+        return Classification(("SL312",), f"the code branches on a float: the entry serves {text} only{seen}", False, Verdict.JUSTIFIED, _FLOAT_BRANCH)
+    if part and ("._offsets.size()[0]" in expression) and "._values.size()[1]" in expression:
+        sentence = f"a nested tensor had as many rows as columns when this was compiled, so PyTorch took the two for one: {text}{seen}"
+        return Classification(("SL103",), sentence, True, Verdict.CODE, "set torch.fx.experimental._config.use_duck_shape = False")
     if part and ".stride()[" in expression:
         source = next((tensor.source for tensor in call.compile.inputs if tensor.source.canonical == part.tensor), part.tensor)
         is_slice = same_order(source, entry, call)
@@ -189,6 +196,8 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
     # torch 2.4 gives no comment, but these two forms are what its 0/1 specialization writes; a size of 1 that broadcasts fails an equality.
     is_zero_one = _ZERO_ONE in shape.comment or re.fullmatch(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)", expression)
     is_equality = len(sizes) == 2 and re.fullmatch(r"[^<>=!%*/+]+ == [^<>=!%*/+]+", expression)
+    if is_equality and any(entry.numbers.get(name) in (0, 1) for name in sizes):  # symbolic all the same: unbacked
+        return Classification(("SL204",), f"the code needs two unbacked sizes to be equal: {text}{seen}", True)
     if (is_zero_one or is_equality) and any(value in (0, 1) for value in values or ((0,) if is_zero_one else ())):
         what = "a size" if sizes or not values else "an int"
         return Classification(("SL104",), f"{what} of 0 or 1 is always compiled on its own: the entry needs {text}{seen}", True)
@@ -197,6 +206,12 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
             return Classification(("SL102", "SL201"), f"the code pinned an int: the entry needs {text}{seen}", True)
         return Classification(("SL201",), f"the code pinned a size: the entry needs {text}{seen}", True)
     return Classification(("SL204",), f"the code branches on a size: the entry serves {text} only{seen}", True)
+
+
+def _is_of_float(names: tuple[str, ...], entry: CompileFacts) -> bool:
+    """Whether a guard is over a Python float that became symbolic."""
+    floats = {symbol.source.unwrapped.canonical for symbol in entry.compile.symbols if symbol.name.startswith("zf")}
+    return bool(names) and all(Source(name).unwrapped.canonical in floats or entry.types.get(Source(name)) == "float" for name in names)
 
 
 def _marking(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -319,10 +334,8 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
 def _int(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     if _is_module_attribute(item.source, entry) or (item.reason and "nn.Module" in item.reason.text):
         return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
-    pinned = _specialization(entry, item.source) or _specialization(call, item.source)
-    if pinned:
-        return Classification(("SL102", _specializer(pinned)), f"{sentence}; {_by_whom(pinned)} needs the exact value", True)
-    return Classification(("SL102",), sentence, True)
+    codes, words = _pinned(item, item.source, entry, call)
+    return Classification(("SL102", *codes), sentence + words, True)
 
 
 def is_compared_with_tensor(expected: str) -> bool:
@@ -353,6 +366,7 @@ _CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], 
     Kind.SHAPE_GUARD: _shape_guard,
     Kind.DISPATCH_KEYS: _dispatch_keys,
     Kind.MARKING: _marking,
+    Kind.ALIASING: _aliasing,
     Kind.INFERENCE_MODE: _inference_mode,
     Kind.HAS: _has,
     Kind.HAS_ATTRIBUTE: _has_attribute,

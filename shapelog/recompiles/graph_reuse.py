@@ -13,13 +13,17 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
 from shapelog.reading.payloads.properties import VALUE, Kind, Property
 from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.branches import other_path
 from shapelog.recompiles.causes import Differences, EntryDifference
 from shapelog.recompiles.constant_arguments import pinned_by
 from shapelog.recompiles.facts import CompileFacts, FactTable
+from shapelog.recompiles.strides import broken_tie
 from shapelog.rules import any_blocks_marking
 
 # A size of 0 or 1 in what a failed guard compares: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
 _SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
+# What super() finds is a constant for Dynamo, marked or not.
+_SUPER = ".__mro__["
 _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
 
@@ -40,7 +44,9 @@ def has_operations(compile: Compile) -> bool:
 def marks_act(difference: EntryDifference) -> bool:
     """Whether marking removes everything that separates a call from an entry."""
     for cause in difference.causes:
-        if not cause.size_related or not cause.rule.markable or any_blocks_marking(cause.codes):
+        if not cause.size_related or not cause.rule.markable or any_blocks_marking(cause.codes) or cause.own_verdict:
+            return False
+        if cause.is_int and _SUPER in cause.source:
             return False
         # a size of 0 or 1 has a graph of its own, marked or not
         if cause.is_size and (_SMALL.search(cause.after) or _SMALL.search(cause.before)):
@@ -107,19 +113,35 @@ class GraphReuse:
     def _proof(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool | None:
         entry, table = difference.entry, self.differences.table
         known, call = table.of(entry), table.of(compile)
+        if broken_stride_tie(difference, table, compile):
+            return None
         # A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards
-        # hold for the entry's call, that call makes the same graph once it is marked.
-        if compile.is_dynamic and call.tensors == known.tensors and not self.differences.between(compile, entry).causes:
+        # hold for the entry's call, that call makes the same graph once it is marked. A graph that broke only here broke because of that.
+        breaks_anew = len(compile.breaks) > len(entry.breaks)
+        if compile.is_dynamic and call.tensors == known.tensors and not self.differences.between(compile, entry).causes and not breaks_anew:
             return True
         if not (similar(entry, compile) or not (has_operations(entry) or has_operations(compile))):
             return None
         dynamic = [item for item in frame.entries if item.is_dynamic and similar(item, compile)]
-        if not dynamic:
-            return None if pinning_operator(difference, compile, table) else False
         wide = [item for item in dynamic if _is_dynamic_in(item, difference)]
+        if not wide and (pinning_operator(difference, compile, table) or other_path(difference, known, call)):
+            return None
+        if not dynamic:
+            return False
         ints = tuple(cause.source for cause in difference.causes if cause.is_int)
         held = any(all(guards_hold(table.of(item), one, ints) for one in (call, known)) for item in wide or dynamic)
         return bool(wide) if held else None
+
+
+def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Compile) -> str:
+    """A tensor whose strides would be tied to its marked sizes and are not in this call, "" without one."""
+    marked: dict[Source, set[int]] = {}
+    for cause in difference.causes:
+        if cause.prop.kind is Kind.SIZE:
+            marked.setdefault(cause.source, set()).add(cause.prop.dim)
+    entry, call = table.of(difference.entry), table.of(compile)
+    found = (source for source, dims in marked.items() if broken_tie(source, dims, entry, call) is not None)
+    return next((source.display_name for source in found), "")
 
 
 def pinning_operator(difference: EntryDifference, compile: Compile, table: FactTable) -> str:
@@ -157,9 +179,13 @@ def guards_hold(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...
 
 
 def _constants(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...]) -> dict[int, int]:
-    """The numbers that represent these ints in guards of the entry, and what they would be in the other call; off by one in divisions."""
+    """The numbers that represent these ints in guards of the entry, and what they would be in the other call; off by one in divisions.
+
+    An int that is symbolic in the entry is no number there.
+    """
     changes: dict[int, int] = {}
-    for source in ints:
+    symbolic = {symbol.source.unwrapped for symbol in entry.compile.symbols}
+    for source in (source for source in ints if source not in symbolic):
         before, after = (integer(str(known.facts.get((source, VALUE), ""))) for known in (entry, call))
         if before is not None and after is not None:
             changes |= {before + offset: after + offset for offset in (-1, 1, 0)}

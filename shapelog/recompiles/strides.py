@@ -1,5 +1,6 @@
 """Sizes and strides of one tensor in two calls: what follows from what."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from shapelog.reading.payloads.properties import RANK, size, stride
@@ -15,13 +16,13 @@ class Layout(NamedTuple):
 
     @property
     def order(self) -> list[int]:
-        """The dims in the order in which they lie in memory, without those of size 0 and 1."""
+        """The dims in the order in which they lie in memory, without those of size 0 and 1, whose strides mean nothing."""
         dims = [dim for dim, size in enumerate(self.sizes) if size > 1]
         return sorted(dims, key=lambda dim: (-self.strides[dim], dim))
 
     def is_product(self, dim: int, inner: int) -> bool:
-        """Whether the stride of a dim is the size times the stride of another one."""
-        return inner != dim and self.strides[dim] == self.sizes[inner] * self.strides[inner]
+        """Whether the stride of a dim is the size times the stride of another one; PyTorch counts a size of 0 as 1 here."""
+        return inner != dim and self.strides[dim] == max(self.sizes[inner], 1) * self.strides[inner]
 
 
 def layout(known: CompileFacts, source: Source) -> Layout | None:
@@ -56,7 +57,28 @@ def same_order(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:
     before, after = layout(entry, source), layout(call, source)
     if before is None or after is None or len(before.strides) != len(after.strides):
         return False
-    return before.order == after.order
+    common = set(before.order).intersection(after.order)
+    return [dim for dim in before.order if dim in common] == [dim for dim in after.order if dim in common]
+
+
+def broken_tie(source: Source, marked: Collection[int], entry: CompileFacts, call: CompileFacts) -> int | None:
+    """A dim whose stride would be tied to a marked size in a graph made for one call, and does not follow from it in the other.
+
+    The stride of a dim outside of a marked one is its size times its stride, as in every contiguous tensor; in a slice or crop of a
+    larger tensor it is not. None where the graph serves both.
+    """
+    before, after = layout(entry, source), layout(call, source)
+    if before is None or after is None or len(before.sizes) != len(after.sizes):
+        return None
+    symbolic = set(marked)
+    for dim in sorted(range(len(before.strides)), key=lambda dim: before.strides[dim]):
+        inner = next((inner for inner in symbolic if before.sizes[dim] > 1 and before.is_product(dim, inner)), None)
+        if inner is None:
+            continue
+        if not after.is_product(dim, inner) and after.sizes[dim] > 1:
+            return dim
+        symbolic.add(dim)  # its stride is symbolic now, and so is what lies outside of it
+    return None
 
 
 def is_free(source: Source, dim: int, entry: CompileFacts) -> bool:

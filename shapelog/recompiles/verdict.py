@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.recompiles.branches import other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
-from shapelog.recompiles.graph_reuse import GraphReuse, pinning_operator, similar, statically_marked_dim
+from shapelog.recompiles.graph_reuse import GraphReuse, broken_stride_tie, pinning_operator, similar, statically_marked_dim
 from shapelog.rules import Verdict, any_blocks_marking
 
 _BY_OUTCOME = {
@@ -25,7 +26,7 @@ def verdict_of(
     for item in (nearest, *differences):
         if reuse.serves(frame, item, compile):
             return Verdict.MARKING, item.entry
-    if statically_marked_dim(nearest):
+    if statically_marked_dim(nearest) or broken_stride_tie(nearest, reuse.differences.table, compile):
         return Verdict.CODE, None
     verdicts = {cause.verdict for cause in nearest.causes}
     return next((known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts), Verdict.JUSTIFIED), None
@@ -49,9 +50,16 @@ def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse)
         return "SL321", f"the program calls mark_static on {dim}, which beats every mark: take that call away"
     if not all(cause.rule.markable for cause in nearest.causes) or any(any_blocks_marking(cause.codes) for cause in nearest.causes):
         return "", ""
+    tensor = broken_stride_tie(nearest, reuse.differences.table, compile)
+    if tensor:
+        return "SL105", f"marking alone does not remove it: the strides of {tensor} do not follow from its sizes here, as in a slice or crop"
     operator = pinning_operator(nearest, compile, reuse.differences.table)
     if operator:
         return "SL202", f"marking alone does not remove it: {operator} takes it as a number, and has a graph for each"
     if not similar(nearest.entry, compile):
         return "SL204", "marking alone does not remove it: the code takes another path for this value, so the graphs differ"
+    table = reuse.differences.table
+    path = other_path(nearest, table.of(nearest.entry), table.of(compile))
+    if path:
+        return "SL204", f"marking alone does not remove it: {path}"
     return "SL204", "marking alone does not remove it: the guards of the dynamic graph do not hold for this call"

@@ -47,6 +47,9 @@ class Placeholder(NamedTuple):
 class Graph(NamedTuple):
     """One captured graph. ``key`` is "" when it holds no operation but size arithmetic; ``statements`` is its text for diffs, without
     ``comments``.
+
+    ``operation_comments`` has, for each operation, the comment that names its line; ``numbers`` the numbers of all operations in order,
+    "" for one that is symbolic: graphs with the same key differ in these alone.
     """
 
     placeholders: tuple[Placeholder, ...]
@@ -55,6 +58,8 @@ class Graph(NamedTuple):
     op_count: int
     comments: tuple[str, ...]
     triton_kernels: tuple[int, ...] = ()
+    operation_comments: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
     @property
     def user_lines(self) -> tuple[UserLine, ...]:
@@ -77,6 +82,7 @@ class _Normalizer:
         self.inputs: dict[str, str] = {}
         self.aliases: dict[str, list[str]] = {}
         self.count = 0
+        self.numbers: list[str] = []
 
     def add_inputs(self, placeholders: tuple[Placeholder, ...]) -> None:
         for item in placeholders:
@@ -148,10 +154,13 @@ class _Normalizer:
             first = token[0]
             if first.isdigit() or (first == "-" and len(token) > 1):
                 parts.append("#")
+                self.numbers.append(token)
             elif first.isalpha() or first == "_":
                 root, dot, rest = token.partition(".")
                 named = self._name(root)
                 parts.append(named + dot + rest if dot else named)
+                if named == "#":
+                    self.numbers.append("")
             else:
                 parts.append(token)
         text = "".join(parts).replace(" ", "").replace("torch.Size", "").replace(".size()", "#").replace(".shape", "#")
@@ -185,9 +194,12 @@ def parse(text: str) -> Graph:
     comments: dict[str, None] = {}
     kernels: list[int] = []
     operations = 0
+    lines: list[str] = []
+    comment = ""
     for line in _logical_lines(text):
         if line.startswith("#"):
             comments[line] = None
+            comment = line
             continue
         header = _FORWARD.match(line) if line.startswith("def ") else None
         if header:
@@ -201,7 +213,9 @@ def parse(text: str) -> Graph:
             kernels.extend(int(index) for index in _KERNEL.findall(main))
         assign = _ASSIGN.match(main)
         if assign:
-            operations += normalizer.statement(assign[1], assign[2] or "", assign[3])
+            is_operation = normalizer.statement(assign[1], assign[2] or "", assign[3])
+            operations += is_operation
+            lines.extend([comment] if is_operation else ())
         elif main.startswith("return "):
             normalizer.returned(main[7:])
         elif not main.startswith("class "):
@@ -215,6 +229,8 @@ def parse(text: str) -> Graph:
         op_count=operations,
         comments=tuple(comments),
         triton_kernels=tuple(kernels),
+        operation_comments=tuple(lines),
+        numbers=tuple(normalizer.numbers),
     )
 
 

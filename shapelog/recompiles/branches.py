@@ -1,0 +1,120 @@
+"""Evidence in two static compiles that the code took another path, though their graphs have the same operations.
+
+With what varied marked, each path has a graph of its own. Graphs alone do not show it where the arms of a branch differ in constants.
+"""
+
+import ast
+import math
+from collections.abc import Iterator
+
+from shapelog.model.trace import Compile
+from shapelog.reading.payloads.guard_expressions import Value, canonical, integer, parse, syntax_tree
+from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.payloads.properties import Kind
+from shapelog.recompiles.causes import EntryDifference
+from shapelog.recompiles.facts import CompileFacts
+
+
+def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> str:
+    """What shows that the code takes another path for what varied, as the end of a sentence; "" where nothing does."""
+    for code in _quoted_lines(entry.compile) | _quoted_lines(call.compile):
+        if _comparison_splits(code, difference, entry, call):
+            return f"the code branches on this value ({code.strip()[:60]})"
+    one, other = entry.compile.graph, call.compile.graph
+    if one is None or other is None:
+        return ""
+    if len(one.operation_comments) == len(other.operation_comments) and one.operation_comments != other.operation_comments:
+        return "the code takes another path for this value: the operations come from other lines"
+    changed = [(float(cause.before), float(cause.after)) for cause in difference.causes if _are_numbers(cause.before, cause.after)]
+    for before, after in zip(one.numbers, other.numbers, strict=False) if len(one.numbers) == len(other.numbers) else ():
+        if before != after and "." in before + after and before and after and not _follows(float(before), float(after), changed):
+            return f"the code computes with another constant for this value ({before}, now {after})"
+    return ""
+
+
+def _are_numbers(*texts: str) -> bool:
+    return all(text.lstrip("-").isdecimal() for text in texts)
+
+
+def _follows(before: float, after: float, changed: list[tuple[float, float]]) -> bool:
+    """Whether a constant may have been computed from what changed: proportional to it, to its root, or to the inverse of one of these."""
+    for old, new in changed:
+        if old <= 0 or new <= 0:
+            continue
+        for factor in (new / old, old / new):
+            if any(math.isclose(before * power, after, rel_tol=1e-6) for power in (factor, math.sqrt(factor))):
+                return True
+    return False
+
+
+def _quoted_lines(compile: Compile) -> dict[str, None]:
+    """The lines of the frame's own function that its guards and its graph quote."""
+    name = compile.metrics.code_name
+    places = map(place_of, dict.fromkeys(guard.comment for guard in compile.guards.guards)) if compile.guards else ()
+    found = {place.code: None for place in places if place and place.code and place.name == name}
+    found.update((line.code, None) for line in (compile.graph.user_lines if compile.graph else ()) if line.name == name)
+    return found
+
+
+def _comparison_splits(code: str, difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether a comparison in this line comes out differently in the two calls, because of what varied."""
+    if not any(word in code for word in ("==", "!=", "<", ">", " in ")):
+        return False
+    varied = {spelling for cause in difference.causes for spelling in _spellings(cause.source.display_name, cause.prop.kind, cause.prop.dim, entry)}
+    if not any(name in code for name in varied):
+        return False
+    values = [_values(known) for known in (entry, call)]
+    for comparison in _comparisons(code):
+        names = {name for name in varied if name in comparison}
+        if names:
+            before, after = (_holds(comparison, known) for known in values)
+            if before is not None and after is not None and before != after:
+                return True
+    return False
+
+
+def _comparisons(code: str) -> Iterator[str]:
+    text = code.strip()
+    for whole in (text, f"{text} pass", text.replace("elif ", "if ", 1) + " pass", f"with a: pass\n{text}"):
+        tree = syntax_tree(whole, "exec")
+        if tree is not None:
+            yield from (ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Compare))
+            return
+
+
+def _holds(comparison: str, values: dict[str, Value]) -> bool | None:
+    node = ast.parse(comparison, mode="eval").body
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        listed = node.comparators[0]
+        value = parse(ast.unparse(node.left)).value(values)
+        if value is None or not isinstance(listed, (ast.Tuple, ast.List, ast.Set)):
+            return None
+        members = [item.value for item in listed.elts if isinstance(item, ast.Constant)]
+        return (value in members) is isinstance(node.ops[0], ast.In) if len(members) == len(listed.elts) else None
+    return parse(comparison).holds(values)
+
+
+def _spellings(name: str, kind: Kind, dim: int, known: CompileFacts) -> Iterator[str]:
+    """How code may write a size or an int: ``x.shape[0]``, ``x.size(-1)``, ``k``."""
+    if kind is not Kind.SIZE:
+        yield canonical(name)
+        return
+    rank = next((len(item.size) for item in known.compile.inputs if item.source.display_name == name), 0)
+    for index in (dim, dim - rank):
+        yield f"{name}.shape[{index}]"
+        yield f"{name}.size({index})"
+    if dim == 0:
+        yield f"len({name})"
+
+
+def _values(known: CompileFacts) -> dict[str, Value]:
+    """The sizes and ints of a call by how code may write them."""
+    found: dict[str, Value] = {}
+    for tensor in known.compile.inputs:
+        for dim, size in enumerate(tensor.size):
+            found.update((name, size) for name in _spellings(tensor.source.display_name, Kind.SIZE, dim, known))
+    for (source, prop), fact in known.facts.items():
+        number = integer(str(fact)) if prop.kind is Kind.VALUE else None
+        if number is not None:
+            found[canonical(source.display_name)] = number
+    return found
