@@ -4,7 +4,7 @@ With what varied marked, each path has a graph of its own. Graphs alone do not s
 """
 
 import ast
-import math
+import re
 from collections.abc import Iterator
 
 from shapelog.model.trace import Compile
@@ -13,6 +13,8 @@ from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.facts import CompileFacts
+
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 
 
 def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> str:
@@ -25,26 +27,11 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
         return ""
     if len(one.operation_comments) == len(other.operation_comments) and one.operation_comments != other.operation_comments:
         return "the code takes another path for this value: the operations come from other lines"
-    changed = [(float(cause.before), float(cause.after)) for cause in difference.causes if _are_numbers(cause.before, cause.after)]
+    written = set(_NUMBER.findall(" ".join(line.code for line in one.user_lines)))
     for before, after in zip(one.numbers, other.numbers, strict=False) if len(one.numbers) == len(other.numbers) else ():
-        if before != after and "." in before + after and before and after and not _follows(float(before), float(after), changed):
-            return f"the code computes with another constant for this value ({before}, now {after})"
+        if before != after and {before, after} <= written and not any(cause.before == before for cause in difference.causes):
+            return f"the code has another constant for this value ({before}, now {after})"
     return ""
-
-
-def _are_numbers(*texts: str) -> bool:
-    return all(text.lstrip("-").isdecimal() for text in texts)
-
-
-def _follows(before: float, after: float, changed: list[tuple[float, float]]) -> bool:
-    """Whether a constant may have been computed from what changed: proportional to it, to its root, or to the inverse of one of these."""
-    for old, new in changed:
-        if old <= 0 or new <= 0:
-            continue
-        for factor in (new / old, old / new):
-            if any(math.isclose(before * power, after, rel_tol=1e-6) for power in (factor, math.sqrt(factor))):
-                return True
-    return False
 
 
 def _quoted_lines(compile: Compile) -> dict[str, None]:
