@@ -218,6 +218,12 @@ _ALL = (
     Rule("SL320", "object-state-varies", _CODE, "set the same attributes in __init__, or pass what changes as an argument"),
     Rule("SL321", "dim-marking-varies", _CODE, "mark the tensor before the first call as well, and in the same way each time"),
     Rule("SL322", "none-or-value", _FINE, "two graphs are justified where the code branches on None; else pass a value each time"),
+    Rule(
+        "SL323",
+        "other-compiled-object",
+        _FINE,
+        "compile the code once and share the compiled object, if the copies are meant to be one; entries that were dropped come back once",
+    ),
     Rule("SL399", "unexplained", Verdict.UNEXPLAINED, "record with TORCH_LOGS=recompiles_verbose as well: it names every failed guard"),
     Rule(
         "SL401",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
@@ -128,9 +129,10 @@ def _is_guarded(frame: Frame, source: Source) -> bool:
 
 
 def _stays_static(frame: Frame, source: Source) -> bool:
-    """Whether a tensor's sizes varied in several entries of a frame in which nothing ever became symbolic."""
-    sizes = {item.size for compile in frame.entries for item in compile.inputs if item.source == source}
-    return len(sizes) > 2 and not any(compile.is_dynamic for compile in frame.entries)
+    """Whether a tensor's sizes varied in a frame in which nothing became symbolic; sizes of 0 and 1 never do."""
+    sizes = list(dict.fromkeys(item.size for compile in frame.entries for item in compile.inputs if item.source == source))
+    varied = any(before != after > 1 for one, other in pairwise(sizes) for before, after in zip(one, other, strict=False))
+    return varied and not any(compile.is_dynamic for compile in frame.entries)
 
 
 def _varied(frame: Frame, source: Source, explained: Explanations) -> bool:

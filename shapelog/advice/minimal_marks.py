@@ -14,6 +14,7 @@ from shapelog.reading.payloads.guards import GuardTree, place_of
 from shapelog.reading.payloads.properties import VALUE, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import Explanations
+from shapelog.text import one_line
 
 
 class HarmfulMark(NamedTuple):
@@ -39,7 +40,8 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     frames = explained.trace.frames if any(not mark.is_int for mark in wanted) else ()
     firsts = [(frame, tree) for frame in frames if (tree := frame.compiles[0].guards)]
     for mark in sorted(wanted):
-        harm = _harm(mark, explained, replayed) if mark.is_int else _harm_of_size(mark, firsts, replayed)
+        harm = _breaks_once_symbolic(mark, explained.trace.frames)
+        harm = harm or (_harm(mark, explained, replayed) if mark.is_int else _harm_of_size(mark, firsts, replayed))
         if harm is not None:
             left_out.append(harm)
             wanted.discard(mark)
@@ -74,6 +76,30 @@ def _is_parameter(mark: Mark, explained: Explanations) -> bool:
         for compile in plan.compiles[:1]
         for item in compile.inputs
     )
+
+
+def _breaks_once_symbolic(mark: Mark, frames: tuple[Frame, ...]) -> HarmfulMark | None:
+    """Code whose graph breaks in a way that it does only where this size or int is symbolic: the mark would break it for every call."""
+    for frame in frames:
+        made = [compile for compile in frame.compiles if compile.outcome in (Outcome.COMPILED, Outcome.FAILED)]
+        symbolic = [compile for compile in made if _has_symbol(compile, mark)]
+        if not symbolic or len(symbolic) == len(made):
+            continue
+        known = {item.reason for compile in made if compile not in symbolic for item in compile.breaks}
+        new = [{item.reason for item in compile.breaks} - known for compile in symbolic]
+        if all(new):
+            broken = symbolic[0]
+            name = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
+            found = next(item for item in broken.breaks if item.reason not in known)
+            where = f" at {found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
+            reason = f"the graph of {frame.title} breaks{where} once {name} is symbolic ({one_line(found.reason)[:80]}), as in {broken.label}"
+            return HarmfulMark(mark, frame, reason, "change that line so that it works with a symbolic value, then mark")
+    return None
+
+
+def _has_symbol(compile: Compile, mark: Mark) -> bool:
+    part = f"{mark.source}.size()[{mark.dim}]"
+    return any(symbol.source == part if not mark.is_int else symbol.source.unwrapped == mark.source for symbol in compile.symbols)
 
 
 def _harm(mark: Mark, explained: Explanations, replayed: Replay) -> HarmfulMark | None:

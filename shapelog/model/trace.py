@@ -219,6 +219,11 @@ class Compile:
         return tuple(line for line in lines if not any(line in text or text in line for text in known))
 
     @property
+    def raised_at_limit(self) -> bool:
+        """Whether the recompile limit raised an error (``fullgraph=True``, ``fail_on_recompile_limit_hit``): then nothing runs eagerly."""
+        return self.outcome is Outcome.LIMIT and self.metrics.fail_type == "FailOnRecompileLimitHit"
+
+    @property
     def is_dynamic(self) -> bool:
         """Whether anything in it is symbolic."""
         return bool(self.symbols) or self.graph_is_symbolic

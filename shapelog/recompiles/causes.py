@@ -9,7 +9,7 @@ from shapelog.reading.payloads.guards import UserLine, place_of
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
-from shapelog.recompiles.classify import classify, is_compared_with_tensor
+from shapelog.recompiles.classify import backend_named, classify, is_compared_with_tensor
 from shapelog.recompiles.consequences import separate
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value
@@ -216,13 +216,21 @@ def _place(item: Violation, call: CompileFacts) -> UserLine | None:
     """
     found = (item.reason.place if item.reason else None) or place_of(item.comment)
     if found is not None and not is_library(found.file):
-        return found
+        return found._replace(file=_whole_path(found.file, call.compile))
     part = f"{item.source}.size()[{item.prop.dim}]" if item.prop.kind is Kind.SIZE else item.source
     symbol = next((symbol for symbol in call.compile.symbols if symbol.source == part), None)
     for frame in reversed(symbol.user_stack.frames if symbol else ()):
         if not is_library(frame.file):
             return UserLine(frame.file, frame.line, frame.name, frame.code)
     return found
+
+
+def _whole_path(file: str, compile: Compile) -> str:
+    """The path that PyTorch shortened in a guard's comment, often within a name: ``ome/me/train.py`` for ``/home/me/train.py``."""
+    if file.startswith(("/", "<")) or file[1:3] in (":/", ":\\"):
+        return file
+    known = (compile.metrics.code_file, *[frame.file for frame in compile.stack.frames])
+    return next((path for path in known if path.endswith(file)), file)
 
 
 def _shown(item: Violation) -> tuple[str, str]:
@@ -234,6 +242,8 @@ def _shown(item: Violation) -> tuple[str, str]:
         return "NaN or another value", after
     if item.prop.kind is Kind.AUTOCAST:
         return autocast_pair(item) or (before, after)
+    if item.prop.kind is Kind.BACKEND:
+        return str(backend_named(before)), str(backend_named(after))
     if item.prop.kind is Kind.INFERENCE_MODE:
         return ("off", "on") if item.actual else ("on", "off")
     if item.is_global_state:

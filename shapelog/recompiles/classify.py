@@ -19,6 +19,7 @@ _SLICE, _LAYOUT = "a slice of another width", "another memory layout (transposed
 _ZERO_ONE = "0/1 specialization"
 _SHOWN_CODE = 60
 _EACH_FUNCTION = "each function that is passed has a graph of its own: pass fewer, or accept one graph for each"
+_ONE_CALL = "compile the code once, with one set of options, or accept a graph for each"
 _FLOAT_BRANCH = "a branch on the float splits the graphs: as many graphs as branches taken is the floor"
 _CALLED = re.compile(r" = ([A-Za-z_][\w.]*)\(")
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
@@ -62,7 +63,6 @@ _SIMPLE = {
     Kind.REQUIRES_GRAD: ("SL302", "{name} had requires_grad={before} and now has {after}"),
     Kind.DEVICE: ("SL304", "{name} was on device {before} and is now on {after}"),
     Kind.CLOSURE: ("SL309", "{name} is another function than before, created anew for this call"),
-    Kind.BACKEND: ("SL318", "torch.compile was called with another backend object for the same code, so its earlier entries do not count"),
     Kind.LIFETIME: ("SL319", "{name} was garbage-collected, which throws away the code that was compiled for it"),
     Kind.ATTRIBUTES: ("SL320", "an attribute of {name} that was there before is gone"),
     Kind.NAN: ("SL312", "the float {name} changed between NaN and a number"),
@@ -110,6 +110,44 @@ def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         if same and Described.DISTINCT in (item.expected, item.actual):
             words = f"{display_text(first)} and {display_text(second)} {now}"
     return Classification(("SL317",), words)
+
+
+def _backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """What differs in two calls of torch.compile, by what PyTorch wrote about them (torch 2.13 and later)."""
+    before, after = backend_named(str(item.expected)), backend_named(str(item.actual))
+    unused = "so its earlier entries do not count"
+    if before.compiler and before.compiler == after.compiler:
+        if before.options != after.options:
+            sentence = f"torch.compile was called with {after.options} after {before.options} for the same code, {unused}"
+            return Classification(("SL318",), sentence, remedy=_ONE_CALL)
+        if before.is_inductor:
+            sentence = f"torch.compile was called with another mode=, options= or dynamic= for the same code, {unused}"
+            return Classification(("SL318",), sentence, remedy=_ONE_CALL)
+        sentence = f"torch.compile was called with a new backend object ({after.compiler}) for the same code, {unused}"
+        return Classification(("SL318",), sentence)
+    which = f" ({after.compiler} after {before.compiler})" if before.compiler and after.compiler else " object"
+    return Classification(("SL318",), f"torch.compile was called with another backend{which} for the same code, {unused}")
+
+
+class NamedBackend(NamedTuple):
+    """A backend as PyTorch writes it: its compiler without addresses ("" where it is not written), and ``dynamic=True`` and the like."""
+
+    compiler: str
+    options: str
+
+    def __str__(self) -> str:
+        return f"{self.compiler}, {self.options}" if self.options else self.compiler
+
+    @property
+    def is_inductor(self) -> bool:
+        return self.compiler == "inductor"
+
+
+def backend_named(text: str) -> NamedBackend:
+    """``_TorchCompileWrapper(compiler='eager', dynamic=True)`` → eager, ``dynamic=True``."""
+    wrapped = re.fullmatch(r"_TorchCompileWrapper\(compiler='(.*)', (.*)\)", text)
+    compiler, options = (wrapped[1], wrapped[2]) if wrapped else (text.replace("_TorchCompileInductorWrapper", "inductor"), "")
+    return NamedBackend(re.sub(r" at 0x[0-9a-fA-F]+", "", compiler), options)
 
 
 def _inference_mode(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -367,6 +405,7 @@ _CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], 
     Kind.DISPATCH_KEYS: _dispatch_keys,
     Kind.MARKING: _marking,
     Kind.ALIASING: _aliasing,
+    Kind.BACKEND: _backend,
     Kind.INFERENCE_MODE: _inference_mode,
     Kind.HAS: _has,
     Kind.HAS_ATTRIBUTE: _has_attribute,

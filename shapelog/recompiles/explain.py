@@ -7,6 +7,7 @@ from shapelog.errors import DATA_LOSS, Problem
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.backends import new_backend_each_time, with_backend
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import GraphReuse
@@ -25,6 +26,19 @@ _AFTER_FAILURE = Cause(
     after="",
     size_related=False,
     sentence="no earlier compile of this code left an entry: it failed, or broke before its first operation, and was tried again",
+    place=None,
+    named_by_pytorch=False,
+)
+
+_OTHER_OBJECT = Cause(
+    codes=("SL323",),
+    source=Source(),
+    prop=Property(Kind.COMPILED_OBJECT),
+    axis="compiled object",
+    before="",
+    after="",
+    size_related=False,
+    sentence="no entry of this code was checked: another torch.compile object has its own (isolate_recompiles), or the entries were dropped",
     place=None,
     named_by_pytorch=False,
 )
@@ -111,14 +125,14 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
     """Explain each frame; one that cannot be explained becomes a problem, or raises with ``debug``."""
     differences = Differences()
     reuse = GraphReuse(differences)
-    has_reasons = any(compile.has_reasons_record for compile in trace.compiles)
+    reasons = _reasons_of(trace)
     by_frame: dict[Frame, tuple[Recompile, ...]] = {}
     compared: dict[Compile, tuple[EntryDifference, ...]] = {}
     problems: list[Problem] = []
     unexplained: set[Frame] = set()
     for frame in trace.frames:
         try:
-            by_frame[frame] = _explain_frame(frame, reuse, has_reasons, compared)
+            by_frame[frame] = _explain_frame(frame, reuse, reasons, compared)
         except Exception as error:
             if debug:
                 raise
@@ -138,22 +152,53 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
     )
 
 
+class _Reasons(NamedTuple):
+    """Whether a trace has recompile reasons at all, and whether its version writes them for every compile that had an entry to check."""
+
+    are_there: bool
+    are_always_written: bool
+
+
+def _reasons_of(trace: Trace) -> _Reasons:
+    """From torch 2.6 on a recompile without reasons had no entry to check; but a damaged trace may have lost them."""
+    is_whole = not any(problem.severity == DATA_LOSS for problem in trace.problems)
+    return _Reasons(any(compile.has_reasons_record for compile in trace.compiles), trace.version.at_least(6) and is_whole)
+
+
 def _explain_frame(
-    frame: Frame, reuse: GraphReuse, has_reasons: bool, compared: dict[Compile, tuple[EntryDifference, ...]]
+    frame: Frame, reuse: GraphReuse, reasons: _Reasons, compared: dict[Compile, tuple[EntryDifference, ...]]
 ) -> tuple[Recompile, ...]:
     """The recompiles of a frame; what separates each from the entries that it was compared with is added to ``compared``."""
     found: list[Recompile] = []
     entries: list[Compile] = []
+    backend = new_backend_each_time(frame, reuse.differences)
     for index, compile in enumerate(frame.compiles):
         outside = [] if entries else entries_outside_trace(frame.compiles[:index], compile)
-        if outside:
+        if entries and reasons.are_always_written and not compile.has_reasons_record:
+            compared[compile] = ()
+            found.append(_explain_other_object(frame, compile))
+        elif outside:
             found.append(_explain_without_entries(frame, compile, outside, reuse.differences))
         elif index:
-            compared[compile] = tuple(reuse.differences.between(entry, compile) for entry in candidates(entries, compile))
-            found.append(_explain_compile(frame, compile, compared[compile], reuse, has_reasons))
+            earlier = (reuse.differences.between(entry, compile) for entry in candidates(entries, compile))
+            compared[compile] = tuple(with_backend(earlier, backend))
+            found.append(_explain_compile(frame, compile, compared[compile], reuse, reasons.are_there))
         if compile.outcome is Outcome.COMPILED:
             entries.append(compile)
     return tuple(found)
+
+
+def _explain_other_object(frame: Frame, compile: Compile) -> Recompile:
+    """A compile for which PyTorch checked no entry, though there are some."""
+    return Recompile(
+        compile=compile,
+        frame=frame,
+        nearest=None,
+        causes=(_OTHER_OBJECT,),
+        consequences=(),
+        entries_checked=0,
+        verdict=verdict_of_outcome(compile) or _OTHER_OBJECT.verdict,
+    )
 
 
 def _explain_without_entries(frame: Frame, compile: Compile, outside: list[Compile], differences: Differences) -> Recompile:

@@ -197,6 +197,8 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
     if kind in (Kind.DTYPE, Kind.DISPATCH_KEYS, Kind.DEVICE):
         known = entry.guarded((source, prop))
         return prop, reason.expected if known is None else known, _dtype(reason.actual) if actual is None else actual
+    if kind is Kind.BACKEND:
+        return prop, reason.expected, reason.actual
     if kind is Kind.REQUIRES_GRAD:
         return prop, reason.expected == "1", reason.expected != "1"
     if reason.family == "tensor_type":

@@ -40,6 +40,7 @@ class Kind(Enum):
     DEFAULT_DEVICE = "default device"
     SAVED_TENSOR_HOOKS = "saved tensor hooks"
     FUNCTORCH_STATE = "functorch state"
+    COMPILED_OBJECT = "compiled object"
     FAILURE = "failure"
     UNKNOWN = ""
 

@@ -81,7 +81,11 @@ _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
             r"\S+ (?:mismatch: expected|not a subset|should be absent).*|.*attribute is absent on runtime tensor.*)",
         ),
         ("died", Kind.LIFETIME, r"Cache line invalidated because (?P<source>.*) got deallocated.*"),
-        ("backend", Kind.BACKEND, r"BACKEND_MATCH.*"),
+        (
+            "backend",
+            Kind.BACKEND,
+            r"BACKEND_MATCH.*?(?:Cached backend: (?P<expected>.*?) \(id=\w+\)\. New backend: (?P<actual>.*?) \(id=\w+\)\..*)?",
+        ),
         ("unexpected", Kind.UNKNOWN, r"Unexpected recompilation.*"),
         ("id", Kind.ID, r"___check_obj_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
         ("type", Kind.TYPE, r"___check_type_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),

@@ -7,6 +7,7 @@ from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Table, location_of
 from shapelog.rules import RULES, Rule
+from shapelog.text import plural
 
 DEFAULT_LIMIT = 8
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
@@ -24,7 +25,9 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         axes = _varying_axes(explained, frame)
         if hit is not None:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
-            sentence = f"{frame.title} hit the {kind} at {hit.label}, with {entries} entries: later calls that fit none of them run eagerly"
+            counted = plural(entries, "entry")
+            then = "it raised" if hit.raised_at_limit else "later calls that fit none of them run eagerly"
+            sentence = f"{frame.title} hit the {kind} at {hit.label}, with {counted}: {then}"
             yield _finding(_HIT, sentence, hit, frame, axes)
         elif unrecorded and entries >= limit:
             sentence = f"{frame.title} has {entries} entries, which is the limit; this torch version leaves no record when it is exceeded"

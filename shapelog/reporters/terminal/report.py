@@ -92,7 +92,9 @@ def _verdict(page: TextPage, report: Report) -> None:
     if hit:
         names = ", ".join(f"{item.frame.title} (from {item.limit_hit.label} on)" for item in hit[:3] if item.limit_hit)
         more = f" and {len(hit) - 3} more" if len(hit) > 3 else ""
-        page.line(("Recompile limit hit", "bold red"), f": later calls that fit no entry run eagerly in {names}{more}")
+        raised = all(item.limit_hit.raised_at_limit for item in hit if item.limit_hit)
+        then = "an error was raised in" if raised else "later calls that fit no entry run eagerly in"
+        page.line(("Recompile limit hit", "bold red"), f": {then} {names}{more}")
     elif summary.compiles:
         page.line(
             "Recompile limit not hit."
