@@ -197,7 +197,7 @@ def compile(
     sizes: dict[str, list[object]] | None = None,
     guards: str | None = None,
     more_guards: Sequence[str] = (),
-    reasons: Sequence[str] = (),
+    reasons: Sequence[str] | None = (),
     is_started: bool = True,
     name: str = "f",
     file: str = MODEL,
@@ -211,6 +211,7 @@ def compile(
 
     ``dynamic`` are the dynamic dims of the first input; ``symbols``, as (name, hint, source), are created in addition. Without ``graph``
     and ``guards`` (texts; "" leaves the record out) it has those of its inputs. ``is_started=False`` leaves out ``dynamo_start`` and both.
+    A recompile has a record of ``reasons`` even where that is empty, so that it was compared with all earlier entries; None leaves it out.
     """
     if unknown := fields.keys() - metrics_fields():
         raise TypeError(f"no fields of compilation_metrics: {', '.join(sorted(unknown))}")
@@ -221,7 +222,7 @@ def compile(
         guards = guard_tree(*_matches(inputs, dynamic), *more_guards) if is_started else ""
     own = {"co_name": name, "co_filename": file, "co_firstlineno": line, "entire_frame_compile_time_s": seconds}
     parts = [
-        recompile_reasons(*reasons, **where) if reasons else b"",
+        recompile_reasons(*reasons, **where) if reasons or (reasons is not None and not id.endswith("/0")) else b"",
         dynamo_start(name, line, file, call=call, **where) if is_started else b"",
         *(describe(item, number, describer, **where) for number, item in enumerate(inputs)),
         *(create_symbol(text, inputs[0].size[dim], f"{inputs[0].source}.size()[{dim}]", **where) for dim, text in symbolic.items()),

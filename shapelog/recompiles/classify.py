@@ -181,7 +181,8 @@ def _pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFact
         return (), ""
     partners = tied_to(item.key, (integer(str(item.expected)), integer(str(item.actual))), known, entry, call)
     if partners:
-        return (), f"; the code ties it to {' and '.join(partners)}, which {'is' if len(partners) == 1 else 'are'} static: mark all of them"
+        which = "which is static: mark both" if len(partners) == 1 else "which are static: mark all of them"
+        return (), f"; the code ties it to {' and '.join(partners)}, {which}"
     return (_specializer(specialization),), f"; {_by_whom(specialization)} needs the exact value"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from make import compile as compiled
-from make import last_recompile, record, report, tensor, trace
+from make import last_recompile, recompile_reasons, record, report, tensor, trace
 from payload_text import CPU_KEYS, RETURN_LINE, equals_match, global_state, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import FIXTURES, LAB, recompile_of, report_of
 
@@ -131,7 +131,7 @@ def test_a_branch_on_a_size_is_told_with_the_line() -> None:
     cause = only(made)
     assert (cause.codes, cause.axis, cause.before) == (("SL204",), "x.size[0]", "2 <= x.size()[0] <= 30")
     assert cause.place is not None
-    assert (str(cause.place), cause.place.code) == ("app/model.py:8", "if x.size(0) <= 30:")
+    assert (str(cause.place), cause.place.code) == ("/srv/app/model.py:8", "if x.size(0) <= 30:")
 
 
 def test_two_sizes_that_were_equal_at_first_are_a_duck_shape() -> None:
@@ -252,7 +252,7 @@ def test_the_line_is_the_users_where_a_library_stands_in_the_guard() -> None:
         )
     )
     made += record("str", ["/opt/python3.11/lib/python3.11/site-packages/torch/nn/modules/linear.py", 1])
-    made += record("dynamo_start", {"stack": []}, id="0/1")
+    made += recompile_reasons(id="0/1") + record("dynamo_start", {"stack": []}, id="0/1")
     symbol = {"symbol": "s77", "val": "12", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": stack, "stack": []}
     made += record("create_symbol", symbol, id="0/1")
     made += compiled("0/1", tensor(12, 8), is_started=False, guards=guard_tree(tensor_match(size=(None, 8))), graph=graph_text())
@@ -277,7 +277,7 @@ def test_an_int_argument() -> None:
     )
     assert (cause.codes, cause.axis, cause.before, cause.after) == (("SL102",), "k", "3", "4")
     assert cause.size_related
-    assert str(cause.place) == "app/model.py:6"
+    assert str(cause.place) == "/srv/app/model.py:6"
 
 
 def test_the_new_value_of_an_int_is_taken_from_its_symbol() -> None:

@@ -79,6 +79,13 @@ CASES = {
         ),
         "L['x'] requires_grad",
     ),
+    "changed_by_inference_mode": (
+        two(
+            guard_tree(global_state(grad_mode=True), tensor_match()),
+            guard_tree(global_state(grad_mode=False), tensor_match(keys=CPU_KEYS.replace(", AutogradCPU", ""))),
+        ),
+        "L['x'] dispatch keys",
+    ),
     "dispatch_keys_of_autocast": (
         two(
             guard_tree(global_state(), tensor_match()),
