@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from shapelog.advice.mark_dynamic_code import expression, is_registered
+from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark, entries, mark_at, pattern
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.replay import Marks
@@ -73,7 +73,7 @@ def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
             found.setdefault(Mark(cause.source, cause.prop.dim), item.frame)
         elif part is not None and part.is_size:
             found.setdefault(Mark(part.tensor, part.dim), item.frame)
-    found = {mark: frame for mark, frame in found.items() if not is_registered(mark.source)}
+    found = {mark: frame for mark, frame in found.items() if not mark.source.is_registered}
     if not found or not context.version.at_least(6):
         return
     lines = [f"torch._dynamo.decorators.mark_unbacked({expression(mark.source)}, {mark.dim})" for mark in sorted(found)]

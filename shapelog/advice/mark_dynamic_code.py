@@ -31,11 +31,6 @@ def is_plain(text: str) -> bool:
     return tree is not None and all(isinstance(node, _PLAIN) for node in ast.walk(tree))
 
 
-def is_registered(source: str) -> bool:
-    """Whether a source is a parameter or buffer of a module: static while force_parameter_static_shapes is on, unless it is listed."""
-    return "._parameters['" in source or "._buffers['" in source
-
-
 def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], is_resumed: bool = False) -> str:
     """A call that marks one dim, with the sizes seen; a comment where no line of code could do it.
 
@@ -47,7 +42,7 @@ def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], is_resumed:
         return f"# {mark.source.display_name} is no tensor before the call: convert it (torch.from_numpy) and mark dim {mark.dim} of that"
     if name.startswith("___stack") or not is_plain(name):
         return f"# {mark.source.display_name} has no name in the program: mark dim {mark.dim} where it is made, or use the list"
-    if "SL106" in codes or is_registered(mark.source):
+    if "SL106" in codes or mark.source.is_registered:
         return f"# {name} is a parameter or buffer, which mark_dynamic does not act on: use the list"
     if is_resumed and "." not in name:
         return f"# {name} is made before a graph break: mark dim {mark.dim} in a function under @torch.compiler.disable, or use the list"

@@ -4,7 +4,6 @@ from collections import Counter
 from typing import NamedTuple
 
 from shapelog.advice.int_usage import Use, is_seen_whole, lines_of, spelled, use_by, use_in
-from shapelog.advice.mark_dynamic_code import is_registered
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.model.ids import TorchVersion
@@ -70,7 +69,7 @@ def _minimal(wanted: Marks, replayed: Replay, version: TorchVersion) -> Marks:
 
 def _is_parameter(mark: Mark, explained: Explanations) -> bool:
     """Whether ``mark_dynamic`` does not act on it."""
-    return is_registered(mark.source) or any(
+    return mark.source.is_registered or any(
         item.source == mark.source and item.is_parameter
         for plan in explained.trace.frames
         for compile in plan.compiles[:1]

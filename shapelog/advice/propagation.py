@@ -6,34 +6,54 @@ AOTAutograd, such as "eager", do not, and Python ints never carry it.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from operator import attrgetter
 
 from shapelog.advice.marks import Mark
 from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
 from shapelog.reading.payloads.graphs import Graph, outputs
 from shapelog.reading.payloads.guard_expressions import parse
 from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.records import Input
 
+_ORDER = attrgetter("order")
 _LOCAL = re.compile(r"^L\['(\w+)'\]$")
+# How fx writes dtypes.
+_DTYPES = {
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+    "b8": "bool",
+    "u8": "uint8",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "c64": "complex64",
+    "c128": "complex128",
+}
 _SHAPE = re.compile(r"^\w+\[([^\]]*)\]")
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class DynamismPropagation:
-    """Where the tensors of resumed functions come from; asked one source and dim at a time."""
+    """Where the tensors come from that compiled functions return, and resumed or other compiled functions take; asked one dim at a time."""
 
     trace: Trace
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
-        """Marks of which any one makes this dim of a resumed function's tensor symbolic, () where the trace shows no such path."""
-        if not resumed_by(frame.name):
-            return ()
+        """Marks of which any one makes this dim of a tensor symbolic that other compiled code made, () where the trace shows no such path."""
         key = frame, source, dim
         if key not in self._origins:
             self._origins[key] = ()  # a resumed function in a loop may lead back here
-            self._origins[key] = self._find_origins(frame, source, dim)
+            find = self._find_origins if resumed_by(frame.name) else self._handed_on
+            self._origins[key] = find(frame, source, dim)
         return self._origins[key]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -50,6 +70,39 @@ class DynamismPropagation:
                     found[mark] = None
                     found.update(dict.fromkeys(self.origins(other, mark.source, mark.dim) if not mark.is_int else ()))
         return tuple(found)
+
+    def _handed_on(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
+        """Marks behind a tensor that another compiled function returned, by itself or in a container, and that is passed on to this one.
+
+        It is known by its sizes and dtype: each time they changed, the other function was compiled for them just before, with an output
+        that only this input can be.
+        """
+        if source.is_registered or not self._runs_autograd(frame):
+            return ()
+        found: dict[Mark, None] = {}
+        for previous, compile in pairwise(frame.entries):
+            before, tensor = (next((item for item in one.inputs if item.source == source), None) for one in (previous, compile))
+            if before is None or tensor is None or before.size == tensor.size:
+                continue
+            made = [item for item in self._made_between(previous, compile) if item not in frame.entries]
+            through = next((marks for maker in reversed(made) if (marks := _only_output(maker, compile, tensor, dim))), ())
+            for mark in through:
+                found[mark] = None
+        return tuple(found)
+
+    @cached_property
+    def _dynamic_entries(self) -> dict[tuple[int | None, int], list[Compile]]:
+        """The dynamic entries of each process in order of compilation, by rank and process id."""
+        found: dict[tuple[int | None, int], list[Compile]] = {}
+        for compile in sorted(self.trace.compiles, key=_ORDER):
+            if compile.outcome is Outcome.COMPILED and compile.is_dynamic:
+                found.setdefault((compile.rank, compile.process), []).append(compile)
+        return found
+
+    def _made_between(self, previous: Compile, compile: Compile) -> list[Compile]:
+        """The dynamic entries that the same process made between two compiles."""
+        made = self._dynamic_entries.get((compile.rank, compile.process), [])
+        return made[bisect_right(made, previous.order, key=_ORDER) : bisect_left(made, compile.order, key=_ORDER)]
 
     def _runs_autograd(self, frame: Frame) -> bool:
         """Whether every graph in the frame's file went through AOTAutograd, by the graphs that it wrote or had cached."""
@@ -77,6 +130,26 @@ class DynamismPropagation:
             if len(dims) == len(tensor.size) and _sizes(dims, made[-1]) == tensor.size:
                 return _marks(dims[dim], made[-1])
         return ()
+
+
+def _only_output(maker: Compile, compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
+    """The marks behind a dim of the output that this input is, () where several inputs may be it, or the dim is not symbolic there."""
+    graph = maker.graph
+    if graph is None:
+        return ()
+    alike = [item for item in compile.inputs if (item.size, item.dtype) == (tensor.size, tensor.dtype) and not item.source.is_registered]
+    found = [dims for dtype, dims in map(_typed_dims, outputs(graph)) if dtype == tensor.dtype and _sizes(dims, maker) == tensor.size]
+    return _marks(found[0][dim], maker) if 0 < len(alike) <= len(found) else ()
+
+
+def _typed_dims(output: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
+    """(dtype, dims) of ``f32[s0, 8][8, 1]cpu``."""
+    annotation = output[1]
+    shape = _SHAPE.match(annotation)
+    if not shape:
+        return "", ()
+    dims = tuple(part.strip() for part in shape[1].split(",")) if shape[1].strip() else ()
+    return _DTYPES.get(annotation.partition("[")[0], ""), dims
 
 
 def _sizes(dims: tuple[str, ...], compile: Compile) -> tuple[int, ...] | None:

@@ -6,7 +6,7 @@ compiled is not in its trace: calls that hit the cache hit it again, and calls a
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
@@ -98,7 +98,7 @@ class FramePlan:
 def _first_usable(routes: Iterable[Route], remaining: set[Compile], marks: Marks) -> Route | None:
     """The first of these routes whose entry is still compiled and whose marks are set."""
     for route in routes:
-        if route.entry in remaining and not any(map(marks.isdisjoint, route.required_marks)):
+        if (route.is_elsewhere or route.entry in remaining) and not any(map(marks.isdisjoint, route.required_marks)):
             return route
     return None
 
@@ -129,7 +129,7 @@ class Replay:
 def replay(explained: Explanations) -> Replay:
     """Work out, for each call of each frame, which earlier entries would serve it under which marks."""
     router = Router(explained, DynamismPropagation(explained.trace))
-    plans = tuple(_plan(frame, router) for frame in explained.trace.frames)
+    plans = _with_captures([_plan(frame, router) for frame in explained.trace.frames])
     by_mark: dict[Mark, list[FramePlan]] = {}
     for plan in plans:
         for mark in plan.marks:
@@ -149,9 +149,49 @@ def _plan(frame: Frame, router: Router) -> FramePlan:
         frame=frame,
         calls=calls,
         fixed_seconds=_seconds_without_code(frame, trace),
-        marks=frozenset([mark for call in calls for route in call.routes for choice in route.required_marks for mark in choice]),
+        marks=_marks_of(calls),
         weight=trace.rank_weight(frame.rank),
     )
+
+
+def _marks_of(calls: tuple[Call, ...]) -> Marks:
+    return frozenset([mark for call in calls for route in call.routes for choice in route.required_marks for mark in choice])
+
+
+def _with_captures(plans: list[FramePlan]) -> tuple[FramePlan, ...]:
+    """The plans with routes for what compiled autograd captured: a capture comes back with each new forward graph, and goes with it."""
+    if not any(_is_capture(plan) for plan in plans):
+        return tuple(plans)
+    ordered = sorted(((call, plan) for plan in plans for call in plan.calls), key=lambda item: item[0].compile.order)
+    forward: dict[tuple[int | None, int], list[Call]] = {}
+    routes: dict[Compile, tuple[Route, ...]] = {}
+    for call, plan in ordered:
+        since = forward.setdefault((call.compile.rank, call.compile.process), [])
+        if not _is_capture(plan):
+            since.append(call)
+        elif since:
+            routes[call.compile] = _routes_of_capture(since)
+            since.clear()
+    found = []
+    for plan in plans:
+        calls = tuple(call._replace(routes=routes.get(call.compile, call.routes)) for call in plan.calls)
+        found.append(replace(plan, calls=calls, marks=_marks_of(calls)) if _is_capture(plan) else plan)
+    return tuple(found)
+
+
+def _is_capture(plan: FramePlan) -> bool:
+    return plan.frame.compiles[0].id.autograd is not None
+
+
+def _routes_of_capture(since: list[Call]) -> tuple[Route, ...]:
+    """What makes all forward graphs go that were compiled since the last capture."""
+    if len(since) == 1:
+        return tuple(route._replace(is_elsewhere=True, lost=()) for route in since[0].routes)
+    first = [call.routes[0] for call in since if call.routes]
+    if len(first) < len(since):
+        return ()
+    required = tuple(dict.fromkeys(choice for route in first for choice in route.required_marks))
+    return (Route(first[0].entry, required, all(route.is_proven for route in first), is_elsewhere=True),)
 
 
 def _seconds_without_code(frame: Frame, trace: Trace) -> float:

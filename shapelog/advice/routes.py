@@ -21,6 +21,8 @@ class Route(NamedTuple):
     """An earlier entry that would serve a call once one mark of each choice is set; ``is_proven`` if a dynamic version's guards hold
     for both.
 
+    The entry of a capture of compiled autograd ``is_elsewhere``: in the function whose backward pass it is, and it goes with that one's.
+
     ``lost`` are sources that vary and that the call's own compile had symbolic where the entry has not, each with what keeps it so.
     """
 
@@ -28,6 +30,7 @@ class Route(NamedTuple):
     required_marks: tuple[MarkChoice, ...]
     is_proven: bool
     lost: tuple[tuple[Source, MarkChoice], ...] = ()
+    is_elsewhere: bool = False
 
     def narrows(self, chosen: frozenset[Mark]) -> tuple[Source, ...]:
         """The sources that would be static in place of symbolic, were these marked."""

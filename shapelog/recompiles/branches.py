@@ -29,7 +29,7 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
         return "the code takes another path for this value: the operations come from other lines"
     written = set(_NUMBER.findall(" ".join(line.code for line in one.user_lines)))
     for before, after in zip(one.numbers, other.numbers, strict=False) if len(one.numbers) == len(other.numbers) else ():
-        if before != after and {before, after} <= written and not any(cause.before == before for cause in difference.causes):
+        if before != after and "." in before and {before, after} <= written:
             return f"the code has another constant for this value ({before}, now {after})"
     return ""
 

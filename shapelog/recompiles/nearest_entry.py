@@ -43,7 +43,7 @@ def entries_outside_trace(earlier: Sequence[Compile], compile: Compile) -> list[
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
     """Fewest causes that are not sizes, then a similar graph, then fewest causes that are not even ints, then fewest size causes, then
-    the most recently used.
+    fewest consequences, then the most recently used.
     """
     explained = [(item.non_size_causes, item) for item in differences if item.causes]
     if not explained:
@@ -53,8 +53,9 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
     if len(near) == 1:
         return near[0]
 
-    def distance(item: EntryDifference) -> tuple[bool, int, int]:
+    def distance(item: EntryDifference) -> tuple[bool, int, int, int]:
         hard = sum([not cause.size_related for cause in item.causes])
-        return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes})
+        following = len(item.consequences) if hard else 0  # those of a size are strides and guards that it moves
+        return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes}), following
 
     return min(near, key=distance)

@@ -14,10 +14,10 @@ from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.facts import CompileFacts
 
-_MOST = 40  # what varies with it in one call; more would take quadratic time
+_MOST = 40  # pairs of them are tried
 
 
-class _Varying(NamedTuple):
+class _Static(NamedTuple):
     name: str
     before: int
     after: int
@@ -32,16 +32,17 @@ def tied_to(key: Key, values: tuple[int | None, int | None], known: CompileFacts
     before, after = values
     if before is None or after is None:
         return ()
-    varying = list(_varying(key, known, entry, call))[:_MOST]
-    return next((tuple(item.name for item in group) for group in _groups(varying) if _equals(group, before, after)), ())
+    static = list(_static(key, known, entry, call))[:_MOST]
+    found = next((group for group in _groups(static) if _equals(group, before, after)), ())
+    return tuple(item.name for item in found if item.before != item.after)
 
 
-def _groups(varying: list[_Varying]) -> Iterator[tuple[_Varying, ...]]:
-    yield from ((item,) for item in varying)
-    yield from combinations(varying, 2)
+def _groups(static: list[_Static]) -> Iterator[tuple[_Static, ...]]:
+    yield from ((item,) for item in static)
+    yield from (pair for pair in combinations(static, 2) if any(item.before != item.after for item in pair))
 
 
-def _equals(group: Sequence[_Varying], before: int, after: int) -> bool:
+def _equals(group: Sequence[_Static], before: int, after: int) -> bool:
     if len(group) == 1:
         return (group[0].before, group[0].after) == (before, after)
     one, other = group
@@ -50,17 +51,17 @@ def _equals(group: Sequence[_Varying], before: int, after: int) -> bool:
     )
 
 
-def _varying(key: Key, known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> Iterator[_Varying]:
-    """The sizes and ints that differ between two calls and are static in a compile, without the one at ``key``."""
+def _static(key: Key, known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> Iterator[_Static]:
+    """The sizes and ints that are static in a compile, with their values in two calls, without the one at ``key``."""
     symbolic = {symbol.source.unwrapped for symbol in known.compile.symbols}
-    for tensor in entry.compile.inputs:
-        now = call.input(tensor.source)
-        for dim, (before, after) in enumerate(zip(tensor.size, now.size if now else (), strict=False)):
-            is_symbolic = Source(f"{tensor.source}.size()[{dim}]") in symbolic
-            if before != after and not is_symbolic and key != (tensor.source, size(dim)):
-                yield _Varying(f"{tensor.source.display_name}.size[{dim}]", before, after)
     for (source, prop), fact in entry.facts.items():
         if prop.kind is Kind.VALUE and source not in symbolic and key != (source, VALUE):
-            before_int, after_int = integer(str(fact)), integer(str(call.facts.get((source, VALUE), "")))
-            if before_int is not None and after_int is not None and before_int != after_int:
-                yield _Varying(source.display_name, before_int, after_int)
+            before, after = integer(str(fact)), integer(str(call.facts.get((source, VALUE), "")))
+            if before is not None and after is not None:
+                yield _Static(source.display_name, before, after)
+    for tensor in entry.compile.inputs:
+        now = call.input(tensor.source)
+        for dim, (size_before, size_now) in enumerate(zip(tensor.size, now.size if now else (), strict=False)):
+            is_symbolic = Source(f"{tensor.source}.size()[{dim}]") in symbolic
+            if size_before != size_now and not is_symbolic and key != (tensor.source, size(dim)):
+                yield _Static(f"{tensor.source.display_name}.size[{dim}]", size_before, size_now)

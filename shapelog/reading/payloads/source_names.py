@@ -89,6 +89,11 @@ class Source(str):
         return TensorPart(Source(match[1]), Property(Kind(match[2]), int(match[3]))) if match else None
 
     @property
+    def is_registered(self) -> bool:
+        """Whether it is a parameter or buffer of a module: static while force_parameter_static_shapes is on, unless it is listed."""
+        return "._parameters[" in self or "._buffers[" in self
+
+    @property
     def dict_of_key(self) -> "Source | None":
         """The dict that ``list(dict.keys(L['d']))[0]`` is a key of, None for any other source."""
         match = _KEY.match(self) if self.startswith("list(") else None
