@@ -91,7 +91,9 @@ def _breaks_once_symbolic(mark: Mark, frames: tuple[Frame, ...]) -> HarmfulMark 
             name = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
             found = next(item for item in broken.breaks if item.reason not in known)
             where = f" at {found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
-            reason = f"the graph of {frame.title} breaks{where} once {name} is symbolic ({one_line(found.reason)[:80]}), as in {broken.label}"
+            reason = (
+                f"the graph of {frame.title} breaks{where} once {name} is symbolic ({one_line(found.reason)[:80]}), as in {broken.label}"
+            )
             return HarmfulMark(mark, frame, reason, "change that line so that it works with a symbolic value, then mark")
     return None
 

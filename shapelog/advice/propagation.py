@@ -48,7 +48,7 @@ class DynamismPropagation:
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
-        """Marks of which any one makes this dim of a tensor symbolic that other compiled code made, () where the trace shows no such path."""
+        """Marks of which any one makes this dim symbolic, because other compiled code made the tensor; () where no such path shows."""
         key = frame, source, dim
         if key not in self._origins:
             self._origins[key] = ()  # a resumed function in a loop may lead back here

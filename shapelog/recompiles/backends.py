@@ -5,7 +5,7 @@ PyTorch names a changed backend only where every guard of the entry holds; elsew
 
 from collections.abc import Iterable, Sequence
 
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.trace import Frame
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
@@ -36,5 +36,6 @@ def with_backend(found: Iterable[EntryDifference], backend: Cause | None) -> Seq
         return tuple(found)
     unnamed = backend._replace(named_by_pytorch=False, before="", after="")
     return tuple(
-        item if any(cause.prop.kind is Kind.BACKEND for cause in item.causes) else item._replace(causes=(*item.causes, unnamed)) for item in found
+        item if any(cause.prop.kind is Kind.BACKEND for cause in item.causes) else item._replace(causes=(*item.causes, unnamed))
+        for item in found
     )

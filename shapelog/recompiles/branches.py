@@ -47,7 +47,11 @@ def _comparison_splits(code: str, difference: EntryDifference, entry: CompileFac
     """Whether a comparison in this line comes out differently in the two calls, because of what varied."""
     if not any(word in code for word in ("==", "!=", "<", ">", " in ")):
         return False
-    varied = {spelling for cause in difference.causes for spelling in _spellings(cause.source.display_name, cause.prop.kind, cause.prop.dim, entry)}
+    varied = {
+        spelling
+        for cause in difference.causes
+        for spelling in _spellings(cause.source.display_name, cause.prop.kind, cause.prop.dim, entry)
+    }
     if not any(name in code for name in varied):
         return False
     values = [_values(known) for known in (entry, call)]

@@ -97,7 +97,11 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
         now = "was not made in inference mode any more" if "ADInplaceOrView" in new else "was made in inference mode this time"
         return Classification(("SL303",), f"{name} {now}: tensors of inference mode have no place for gradients")
     if any(key.startswith("Autograd") for key in differing):
-        now = "with autograd again" if any(key.startswith("Autograd") for key in new) else "below autograd, as in the kernel of a custom operator"
+        now = (
+            "with autograd again"
+            if any(key.startswith("Autograd") for key in new)
+            else "below autograd, as in the kernel of a custom operator"
+        )
         return Classification(("SL303",), f"{name} is now used {now}")
     listed = ", ".join(sorted(differing)) or "the trace does not tell which"
     return Classification(("SL303",), f"{name} is a tensor of another kind than before: {listed}")
@@ -105,7 +109,10 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
 
 def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     words = "which of the inputs are the same tensor (or overlap in memory) changed"
-    for pair, now in ((item.actual, "were different tensors, and are one and the same now"), (item.expected, "were one tensor, and differ now")):
+    for pair, now in (
+        (item.actual, "were different tensors, and are one and the same now"),
+        (item.expected, "were one tensor, and differ now"),
+    ):
         first, same, second = str(pair).partition(" is ")
         if same and Described.DISTINCT in (item.expected, item.actual):
             words = f"{display_text(first)} and {display_text(second)} {now}"
@@ -175,7 +182,7 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
 
 
 def _pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts) -> tuple[tuple[str, ...], str]:
-    """(more codes, end of the sentence) where a symbol was pinned to its value, by a line of code or by something static that varies too."""
+    """(more codes, end of the sentence) where a symbol was pinned, by a line of code or by something static that varies too."""
     known, specialization = next(((known, found) for known in (entry, call) if (found := _specialization(known, source))), (entry, None))
     if specialization is None:
         return (), ""
@@ -222,7 +229,9 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification(("SL103",), sentence, True)
     values = [call.numbers[name] for name in names if name in call.numbers]
     if _is_of_float(names, entry):
-        return Classification(("SL312",), f"the code branches on a float: the entry serves {text} only{seen}", False, Verdict.JUSTIFIED, _FLOAT_BRANCH)
+        return Classification(
+            ("SL312",), f"the code branches on a float: the entry serves {text} only{seen}", False, Verdict.JUSTIFIED, _FLOAT_BRANCH
+        )
     if part and ("._offsets.size()[0]" in expression) and "._values.size()[1]" in expression:
         sentence = f"a nested tensor had as many rows as columns when this was compiled, so PyTorch took the two for one: {text}{seen}"
         return Classification(("SL103",), sentence, True, Verdict.CODE, "set torch.fx.experimental._config.use_duck_shape = False")
@@ -307,7 +316,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
 
 
 def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    """Another code object: a function that was passed on purpose, where the graphs show two places in the user's code, else one made anew."""
+    """Another code object: a function passed on purpose, where the graphs show two places in the user's code, else one made anew."""
     before, after = _functions_in(entry) - _functions_in(call), _functions_in(call) - _functions_in(entry)
     if len(before) == len(after) == 1:
         (was,), (now,) = before, after

@@ -38,7 +38,7 @@ _OTHER_OBJECT = Cause(
     before="",
     after="",
     size_related=False,
-    sentence="no entry of this code was checked: another torch.compile object has its own (isolate_recompiles), or the entries were dropped",
+    sentence="no entry of this code was checked: another compiled object has its own (isolate_recompiles), or they were dropped",
     place=None,
     named_by_pytorch=False,
 )

@@ -23,7 +23,9 @@ class _Static(NamedTuple):
     after: int
 
 
-def tied_to(key: Key, values: tuple[int | None, int | None], known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> tuple[str, ...]:
+def tied_to(
+    key: Key, values: tuple[int | None, int | None], known: CompileFacts, entry: CompileFacts, call: CompileFacts
+) -> tuple[str, ...]:
     """The names of what a size or int (``key``, with its ``values`` in two calls) is equal to in both, () where nothing static is.
 
     ``known`` is the compile in which it was pinned: what is symbolic there does not pin. It is one other size or int, or the product or

@@ -52,7 +52,10 @@ def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse)
         return "", ""
     tensor = broken_stride_tie(nearest, reuse.differences.table, compile)
     if tensor:
-        return "SL105", f"marking alone does not remove it: the strides of {tensor} do not follow from its sizes here, as in a slice or crop"
+        return (
+            "SL105",
+            f"marking alone does not remove it: the strides of {tensor} do not follow from its sizes here, as in a slice or crop",
+        )
     operator = pinning_operator(nearest, compile, reuse.differences.table)
     if operator:
         return "SL202", f"marking alone does not remove it: {operator} takes it as a number, and has a graph for each"

@@ -140,9 +140,9 @@ def _against_guards(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
             if prop.kind in _IDENTITY:
                 yield from _another_kind(tree, call, source, prop, expected)
         elif _differs(prop, expected, actual):
-            if prop.kind in (Kind.TYPE, Kind.ID):
-                prop, expected, actual = _objects(tree, call, source, prop, str(expected), str(actual))
-            yield Violation(source, prop, expected, actual, tree.by_key[key].comment)
+            is_object = prop.kind in (Kind.TYPE, Kind.ID)
+            known = _objects(tree, call, source, prop, str(expected), str(actual)) if is_object else (prop, expected, actual)
+            yield Violation(source, *known, comment=tree.by_key[key].comment)
     yield from _presence(tree, call)
     yield from _aliasing(tree, call.tree)
     for shape in tree.shapes:
