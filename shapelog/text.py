@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Control characters (the C1 range, too), those that change the writing direction and invisible ones are shown as escapes.
 UNSAFE = re.compile(
@@ -83,6 +83,17 @@ def plural_noun(number: int, noun: str) -> str:
         if noun.endswith(ending):
             return noun.removesuffix(ending) + replacement
     return f"{noun}s"
+
+
+def as_sentence(text: str) -> str:
+    """``Pass one type.`` of ``pass one type``."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def some(parts: Sequence[str], most: int, between: str = ", ") -> str:
+    """``a, b and 3 more``: at most ``most`` of them."""
+    more = f" and {len(parts) - most} more" if len(parts) > most else ""
+    return between.join(parts[:most]) + more
 
 
 def rank_list(numbers: Iterable[int], most: int = _MAX_RANGES) -> str:

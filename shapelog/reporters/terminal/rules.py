@@ -21,9 +21,9 @@ def render_rules(entries: Iterable[Entry], options: Options) -> bytes:
     found = tuple(entries)
     names = max(len(item.rule.name) for item in found)
     kinds = max(len(item.rule.verdict.value) for item in found)
-    for family in families(found):
-        page.heading(family.title)
-        for item in family.entries:
+    for title, members in families(found).items():
+        page.heading(title)
+        for item in members:
             _row(page, item.rule, names, kinds)
     page.blank()
     page.line(f"shapelog rule {found[0].rule.code} tells more")
