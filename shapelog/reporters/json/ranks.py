@@ -35,13 +35,8 @@ def ranks_data(report: RankReport) -> dict[str, Any]:
 
 
 def _property_data(item: ComparedProperty) -> dict[str, Any]:
-    return {
-        "name": item.name,
-        "title": item.title,
-        "groups": [{"ranks": list(group.ranks), "words": group.words} for group in item.groups],
-        "unknown": list(item.unknown),
-        "note": item.note or None,
-    }
+    groups = [{"ranks": list(group.ranks), "words": group.words} for group in item.groups]
+    return {**item._asdict(), "groups": groups, "unknown": list(item.unknown), "note": item.note or None}
 
 
 def _divergence_data(item: Divergence) -> dict[str, Any]:

@@ -128,13 +128,8 @@ def _ranks_data(ranks: "RankReport") -> dict[str, Any]:
 
 
 def _table_data(table: Table) -> dict[str, Any]:
-    return {
-        "name": table.name,
-        "title": table.title,
-        "columns": [column.name for column in table.columns],
-        "rows": [list(row) for row in table.rows],
-        "note": table.note or None,
-    }
+    columns, rows = [column.name for column in table.columns], [list(row) for row in table.rows]
+    return {**table._asdict(), "columns": columns, "rows": rows, "note": table.note or None}
 
 
 def _health_data(report: Report) -> dict[str, Any]:
