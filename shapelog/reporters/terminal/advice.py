@@ -2,7 +2,6 @@
 
 from shapelog.advice.advise import Advice, Suggestion
 from shapelog.advice.paste_formats import cost_of
-from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.text_page import COLORS, TextPage
@@ -92,20 +91,15 @@ def _remaining(page: TextPage, advice: Advice) -> None:
     spent = sum(item.seconds for item in advice.remaining)
     page.heading("What marking will not fix", f"{plural(stay, 'recompile')}, {seconds(spent)}")
     for item in page.listed(advice.remaining, "reason"):
-        _one_left(page, item)
-
-
-def _one_left(page: TextPage, item: Remaining) -> None:
-    count = f"{plural(len(item.compiles), 'recompile')} {seconds(item.seconds)}"
-    page.line(
-        (item.frame.title, "bold"),
-        f"  {item.axis}  " if item.axis else "  ",
-        (f"{item.rule.code} {item.rule.name}", COLORS[item.verdict]),
-        (f"  {count}", "dim"),
-        indent=2,
-    )
-    page.line(item.sentence, indent=4)
-    page.line(f"→ {item.remedy}", indent=4)
+        page.line(
+            (item.frame.title, "bold"),
+            f"  {item.axis}  " if item.axis else "  ",
+            (f"{item.rule.code} {item.rule.name}", COLORS[item.verdict]),
+            (f"  {plural(len(item.compiles), 'recompile')} {seconds(item.seconds)}", "dim"),
+            indent=2,
+        )
+        page.line(item.sentence, indent=4)
+        page.line(f"→ {item.remedy}", indent=4)
 
 
 def _alternatives(page: TextPage, advice: Advice) -> None:

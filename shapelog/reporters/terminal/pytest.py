@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from shapelog.advice.advise import Advice
 from shapelog.model.trace import Compile, Frame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
@@ -128,11 +127,7 @@ def _marking(page: TextPage, report: Report, total: int) -> None:
     of_all = f"{advice.before.total - advice.after.total} of {plural(total, 'recompile')}" if total > 1 else "it"
     page.line(f"Marking {plural(len(advice.suggestions), 'source')} dynamic removes {of_all} (predicted):")
     if advice.env:
-        what_to_set(page, advice, 2)
-    _calls(page, advice)
-
-
-def _calls(page: TextPage, advice: Advice) -> None:
+        what_to_set(page, advice)
     lines = [line for item in advice.suggestions for line in item.python]
     if lines:
         which = "" if all(item.python for item in advice.suggestions) else ", for tensors"

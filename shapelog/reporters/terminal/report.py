@@ -17,7 +17,7 @@ from shapelog.reporters.terminal.advice_summary import headline, what_to_set
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule, remedy_for
-from shapelog.text import megabytes, one_line, plural, seconds, shorten
+from shapelog.text import megabytes, one_line, plural, seconds, shorten, some
 
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
@@ -81,11 +81,9 @@ def _verdict(page: TextPage, report: Report) -> None:
         count, verdict = Text(str(part.count), style="bold"), Text(part.verdict.value, style=style)
         rows.append((count, verdict, seconds(part.seconds), Text(bar, style=style)))
     page.table((Column("", True), Column(""), Column("", True), Column("")), rows)
-    hit = [item for item in report.frames if item.limit_hit is not None]
+    hit = [f"{item.frame.title} (from {item.limit_hit.label} on)" for item in report.frames if item.limit_hit]
     if hit:
-        names = ", ".join(f"{item.frame.title} (from {item.limit_hit.label} on)" for item in hit[:3] if item.limit_hit)
-        more = f" and {len(hit) - 3} more" if len(hit) > 3 else ""
-        page.line(("Recompile limit hit", "bold red"), f": later calls that fit no entry run eagerly in {names}{more}")
+        page.line(("Recompile limit hit", "bold red"), f": later calls that fit no entry run eagerly in {some(hit, 3)}")
     elif summary.compiles:
         is_recorded = not trace.version_guess.endswith("older")
         page.line("Recompile limit not hit." if is_recorded else "Recompile limit: this torch version does not record a hit.")
