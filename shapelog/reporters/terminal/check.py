@@ -5,7 +5,7 @@ from rich.text import Text
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.report.results import Column
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice_summary import headline, what_to_set
+from shapelog.reporters.terminal.advice import headline, what_to_set
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.text import one_line, plural, plural_noun, rank_list, shorten
 

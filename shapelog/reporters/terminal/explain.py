@@ -2,6 +2,7 @@
 
 from rich.text import Text
 
+from shapelog.model.trace import Compile
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters import Options
@@ -16,8 +17,9 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
     page = TextPage(options, "--verbose")
     _head(page, explanation)
     _why(page, explanation)
-    _guards(page, explanation)
-    _graph(page, explanation, options)
+    if explanation.nearest:
+        _guards(page, explanation, explanation.nearest)
+        _graph(page, explanation, options)
     _symbols(page, explanation)
     _words(page, explanation)
     return page.bytes()
@@ -97,10 +99,8 @@ def _other(page: TextPage, other: EntryDifference) -> None:
     page.line(("farther: ", "dim"), f"{other.entry.label}: {what}", indent=2)
 
 
-def _guards(page: TextPage, explanation: CompileExplanation) -> None:
-    if explanation.nearest is None:
-        return
-    before, after = explanation.nearest.label, explanation.compile.label
+def _guards(page: TextPage, explanation: CompileExplanation, nearest: Compile) -> None:
+    before, after = nearest.label, explanation.compile.label
     page.heading("Guards that differ", f"{before} → {after}")
     for change in page.listed(explanation.guard_changes):
         name = f"{change.source.display_name} {change.prop}" if change.source else change.prop
@@ -114,8 +114,6 @@ def _guards(page: TextPage, explanation: CompileExplanation) -> None:
 
 
 def _graph(page: TextPage, explanation: CompileExplanation, options: Options) -> None:
-    if explanation.nearest is None:
-        return
     page.heading("Graph", "similar: the same operations, numbers apart" if explanation.is_similar else "another one, or none recorded")
     lines = explanation.graph_diff[2:]
     shown = lines[: 2 * options.limit] if options.limit else lines

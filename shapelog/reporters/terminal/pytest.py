@@ -8,7 +8,7 @@ from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice_summary import what_to_set
+from shapelog.reporters.terminal.advice import what_to_set
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import UNEXPLAINED
 from shapelog.text import file_name, one_line, plural, shorten

@@ -7,13 +7,12 @@ from rich.text import Text
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
-from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.results import Column, Location
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice_summary import headline, what_to_set
+from shapelog.reporters.terminal.advice import headline, what_to_set
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule, remedy_for
@@ -139,10 +138,11 @@ def _frames(page: TextPage, report: Report) -> None:
         item = merged.first
         _frame_head(page, merged, multi)
         _axes(page, merged.axes, page.limit, report.trace.supports_dynamic_sources, shown_remedies)
-        if not page.verbose:
+        if page.verbose:
+            for entry in item.recompiles:
+                _recompile(page, entry, 4)
+        else:
             _notes(page, item)
-        for entry in item.recompiles if page.verbose else ():
-            _recompile(page, entry, 4)
 
 
 def _notes(page: TextPage, item: FrameReport) -> None:
@@ -196,15 +196,13 @@ def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
 
 def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
     """From what to what the same property changed in the other recompiles of a group, where they differ from the first."""
-    known = {(cause.before, cause.after)}
-    found = []
+    changes = {(cause.before, cause.after): ""}
     for member in members:
         for other in member.causes:
-            change = (other.before, other.after)
-            if other.axis == cause.axis and change not in known and all(change):
-                known.add(change)
-                found.append(f"{member.compile.label} {one_line(other.before)} → {one_line(other.after)}")
-    return ", ".join(found)
+            if other.axis == cause.axis and other.before and other.after:
+                words = f"{member.compile.label} {one_line(other.before)} → {one_line(other.after)}"
+                changes.setdefault((other.before, other.after), words)
+    return ", ".join(filter(None, changes.values()))
 
 
 def _not_sizes(page: TextPage, report: Report) -> None:
@@ -261,10 +259,10 @@ def _tables(page: TextPage, report: Report, *names: str) -> None:
 
 def _groups(page: TextPage, report: Report) -> None:
     """Groups of two or more: the graph was compiled again although it hardly differs."""
-    several = [group for group in report.groups if len(group.members) > 1]
-    groups = sorted(merged_groups(several), key=lambda same: _group_cost(same[0]))
+    groups = merged_groups(group for group in report.groups if len(group.members) > 1)
     if not groups:
         return
+    groups.sort(key=lambda same: (-sum(member.seconds for member in same[0].members[1:]), same[0].members[0].order))
     page.heading("Similar graphs", "the same operations on the same tensors; numbers and sizes do not count")
     room = max(20, page.width - 30)
     for same in page.listed(groups, "group"):
@@ -281,10 +279,6 @@ def _groups(page: TextPage, report: Report) -> None:
         elif not group.dynamic:
             text.append("  never became dynamic", style="dim")
         page.text(text, 2)
-
-
-def _group_cost(group: Group) -> tuple[float, int]:
-    return -sum(member.seconds for member in group.members[1:]), group.members[0].order
 
 
 def _findings(page: TextPage, report: Report, section: Section) -> None:

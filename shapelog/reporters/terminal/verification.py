@@ -5,7 +5,7 @@ from rich.text import Text
 from shapelog.report.results import Cell, Column, location_of
 from shapelog.report.verification import FrameProof, Verification
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice_summary import what_to_set
+from shapelog.reporters.terminal.advice import what_to_set
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, seconds
 
