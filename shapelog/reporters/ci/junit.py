@@ -110,8 +110,7 @@ def _add(suite: ElementTree.Element, group: str, name: str, case: Case) -> None:
         rules = ", ".join(dict.fromkeys(item.alert.rule.code for item in case.failing))
         failure = ElementTree.SubElement(element, "failure", {"type": rules, "message": cut(_allowed(one_line(case.words)), 1000)})
         failure.text = _allowed(_text_of(case.failing))
-    if case.others:
-        _text(element, "system-out", _text_of(case.others))
+    _text(element, "system-out", _text_of(case.others))
 
 
 def _text_of(items: Iterable[CheckedAlert]) -> str:

@@ -23,9 +23,9 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     _advice(page, checked)
     _alerts(page, "What fails", checked.failing, checked)
     rest_of = tuple(item for item in checked.alerts if not item.fails)
-    if options.verbose:
+    if page.verbose:
         _alerts(page, "What does not fail", rest_of, checked)
-    _tail(page, checked, rest_of, options)
+    _tail(page, checked, rest_of, options.again)
     return page.bytes()
 
 
@@ -74,10 +74,10 @@ def _alert(page: TextPage, item: CheckedAlert, checked: CheckResult) -> None:
     page.line((f"{plural_noun(len(alert.labels), 'compile')} {ids}{ranks}", "dim"), indent=4)
 
 
-def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], options: Options) -> None:
+def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], again: str) -> None:
     """What is not shown, what is fixed, and where to read on."""
     lines = []
-    if rest and not options.verbose:
+    if rest and not page.verbose:
         known = sum(not item.new for item in rest)
         some = f"{known} of them " if known < len(rest) else ""
         of_baseline = f", {some}known from {checked.baseline.name}" if checked.baseline and known else ""
@@ -89,7 +89,7 @@ def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], 
         lines.append(f"Better than {checked.baseline.name} ({shown}): --write-baseline records it")
     if checked.failing:
         code = checked.failing[0].alert.rule.code
-        command = one_line(f"shapelog report {options.again}".strip())
+        command = f"shapelog report {again}".strip()
         lines.append(f"shapelog rule {code} tells what it means and how to fix it; {command} shows everything")
     if lines:
         page.blank()

@@ -21,7 +21,10 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
         _guards(page, explanation, explanation.nearest)
         _graph(page, explanation, options)
     _symbols(page, explanation)
-    _words(page, explanation)
+    if explanation.compile.reasons:
+        page.heading("In PyTorch's words", "the first failed guard of each entry")
+    for reason in explanation.compile.reasons:
+        page.line((f"{reason.entry}: ", "bold"), reason.text or "(blank)", indent=2)
     return page.bytes()
 
 
@@ -65,11 +68,8 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         return
     checked = f"the nearest of {plural(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
     page.heading(f"Why: against {item.nearest.label}", checked)
-    page.line(
-        (item.verdict.value, COLORS[item.verdict]),
-        f": the graph of {item.served_by.label} would serve this call" if item.served_by else "",
-        indent=2,
-    )
+    served = f": the graph of {item.served_by.label} would serve this call" if item.served_by else ""
+    page.line((item.verdict.value, COLORS[item.verdict]), served, indent=2)
     for index, cause in enumerate(item.causes):
         is_last = all(other.remedy_rule != cause.remedy_rule for other in item.causes[index + 1 :])
         _cause(page, cause, is_last, explanation.trace.supports_dynamic_sources)
@@ -141,10 +141,3 @@ def _symbols(page: TextPage, explanation: CompileExplanation) -> None:
         frames = item.user_stack.frames
         where = f" at {frames[-1].file}:{frames[-1].line}  {frames[-1].code}" if frames else ""
         page.line(("specialized: ", "magenta"), f"{names} to {item.value}{where}", indent=2)
-
-
-def _words(page: TextPage, explanation: CompileExplanation) -> None:
-    if explanation.compile.reasons:
-        page.heading("In PyTorch's words", "the first failed guard of each entry")
-        for reason in explanation.compile.reasons:
-            page.line((f"{reason.entry}: ", "bold"), reason.text or "(blank)", indent=2)

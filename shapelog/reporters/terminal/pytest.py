@@ -110,10 +110,8 @@ def _unknown(page: TextPage, recompiles: Sequence[Recompile], with_reset: str) -
     labels = [item.compile.label for item in recompiles if item.is_against_unknown]
     if labels:
         names = shorten(" ".join(labels), 40)
-        how = (
-            f"torch._dynamo.reset() in a fixture, or the mark {with_reset}" if with_reset else "torch._dynamo.reset() before the first call"
-        )
-        page.raw(f"{names}: the code was compiled before this test, and not recorded then. Begin without it: {how}")
+        where = f"in a fixture, or the mark {with_reset}" if with_reset else "before the first call"
+        page.raw(f"{names}: the code was compiled before this test, and not recorded then. Begin without it: torch._dynamo.reset() {where}")
 
 
 def _marking(page: TextPage, report: Report, total: int) -> None:

@@ -56,9 +56,8 @@ class TextPage:
     def __init__(self, options: Options, everything: str = "--limit 0") -> None:
         self.limit, self.verbose, self.everything = options.limit, options.verbose, everything
         color = options.color if options.color is not None else options.is_terminal and "NO_COLOR" not in os.environ
-        width = options.width or (None if options.is_terminal else _environment_width() or 100)
         self.buffer = io.StringIO()
-        self.console = console(self.buffer, color, color, width or _terminal_width())
+        self.console = console(self.buffer, color, color, options.width or _width(options.is_terminal))
         self.width = self.console.width
 
     def line(self, *parts: str | tuple[str, str], indent: int = 0) -> None:
@@ -176,14 +175,12 @@ def _cell(value: Cell | Text) -> Text:
     return Text("" if value is None else f"{value:.2f}" if isinstance(value, float) else one_line(value))
 
 
-def _environment_width() -> int:
-    """The width that COLUMNS gives, 0 if it gives none."""
+def _width(is_terminal: bool) -> int:
+    """The width that COLUMNS gives, else that of the terminal."""
     text = os.environ.get("COLUMNS", "")
-    return min(max(_NARROWEST, int(text)), 1000) if text.isascii() and text.isdecimal() and len(text) < 6 and int(text) else 0
-
-
-def _terminal_width() -> int:
+    if text.isascii() and text.isdecimal() and len(text) < 6 and int(text):
+        return min(max(_NARROWEST, int(text)), 1000)
     try:
-        return _environment_width() or max(_NARROWEST, os.get_terminal_size(1).columns)
+        return max(_NARROWEST, os.get_terminal_size(1).columns) if is_terminal else 100
     except OSError:
         return 80
