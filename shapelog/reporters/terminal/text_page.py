@@ -176,7 +176,7 @@ def _cell(value: Cell | Text) -> Text:
 
 
 def _width(is_terminal: bool) -> int:
-    """The width that COLUMNS gives, else that of the terminal."""
+    """The width that COLUMNS gives, else that of the terminal, or 100 for text that goes elsewhere."""
     text = os.environ.get("COLUMNS", "")
     if text.isascii() and text.isdecimal() and len(text) < 6 and int(text):
         return min(max(_NARROWEST, int(text)), 1000)
