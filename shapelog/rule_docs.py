@@ -46,13 +46,6 @@ class Entry(NamedTuple):
         return tuple(zip(SECTIONS, (self.meaning, self.example, self.cost, self.fix), strict=True))
 
 
-class Family(NamedTuple):
-    """Rules whose codes begin in the same way."""
-
-    title: str
-    entries: tuple[Entry, ...]
-
-
 def entry(code_or_name: str) -> Entry:
     """The entry of ``SL307``, ``sl307`` or ``global-state-varies``. Raises ShapelogError if there is no such rule."""
     wanted = code_or_name.strip().lower()
@@ -70,11 +63,12 @@ def entries() -> tuple[Entry, ...]:
     return tuple(_read(RULES[code]) for code in sorted(RULES))
 
 
-def families(found: Iterable[Entry]) -> tuple[Family, ...]:
+def families(found: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Title → entries of the rules whose codes begin in the same way."""
     members: dict[str, list[Entry]] = {}
     for item in found:
-        members.setdefault(item.rule.code[:3], []).append(item)
-    return tuple(Family(_FAMILIES[beginning], tuple(items)) for beginning, items in members.items())
+        members.setdefault(_FAMILIES[item.rule.code[:3]], []).append(item)
+    return members
 
 
 def anchor(rule: Rule) -> str:

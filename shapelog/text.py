@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 # Control characters (the C1 range, too), those that change the writing direction and invisible ones are shown as escapes.
 UNSAFE = re.compile(
@@ -85,19 +86,26 @@ def plural_noun(number: int, noun: str) -> str:
     return f"{noun}s"
 
 
+def as_sentence(text: str) -> str:
+    """``Pass one type.`` of ``pass one type``."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def some(parts: Sequence[str], most: int, between: str = ", ") -> str:
+    """``a, b and 3 more``: at most ``most`` of them."""
+    more = f" and {len(parts) - most} more" if len(parts) > most else ""
+    return between.join(parts[:most]) + more
+
+
 def rank_list(numbers: Iterable[int], most: int = _MAX_RANGES) -> str:
     """``rank 3``, ``ranks 0-2 and 5``, ``ranks 0, 2, 4, 6, 8 and 27 more``: at most ``most`` ranges."""
-    ranges: list[list[int]] = []
     ordered = sorted(set(numbers))
-    for number in ordered:
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
+    # Within a range the numbers grow as their positions do.
+    ranges = [[number for _, number in pairs] for _, pairs in groupby(enumerate(ordered), lambda pair: pair[1] - pair[0])]
     shown = ranges if len(ranges) <= most else ranges[: most - 1]
-    parts = [part for low, high in shown for part in ([f"{low}-{high}"] if high > low + 1 else map(str, range(low, high + 1)))]
+    parts = [part for members in shown for part in ([f"{members[0]}-{members[-1]}"] if len(members) > 2 else map(str, members))]
     if shown is not ranges:
-        parts.append(f"{sum(high - low + 1 for low, high in ranges[len(shown) :])} more")
+        parts.append(f"{sum(map(len, ranges[len(shown) :]))} more")
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
     return f"{plural_noun(len(ordered), 'rank')} {listed or 'none'}"
 

@@ -6,6 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from shapelog.text import (
+    as_sentence,
     cut,
     file_name,
     file_size,
@@ -16,6 +17,7 @@ from shapelog.text import (
     rank_list,
     seconds,
     shorten,
+    some,
     without_addresses,
 )
 
@@ -46,6 +48,15 @@ def test_long_text_loses_its_middle(text: str, width: int) -> None:
     assert mark
     assert text.startswith(head)
     assert text.endswith(tail)
+
+
+def test_a_list_that_is_too_long_ends_with_the_number_of_the_rest() -> None:
+    assert some(["a", "b", "c"], 2) == "a, b and 1 more"
+    assert some(["a", "b"], 2, " ") == "a b"
+
+
+def test_a_remedy_becomes_a_sentence() -> None:
+    assert as_sentence("pass one type") == as_sentence("Pass one type.") == "Pass one type."
 
 
 def test_text_that_fits_is_unchanged() -> None:

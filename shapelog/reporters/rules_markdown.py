@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from shapelog.reporters import Options
 from shapelog.rule_docs import Entry, anchor, blocks, families
 from shapelog.rules import RULES
+from shapelog.text import as_sentence
 
 _INTRODUCTION = """# The rules
 
@@ -25,13 +26,13 @@ _MENTIONED = re.compile(r"(`[^`]*`)|\b(SL\d{3})\b")
 def render_rules(entries: Iterable[Entry], options: Options) -> bytes:
     grouped = families(entries)
     lines = [_INTRODUCTION]
-    for family in grouped:
-        lines += [f"**{family.title}**", ""]
-        lines += [f"- [{item.rule.code} {item.rule.name}](#{anchor(item.rule)}): {_plain(item.rule.remedy)}" for item in family.entries]
+    for title, members in grouped.items():
+        lines += [f"**{title}**", ""]
+        lines += [f"- [{item.rule.code} {item.rule.name}](#{anchor(item.rule)}): {_plain(item.rule.remedy)}" for item in members]
         lines.append("")
-    for family in grouped:
-        lines += [f"## {family.title}", ""]
-        for item in family.entries:
+    for title, members in grouped.items():
+        lines += [f"## {title}", ""]
+        for item in members:
             lines += _entry(item, "###")
     return _written(lines)
 
@@ -43,14 +44,10 @@ def render_rule(entry: Entry, options: Options) -> bytes:
 def _entry(item: Entry, heading: str, is_alone: bool = False) -> list[str]:
     rule = item.rule
     lines = [] if is_alone else [f'<a id="{anchor(rule)}"></a>', ""]
-    lines += [f"{heading} {rule.code} {rule.name}", "", f"*{rule.verdict.value.capitalize()}.* {_sentence(rule.remedy)}", ""]
+    lines += [f"{heading} {rule.code} {rule.name}", "", f"*{rule.verdict.value.capitalize()}.* {_plain(as_sentence(rule.remedy))}", ""]
     for title, text in item.sections:
         lines += [f"{heading}# {title}", "", text if is_alone else _linked(text), ""]
     return lines
-
-
-def _sentence(remedy: str) -> str:
-    return _plain(f"{remedy[:1].upper()}{remedy[1:]}.")
 
 
 def _plain(text: str) -> str:

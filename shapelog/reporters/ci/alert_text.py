@@ -6,7 +6,7 @@ from shapelog.check.alerts import Alert, digest
 from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.check.repository_paths import SourceLine
 from shapelog.rules import AlertKind, problem_rule
-from shapelog.text import cut, one_line, plural, rank_list
+from shapelog.text import cut, one_line, plural, rank_list, some
 
 # Shown for code that lies in no file, where a format asks for one: the name of the variable that the trace comes from.
 NO_FILE = "TORCH_TRACE"
@@ -31,16 +31,13 @@ def details(item: CheckedAlert) -> tuple[str, ...]:
     """What else is known, a line each: the facts that the sentence leaves out, the compiles and the baseline."""
     alert = item.alert
     # A recompile's sentence has its values, and each fact would repeat one of them.
-    facts = (
-        []
-        if AlertKind.RECOMPILE in alert.kinds
-        else [one_line(fact) for fact in alert.facts if fact.partition("; ")[0] not in alert.sentence]
-    )
+    is_told = AlertKind.RECOMPILE in alert.kinds
+    facts = [] if is_told else [one_line(fact) for fact in alert.facts if fact.partition("; ")[0] not in alert.sentence]
     lines = [f"- {cut(fact, 500)}" for fact in facts[:_FACTS]]
     if len(facts) > _FACTS:
         lines.append(f"- and {len(facts) - _FACTS} more")
     where = f"; {rank_list(alert.ranks)}" if alert.ranks else ""
-    lines.append(f"Compile ids: {_listed(alert.labels)}{where}")
+    lines.append(f"Compile ids: {some(alert.labels, _LABELS)}{where}")
     if item.known:
         lines.append(f"The baseline knows {f'{item.known} of these {alert.count}' if item.new else 'this'}")
     return tuple(lines)
@@ -84,9 +81,3 @@ def left_out(items: Iterable[CheckedAlert]) -> str:
     """``2 errors, 1 note``; "" for none."""
     levels = [item.level for item in items]
     return ", ".join(plural(levels.count(level), level.value) for level in dict.fromkeys(levels))
-
-
-def _listed(labels: Iterable[str]) -> str:
-    known = list(labels)
-    more = f" and {len(known) - _LABELS} more" if len(known) > _LABELS else ""
-    return f"{', '.join(known[:_LABELS])}{more}"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from shapelog.check.alerts import Alert
 from shapelog.check.check import CheckedAlert, CheckResult
+from shapelog.check.repository_paths import SourceLine
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import NO_FILE, advice, fingerprints, place, sentence, shown
 from shapelog.reporters.json_bytes import pretty
@@ -22,10 +22,11 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
 
 def _issue(item: CheckedAlert, name: str) -> dict[str, Any]:
     alert = item.alert
-    source_line = shown(alert)
+    inside = shown(alert)
+    source_line = inside or alert.source_line
     # Nothing here is a "blocker", which is the word for a security hole.
     severity = "critical" if item.level is Level.ERROR and alert.rule.alert_kind in _BROKEN else _SEVERITIES[item.level]
-    where = f" (at {place(alert)})" if alert.source_line and alert.source_line != source_line else ""
+    where = f" (at {place(alert)})" if alert.source_line and alert.source_line != inside else ""
     return {
         "type": "issue",
         "description": f"{sentence(alert)}{where}. {advice(alert)}",
@@ -34,21 +35,17 @@ def _issue(item: CheckedAlert, name: str) -> dict[str, Any]:
         "categories": ["Performance"],
         "fingerprint": name,
         "severity": severity,
-        "location": {
-            "path": _path(alert),
-            "lines": {"begin": source_line.line if source_line else alert.source_line.line if alert.source_line else 1},
-        },
+        "location": {"path": _path(source_line), "lines": {"begin": source_line.line if source_line else 1}},
     }
 
 
-def _path(alert: Alert) -> str:
+def _path(source_line: SourceLine | None) -> str:
     """GitLab reads no further than the first entry without a path, so each has one: outside of the repository the file's own, without
     the beginning that only absolute paths have, and a name for code that lies in no file.
     """
-    source_line = shown(alert)
-    if source_line:
-        return cut(one_line(source_line.file), 1000)
-    if alert.source_line is None:
+    if source_line is None:
         return NO_FILE
-    parts = [part for part in one_line(alert.source_line.file).split("/") if part not in ("", ".", "..") and not part.endswith(":")]
+    if source_line.is_inside:
+        return cut(one_line(source_line.file), 1000)
+    parts = [part for part in one_line(source_line.file).split("/") if part not in ("", ".", "..") and not part.endswith(":")]
     return cut("/".join(parts), 1000) or NO_FILE

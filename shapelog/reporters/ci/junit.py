@@ -39,12 +39,12 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
         "tests": str(len(cases)),
         "failures": str(sum(bool(case.failing) for case in cases)),
         "errors": "0",
-        "time": _time(math.fsum(case.seconds for case in cases)),
+        "time": f"{math.fsum(case.seconds for case in cases):.3f}",
     }
     root = ElementTree.Element("testsuites", {"name": _SUITE, **counts})
     suite = ElementTree.SubElement(root, "testsuite", {"name": _SUITE, **counts, "skipped": "0"})
-    for case in _apart(cases):
-        _add(suite, case)
+    for group, name, case in _apart(cases):
+        _add(suite, group, name, case)
     gone = (f"Gone since the baseline: {text}" for text in checked.fixed)
     lines = (str(checked.headline), checked.remedy, *checked.notes, *gone)
     _text(suite, "system-out", "\n".join(one_line(line) for line in lines if line))
@@ -104,15 +104,13 @@ def _apart(cases: Iterable[Case]) -> Iterator[tuple[str, str, Case]]:
         yield group, name if number == 1 else f"{name} #{number}", case
 
 
-def _add(suite: ElementTree.Element, named: tuple[str, str, Case]) -> None:
-    group, name, case = named
-    element = ElementTree.SubElement(suite, "testcase", {"classname": group, "name": name, "time": _time(case.seconds)})
+def _add(suite: ElementTree.Element, group: str, name: str, case: Case) -> None:
+    element = ElementTree.SubElement(suite, "testcase", {"classname": group, "name": name, "time": f"{case.seconds:.3f}"})
     if case.failing:
         rules = ", ".join(dict.fromkeys(item.alert.rule.code for item in case.failing))
         failure = ElementTree.SubElement(element, "failure", {"type": rules, "message": cut(_allowed(one_line(case.words)), 1000)})
         failure.text = _allowed(_text_of(case.failing))
-    if case.others:
-        _text(element, "system-out", _text_of(case.others))
+    _text(element, "system-out", _text_of(case.others))
 
 
 def _text_of(items: Iterable[CheckedAlert]) -> str:
@@ -128,7 +126,3 @@ def _text(parent: ElementTree.Element, tag: str, text: str) -> None:
 
 def _allowed(text: str) -> str:
     return _FORBIDDEN.sub("�", text)
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.3f}"

@@ -1,6 +1,6 @@
 """Markdown, for a comment on a pull request or the summary of a CI step. The answer comes first, details are folded."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shapelog.advice.paste_formats import as_python, as_shell, cost_of, why_nothing
@@ -12,8 +12,8 @@ from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import place, problems
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.rule_docs import link
-from shapelog.rules import RULES, AlertKind, Rule
-from shapelog.text import cut, file_name, plural, seconds
+from shapelog.rules import RULES, AlertKind
+from shapelog.text import cut, file_name, plural, seconds, some
 
 _VALUES = 12
 
@@ -123,12 +123,9 @@ def _answer(checked: CheckResult) -> Iterator[str]:
 def _budget(item: BudgetUse) -> str:
     name = item.budget.metric.value
     where = cell(cut(item.code.title, 200)) if item.code else "the whole run"
-    spent, most = (
-        (seconds(item.spent), seconds(item.budget.most))
-        if item.budget.metric is Metric.AVOIDABLE
-        else (str(int(item.spent)), str(int(item.budget.most)))
-    )
-    return f"| {name} in {where} | {spent} | {most} | {'**exceeded**' if item.is_exceeded else 'kept'} |"
+    written: Callable[[float], object] = seconds if item.budget.metric is Metric.AVOIDABLE else int
+    state = "**exceeded**" if item.is_exceeded else "kept"
+    return f"| {name} in {where} | {written(item.spent)} | {written(item.budget.most)} | {state} |"
 
 
 def _what_helps(checked: CheckResult) -> Iterator[Section]:
@@ -148,18 +145,13 @@ def _what_helps(checked: CheckResult) -> Iterator[Section]:
 def _item(item: CheckedAlert) -> str:
     alert = item.alert
     where = f" {code(place(alert))}" if alert.source_line else ""
-    lines = [f"- {_rule(alert.rule)}{where}: {escaped(cut(alert.sentence, 2000))}", f"  - What helps: {escaped(cut(alert.remedy, 2000))}"]
+    rule = f"[{alert.rule.code} {alert.rule.name}]({link(alert.rule)})"
+    lines = [f"- {rule}{where}: {escaped(cut(alert.sentence, 2000))}", f"  - What helps: {escaped(cut(alert.remedy, 2000))}"]
     if alert.snippet:
         lines.insert(1, f"  - The line: {code(cut(alert.snippet, 500))}")
-    if item.known and item.new:
-        lines.append(f"  - The baseline knows {item.known} of these {alert.count}")
-    elif item.known:
-        lines.append("  - The baseline knows this")
+    if item.known:
+        lines.append(f"  - The baseline knows {f'{item.known} of these {alert.count}' if item.new else 'this'}")
     return "\n".join(lines)
-
-
-def _rule(rule: Rule) -> str:
-    return f"[{rule.code} {rule.name}]({link(rule)})"
 
 
 def _frames(checked: CheckResult) -> Iterator[str]:
@@ -184,14 +176,13 @@ def _varied(checked: CheckResult, found: Code, items: list[FrameReport]) -> str:
     for axis in (axis for item in items for axis in item.axes):
         values.setdefault(axis.name, {}).update(dict.fromkeys(axis.values))
         rules.setdefault(axis.name, {}).update(dict.fromkeys(rule.code for rule in axis.rules))
-    lines = [f"- {code(cut(name, 300))}: {_values([*values[name]])}{_codes(rules[name])}" for name in values]
+    lines = [f"- {code(cut(name, 300))}: {_values(values[name])}{_codes(rules[name])}" for name in values]
     words = f"What varied in {cell(cut(found.title, 200))}{where}: {plural(recompiles, 'recompile')}, {cost} of compiling"
     return folded(words, "\n".join(lines)) + "\n"
 
 
-def _values(values: list[str]) -> str:
-    more = f" and {len(values) - _VALUES} more" if len(values) > _VALUES else ""
-    return " ".join(code(cut(value, 100)) or "(nothing)" for value in values[:_VALUES]) + more
+def _values(values: Iterable[str]) -> str:
+    return some([code(cut(value, 100)) or "(nothing)" for value in values], _VALUES, " ")
 
 
 def _codes(codes: Iterable[str]) -> str:

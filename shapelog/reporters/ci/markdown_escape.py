@@ -43,12 +43,8 @@ def code(text: object) -> str:
 
 def cell(text: object) -> str:
     """Code in a table or in HTML, where both bars and backticks have to be escaped."""
-    return f"<code>{_entities(text)}</code>"
-
-
-def _entities(text: object) -> str:
-    line = _PLAIN.sub(lambda match: f"&#{ord(match[0])};", one_line(text))
-    return line.replace("&#64;", f"&#64;{_SPLIT}")
+    line = _PLAIN.sub(lambda match: f"&#{ord(match[0])};", one_line(text)).replace("&#64;", f"&#64;{_SPLIT}")
+    return f"<code>{line}</code>"
 
 
 def fenced(text: str, language: str) -> str:

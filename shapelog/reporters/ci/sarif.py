@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from shapelog import __version__
+from shapelog.check.alerts import Alert
 from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.check.repository_paths import SourceLine
 from shapelog.errors import DATA_LOSS, DEGRADED, INFO
@@ -15,7 +16,7 @@ from shapelog.reporters.ci.markdown_escape import escaped, listed
 from shapelog.reporters.json_bytes import pretty
 from shapelog.rule_docs import HOME, entry, link
 from shapelog.rules import RULES, Rule, Verdict, problem_rule
-from shapelog.text import cut, escape_controls, one_line
+from shapelog.text import as_sentence, cut, escape_controls, one_line
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -75,15 +76,11 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
         "name": rule.name,
         "shortDescription": {"text": rule.name.replace("-", " ").capitalize()},
         "fullDescription": {"text": cut(_LINK.sub(r"\1", one_line(text.meaning).strip()), 1000)},
-        "help": {"text": f"{_sentence(rule.remedy)} See {link(rule)}", "markdown": "\n\n".join(sections)},
+        "help": {"text": f"{as_sentence(rule.remedy)} See {link(rule)}", "markdown": "\n\n".join(sections)},
         "helpUri": link(rule),
         "defaultConfiguration": {"level": level},
         "properties": {"tags": ["torch.compile", "recompilation", *(["dynamic-shapes"] if rule.size_related else [])]},
     }
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _notifications(checked: CheckResult, about: list[str]) -> Iterator[dict[str, Any]]:
@@ -117,7 +114,7 @@ def _results(alerts: tuple[CheckedAlert, ...], rules: list[str], has_baseline: b
             "ruleIndex": rules.index(alert.rule.code),
             "level": item.level.value,
             "message": {"text": _plain(message(item)), "markdown": _markdown(item)},
-            "locations": [_location(item, source_line)],
+            "locations": [_location(alert, source_line)],
             "partialFingerprints": {"shapelogFingerprint/v1": name, **hashes.get(name, {})},
             "properties": _properties(item),
         }
@@ -125,7 +122,7 @@ def _results(alerts: tuple[CheckedAlert, ...], rules: list[str], has_baseline: b
         others = [(place, text) for place, text in related if place and place != source_line]
         if others:
             result["relatedLocations"] = [
-                {"id": number, "physicalLocation": _physical(place, ""), "message": {"text": _plain(text)}}
+                {"id": number, "physicalLocation": _physical(place), "message": {"text": _plain(text)}}
                 for number, (place, text) in enumerate(others, 1)
             ]
         if has_baseline:
@@ -163,17 +160,15 @@ def _line_hashes(alerts: Iterable[CheckedAlert], names: Iterable[str]) -> dict[s
     }
 
 
-def _location(item: CheckedAlert, source_line: SourceLine | None) -> dict[str, Any]:
-    """GitHub refuses the whole file for one result without a physical location, so code that lies in no file gets a name for one."""
-    alert = item.alert
-    title = cut(one_line(alert.title), 500)
+def _location(alert: Alert, source_line: SourceLine | None) -> dict[str, Any]:
     return {
         "physicalLocation": _physical(source_line, alert.snippet if source_line == alert.source_line else ""),
-        "logicalLocations": [{"fullyQualifiedName": title, "kind": "function"}],
+        "logicalLocations": [{"fullyQualifiedName": cut(one_line(alert.title), 500), "kind": "function"}],
     }
 
 
-def _physical(source_line: SourceLine | None, snippet: str) -> dict[str, Any]:
+def _physical(source_line: SourceLine | None, snippet: str = "") -> dict[str, Any]:
+    """GitHub refuses the whole file for one result without a physical location, so code that lies in no file gets a name for one."""
     if source_line is None:
         return {"artifactLocation": {"uri": NO_FILE, "uriBaseId": _ROOT, "description": {"text": "Code that lies in no file."}}}
     region: dict[str, Any] = {"startLine": source_line.line}

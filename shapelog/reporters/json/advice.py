@@ -72,14 +72,7 @@ def _dim(mark: Mark) -> int | None:
 
 
 def _alternative_data(item: Alternative) -> dict[str, Any]:
-    return {
-        "tool": item.tool,
-        "codes": list(item.codes),
-        "subject": item.subject,
-        "sentence": item.sentence,
-        "lines": list(item.lines),
-        "warning": item.warning or None,
-    }
+    return {**item._asdict(), "codes": list(item.codes), "lines": list(item.lines), "warning": item.warning or None}
 
 
 def _pgo_data(item: PgoSuggestion) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from shapelog.report.explain_compile import CompileExplanation
-from shapelog.reporters.json.parts import caller_data, cause_data, reasons_data, recompile_data
+from shapelog.reporters.json.parts import cause_data, line_data, reasons_data, recompile_data
 
 # 1: first shape.
 FORMAT_VERSION = 1
@@ -17,8 +17,8 @@ def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "compile_id": compile.label,
         "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
-        "called_at": caller_data(frame, compile),
-        "nearest_called_at": caller_data(frame, explanation.nearest) if explanation.nearest else None,
+        "called_at": line_data(frame.caller(compile)),
+        "nearest_called_at": line_data(frame.caller(explanation.nearest)) if explanation.nearest else None,
         "outcome": compile.outcome.value,
         "seconds": compile.seconds,
         "attempts": compile.attempts,

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from shapelog.check.check import CheckResult
-from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.json.check import alert_data, check_data
 from shapelog.reporters.json.parts import problem_data, recompile_data
@@ -37,9 +36,5 @@ def _lines(checked: CheckResult) -> Iterator[dict[str, Any]]:
         yield {"type": "recompile", **recompile_data(recompile, report.trace.supports_dynamic_sources)}
     for budget in data["budgets"]:
         yield {"type": "budget", **budget}
-    yield from _problems(report)
-
-
-def _problems(report: Report) -> Iterator[dict[str, Any]]:
     for problem in report.problems:
         yield {"type": "problem", **problem_data(problem)}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from shapelog.errors import Problem
-from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.model.trace import Compile, Trace
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
@@ -21,24 +21,12 @@ def trace_data(trace: Trace) -> dict[str, Any]:
 
 def summary_data(summary: Summary) -> dict[str, Any]:
     """The numbers of a run without its verdicts."""
-    return {
-        "compiles": summary.compiles,
-        "recompiles": summary.recompiles,
-        "seconds": summary.seconds,
-        "recompile_seconds": summary.recompile_seconds,
-        "limit_hits": summary.limit_hits,
-        "failures": summary.failures,
-    }
+    return {name: value for name, value in summary._asdict().items() if name not in ("parts", "frames")}
 
 
 def line_data(place: StackFrame | None) -> str | None:
     """``app/model.py:12``."""
     return f"{place.file}:{place.line}" if place else None
-
-
-def caller_data(frame: Frame, compile: Compile) -> str | None:
-    """The user's line that called a frame when it was compiled."""
-    return line_data(frame.caller(compile))
 
 
 def recompile_data(item: Recompile, supports_dynamic_sources: bool) -> dict[str, Any]:
@@ -48,7 +36,7 @@ def recompile_data(item: Recompile, supports_dynamic_sources: bool) -> dict[str,
         "rank": item.frame.rank,
         "process": item.frame.process or None,
         "frame": item.frame.label,
-        "called_at": caller_data(item.frame, item.compile),
+        "called_at": line_data(item.frame.caller(item.compile)),
         "outcome": item.compile.outcome.value,
         "nearest": item.nearest.label if item.nearest else None,
         "entries_checked": item.entries_checked,

@@ -1,15 +1,16 @@
 """The part ``ranks`` of the JSON report: all ranks of a job, compared. Times are in seconds."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shapelog.distributed.agreement import ComparedProperty
-from shapelog.distributed.compare_ranks import RankReport, Spread
-from shapelog.distributed.divergence import CrossSize, Divergence
-from shapelog.model.rank_summary import RankSummary
+if TYPE_CHECKING:  # most traces are of one rank, and do without
+    from shapelog.distributed.agreement import ComparedProperty
+    from shapelog.distributed.compare_ranks import RankReport, Spread
+    from shapelog.distributed.divergence import CrossSize, Divergence
+    from shapelog.model.rank_summary import RankSummary
 
 
-def ranks_data(report: RankReport) -> dict[str, Any]:
+def ranks_data(report: "RankReport") -> dict[str, Any]:
     order = report.order
     return {
         "numbers": list(report.numbers),
@@ -34,17 +35,12 @@ def ranks_data(report: RankReport) -> dict[str, Any]:
     }
 
 
-def _property_data(item: ComparedProperty) -> dict[str, Any]:
-    return {
-        "name": item.name,
-        "title": item.title,
-        "groups": [{"ranks": list(group.ranks), "words": group.words} for group in item.groups],
-        "unknown": list(item.unknown),
-        "note": item.note or None,
-    }
+def _property_data(item: "ComparedProperty") -> dict[str, Any]:
+    groups = [{"ranks": list(group.ranks), "words": group.words} for group in item.groups]
+    return {**item._asdict(), "groups": groups, "unknown": list(item.unknown), "note": item.note or None}
 
 
-def _divergence_data(item: Divergence) -> dict[str, Any]:
+def _divergence_data(item: "Divergence") -> dict[str, Any]:
     return {
         "alike_before": item.position,
         "sentence": item.sentence,
@@ -55,7 +51,7 @@ def _divergence_data(item: Divergence) -> dict[str, Any]:
     }
 
 
-def _size_data(item: CrossSize) -> dict[str, Any]:
+def _size_data(item: "CrossSize") -> dict[str, Any]:
     return {
         "compile_id": item.label,
         "title": item.title,
@@ -70,7 +66,7 @@ def _sides_data(sides: Iterable[tuple[str, tuple[int, ...]]]) -> list[dict[str, 
     return [{"what": what or None, "ranks": list(ranks)} for what, ranks in sides]
 
 
-def _spread_data(item: Spread) -> dict[str, Any]:
+def _spread_data(item: "Spread") -> dict[str, Any]:
     return {
         "compile_id": item.label,
         "title": item.title,
@@ -81,7 +77,7 @@ def _spread_data(item: Spread) -> dict[str, Any]:
     }
 
 
-def _process_data(rank: RankSummary) -> dict[str, Any]:
+def _process_data(rank: "RankSummary") -> dict[str, Any]:
     last = rank.steps[-1] if rank.steps else None
     return {
         "rank": rank.number,

@@ -1,6 +1,6 @@
 """The report as JSON; ``shapelog/schema/report.schema.json`` describes it. Times are in seconds, ids are labels such as ``2/3``."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shapelog.model.trace import Compile, Rank, Trace
 from shapelog.recompiles.similar_graphs import Group
@@ -8,9 +8,7 @@ from shapelog.report.report import FrameReport, Report
 from shapelog.report.results import Finding, Table
 from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, summary_data, trace_data
-
-if TYPE_CHECKING:
-    from shapelog.distributed.compare_ranks import RankReport
+from shapelog.reporters.json.ranks import ranks_data
 
 # 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
 FORMAT_VERSION = 4
@@ -32,7 +30,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "similar_graphs": [[member.label for member in group.members] for group in report.groups],
         "similar_graph_details": [_group_data(group) for group in report.groups],
         "findings": [_finding_data(item) for item in report.findings],
-        "ranks": _ranks_data(report.ranks) if report.ranks else None,
+        "ranks": ranks_data(report.ranks) if report.ranks else None,
         "tables": [_table_data(table) for table in report.tables],
         "health": _health_data(report),
     }
@@ -121,20 +119,9 @@ def _finding_data(item: Finding) -> dict[str, Any]:
     }
 
 
-def _ranks_data(ranks: "RankReport") -> dict[str, Any]:
-    from shapelog.reporters.json.ranks import ranks_data  # most traces are of one rank, and do without
-
-    return ranks_data(ranks)
-
-
 def _table_data(table: Table) -> dict[str, Any]:
-    return {
-        "name": table.name,
-        "title": table.title,
-        "columns": [column.name for column in table.columns],
-        "rows": [list(row) for row in table.rows],
-        "note": table.note or None,
-    }
+    columns, rows = [column.name for column in table.columns], [list(row) for row in table.rows]
+    return {**table._asdict(), "columns": columns, "rows": rows, "note": table.note or None}
 
 
 def _health_data(report: Report) -> dict[str, Any]:

@@ -1,49 +1,63 @@
 """The advice in a terminal: what to set, what it saves, what it will not fix, and which other tools there are."""
 
-from rich.text import Text
-
 from shapelog.advice.advise import Advice, Suggestion
-from shapelog.advice.alternatives import Alternative
-from shapelog.advice.paste_formats import cost_of
-from shapelog.advice.remaining_recompiles import Remaining
+from shapelog.advice.paste_formats import as_shell, cost_of, where_to_get, why_nothing
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice_summary import headline, what_to_set
-from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
-from shapelog.text import one_line, plural, plural_noun, seconds
+from shapelog.reporters.terminal.text_page import COLORS, TextPage
+from shapelog.text import plural, plural_noun, seconds
 
+# A longer line is not put on the screen: --format shell prints it.
+_LONGEST = 2000
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
 
 
 def render_advice(advice: Advice, options: Options) -> bytes:
     page = TextPage(options)
-    draw(page, advice, options)
-    return page.bytes()
-
-
-def draw(page: TextPage, advice: Advice, options: Options) -> None:
-    """All of it, on a page of its own."""
     headline(page, advice)
     if advice.suggestions:
         page.blank()
         what_to_set(page, advice)
-        _suggestions(page, advice, options)
+        _suggestions(page, advice)
     if advice.caveats:
         page.heading("Beware")
         for caveat in advice.caveats:
             page.line(caveat, indent=2)
     _left_out(page, advice)
-    _remaining(page, advice, options)
-    _pgo(page, advice, options)
-    _alternatives(page, advice, options)
+    _remaining(page, advice)
+    _pgo(page, advice)
+    _alternatives(page, advice)
+    return page.bytes()
 
 
-def _suggestions(page: TextPage, advice: Advice, options: Options) -> None:
+def headline(page: TextPage, advice: Advice, indent: int = 0) -> None:
+    """How many compiles go, in one line, or why there is nothing to mark."""
+    if not advice.suggestions:
+        page.line(("Nothing to mark dynamic", "bold"), f": {advice.why_empty}.", indent=indent)
+        return
+    sources = plural(len(advice.suggestions), "source")
+    page.line(
+        (f"Mark {sources} dynamic", "bold"),
+        f": {cost_of(advice.before)} become ",
+        (f"{cost_of(advice.after)}", "bold green"),
+        f" (predicted{f', {advice.scope}' if advice.scope else ''})",
+        indent=indent,
+    )
+
+
+def what_to_set(page: TextPage, advice: Advice, indent: int = 2) -> None:
+    """The line to paste, never folded by shapelog: a terminal that folds it still copies it as one."""
+    shell = as_shell(advice)
+    if shell and len(shell) <= _LONGEST:
+        page.raw(shell, indent=indent, style="cyan")
+    else:
+        page.line(where_to_get(advice) if shell else why_nothing(advice), indent=indent)
+
+
+def _suggestions(page: TextPage, advice: Advice) -> None:
     groups = _together(advice.suggestions)
     page.heading("Suggestions", "each saves what is listed with it; together they save more" if len(groups) > 1 else "")
-    shown = first(groups, options.limit)
-    for group in shown:
-        _suggestion(page, group, options)
-    page.more(len(groups) - len(shown), "suggestion")
+    for group in page.listed(groups, "suggestion"):
+        _suggestion(page, group)
 
 
 def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
@@ -54,32 +68,29 @@ def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
     return list(groups.values())
 
 
-def _suggestion(page: TextPage, group: list[Suggestion], options: Options) -> None:
+def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
     item = group[0]
-    page.text(
-        Text.assemble(
-            (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
-            (f"{plural(len(item.gone), 'compile')}, {seconds(item.seconds)}", "green"),
-            (" by these together" if len(group) > 1 else ""),
-            "  ",
-            (f"confidence {item.confidence}", _CONFIDENCE[item.confidence]),
-            (f"  {' '.join(dict.fromkeys(code for member in group for code in member.codes))}", "dim"),
-        ),
-        2,
+    page.line(
+        (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
+        (f"{plural(len(item.gone), 'compile')}, {seconds(item.seconds)}", "green"),
+        " by these together  " if len(group) > 1 else "  ",
+        (f"confidence {item.confidence}", _CONFIDENCE[item.confidence]),
+        (f"  {' '.join(dict.fromkeys(code for member in group for code in member.codes))}", "dim"),
+        indent=2,
     )
-    shown = first(group, options.limit)
-    for member in shown:
-        page.text(Text.assemble((one_line(member.name), "bold"), f"  {_dims(member)}  ", one_line(member.rationale)), 6)
-    page.more(len(group) - len(shown), "source", 6)
+    caveats: dict[str, None] = {}
+    for member in page.listed(group, "source", 6):
+        page.line((member.name, "bold"), f"  {_dims(member)}  {member.rationale}", indent=6)
+        caveats |= dict.fromkeys(member.caveats)
     where = ", ".join(dict.fromkeys(f"{frame.title} (frame {frame.label})" for frame in item.frames))
     called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}" if item.place else ""
     page.line((f"in {where}{called}", "dim"), indent=6)
-    if options.verbose:
+    if page.verbose:
         page.line((f"gone: {' '.join(item.gone)}; {item.confidence_reason}", "dim"), indent=6)
-    if options.verbose or not item.entries:  # without a list, these lines are the advice
+    if page.verbose or not item.entries:  # without a list, these lines are the advice
         for line in (line for member in group for line in member.python):
             page.raw(line, indent=6, style="cyan")
-    for caveat in dict.fromkeys(caveat for member in shown for caveat in member.caveats):
+    for caveat in caveats:
         page.line(("! ", "yellow"), caveat, indent=6)
 
 
@@ -94,55 +105,42 @@ def _left_out(page: TextPage, advice: Advice) -> None:
         return
     page.heading("Left out", "they would save compiles, and do harm")
     for item in advice.left_out:
-        page.line((one_line(item.mark.source), "bold"), f": {item.reason}", indent=2)
+        page.line((item.mark.source, "bold"), f": {item.reason}", indent=2)
         page.line(f"→ {item.remedy}", indent=4)
 
 
-def _remaining(page: TextPage, advice: Advice, options: Options) -> None:
+def _remaining(page: TextPage, advice: Advice) -> None:
     if not advice.remaining:
         return
     stay = sum(len(item.compiles) for item in advice.remaining)
     spent = sum(item.seconds for item in advice.remaining)
     page.heading("What marking will not fix", f"{plural(stay, 'recompile')}, {seconds(spent)}")
-    shown = first(advice.remaining, options.limit)
-    for item in shown:
-        _one_left(page, item)
-    page.more(len(advice.remaining) - len(shown), "reason")
-
-
-def _one_left(page: TextPage, item: Remaining) -> None:
-    count = f"{plural(len(item.compiles), 'recompile')} {seconds(item.seconds)}"
-    page.text(
-        Text.assemble(
-            (one_line(item.frame.title), "bold"),
-            f"  {one_line(item.axis)}  " if item.axis else "  ",
+    for item in page.listed(advice.remaining, "reason"):
+        page.line(
+            (item.frame.title, "bold"),
+            f"  {item.axis}  " if item.axis else "  ",
             (f"{item.rule.code} {item.rule.name}", COLORS[item.verdict]),
-            (f"  {count}", "dim"),
-        ),
-        2,
-    )
-    page.line(item.sentence, indent=4)
-    page.line(f"→ {item.remedy}", indent=4)
+            (f"  {plural(len(item.compiles), 'recompile')} {seconds(item.seconds)}", "dim"),
+            indent=2,
+        )
+        page.line(item.sentence, indent=4)
+        page.line(f"→ {item.remedy}", indent=4)
 
 
-def _alternatives(page: TextPage, advice: Advice, options: Options) -> None:
+def _alternatives(page: TextPage, advice: Advice) -> None:
     if not advice.alternatives:
         return
     page.heading("Other tools", f"that torch {advice.version} has for this run")
     for item in advice.alternatives:
-        _alternative(page, item, options)
+        page.line((item.tool, "bold"), f"  {item.subject}", indent=2)
+        page.line(item.sentence, indent=4)
+        for line in item.lines:
+            page.raw(line, indent=6, style="cyan")
+        if item.warning:
+            page.line(("! ", "yellow"), item.warning, indent=4)
 
 
-def _alternative(page: TextPage, item: Alternative, options: Options) -> None:
-    page.text(Text.assemble((one_line(item.tool), "bold"), f"  {one_line(item.subject)}"), 2)
-    page.line(item.sentence, indent=4)
-    for line in item.lines:
-        page.raw(line, indent=6, style="cyan")
-    if item.warning:
-        page.line(("! ", "yellow"), item.warning, indent=4)
-
-
-def _pgo(page: TextPage, advice: Advice, options: Options) -> None:
+def _pgo(page: TextPage, advice: Advice) -> None:
     """PyTorch's own list compared with shapelog's."""
     found = advice.pgo
     if found is None:
@@ -155,16 +153,9 @@ def _pgo(page: TextPage, advice: Advice, options: Options) -> None:
         )
     else:
         page.line("nothing: no size or int had varied", indent=4)
-    shown = first(found.differences, options.limit)
-    for item in shown:
-        page.text(
-            Text.assemble((one_line(item.source), "bold"), f": PGO {'lists it' if item.theirs else 'does not'}, ", _ours(item.ours)), 2
-        )
+    for item in page.listed(found.differences, "difference"):
+        ours = f"lists {item.ours}" if item.ours else "does not"
+        page.line((item.source, "bold"), f": PGO {'lists it' if item.theirs else 'does not'}, shapelog {ours}", indent=2)
         page.line(item.why, indent=4)
-    page.more(len(found.differences) - len(shown), "difference")
-    for source, state in found.states if options.verbose else ():
+    for source, state in found.states if page.verbose else ():
         page.line(("PGO knew ", "dim"), f"{source}: {state}", indent=2)
-
-
-def _ours(entries: str) -> str:
-    return f"shapelog lists {one_line(entries)}" if entries else "shapelog does not"

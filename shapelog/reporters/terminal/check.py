@@ -3,9 +3,10 @@
 from rich.text import Text
 
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
+from shapelog.report.results import Column
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice_summary import headline, what_to_set
-from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage, first
+from shapelog.reporters.terminal.advice import headline, what_to_set
+from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.text import one_line, plural, plural_noun, rank_list, shorten
 
 
@@ -13,28 +14,28 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     page = TextPage(options)
     trace = checked.found.report.trace
     version = trace.torch_version or trace.version_guess
-    page.text(Text.assemble((shorten(one_line(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {one_line(version)}", "dim")))
+    page.line((shorten(one_line(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {version}", "dim"))
     page.blank()
     page.headline(checked.headline, "bold red" if checked.has_failed else "bold green")
     for note in checked.notes:
         page.line((note, "yellow"), indent=2)
-    _budgets(page, checked, options)
+    _budgets(page, checked)
     _advice(page, checked)
-    _alerts(page, "What fails", checked.failing, options, checked)
+    _alerts(page, "What fails", checked.failing, checked)
     rest_of = tuple(item for item in checked.alerts if not item.fails)
-    if options.verbose:
-        _alerts(page, "What does not fail", rest_of, options, checked)
-    _tail(page, checked, rest_of, options)
+    if page.verbose:
+        _alerts(page, "What does not fail", rest_of, checked)
+    _tail(page, checked, rest_of, options.again)
     return page.bytes()
 
 
-def _budgets(page: TextPage, checked: CheckResult, options: Options) -> None:
+def _budgets(page: TextPage, checked: CheckResult) -> None:
     """Those of the run, and those of codes that are exceeded."""
-    shown = [item for item in checked.budgets if item.code is None or item.is_exceeded or options.verbose]
+    shown = [item for item in checked.budgets if item.code is None or item.is_exceeded or page.verbose]
     if shown:
         page.heading("Budgets", "what the baseline knows is not counted" if checked.baseline else "")
         rows = [(item.name, *item.amounts, _mark(item)) for item in shown]
-        page.table(("", "spent", "allowed", ""), rows, (False, True, True, False), (True, False, False, False))
+        page.table((Column("", is_wide=True), Column("spent", True), Column("allowed", True), Column("")), rows)
 
 
 def _mark(item: BudgetUse) -> Text:
@@ -49,22 +50,19 @@ def _advice(page: TextPage, checked: CheckResult) -> None:
         what_to_set(page, advice, indent=4)
 
 
-def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], options: Options, checked: CheckResult) -> None:
-    shown = first(items, options.limit)
-    if shown:
+def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], checked: CheckResult) -> None:
+    if items:
         page.heading(title, "worst first")
-    for item in shown:
-        _alert(page, item, checked, options)
-    if len(shown) < len(items):
-        page.line((f"… {len(items) - len(shown)} more, shown with --limit 0", "dim"), indent=2)
+    for item in page.listed(items):
+        _alert(page, item, checked)
 
 
-def _alert(page: TextPage, item: CheckedAlert, checked: CheckResult, options: Options) -> None:
+def _alert(page: TextPage, item: CheckedAlert, checked: CheckResult) -> None:
     alert = item.alert
     where = str(alert.source_line) if alert.source_line else "no file known"
     page.line((where, "bold"), "  ", (f"{alert.rule.code} {alert.rule.name}", LEVEL_COLORS[item.level]), indent=2)
     page.line(alert.sentence, indent=4)
-    for fact in alert.facts[1:] if options.verbose else ():
+    for fact in alert.facts[1:] if page.verbose else ():
         page.line((f"also: {fact}", "dim"), indent=4)
     if alert.snippet:
         page.line((alert.snippet, "cyan"), indent=6)
@@ -76,10 +74,10 @@ def _alert(page: TextPage, item: CheckedAlert, checked: CheckResult, options: Op
     page.line((f"{plural_noun(len(alert.labels), 'compile')} {ids}{ranks}", "dim"), indent=4)
 
 
-def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], options: Options) -> None:
+def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], again: str) -> None:
     """What is not shown, what is fixed, and where to read on."""
     lines = []
-    if rest and not options.verbose:
+    if rest and not page.verbose:
         known = sum(not item.new for item in rest)
         some = f"{known} of them " if known < len(rest) else ""
         of_baseline = f", {some}known from {checked.baseline.name}" if checked.baseline and known else ""
@@ -91,7 +89,7 @@ def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], 
         lines.append(f"Better than {checked.baseline.name} ({shown}): --write-baseline records it")
     if checked.failing:
         code = checked.failing[0].alert.rule.code
-        command = one_line(f"shapelog report {options.again}".strip())
+        command = f"shapelog report {again}".strip()
         lines.append(f"shapelog rule {code} tells what it means and how to fix it; {command} shows everything")
     if lines:
         page.blank()

@@ -8,8 +8,9 @@ from rich.text import Text
 
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect, Since
+from shapelog.report.results import Cell, Column
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import TextPage, first
+from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import RULES, remedy_for
 from shapelog.text import one_line, plural, plural_noun, seconds, shorten
 
@@ -34,9 +35,9 @@ def render_comparison(comparison: Comparison, options: Options) -> bytes:
         ("Only in the second run", "", tuple(item for item in comparison.new if item.is_changed)),
         ("Only in the first run", "", tuple(item for item in comparison.gone if item.is_changed)),
     ):
-        _frames(page, title, note, frames, options)
-    _left(page, comparison, options)
-    _unchanged(page, comparison, options)
+        _frames(page, title, note, frames)
+    _left(page, comparison)
+    _unchanged(page, comparison)
     return page.bytes()
 
 
@@ -44,8 +45,8 @@ def _head(page: TextPage, comparison: Comparison) -> None:
     traces = comparison.before.trace, comparison.after.trace
     names = [shorten(one_line(trace.name), max(20, page.width // 2 - 3)) for trace in traces]
     versions = {trace.torch_version or trace.version_guess for trace in traces}  # where they differ, there is a note
-    version = f"  torch {one_line(*versions)}" if len(versions) == 1 else ""
-    page.text(Text.assemble((names[0], "bold"), " → ", (names[1], "bold"), (version, "dim")))
+    version = f"  torch {versions.pop()}" if len(versions) == 1 else ""
+    page.line((names[0], "bold"), " → ", (names[1], "bold"), (version, "dim"))
     page.blank()
     style = f"bold {_STYLES[comparison.outcome]}" if comparison.outcome is not Effect.SAME else "bold"
     page.headline(comparison.headline, style)
@@ -55,7 +56,7 @@ def _head(page: TextPage, comparison: Comparison) -> None:
 
 def _totals(page: TextPage, comparison: Comparison) -> None:
     was, now = comparison.was, comparison.now
-    rows = [
+    rows: list[tuple[Cell | Text, ...]] = [
         _total("compiles", was.compiles, now.compiles, bool(comparison.lost_graphs)),
         _total("recompiles", was.recompiles, now.recompiles, bool(comparison.lost_graphs)),
         _total("limit hits", was.limit_hits, now.limit_hits),
@@ -65,23 +66,18 @@ def _totals(page: TextPage, comparison: Comparison) -> None:
     if was.cached or now.cached:
         rows.append(_total("from a compile cache", was.cached, now.cached, True))
     spent = f"{now.seconds - was.seconds:+.2f}" if f"{was.seconds:.2f}" != f"{now.seconds:.2f}" else ""
-    rows.append((Text("seconds"), Text(f"{was.seconds:.2f}"), Text(f"{now.seconds:.2f}"), Text(spent)))
+    rows.append(("seconds", f"{was.seconds:.2f}", f"{now.seconds:.2f}", spent))
     page.blank()
-    page.table(("", "before", "after", "difference"), rows, (False, True, True, True), (False,) * 4)
+    page.table((Column(""), Column("before", True), Column("after", True), Column("difference", True)), rows)
 
 
-def _total(name: str, before: int | None, after: int | None, is_neutral: bool = False) -> tuple[Text, ...]:
+def _total(name: str, before: int | None, after: int | None, is_neutral: bool = False) -> tuple[Cell | Text, ...]:
     """One row; what is no gain, as compiles that were lost, gets no color."""
-    known = [str(number) if number is not None else "not recorded" for number in (before, after)]
     change = after - before if before is not None and after is not None else 0
     style = "" if is_neutral and change < 0 else "green" if change < 0 else "red"
+    known = [name, *("not recorded" if number is None else str(number) for number in (before, after))]
     dim = "dim" if not before and not after else ""
-    return (
-        Text(name, style=dim),
-        Text(known[0], style=dim),
-        Text(known[1], style=dim),
-        Text(f"{change:+d}" if change else "", style=style),
-    )
+    return (*(Text(word, style=dim) for word in known), Text(f"{change:+d}" if change else "", style=style))
 
 
 def _place(item: FrameChange) -> str:
@@ -130,24 +126,22 @@ def _times(members: Sequence[FrameChange]) -> str:
     return spent[members[0].kind]
 
 
-def _frames(page: TextPage, title: str, note: str, frames: Sequence[FrameChange], options: Options) -> None:
+def _frames(page: TextPage, title: str, note: str, frames: Sequence[FrameChange]) -> None:
     groups = _across_ranks(frames)
     if not groups:
         return
     page.heading(title, note)
-    shown = first(groups, options.limit)
-    for members in shown:
+    for members in page.listed(groups, "frame"):
         item = members[0]
         _frame_line(page, members, _times(members), (_WORDS[item.effect], _STYLES[item.effect]) if item.kind == "matched" else ("", ""))
         for fact in item.facts:
             page.line(shorten(one_line(fact if item.kind == "matched" else fact.partition(", ")[2]), 4 * page.width), indent=4)
-        _dims(page, item.dims, options)
-        causes = item.causes if options.verbose else [cause for cause in item.causes if cause.before != cause.after]
-        _causes(page, causes, item.lost_graph, options)
-    page.more(len(groups) - len(shown), "frame")
+        _dims(page, item.dims)
+        causes = item.causes if page.verbose else [cause for cause in item.causes if cause.before != cause.after]
+        _causes(page, causes, item.lost_graph)
 
 
-def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool, options: Options) -> None:
+def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool) -> None:
     """Those of one rule and count together. Where compiled code was lost, causes that went with it are no gain."""
     by_change: dict[tuple[str, int, int], list[str]] = {}
     for cause in causes:
@@ -155,26 +149,23 @@ def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool, option
     rows = []
     for (code, before, after), names in by_change.items():
         style = "red" if after > before else "green" if after < before and not is_lost else ""
-        listed = " ".join(names) if options.verbose else shorten(" ".join(names), page.width)
+        listed = " ".join(names) if page.verbose else shorten(" ".join(names), page.width)
         each = " each" if len(names) > 1 else ""
         counts = Text(f"{before} → {plural(after, 'recompile')}{each}", style=style)
         rows.append((Text(f"{code} {RULES[code].name}", style="dim"), counts, Text(listed, style="cyan")))
-    shown = first(rows, options.limit)
-    if shown:
-        page.table(("", "", ""), shown, (False, False, False), (False, False, True), 4)
-    page.more(len(rows) - len(shown), "cause", 4)
+    page.table((Column(""), Column(""), Column("", is_wide=True)), rows, 4, "cause")
 
 
-def _dims(page: TextPage, dims: Sequence[DimChange], options: Options) -> None:
+def _dims(page: TextPage, dims: Sequence[DimChange]) -> None:
     by_change: dict[tuple[Since, Since], list[str]] = {}
     for item in dims:
         by_change.setdefault((item.before, item.after), []).append(one_line(item.axis))
     for change, names in by_change.items():
-        listed = " ".join(names) if options.verbose else shorten(" ".join(names), 2 * page.width)
+        listed = " ".join(names) if page.verbose else shorten(" ".join(names), 2 * page.width)
         page.line(f"{_DIMS[change]}: ", (listed, "cyan"), indent=4)
 
 
-def _left(page: TextPage, comparison: Comparison, options: Options) -> None:
+def _left(page: TextPage, comparison: Comparison) -> None:
     """What still recompiles in the second run, why, and the remedy; each remedy once."""
     groups = _across_ranks(item for item in comparison.frames if any(cause.after for cause in item.causes))
     if not groups:
@@ -182,14 +173,13 @@ def _left(page: TextPage, comparison: Comparison, options: Options) -> None:
     page.heading("Still recompiling", "in the second run, and what helps")
     groups.sort(key=lambda members: -sum(member.now.recompiles for member in members))
     shown_remedies: set[str] = set()
-    shown = first(groups, options.limit)
-    for members in shown:
+    for members in page.listed(groups, "frame"):
         item = members[0]
         _frame_line(page, members, _recompiles(item.now))
         for code in dict.fromkeys(cause.code for cause in item.causes if cause.after):
             own = [cause for cause in item.causes if cause.code == code and cause.after]
             names = ", ".join(one_line(cause.axis) + (f" ×{cause.after}" if cause.after > 1 else "") for cause in own if cause.axis)
-            listed = names if options.verbose else shorten(names, page.width)
+            listed = names if page.verbose else shorten(names, page.width)
             page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
             for rule in dict.fromkeys(RULES[cause.remedy_code] for cause in own):
                 remedy = remedy_for(rule, comparison.after.trace.supports_dynamic_sources)
@@ -197,7 +187,6 @@ def _left(page: TextPage, comparison: Comparison, options: Options) -> None:
                     name = f"{rule.code} {rule.name}: " if rule.code != code else ""
                     page.line("→ ", (name, "dim"), remedy, indent=6)
                 shown_remedies.add(remedy)
-    page.more(len(groups) - len(shown), "frame")
 
 
 def _recompiles(counts: Counts) -> str:
@@ -206,11 +195,11 @@ def _recompiles(counts: Counts) -> str:
     return plural(counts.recompiles, "recompile") + refused + failed
 
 
-def _unchanged(page: TextPage, comparison: Comparison, options: Options) -> None:
+def _unchanged(page: TextPage, comparison: Comparison) -> None:
     groups = _across_ranks(comparison.unchanged)
     if not groups:
         return
-    if options.verbose:
+    if page.verbose:
         page.heading("Unchanged")
         for members in groups:
             _frame_line(page, members, f"{members[0].verdict}  {_times(members)}")

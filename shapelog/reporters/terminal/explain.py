@@ -2,30 +2,35 @@
 
 from rich.text import Text
 
+from shapelog.model.trace import Compile
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
+from shapelog.reporters.terminal.text_page import COLORS, TextPage
 from shapelog.text import one_line, plural, seconds, shorten
 
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def render_explanation(explanation: CompileExplanation, options: Options) -> bytes:
-    page = TextPage(options)
+    page = TextPage(options, "--verbose")
     _head(page, explanation)
     _why(page, explanation)
-    _guards(page, explanation, options)
-    _graph(page, explanation, options)
+    if explanation.nearest:
+        _guards(page, explanation, explanation.nearest)
+        _graph(page, explanation, options)
     _symbols(page, explanation)
-    _words(page, explanation)
+    if explanation.compile.reasons:
+        page.heading("In PyTorch's words", "the first failed guard of each entry")
+    for reason in explanation.compile.reasons:
+        page.line((f"{reason.entry}: ", "bold"), reason.text or "(blank)", indent=2)
     return page.bytes()
 
 
 def _head(page: TextPage, explanation: CompileExplanation) -> None:
     compile, frame = explanation.compile, explanation.frame
     where = f"{frame.file}:{frame.line}" if frame.file else "code unknown"
-    page.text(Text.assemble((compile.label, "bold"), "  ", (one_line(frame.title), "bold"), f"  {one_line(where)}"))
+    page.line((compile.label, "bold"), "  ", (frame.title, "bold"), f"  {where}")
     called = frame.caller(compile)
     if called:
         page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)
@@ -62,11 +67,8 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         return
     checked = f"the nearest of {plural(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
     page.heading(f"Why: against {item.nearest.label}", checked)
-    page.line(
-        (item.verdict.value, COLORS[item.verdict]),
-        f": the graph of {item.served_by.label} would serve this call" if item.served_by else "",
-        indent=2,
-    )
+    served = f": the graph of {item.served_by.label} would serve this call" if item.served_by else ""
+    page.line((item.verdict.value, COLORS[item.verdict]), served, indent=2)
     for index, cause in enumerate(item.causes):
         is_last = all(other.remedy_rule != cause.remedy_rule for other in item.causes[index + 1 :])
         _cause(page, cause, is_last, explanation.trace.supports_dynamic_sources)
@@ -79,11 +81,9 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
 
 
 def _cause(page: TextPage, cause: Cause, is_last_of_kind: bool, supports_dynamic_sources: bool) -> None:
-    page.text(Text.assemble((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {one_line(cause.sentence)}"), 2)
-    change = f"{one_line(cause.axis)}: {one_line(cause.before) or '?'} → {one_line(cause.after) or '?'}"
-    page.text(
-        Text.assemble((change, "cyan"), ("  (named by PyTorch)" if cause.named_by_pytorch else "  (PyTorch did not name it)", "dim")), 4
-    )
+    page.line((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {cause.sentence}", indent=2)
+    change = f"{cause.axis}: {cause.before or '?'} → {cause.after or '?'}"
+    page.line((change, "cyan"), ("  (named by PyTorch)" if cause.named_by_pytorch else "  (PyTorch did not name it)", "dim"), indent=4)
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
     if is_last_of_kind:
@@ -98,25 +98,12 @@ def _other(page: TextPage, other: EntryDifference) -> None:
     page.line(("farther: ", "dim"), f"{other.entry.label}: {what}", indent=2)
 
 
-def _guards(page: TextPage, explanation: CompileExplanation, options: Options) -> None:
-    if explanation.nearest is None:
-        return
-    before, after = explanation.nearest.label, explanation.compile.label
+def _guards(page: TextPage, explanation: CompileExplanation, nearest: Compile) -> None:
+    before, after = nearest.label, explanation.compile.label
     page.heading("Guards that differ", f"{before} → {after}")
-    shown = first(explanation.guard_changes, options.limit)
-    for change in shown:
+    for change in page.listed(explanation.guard_changes):
         name = f"{change.source.display_name} {change.prop}" if change.source else change.prop
-        page.text(
-            Text.assemble(
-                f"{one_line(name)}: ",
-                (one_line(change.before) or "not checked", "red"),
-                " → ",
-                (one_line(change.after) or "not checked", "green"),
-            ),
-            2,
-        )
-    if len(shown) < len(explanation.guard_changes):
-        page.line((f"… {len(explanation.guard_changes) - len(shown)} more, shown with --verbose", "dim"), indent=2)
+        page.line(f"{name}: ", (change.before or "not checked", "red"), " → ", (change.after or "not checked", "green"), indent=2)
     if not explanation.guard_changes:
         page.line(("none that both check", "dim"), indent=2)
     sides = (explanation.guards_only_before, before), (explanation.guards_only_after, after)
@@ -126,8 +113,6 @@ def _guards(page: TextPage, explanation: CompileExplanation, options: Options) -
 
 
 def _graph(page: TextPage, explanation: CompileExplanation, options: Options) -> None:
-    if explanation.nearest is None:
-        return
     page.heading("Graph", "similar: the same operations, numbers apart" if explanation.is_similar else "another one, or none recorded")
     lines = explanation.graph_diff[2:]
     shown = lines[: 2 * options.limit] if options.limit else lines
@@ -155,10 +140,3 @@ def _symbols(page: TextPage, explanation: CompileExplanation) -> None:
         frames = item.user_stack.frames
         where = f" at {frames[-1].file}:{frames[-1].line}  {frames[-1].code}" if frames else ""
         page.line(("specialized: ", "magenta"), f"{names} to {item.value}{where}", indent=2)
-
-
-def _words(page: TextPage, explanation: CompileExplanation) -> None:
-    if explanation.compile.reasons:
-        page.heading("In PyTorch's words", "the first failed guard of each entry")
-        for reason in explanation.compile.reasons:
-            page.line((f"{reason.entry}: ", "bold"), reason.text or "(blank)", indent=2)

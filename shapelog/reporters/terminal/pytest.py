@@ -3,13 +3,12 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from shapelog.advice.advise import Advice
 from shapelog.model.trace import Compile, Frame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice_summary import what_to_set
+from shapelog.reporters.terminal.advice import what_to_set
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import UNEXPLAINED
 from shapelog.text import file_name, one_line, plural, shorten
@@ -33,22 +32,18 @@ def explanation(report: Report, options: Options, root: str = "", kept: str = ""
     ``with_reset`` is the mark that resets PyTorch before the test, "" where that is done already. ``with_frames`` lists what was compiled
     as well.
     """
-    page = TextPage(options)
+    page = TextPage(options, "-vv")
     if with_frames:
-        _frames(page, report, options, root)
+        _frames(page, report, root)
     recompiles = [item for item in report.recompiles if not item.is_after_failure]
-    limit = options.limit or len(recompiles)
-    for item in recompiles[:limit]:
+    for item in page.listed(recompiles, "recompile", 0):
         _recompile(page, item, report.trace.supports_dynamic_sources, root)
-    left = len(recompiles) - limit
-    if left > 0:
-        page.line(f"… {plural(left, 'more recompile')}, shown with -vv")
     _unknown(page, recompiles, with_reset)
     if not all(item.is_against_unknown for item in recompiles):
-        _marking(page, report, len(recompiles), options)
+        _marking(page, report, len(recompiles))
     if kept:
         page.raw(f"the whole story: shapelog report {kept}")
-    elif left > 0:
+    elif 0 < options.limit < len(recompiles):
         page.line("--shapelog-dir DIR keeps the trace of each test for shapelog report")
     return page.bytes().decode().strip("\n")
 
@@ -59,16 +54,13 @@ def _place(file: str, line: int, root: str) -> str:
     return f"{file}:{line}" if file else "code unknown"
 
 
-def _frames(page: TextPage, report: Report, options: Options, root: str) -> None:
+def _frames(page: TextPage, report: Report, root: str) -> None:
     """The code that was compiled, in order, each with its number of compiles."""
     frames = [frame for frame in report.trace.frames if frame.entries]
-    limit = options.limit or len(frames)
     page.line("Compiled:")
-    for frame in frames[:limit]:
+    for frame in page.listed(frames, "frame"):
         labels = shorten(" ".join(entry.label for entry in frame.entries), 40)
         page.line(f"{_title(frame, root)}  {plural(len(frame.entries), 'compile')}: {labels}", indent=2)
-    if len(frames) > limit:
-        page.line(f"… {plural(len(frames) - limit, 'more frame')}, shown with -vv", indent=2)
 
 
 def _title(frame: Frame, root: str) -> str:
@@ -118,13 +110,11 @@ def _unknown(page: TextPage, recompiles: Sequence[Recompile], with_reset: str) -
     labels = [item.compile.label for item in recompiles if item.is_against_unknown]
     if labels:
         names = shorten(" ".join(labels), 40)
-        how = (
-            f"torch._dynamo.reset() in a fixture, or the mark {with_reset}" if with_reset else "torch._dynamo.reset() before the first call"
-        )
-        page.raw(f"{names}: the code was compiled before this test, and not recorded then. Begin without it: {how}")
+        where = f"in a fixture, or the mark {with_reset}" if with_reset else "before the first call"
+        page.raw(f"{names}: the code was compiled before this test, and not recorded then. Begin without it: torch._dynamo.reset() {where}")
 
 
-def _marking(page: TextPage, report: Report, total: int, options: Options) -> None:
+def _marking(page: TextPage, report: Report, total: int) -> None:
     advice = report.advice
     if advice is None:
         return
@@ -135,20 +125,13 @@ def _marking(page: TextPage, report: Report, total: int, options: Options) -> No
     of_all = f"{advice.before.total - advice.after.total} of {plural(total, 'recompile')}" if total > 1 else "it"
     page.line(f"Marking {plural(len(advice.suggestions), 'source')} dynamic removes {of_all} (predicted):")
     if advice.env:
-        what_to_set(page, advice, 2)
-    _calls(page, advice, options)
-
-
-def _calls(page: TextPage, advice: Advice, options: Options) -> None:
+        what_to_set(page, advice)
     lines = [line for item in advice.suggestions for line in item.python]
-    limit = options.limit or len(lines)
     if lines:
         which = "" if all(item.python for item in advice.suggestions) else ", for tensors"
         page.line(f"{'or ' if advice.env else ''}in the program, before the call{which}:", indent=2)
-    for line in lines[:limit]:
+    for line in page.listed(lines, "line", 4):
         page.raw(line, indent=4)
-    if len(lines) > limit:
-        page.line(f"… {plural(len(lines) - limit, 'more line')}, shown with -vv", indent=4)
 
 
 def summary(tests: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:

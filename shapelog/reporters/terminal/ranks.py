@@ -21,11 +21,8 @@ def ranks_heading(page: TextPage, ranks: "RankReport") -> None:
         page.line(("not read: ", "yellow"), f"the trace of {rank_list(ranks.unread)} could not be read; see Health", indent=2)
 
 
-def what_ranks_share(page: TextPage, ranks: "RankReport", limit: int, verbose: bool) -> None:
-    """What all have in common, then the groups of those that differ.
-
-    ``limit`` 0 shows every group, ``verbose`` what to record for the rest.
-    """
+def what_ranks_share(page: TextPage, ranks: "RankReport") -> None:
+    """What all have in common, then the groups of those that differ."""
     same = [item for item in ranks.properties if item.is_known and not item.differs]
     shared = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
     if shared:
@@ -38,21 +35,21 @@ def what_ranks_share(page: TextPage, ranks: "RankReport", limit: int, verbose: b
         if item.differs:
             divided.setdefault((tuple(group.ranks for group in item.groups), item.unknown, item.note), []).append(item)
     for items in divided.values():
-        _differ(page, items, limit)
+        _differ(page, items)
     unknown = [item for item in ranks.properties if not item.is_known]
-    for item in unknown if verbose else ():
+    for item in unknown if page.verbose else ():
         page.line((f"not known: {item.title}; {item.note}", "dim"), indent=2)
-    if unknown and not verbose:
+    if unknown and not page.verbose:
         names = ", ".join(item.title for item in unknown)
         page.line((f"not known: {names}; --verbose tells what to record", "dim"), indent=2)
 
 
-def _differ(page: TextPage, items: "list[ComparedProperty]", limit: int) -> None:
+def _differ(page: TextPage, items: "list[ComparedProperty]") -> None:
     """Properties that divide ranks in the same way, together."""
     first = items[0]
     titles = ", ".join(item.title for item in items)
     page.line(("differ: ", "yellow"), titles, (f"  {first.note}" if first.note else "", "dim"), indent=2)
-    most = max(_GROUPS, limit) if limit else len(first.groups)
+    most = max(_GROUPS, page.limit) if page.limit else len(first.groups)
     rows = [
         (rank_list(group.ranks), "; ".join(item.groups[index].words for item in items)) for index, group in enumerate(first.groups[:most])
     ]

@@ -1,25 +1,26 @@
 """The report in a terminal: the verdict first, then the frames by what could be saved, then everything else that cost time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.text import Text
 
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
-from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.report import Axis, FrameReport, Report
-from shapelog.report.results import Cell, Location, Table
+from shapelog.report.results import Column, Location
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice_summary import headline, what_to_set
+from shapelog.reporters.terminal.advice import headline, what_to_set
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule, remedy_for
-from shapelog.text import megabytes, one_line, plural, seconds, shorten
+from shapelog.text import megabytes, one_line, plural, seconds, shorten, some
 
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
+_KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
+_UNUSED = Column("known, not used", is_wide=True), Column("records", True)
 _LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
 
 
@@ -27,41 +28,38 @@ def render(report: Report, options: Options) -> bytes:
     page = TextPage(options)
     if options.frame is not None:
         for item in report.frames:
-            _one_frame(page, report, item, options)
+            _one_frame(page, report, item)
         return page.bytes()
     _verdict(page, report)
     _advice(page, report)
-    _ranks(page, report, options)
-    _frames(page, report, options)
-    _not_sizes(page, report, options)
-    _tables(page, report, options, ("top_causes",))
-    _groups(page, report, options)
-    _tables(page, report, options, ("specializations",))
-    _findings(page, report, Section.LIMITS, options)
-    _tables(page, report, options, ("graph_breaks", "restarts"))
-    _findings(page, report, Section.FAILURES, options)
-    _findings(page, report, Section.OTHER, options)
-    _tables(page, report, options, ("time", "kernels", "pgo"))
-    _health(page, report, options)
+    _ranks(page, report)
+    _frames(page, report)
+    _not_sizes(page, report)
+    _tables(page, report, "top_causes")
+    _groups(page, report)
+    _tables(page, report, "specializations")
+    _findings(page, report, Section.LIMITS)
+    _tables(page, report, "graph_breaks", "restarts")
+    _findings(page, report, Section.FAILURES)
+    _findings(page, report, Section.OTHER)
+    _tables(page, report, "time", "kernels", "pgo")
+    _health(page, report)
     return page.bytes()
 
 
-def _ranks(page: TextPage, report: Report, options: Options) -> None:
+def _ranks(page: TextPage, report: Report) -> None:
     if report.ranks is None:
         return
     ranks_heading(page, report.ranks)
-    _findings(page, report, Section.RANKS, options)
-    what_ranks_share(page, report.ranks, options.limit, options.verbose)
-    _tables(page, report, options, ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes"))
+    _findings(page, report, Section.RANKS)
+    what_ranks_share(page, report.ranks)
+    _tables(page, report, "ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
 
 
 def _verdict(page: TextPage, report: Report) -> None:
     trace, summary = report.trace, report.summary
-    version = (
-        f"torch {trace.torch_version}" if trace.torch_version else f"torch {trace.version_guess} (not recorded; guessed from the records)"
-    )
-    size = sum(book.size for book in report.accounts)
-    parts = [version, megabytes(size)]
+    version = trace.torch_version or f"{trace.version_guess} (not recorded; guessed from the records)"
+    parts = [f"torch {version}", megabytes(sum(book.size for book in report.accounts))]
     if trace.rank_count > 1:
         parts.append(plural(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
     page.line((trace.name, "bold"), "  ", ("  ".join(parts), "dim"))
@@ -79,28 +77,17 @@ def _verdict(page: TextPage, report: Report) -> None:
     for part in summary.parts:
         bar = "█" * max(1, round(16 * part.count / total))
         style = COLORS[part.verdict]
-        rows.append(
-            (
-                Text(str(part.count), style="bold"),
-                Text(part.verdict.value, style=style),
-                Text(seconds(part.seconds)),
-                Text(bar, style=style),
-            )
-        )
-    page.table(("", "", "", ""), rows, (True, False, True, False), (False, False, False, False))
-    hit = [item for item in report.frames if item.limit_hit is not None]
+        count, verdict = Text(str(part.count), style="bold"), Text(part.verdict.value, style=style)
+        rows.append((count, verdict, seconds(part.seconds), Text(bar, style=style)))
+    page.table((Column("", True), Column(""), Column("", True), Column("")), rows)
+    hit = [f"{item.frame.title} (from {item.limit_hit.label} on)" for item in report.frames if item.limit_hit]
     if hit:
-        names = ", ".join(f"{item.frame.title} (from {item.limit_hit.label} on)" for item in hit[:3] if item.limit_hit)
-        more = f" and {len(hit) - 3} more" if len(hit) > 3 else ""
-        raised = all(item.limit_hit.raised_at_limit for item in hit if item.limit_hit)
+        raised = all(item.limit_hit.raised_at_limit for item in report.frames if item.limit_hit)
         then = "an error was raised in" if raised else "later calls that fit no entry run eagerly in"
-        page.line(("Recompile limit hit", "bold red"), f": {then} {names}{more}")
+        page.line(("Recompile limit hit", "bold red"), f": {then} {some(hit, 3)}")
     elif summary.compiles:
-        page.line(
-            "Recompile limit not hit."
-            if not trace.version_guess.endswith("older")
-            else "Recompile limit: this torch version does not record a hit."
-        )
+        is_recorded = not trace.version_guess.endswith("older")
+        page.line("Recompile limit not hit." if is_recorded else "Recompile limit: this torch version does not record a hit.")
     if summary.failures:
         page.line((plural(summary.failures, "compile") + " failed", "bold red"), ", see Failures")
 
@@ -130,8 +117,7 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
     if called and frame.is_library:
         where += f", called at {_place(called.file, called.line)}"
     rank = f"{merged.owner}  " if multi else ""
-    head = Text.assemble((rank, "dim"), (one_line(frame.title), "bold"), f"  {one_line(where)}", (f"  frame {frame.label}", "dim"))
-    page.text(head, 2)
+    page.line((rank, "dim"), (frame.title, "bold"), f"  {where}", (f"  frame {frame.label}", "dim"), indent=2)
     compiles = [compiled for member in merged.members for compiled in member.compiles]
     each = " on each" if len(merged.members) > 1 or any(compiled.weight > 1 for compiled in compiles) else ""
     parts: list[str | tuple[str, str]] = [f"{plural(len(frame.entries), 'compile')}{each} {seconds(merged.seconds)}"]
@@ -143,24 +129,22 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
     page.line(*parts, indent=4)
 
 
-def _frames(page: TextPage, report: Report, options: Options) -> None:
-    shown = [item for item in merged_frames(report) if item.first.recompiles or (options.verbose and item.first.frame.compiles)]
+def _frames(page: TextPage, report: Report) -> None:
+    shown = [item for item in merged_frames(report) if item.first.recompiles or (page.verbose and item.first.frame.compiles)]
     if not shown:
         return
     page.heading("Frames that recompiled", "by the seconds that could be saved")
     multi = report.trace.rank_count > 1
-    listed = first(shown, options.limit)
     shown_remedies: set[str] = set()
-    for merged in listed:
+    for merged in page.listed(shown, "frame"):
         item = merged.first
         _frame_head(page, merged, multi)
-        _axes(page, merged.axes, options, report.trace.supports_dynamic_sources, shown_remedies)
-        if not options.verbose:
-            _notes(page, item)
-        if options.verbose:
+        _axes(page, merged.axes, page.limit, report.trace.supports_dynamic_sources, shown_remedies)
+        if page.verbose:
             for entry in item.recompiles:
                 _recompile(page, entry, 4)
-    page.more(len(shown) - len(listed), "frame")
+        else:
+            _notes(page, item)
 
 
 def _notes(page: TextPage, item: FrameReport) -> None:
@@ -173,9 +157,9 @@ def _notes(page: TextPage, item: FrameReport) -> None:
         page.line((f"{shorten(' '.join(labels), 40)}: ", "dim"), note, indent=6)
 
 
-def _axes(page: TextPage, axes: Sequence[Axis], options: Options, supports_dynamic_sources: bool, shown_remedies: set[str]) -> None:
+def _axes(page: TextPage, axes: Sequence[Axis], limit: int, supports_dynamic_sources: bool, shown_remedies: set[str]) -> None:
     """Each axis with its values, codes and remedies; ``shown_remedies`` are the codes whose remedy is shown above already."""
-    listed = first(axes, options.limit)
+    listed = first(axes, limit)
     width = min(max((len(one_line(axis.name)) for axis in listed), default=0), page.width // 2)
     for axis in listed:
         name = shorten(one_line(axis.name), width)
@@ -183,11 +167,11 @@ def _axes(page: TextPage, axes: Sequence[Axis], options: Options, supports_dynam
         room = max(12, page.width - 6 - width - len(codes) - 6)
         gap = ", " if any(" " in value for value in axis.values) else " "
         values = shorten(gap.join(one_line(value) for value in axis.values), room)
-        page.text(Text.assemble((f"{name:<{width}}", "bold cyan"), f"  {values}" if values else "", (f"  {codes}", "dim")), 6)
+        page.line((f"{name:<{width}}", "bold cyan"), f"  {values}" if values else "", (f"  {codes}", "dim"), indent=6)
         for rule in axis.remedy_rules:
             if rule.code not in shown_remedies:
                 shown_remedies.add(rule.code)
-                page.text(Text.assemble((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, supports_dynamic_sources)}"), 8)
+                page.line((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, supports_dynamic_sources)}", indent=8)
     page.more(len(axes) - len(listed), "axis", 6)
 
 
@@ -200,11 +184,10 @@ def _where(cause: Cause) -> str:
 
 def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
     against = f" against {item.nearest.label}" if item.nearest else ""
-    style = COLORS[item.verdict]
-    head = Text.assemble((item.compile.label, "bold"), against, "  ", (item.verdict.value, style), f"  {seconds(item.compile.seconds)}")
-    page.text(head, indent)
+    spent = seconds(item.compile.seconds)
+    page.line((item.compile.label, "bold"), against, "  ", (item.verdict.value, COLORS[item.verdict]), f"  {spent}", indent=indent)
     for cause in item.causes:
-        page.text(Text.assemble((" ".join(cause.codes), "dim"), f" {one_line(cause.sentence)}"), indent + 2)
+        page.line((" ".join(cause.codes), "dim"), f" {cause.sentence}", indent=indent + 2)
         if _where(cause):
             page.line((f"at {_where(cause)}", "dim"), indent=indent + 4)
     if not item.causes:
@@ -215,18 +198,16 @@ def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
 
 def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
     """From what to what the same property changed in the other recompiles of a group, where they differ from the first."""
-    known = {(cause.before, cause.after)}
-    found = []
+    changes = {(cause.before, cause.after): ""}
     for member in members:
         for other in member.causes:
-            change = (other.before, other.after)
-            if other.axis == cause.axis and change not in known and all(change):
-                known.add(change)
-                found.append(f"{member.compile.label} {one_line(other.before)} → {one_line(other.after)}")
-    return ", ".join(found)
+            if other.axis == cause.axis and other.before and other.after:
+                words = f"{member.compile.label} {one_line(other.before)} → {one_line(other.after)}"
+                changes.setdefault((other.before, other.after), words)
+    return ", ".join(filter(None, changes.values()))
 
 
-def _not_sizes(page: TextPage, report: Report, options: Options) -> None:
+def _not_sizes(page: TextPage, report: Report) -> None:
     """Recompiles that have a cause marking cannot remove, those with the same causes in one frame together."""
     grouped: dict[tuple[int, tuple[tuple[str, str], ...]], list[Recompile]] = {}
     numbers = {member.frame: number for number, merged in enumerate(merged_frames(report)) for member in merged.members}
@@ -241,17 +222,16 @@ def _not_sizes(page: TextPage, report: Report, options: Options) -> None:
     ordered = sorted(
         grouped.values(), key=lambda members: (-sum(report.trace.seconds(entry.compile) for entry in members), members[0].compile.order)
     )
-    listed = first(ordered, options.limit)
     shown_remedies: set[str] = set()
-    for members in listed:
+    for members in page.listed(ordered, "kind"):
         sample = members[0]
         spent = sum(report.trace.seconds(entry.compile) for entry in members)
         ids = shorten(" ".join(dict.fromkeys(entry.compile.label for entry in members)), max(20, page.width // 3))
         owner = (f"{rank_label((entry.frame for entry in members), report.trace)}  " if multi else "", "dim")
-        page.text(Text.assemble(owner, (one_line(sample.frame.title), "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim")), 2)
+        page.line(owner, (sample.frame.title, "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim"), indent=2)
         for code in dict.fromkeys(cause.codes[0] for cause in sample.causes if not cause.size_related):
             cause, *same_code = [cause for cause in sample.causes if cause.codes[0] == code]
-            page.text(Text.assemble((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {one_line(cause.sentence)}"), 4)
+            page.line((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {cause.sentence}", indent=4)
             if _where(cause):
                 page.line((f"at {_where(cause)}", "dim"), indent=6)
             changes = _other_changes(cause, members)
@@ -268,92 +248,57 @@ def _not_sizes(page: TextPage, report: Report, options: Options) -> None:
         if remedy not in shown_remedies:
             page.line(f"→ {remedy}", indent=4)
         shown_remedies.add(remedy)
-    page.more(len(ordered) - len(listed), "kind")
 
 
-def _cell(value: Cell) -> str:
-    if value is None:
-        return ""
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+def _tables(page: TextPage, report: Report, *names: str) -> None:
+    for table in filter(None, map(report.table, names)):
+        page.heading(table.title)
+        if table.rows:
+            page.table(table.columns, table.rows, noun="row")
+        if table.note:
+            page.line((table.note if page.verbose else shorten(table.note, 6 * page.width), "dim"), indent=2)
 
 
-def _tables(page: TextPage, report: Report, options: Options, names: Iterable[str]) -> None:
-    for name in names:
-        table = report.table(name)
-        if table is not None:
-            _table(page, table, options)
-
-
-def _table(page: TextPage, table: Table, options: Options) -> None:
-    page.heading(table.title)
-    listed = first(table.rows, options.limit)
-    if listed:
-        page.table(
-            [column.name for column in table.columns],
-            [[_cell(value) for value in row] for row in listed],
-            [column.is_number for column in table.columns],
-            [column.is_wide for column in table.columns],
-        )
-    page.more(len(table.rows) - len(listed), "row")
-    if table.note:
-        page.line((table.note if options.verbose else shorten(table.note, 6 * page.width), "dim"), indent=2)
-
-
-def _groups(page: TextPage, report: Report, options: Options) -> None:
+def _groups(page: TextPage, report: Report) -> None:
     """Groups of two or more: the graph was compiled again although it hardly differs."""
-    several = [group for group in report.groups if len(group.members) > 1]
-    groups = sorted(merged_groups(several), key=lambda same: _group_cost(same[0]))
+    groups = merged_groups(group for group in report.groups if len(group.members) > 1)
     if not groups:
         return
+    groups.sort(key=lambda same: (-sum(member.seconds for member in same[0].members[1:]), same[0].members[0].order))
     page.heading("Similar graphs", "the same operations on the same tensors; numbers and sizes do not count")
-    listed = first(groups, options.limit)
     room = max(20, page.width - 30)
-    for same in listed:
+    for same in page.listed(groups, "group"):
         group = same[0]
         static, dynamic = (" ".join(member.label for member in part) for part in (group.static, group.dynamic))
         owners = [item.members[0] for item in same]
-        text = Text(f"{rank_label(owners, report.trace)}  " if report.trace.rank_count > 1 else "", style="")
+        text = Text(f"{rank_label(owners, report.trace)}  " if report.trace.rank_count > 1 else "")
         if static:
             text.append("static ", style="dim").append(shorten(static, room))
         if dynamic:
             text.append("  dynamic " if static else "dynamic ", style="dim").append(shorten(dynamic, room), style="cyan")
         if group.converged:
             text.append(f"  converged at {group.converged.label}", style="green")
-        elif len(group.dynamic) == 0:
+        elif not group.dynamic:
             text.append("  never became dynamic", style="dim")
         page.text(text, 2)
-    page.more(len(groups) - len(listed), "group")
 
 
-def _group_cost(group: Group) -> tuple[float, int]:
-    return -sum(member.seconds for member in group.members[1:]), group.members[0].order
-
-
-def _findings(page: TextPage, report: Report, section: Section, options: Options) -> None:
+def _findings(page: TextPage, report: Report, section: Section) -> None:
     """Those of a section below its heading; that of the ranks has more in it, so its heading is written already."""
     found = [item for item in report.findings if item.rule.section is section]
     if not found:
         return
     if section is not Section.RANKS:
         page.heading(section.value)
-    merged = merged_findings(found, report.trace)
-    listed = first(merged, options.limit)
-    for item, owner in listed:
-        page.text(
-            Text.assemble(
-                (f"{item.rule.code} {item.rule.name}", LEVEL_COLORS[item.rule.level]),
-                f": {one_line(item.sentence)}",
-            ),
-            2,
-        )
+    for item, owner in page.listed(merged_findings(found, report.trace), "finding"):
+        page.line((f"{item.rule.code} {item.rule.name}", LEVEL_COLORS[item.rule.level]), f": {item.sentence}", indent=2)
         details = "; ".join(f"{name} {value}" for name, value in item.details if value)
         place = item.place.short if item.place else ""
         page.line((" · ".join(part for part in (owner, item.compile, place, details) if part), "dim"), indent=4)
         page.line(f"→ {item.rule.remedy}", indent=4)
-    page.more(len(merged) - len(listed), "finding")
 
 
-def _health(page: TextPage, report: Report, options: Options) -> None:
+def _health(page: TextPage, report: Report) -> None:
     health = health_of(report)
     page.heading("Health of the trace")
     lost = f", {health.unreadable} bytes unreadable" if health.unreadable else ", every byte accounted for"
@@ -365,8 +310,7 @@ def _health(page: TextPage, report: Report, options: Options) -> None:
         page.line((f"{rule.code} {rule.name}", "yellow"), f": {health.unknown}", indent=2)
         page.line((rule.remedy, "dim"), indent=4)
     shown_remedies: set[str] = set()
-    listed = first(health.problems, options.limit)
-    for found in listed:
+    for found in page.listed(health.problems, "problem"):
         members = found.members
         problem, rule = members[0], problem_rule(members[0].code)
         style = {"data loss": "red", "degraded": "yellow"}.get(problem.severity, "dim")
@@ -380,28 +324,20 @@ def _health(page: TextPage, report: Report, options: Options) -> None:
         if rule.code not in shown_remedies:
             page.line((rule.remedy, "dim"), indent=4)
         shown_remedies.add(rule.code)
-    page.more(len(health.problems) - len(listed), "problem")
-    if options.verbose:
-        for book in report.accounts:
-            kinds = sorted(book.records, key=lambda name: -book.sizes.get(name, 0))
-            rows = [(name, str(book.records[name]), str(book.sizes.get(name, 0)), _used(name, book.unused)) for name in kinds]
-            page.line((book.name, "bold"), indent=2)
-            page.table(("kind", "records", "bytes", ""), rows, (False, True, True, False), (True,) * 4, 4)
-            artifacts = [(name, str(count)) for name, count in book.unused.items() if name.startswith("artifact ")]
-            page.table(("known, not used", "records"), artifacts, (False, True), (True, False), 4)
+    for book in report.accounts if page.verbose else ():
+        used = {name: "counted, not used" if name in book.unused else "" for name in book.records}
+        page.line((book.name, "bold"), indent=2)
+        page.table(_KINDS, [(name, book.records[name], size, used[name]) for name, size in book.sizes.most_common()], 4)
+        page.table(_UNUSED, [row for row in book.unused.items() if row[0].startswith("artifact ")], 4)
 
 
-def _used(name: str, unused: object) -> str:
-    return "counted, not used" if isinstance(unused, dict) and name in unused else ""
-
-
-def _one_frame(page: TextPage, report: Report, item: FrameReport, options: Options) -> None:
+def _one_frame(page: TextPage, report: Report, item: FrameReport) -> None:
     _frame_head(page, MergedFrame((item,), report.trace), report.trace.rank_count > 1)
     frame = item.frame
     if frame.called_at:
         page.line((f"called at {frame.called_at.file}:{frame.called_at.line}  {frame.called_at.code}", "dim"), indent=4)
-    _axes(page, item.axes, Options(limit=0 if options.verbose else 12), report.trace.supports_dynamic_sources, set())
-    _shape_table(page, item.shapes, options)
+    _axes(page, item.axes, 0 if page.verbose else 12, report.trace.supports_dynamic_sources, set())
+    _shape_table(page, item.shapes)
     if item.recompiles:
         page.heading("Recompiles")
     for entry in item.recompiles:
@@ -409,16 +345,14 @@ def _one_frame(page: TextPage, report: Report, item: FrameReport, options: Optio
         page.line(f"→ {entry.remedy(report.trace.supports_dynamic_sources)}", indent=4)
 
 
-def _shape_table(page: TextPage, table: ShapeTable, options: Options) -> None:
+def _shape_table(page: TextPage, table: ShapeTable) -> None:
     """One row a source and dim, one column a compile; rows that never vary are left out unless all is asked for."""
-    varying = [row for row in table.rows if not row.is_constant]
-    rows = list(table.rows) if options.verbose else varying
+    rows = [row for row in table.rows if page.verbose or not row.is_constant]
     if not rows:
         page.line(("No size or int varied or was symbolic in this frame.", "dim"), indent=2)
         return
-    page.heading(
-        "Shapes", f"{len(table.rows) - len(rows)} constant rows left out, shown with --verbose" if len(rows) < len(table.rows) else ""
-    )
+    left = len(table.rows) - len(rows)
+    page.heading("Shapes", f"{left} constant rows left out, shown with --verbose" if left else "")
     labels = [compile.label for compile in table.compiles]
     longest = max(len(one_line(row.name)) for row in rows)
     name_width = min(longest, max(16, page.width // 2))

@@ -1,7 +1,7 @@
 """The rules in a terminal: all of them in a table, or the handbook on one."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from rich.text import Text
 
@@ -16,17 +16,16 @@ _CODE = re.compile(r"`([^`]+)`")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
 
-def render_rules(entries: Iterable[Entry], options: Options) -> bytes:
+def render_rules(entries: Sequence[Entry], options: Options) -> bytes:
     page = TextPage(options)
-    found = tuple(entries)
-    names = max(len(item.rule.name) for item in found)
-    kinds = max(len(item.rule.verdict.value) for item in found)
-    for family in families(found):
-        page.heading(family.title)
-        for item in family.entries:
+    names = max(len(item.rule.name) for item in entries)
+    kinds = max(len(item.rule.verdict.value) for item in entries)
+    for title, members in families(entries).items():
+        page.heading(title)
+        for item in members:
             _row(page, item.rule, names, kinds)
     page.blank()
-    page.line(f"shapelog rule {found[0].rule.code} tells more")
+    page.line(f"shapelog rule {entries[0].rule.code} tells more")
     return page.bytes()
 
 

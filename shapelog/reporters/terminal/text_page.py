@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TextIO, TypeVar
 
 from rich.cells import cell_len
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from shapelog.report.results import Headline
+from shapelog.report.results import Cell, Column, Headline
 from shapelog.reporters import Options
 from shapelog.rules import Level, Verdict
 from shapelog.text import UNSAFE, one_line, plural, shorten
@@ -51,13 +51,13 @@ def console(stream: TextIO, is_terminal: bool, color: bool, width: int | None = 
 
 
 class TextPage:
-    """Lines for one console, kept as rich texts until the end."""
+    """Lines for one console. ``everything`` is the option that shows lists whole, however long."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, everything: str = "--limit 0") -> None:
+        self.limit, self.verbose, self.everything = options.limit, options.verbose, everything
         color = options.color if options.color is not None else options.is_terminal and "NO_COLOR" not in os.environ
-        width = options.width or (None if options.is_terminal else _environment_width() or 100)
         self.buffer = io.StringIO()
-        self.console = console(self.buffer, color, color, width or _terminal_width())
+        self.console = console(self.buffer, color, color, options.width or _width(options.is_terminal))
         self.width = self.console.width
 
     def line(self, *parts: str | tuple[str, str], indent: int = 0) -> None:
@@ -102,56 +102,60 @@ class TextPage:
             text.append(f"  {one_line(note)}", style=Style(dim=True, bold=False))
         self.text(text)
 
-    def more(self, left: int, noun: str, indent: int = 2) -> None:
-        """How many entries of a list ``--limit`` leaves out, if any."""
+    def listed(self, items: Sequence[_T], noun: str = "", indent: int = 2) -> Iterator[_T]:
+        """As many of them as a list shows; below what the caller draws of these, how many it leaves out."""
+        shown = first(items, self.limit)
+        yield from shown
+        self.more(len(items) - len(shown), noun, indent)
+
+    def more(self, left: int, noun: str, indent: int) -> None:
+        """How many entries a list leaves out, if any."""
         if left:
-            self.line((f"… {plural(left, f'more {noun}')}, shown with --limit 0", "dim"), indent=indent)
+            words = plural(left, f"more {noun}") if noun else f"{left} more"
+            self.line((f"… {words}, shown with {self.everything}", "dim"), indent=indent)
 
     def headline(self, found: Headline, style: str) -> None:
         """Its subject in this style, the rest in bold."""
         rest = f" {found.rest}" if found.rest else ""
         self.line((f"{found.subject}:" if rest else found.subject, style), (rest, "bold"))
 
-    def table(
-        self, header: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Sequence[bool], wide: Sequence[bool], indent: int = 2
-    ) -> None:
-        """Aligned columns; where they do not fit, wide columns are shortened, the widest first."""
-        cells = [[_harmless(cell) if isinstance(cell, Text) else Text(one_line(cell)) for cell in row] for row in rows]
-        widths = [max([cell_len(title), *(cell_len(row[index].plain) for row in cells)]) for index, title in enumerate(header)]
-        whole = list(widths)
-        self._fit(widths, [cell_len(title) for title in header], wide, indent)
-        below = next((i for i, is_wide in enumerate(wide) if is_wide and widths[i] < min(whole[i], _READABLE)), None)
+    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell | Text]], indent: int = 2, noun: str = "") -> None:
+        """Aligned columns; where they do not fit, wide columns are shortened, the widest first. A ``noun`` limits the rows as in a list."""
+        shown = first(rows, self.limit) if noun else rows
+        cells = [[_cell(value) for value in row] for row in shown]
+        whole = [max([cell_len(column.name), *(cell_len(row[i].plain) for row in cells)]) for i, column in enumerate(columns)]
+        widths = self._fitted(whole, columns, indent)
+        below = next((i for i, column in enumerate(columns) if column.is_wide and widths[i] < min(whole[i], _READABLE)), None)
         if below is not None:  # too narrow to be read: this column gets lines of its own
-            widths = [width for i, width in enumerate(whole) if i != below]
-            numbers = [is_number for i, is_number in enumerate(numbers) if i != below]
-            self._fit(widths, [cell_len(title) for i, title in enumerate(header) if i != below], (), indent)
-        if any(header):
-            self._row([Text(title, style="dim") for i, title in enumerate(header) if i != below], widths, numbers, indent)
+            columns = [column._replace(is_wide=False) for i, column in enumerate(columns) if i != below]
+            widths = self._fitted([width for i, width in enumerate(whole) if i != below], columns, indent)
+        if any(column.name for column in columns):
+            self._row([Text(column.name, style="dim") for column in columns], widths, columns, indent)
         for row in cells:
-            self._row([cell for i, cell in enumerate(row) if i != below], widths, numbers, indent)
+            self._row([cell for i, cell in enumerate(row) if i != below], widths, columns, indent)
             if below is not None:
                 self.text(row[below], indent + 2)
+        self.more(len(rows) - len(shown), noun, indent)
 
-    def _fit(self, widths: list[int], least: list[int], wide: Sequence[bool], indent: int) -> None:
+    def _fitted(self, whole: Sequence[int], columns: Sequence[Column], indent: int) -> list[int]:
+        widths = list(whole)
         room = self.width - indent - 2 * (len(widths) - 1)
-        for columns, floor in (([i for i, is_wide in enumerate(wide) if is_wide], 12), (list(range(len(widths))), 8)):
-            while sum(widths) > room and columns:
-                widest = max(columns, key=lambda index: widths[index])
-                if widths[widest] <= max(floor, least[widest]):
+        for numbers, floor in (([i for i, column in enumerate(columns) if column.is_wide], 12), (range(len(columns)), 8)):
+            while sum(widths) > room and numbers:
+                widest = max(numbers, key=lambda index: widths[index])
+                least = max(floor, cell_len(columns[widest].name))
+                if widths[widest] <= least:
                     break
-                widths[widest] = max(floor, least[widest], widths[widest] - (sum(widths) - room))
+                widths[widest] = max(least, widths[widest] - (sum(widths) - room))
+        return widths
 
-    def _row(self, row: Sequence[Text], widths: Sequence[int], numbers: Sequence[bool], indent: int) -> None:
+    def _row(self, row: Sequence[Text], widths: Sequence[int], columns: Sequence[Column], indent: int) -> None:
         line = Text()
-        for index, cell in enumerate(row):
-            width = widths[index]
+        for cell, width, column in zip(row, widths, columns, strict=True):
             if cell_len(cell.plain) > width:
                 cell = Text(shorten(cell.plain, width), style=cell.style)
             pad = " " * (width - cell_len(cell.plain))
-            line.append(pad if numbers[index] else "")
-            line.append_text(cell)
-            if index < len(row) - 1:
-                line.append(("" if numbers[index] else pad) + "  ")
+            line.append(pad if column.is_number else "").append_text(cell).append("  " if column.is_number else f"{pad}  ")
         line.rstrip()
         self._put(line, indent if line.plain else 0)
 
@@ -164,14 +168,19 @@ def first(items: Sequence[_T], limit: int) -> Sequence[_T]:
     return items[:limit] if limit else items
 
 
-def _environment_width() -> int:
-    """The width that COLUMNS gives, 0 if it gives none."""
+def _cell(value: Cell | Text) -> Text:
+    """Times with two decimals, nothing for None."""
+    if isinstance(value, Text):
+        return _harmless(value)
+    return Text("" if value is None else f"{value:.2f}" if isinstance(value, float) else one_line(value))
+
+
+def _width(is_terminal: bool) -> int:
+    """The width that COLUMNS gives, else that of the terminal, or 100 for text that goes elsewhere."""
     text = os.environ.get("COLUMNS", "")
-    return min(max(_NARROWEST, int(text)), 1000) if text.isascii() and text.isdecimal() and len(text) < 6 and int(text) else 0
-
-
-def _terminal_width() -> int:
+    if text.isascii() and text.isdecimal() and len(text) < 6 and int(text):
+        return min(max(_NARROWEST, int(text)), 1000)
     try:
-        return _environment_width() or max(_NARROWEST, os.get_terminal_size(1).columns)
+        return max(_NARROWEST, os.get_terminal_size(1).columns) if is_terminal else 100
     except OSError:
         return 80

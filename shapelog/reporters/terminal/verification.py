@@ -2,11 +2,14 @@
 
 from rich.text import Text
 
+from shapelog.report.results import Cell, Column, location_of
 from shapelog.report.verification import FrameProof, Verification
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice_summary import what_to_set
-from shapelog.reporters.terminal.text_page import TextPage, first
+from shapelog.reporters.terminal.advice import what_to_set
+from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, seconds
+
+_COLUMNS = Column("", is_wide=True), Column("before", True), Column("predicted", True), Column("measured", True)
 
 
 def render_verification(verification: Verification, options: Options) -> bytes:
@@ -16,8 +19,11 @@ def render_verification(verification: Verification, options: Options) -> bytes:
     what_to_set(page, verification.advice)
     page.blank()
     _totals(page, verification)
-    _frames(page, verification, options)
-    _notes(page, verification)
+    _frames(page, verification)
+    if verification.notes:
+        page.heading("Not as predicted")
+    for note in verification.notes:
+        page.line(note, indent=2)
     return page.bytes()
 
 
@@ -40,43 +46,30 @@ def _events(compiles: int, limit_hits: int | None) -> str:
 
 def _totals(page: TextPage, found: Verification) -> None:
     advice, now = found.advice, found.comparison.now
-    hits = str(now.limit_hits) if now.limit_hits is not None else "?"
-    rows: list[tuple[str | Text, ...]] = [
-        ("compiles", str(advice.before.compiles), str(advice.after.compiles), _measured(now.compiles, advice.after.compiles)),
-        ("limit hits", str(advice.before.limit_hits), str(advice.after.limit_hits), hits),
+    rows: list[tuple[Cell | Text, ...]] = [
+        ("compiles", advice.before.compiles, advice.after.compiles, _measured(now.compiles, advice.after.compiles)),
+        ("limit hits", advice.before.limit_hits, advice.after.limit_hits, "?" if now.limit_hits is None else now.limit_hits),
         ("seconds of compiling", seconds(advice.before.seconds), seconds(advice.after.seconds), seconds(now.seconds)),
         ("seconds of the command", seconds(found.first.seconds), "", seconds(found.second.seconds)),
     ]
-    page.table(("", "before", "predicted", "measured"), rows, (False, True, True, True), (True, False, False, False))
+    page.table(_COLUMNS, rows)
 
 
 def _measured(measured: int, predicted: int | None) -> Text:
     return Text(str(measured), style="green" if measured == predicted else "yellow")
 
 
-def _frames(page: TextPage, found: Verification, options: Options) -> None:
-    differing = [item for item in found.frames if options.verbose or item.before != item.measured or not item.is_exact]
-    shown = first(differing, options.limit)
-    if shown:
+def _frames(page: TextPage, found: Verification) -> None:
+    differing = [item for item in found.frames if page.verbose or item.before != item.measured or not item.is_exact]
+    if differing:
         page.heading("By frame", "compiles and limit hits")
-        rows = [_row(item) for item in shown]
-        page.table(("", "before", "predicted", "measured"), rows, (False, True, True, True), (True, False, False, False))
-    page.more(len(differing) - len(shown), "frame")
+        page.table(_COLUMNS, [_row(item) for item in differing], noun="frame")
     same = len(found.frames) - len(differing)
     if same:
         page.line((f"{plural(same, 'frame')} as before, as predicted", "dim"), indent=2)
 
 
-def _row(item: FrameProof) -> tuple[str | Text, ...]:
-    first = item.change.code.first
-    where = f"  {first.file.rsplit('/', 1)[-1]}:{first.line}" if first.file else ""
-    predicted = "" if item.predicted is None else str(item.predicted)
-    name = Text.assemble((one_line(item.change.title), "bold"), (one_line(where), "dim"))
-    return name, str(item.before), predicted, _measured(item.measured, item.predicted)
-
-
-def _notes(page: TextPage, found: Verification) -> None:
-    if found.notes:
-        page.heading("Not as predicted")
-        for note in found.notes:
-            page.line(note, indent=2)
+def _row(item: FrameProof) -> tuple[Cell | Text, ...]:
+    place = location_of(item.change.code.first)
+    name = Text.assemble((one_line(item.change.title), "bold"), (one_line(f"  {place.short}") if place else "", "dim"))
+    return name, item.before, item.predicted, _measured(item.measured, item.predicted)

@@ -3,6 +3,7 @@
 import math
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TextIO
@@ -83,20 +84,14 @@ def _duration(value: float) -> str:
 
 
 def _head(snapshot: Snapshot, width: int) -> list[Text]:
-    report = snapshot.report
-    facts = []
-    if report is not None:
-        version = report.trace.torch_version or report.trace.version_guess
-        facts = [f"torch {version}", megabytes(snapshot.size)]
-    version_and_size = "  ".join(facts)
-    name = shorten(one_line(snapshot.where), max(12, width - len(version_and_size) - 2))
-    first = Text.assemble((name, "bold"), (f"  {one_line(version_and_size)}", "dim") if version_and_size else "")
+    trace = snapshot.report.trace if snapshot.report else None
+    facts = f"  torch {one_line(trace.torch_version or trace.version_guess)}  {megabytes(snapshot.size)}" if trace else ""
+    name = shorten(one_line(snapshot.where), max(12, width - max(2, len(facts))))
     parts = [f"watched for {_duration(snapshot.watched)}"]
-    if snapshot.silent is not None and report is not None:
-        parts.append(f"last record {_duration(snapshot.silent)} ago")
-        parts.append(_processes(snapshot))
+    if snapshot.silent is not None and trace is not None:
+        parts += [f"last record {_duration(snapshot.silent)} ago", _processes(snapshot)]
     parts.append("Ctrl-C: report")
-    return [first, Text(" · ".join(parts), style="dim"), Text()]
+    return [Text.assemble((name, "bold"), (facts, "dim")), Text(" · ".join(parts), style="dim"), Text()]
 
 
 def _processes(snapshot: Snapshot) -> str:
@@ -106,22 +101,19 @@ def _processes(snapshot: Snapshot) -> str:
 
 
 def _waiting(snapshot: Snapshot) -> list[Text]:
-    found = [Text(f"Waiting for the first record in {one_line(snapshot.where)}", style="bold")]
-    if snapshot.waiting:
-        found.append(Text(one_line(snapshot.waiting), style="yellow"))
-    found.append(Text("A compiled function has to be called first, in a program that was started with", style="dim"))
-    found.append(Text(f"  TORCH_TRACE={one_line(shlex.quote(snapshot.where))} python your_script.py", style="cyan"))
-    return found
+    return [
+        Text(f"Waiting for the first record in {one_line(snapshot.where)}", style="bold"),
+        *([Text(one_line(snapshot.waiting), style="yellow")] if snapshot.waiting else []),
+        Text("A compiled function has to be called first, in a program that was started with", style="dim"),
+        Text(f"  TORCH_TRACE={one_line(shlex.quote(snapshot.where))} python your_script.py", style="cyan"),
+    ]
 
 
 def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
     summary = report.summary
-    if summary.compiles:
-        of_them = f", of them {plural(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
-        text = f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}{of_them if summary.recompiles else ''}"
-        found = [Text(text, style="bold")]
-    else:
-        found = [Text("Nothing was compiled yet", style="bold")]
+    of_them = f", of them {plural(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})" if summary.recompiles else ""
+    total = f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}{of_them}"
+    found = [Text(total if summary.compiles else "Nothing was compiled yet", style="bold")]
     parts = [
         Text.assemble(
             (f"{part.count} {part.verdict.value}", COLORS[part.verdict]), f" {seconds(part.seconds)}" if part.seconds >= 0.005 else ""
@@ -226,12 +218,10 @@ def _ranks(ranks: Sequence[Rank]) -> list[list[Text]]:
         return []
     grouped: dict[tuple[int, ...], list[Rank]] = {}
     for rank in ranks:
-        entries = sum(len(frame.entries) for frame in rank.frames)
-        hits = sum(compile.outcome is Outcome.LIMIT for frame in rank.frames for compile in frame.compiles)
-        failed = sum(compile.outcome is Outcome.FAILED for frame in rank.frames for compile in frame.compiles)
-        again = sum(max(0, len(frame.entries) - 1) for frame in rank.frames)
-        key = (entries, again, hits, failed) if rank.number is not None else (entries, again, hits, failed, rank.process)
-        grouped.setdefault(key, []).append(rank)
+        outcomes = Counter(compile.outcome for frame in rank.frames for compile in frame.compiles)
+        entries = [len(frame.entries) for frame in rank.frames if frame.entries]
+        key = sum(entries), sum(entries) - len(entries), outcomes[Outcome.LIMIT], outcomes[Outcome.FAILED]
+        grouped.setdefault(key if rank.number is not None else (*key, rank.process), []).append(rank)
     return [[_rank(key, members)] for key, members in grouped.items()]
 
 
@@ -260,8 +250,7 @@ def _across_ranks(events: Iterable[Event]) -> list[list[Event]]:
     """Compiles that are the same on several ranks together, in the order in which the last of each came."""
     found: dict[tuple[object, ...], list[Event]] = {}
     for number, event in enumerate(events):
-        of_rank = event.frame.rank if event.frame.rank is not None else None
-        key = (event.compile.label, event.frame.title, event.compile.outcome, _why(event), of_rank is None and number)
+        key = (event.compile.label, event.frame.title, event.compile.outcome, _why(event), event.frame.rank is None and number)
         found[key] = [*found.pop(key, ()), event]
     return list(found.values())
 
@@ -274,32 +263,29 @@ def _line(events: Sequence[Event], is_job: bool) -> Text:
     owner = f"{rank_label(one.frame for one in events)} " if is_job else ""
     spent = max(one.compile.seconds for one in events)
     style = _DIED.get(compile.outcome) or (COLORS[item.verdict] if item and again else "")
-    text = Text.assemble(
-        (f"{_clock(event.when)} ", "dim"),
-        (owner, "dim"),
+    why, codes = _why(event)
+    return Text.assemble(
+        (f"{_clock(event.when)} {owner}", "dim"),
         (f"{compile.label} ", "bold"),
         f"{one_line(event.frame.title)} ",
         (verb, style),
         f" ({seconds(spent)})" if spent >= 0.005 else "",
+        f": {why}" if why else "",
+        (f"  {codes}" if codes else "", "dim"),
     )
-    why, codes = _why(event)
-    text.append(f": {why}" if why else "")
-    text.append(f"  {codes}" if codes else "", style="dim")
-    return text
 
 
 def _why(event: Event) -> tuple[str, str]:
     """(sentence, codes of the rules), both "" for a first compile that went well."""
     item, metrics = event.recompile, event.compile.metrics
+    codes = " ".join(item.codes) if item else ""
     if event.compile.outcome is Outcome.FAILED and metrics.fail_reason.strip():
-        return one_line(f"{metrics.fail_type}: {metrics.fail_reason.strip().splitlines()[0]}"), " ".join(
-            item.codes
-        ) if item and item.causes else ""
+        return one_line(f"{metrics.fail_type}: {metrics.fail_reason.strip().splitlines()[0]}"), codes if item and item.causes else ""
     if item is None or (item.is_after_failure and not item.causes):
         return "", ""
     if not item.causes:
-        return one_line(item.unexplained_because), " ".join(item.codes)
+        return one_line(item.unexplained_because), codes
     sentences = [one_line(cause.sentence) for cause in item.causes[:_CAUSES]]
     if item.causes[_CAUSES:]:
         sentences.append(f"and {len(item.causes) - _CAUSES} more")
-    return "; ".join(sentences), " ".join(item.codes) + ("  justified" if item.verdict is Verdict.JUSTIFIED else "")
+    return "; ".join(sentences), codes + ("  justified" if item.verdict is Verdict.JUSTIFIED else "")

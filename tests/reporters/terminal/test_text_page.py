@@ -4,8 +4,11 @@ import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
+from shapelog.report.results import Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
+
+WIDE = Column("what", is_wide=True), Column("where"), Column("n", is_number=True)
 
 
 def drawn(page: TextPage) -> list[str]:
@@ -24,14 +27,14 @@ def test_a_line_that_is_too_long_goes_on_behind_its_indent() -> None:
 
 def test_columns_of_a_table_are_aligned_and_numbers_to_the_right() -> None:
     page = TextPage(Options(width=60))
-    page.table(("name", "n"), [("short", "7"), ("much longer", "1234"), ("模型", "5")], (False, True), (True, False))
+    page.table((Column("name", is_wide=True), Column("n", is_number=True)), [("short", "7"), ("much longer", 1234), ("模型", 5)])
     assert {cell_len(line) for line in drawn(page)} == {2 + len("much longer") + 2 + 4}
     assert [line.split()[-1] for line in drawn(page)] == ["n", "7", "1234", "5"]
 
 
 def test_a_wide_column_is_shortened_where_a_table_does_not_fit() -> None:
     page = TextPage(Options(width=70))
-    page.table(("what", "where", "n"), [("x" * 90, "somewhere", "12")], (False, False, True), (True, False, False))
+    page.table(WIDE, [("x" * 90, "somewhere", 12)])
     row = drawn(page)[1]
     assert cell_len(row) == 70
     assert row.endswith("somewhere  12")
@@ -40,7 +43,7 @@ def test_a_wide_column_is_shortened_where_a_table_does_not_fit() -> None:
 
 def test_a_wide_column_that_would_be_unreadable_gets_lines_of_its_own() -> None:
     page = TextPage(Options(width=40))
-    page.table(("what", "where", "n"), [("x" * 50, "somewhere", "12")], (False, False, True), (True, False, False))
+    page.table(WIDE, [("x" * 50, "somewhere", 12)])
     lines = drawn(page)
     assert any(line.split() == ["somewhere", "12"] for line in lines)
     assert sum(line.count("x") for line in lines) == 50
@@ -49,12 +52,8 @@ def test_a_wide_column_that_would_be_unreadable_gets_lines_of_its_own() -> None:
 
 def test_the_other_columns_fit_where_one_has_lines_of_its_own() -> None:
     page = TextPage(Options(width=40))
-    page.table(
-        ("ranks", "compiles", "last"),
-        [("ranks 0-39, 41-67, 69-157 and 343 more", "12", "6/0 " + "f" * 30)],
-        (False, True, False),
-        (False, False, True),
-    )
+    columns = Column("ranks"), Column("compiles", is_number=True), Column("last", is_wide=True)
+    page.table(columns, [("ranks 0-39, 41-67, 69-157 and 343 more", 12, "6/0 " + "f" * 30)])
     assert all(cell_len(line) <= 40 for line in drawn(page))
     assert "…" in drawn(page)[1]
     assert drawn(page)[2].strip() == "6/0 " + "f" * 30
