@@ -9,7 +9,6 @@ import click
 from shapelog.cli.load import load_all
 from shapelog.cli.options import (
     CommonOptions,
-    TraceOptions,
     format_options,
     input_options,
     list_options,
@@ -52,21 +51,21 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
 
     Ends with 0 when the check passed, 1 when it failed, 2 on bad usage, unreadable input, or a damaged trace under --strict.
     """
-    with exit_on_error(options.output.debug):
-        reject_page_on_terminal(options.output.targets)
+    with exit_on_error(options.debug):
+        reject_page_on_terminal(options.targets)
         from shapelog.cli.check_options import baseline_to_write, policy_of
 
-        policy = policy_of(options.policy)
+        policy = policy_of(options)
         paths, new_baseline = baseline_to_write(traces, write_baseline, baseline)
-        reject_duplicate_files(options.output.targets, new_baseline)
+        reject_duplicate_files(options.targets, new_baseline)
         checked, is_partial = _check(paths, policy, baseline, new_baseline, options)
 
     def render(target: Target) -> bytes:
-        wanted = reporter_options(options, target)._replace(again=_report_arguments(paths, options.input))
+        wanted = reporter_options(options, target)._replace(again=_report_arguments(paths, options))
         return renderer("check", target.format)(checked, wanted)
 
-    status = write_outputs(Output(render, lambda: checked.found.report.has_problems, is_partial), options.output)
-    if all(target.file for target in options.output.targets):
+    status = write_outputs(Output(render, lambda: checked.found.report.has_problems, is_partial), options)
+    if all(target.file for target in options.targets):
         message(str(checked.headline))
     sys.exit(status or (1 if checked.has_failed and not exit_zero else 0))
 
@@ -85,8 +84,8 @@ def _check(
         raise ShapelogError("check: which trace? shapelog check TRACE")
     known = read_baseline(baseline) if baseline and not new_baseline else None
     trace, is_partial = load_all(paths, options)
-    repository = Repository(options.repository.source_root, options.repository.strip_prefix)
-    found = collect_alerts(analyze(trace, options.output.debug), repository)
+    repository = Repository(options.source_root, options.strip_prefix)
+    found = collect_alerts(analyze(trace, options.debug), repository)
     if new_baseline and is_partial:
         message(f"{new_baseline} is not written, because not every trace could be read")
     elif new_baseline:
@@ -94,7 +93,7 @@ def _check(
     return check(found, policy, known), is_partial
 
 
-def _report_arguments(traces: Sequence[str], options: TraceOptions) -> str:
+def _report_arguments(traces: Sequence[str], options: CommonOptions) -> str:
     """The arguments with which ``shapelog report`` reads the same traces, quoted for a shell; "" where one is standard input."""
     from shlex import join
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from shapelog.cli.load import load_report, select
-from shapelog.cli.options import CommonOptions, TraceOptions, list_options, output_options, reporter_options, unpacking_options
-from shapelog.cli.output import Output, Target, exit_on_error, write_outputs
+from shapelog.cli.options import CommonOptions, list_options, output_options, rendering, unpacking_options
+from shapelog.cli.output import Output, exit_on_error, write_outputs
 from shapelog.errors import ShapelogError
-from shapelog.reporters import formats, renderer
+from shapelog.reporters import formats
 
 if TYPE_CHECKING:
     from shapelog.reading.inputs import Selection
@@ -35,9 +35,9 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     run), an archive, a URL, or - for standard input. A directory or an archive alone holds both: shapelog compare DIR compares its
     newest run with the one before, --before-run 3 with the one before that.
     """
-    with exit_on_error(options.output.debug):
-        first = replace(options.input, run=before_run, run_option="--before-run")
-        second = replace(options.input, run=after_run, run_option="--after-run")
+    with exit_on_error(options.debug):
+        first = replace(options, run=before_run, run_option="--before-run")
+        second = replace(options, run=after_run, run_option="--after-run")
         if before == after == "-":
             raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
         pair = _two_runs(before, first, second) if after is None else (select(before, first), select(after, second))
@@ -46,13 +46,11 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
 
         comparison = compare(old, new)
 
-    def render(target: Target) -> bytes:
-        return renderer("comparison", target.format)(comparison, reporter_options(options, target))
-
-    sys.exit(write_outputs(Output(render, lambda: old.has_problems or new.has_problems), options.output))
+    output = Output(rendering("comparison", comparison, options), lambda: old.has_problems or new.has_problems)
+    sys.exit(write_outputs(output, options))
 
 
-def _two_runs(path: str, first: TraceOptions, second: TraceOptions) -> "tuple[Selection, Selection]":
+def _two_runs(path: str, first: CommonOptions, second: CommonOptions) -> "tuple[Selection, Selection]":
     """Two runs of one directory or archive: the newest and the one before, unless others are named.
 
     Raises ShapelogError where there are no two.

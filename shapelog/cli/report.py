@@ -32,22 +32,22 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
     artifacts, issues, and to look deeper. The formats that CI systems read show the same findings as shapelog check does, without a
     verdict.
     """
-    with exit_on_error(options.output.debug):
-        reject_page_on_terminal(options.output.targets)
-        reject_unwritable(options.output.targets)
+    with exit_on_error(options.debug):
+        reject_page_on_terminal(options.targets)
+        reject_unwritable(options.targets)
         trace, is_partial = load_all(traces, options)
         from shapelog.report.report import analyze
 
-        shown = whole = analyze(trace, options.output.debug)
+        shown = whole = analyze(trace, options.debug)
         if frame is not None:
             from shapelog.report.frame_selection import select_frames
 
-            shown = select_frames(whole, frame, options.output.debug)
+            shown = select_frames(whole, frame, options.debug)
             if not shown.frames:
                 names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in whole.frames[:8])
                 raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
     output = report_output(shown, options, frame=frame)
-    sys.exit(write_outputs(output._replace(is_partial=is_partial), options.output))
+    sys.exit(write_outputs(output._replace(is_partial=is_partial), options))
 
 
 def report_output(report: "Report", options: CommonOptions, stream: TextIO | None = None, frame: str | None = None) -> Output:
@@ -59,7 +59,7 @@ def report_output(report: "Report", options: CommonOptions, stream: TextIO | Non
         from shapelog.check.alerts import collect_alerts
         from shapelog.check.repository_paths import Repository
 
-        return check.without_policy(collect_alerts(report, Repository(options.repository.source_root, options.repository.strip_prefix)))
+        return check.without_policy(collect_alerts(report, Repository(options.source_root, options.strip_prefix)))
 
     def render(target: Target) -> bytes:
         wanted = reporter_options(options, target, stream)._replace(frame=frame)

@@ -4,9 +4,9 @@ import sys
 
 import click
 
-from shapelog.cli.options import CommonOptions, output_options, reporter_options
+from shapelog.cli.options import CommonOptions, output_options, rendering
 from shapelog.cli.output import Output, exit_on_error, write_outputs
-from shapelog.reporters import formats, renderer
+from shapelog.reporters import formats
 
 
 @click.command()
@@ -20,8 +20,7 @@ def rules(options: CommonOptions) -> None:
 
     with exit_on_error():
         found = entries()
-    output = Output(lambda target: renderer("rules", target.format)(found, reporter_options(options, target)))
-    sys.exit(write_outputs(output, options.output))
+    sys.exit(write_outputs(Output(rendering("rules", found, options)), options))
 
 
 @click.command()
@@ -36,5 +35,4 @@ def rule(code: str, options: CommonOptions) -> None:
 
     with exit_on_error():
         found = entry(code)
-    output = Output(lambda target: renderer("rule", target.format)(found, reporter_options(options, target)))
-    sys.exit(write_outputs(output, options.output))
+    sys.exit(write_outputs(Output(rendering("rule", found, options)), options))

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from shapelog.cli.load import load_report
-from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, reporter_options
-from shapelog.cli.output import Output, Target, exit_on_error, message, reject_unwritable, write_outputs
+from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, rendering
+from shapelog.cli.output import Output, exit_on_error, message, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
 from shapelog.errors import ShapelogError
-from shapelog.reporters import Result, formats, renderer
+from shapelog.reporters import formats
 
 if TYPE_CHECKING:
-    from shapelog.advice.advise import Advice
     from shapelog.capture.run_command import Run
     from shapelog.reading.inputs import Selection
     from shapelog.report.report import Report
@@ -44,8 +43,8 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
 
     from shapelog.capture import run_command
 
-    with exit_on_error(options.output.debug):
-        reject_unwritable(options.output.targets)
+    with exit_on_error(options.debug):
+        reject_unwritable(options.targets)
         where, is_temporary = run_command.trace_dir_for(trace_dir)
         try:
             done = run_command.run(command, where)
@@ -68,11 +67,11 @@ def _report(done: "Run", options: CommonOptions) -> int:
     try:
         report = load_report(done.selection(), options)
     except ShapelogError as error:
-        if options.output.debug:
+        if options.debug:
             raise
         message(str(error))
         return 2
-    return write_outputs(report_output(report, options, sys.stderr), options.output, sys.stderr)
+    return write_outputs(report_output(report, options, sys.stderr), options, sys.stderr)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -90,6 +89,7 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
     Ends with 0 when it helped or when there is nothing to mark, 1 when it did not help (no fewer compiles, a lost graph, another exit
     code), 2 when it could not be tried. When the first run fails, its exit code is passed on.
     """
+    from shapelog.advice.advise import Advice
     from shapelog.capture.verify_command import run_and_verify
 
     reports: list[Report] = []
@@ -99,17 +99,10 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
         return reports[-1]
 
     def show(result: "Verification | Advice") -> int:
-        output = Output(lambda target: _render_result(result, options, target), lambda: any(report.has_problems for report in reports))
-        return write_outputs(output, options.output, sys.stderr)
+        """A verification, or the advice where there was nothing to verify."""
+        render = rendering("advice" if isinstance(result, Advice) else "verification", result, options, sys.stderr)
+        return write_outputs(Output(render, lambda: any(report.has_problems for report in reports)), options, sys.stderr)
 
-    with exit_on_error(options.output.debug):
-        reject_unwritable(options.output.targets)
+    with exit_on_error(options.debug):
+        reject_unwritable(options.targets)
         sys.exit(run_and_verify(command, trace_dir, analyzed, show, message))
-
-
-def _render_result(result: "Verification | Advice", options: CommonOptions, target: Target) -> bytes:
-    """The result of ``verify``: a verification, or the advice where it had nothing to verify."""
-    from shapelog.advice.advise import Advice
-
-    kind: Result = "advice" if isinstance(result, Advice) else "verification"
-    return renderer(kind, target.format)(result, reporter_options(options, target, sys.stderr))

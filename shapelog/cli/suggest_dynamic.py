@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from shapelog.cli.load import load_all
-from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, reporter_options
+from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, rendering
 from shapelog.cli.output import Output, Target, exit_on_error, message, write_outputs
 from shapelog.errors import ShapelogError
-from shapelog.reporters import formats, renderer
+from shapelog.reporters import formats
 
 if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
@@ -30,24 +30,24 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
     TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python lines to paste, json everything. When nothing helps, they
     are empty, standard error says why, and the exit code is 0.
     """
-    with exit_on_error(options.output.debug):
+    with exit_on_error(options.debug):
         version = _version(torch_version)
         trace, is_partial = load_all(traces, options)
         from shapelog.recompiles.explain import explain_trace
 
-        explained = explain_trace(trace, options.output.debug)
-        advice = _advise(explained, version, options.output.debug)
-    has_problems = _report_problems(explained, options.output.strict)
+        explained = explain_trace(trace, options.debug)
+        advice = _advise(explained, version, options.debug)
+    has_problems = _report_problems(explained, options.strict)
 
     def render(target: Target) -> bytes:
         from shapelog.advice.paste_formats import why_nothing
 
-        rendered = renderer("advice", target.format)(advice, reporter_options(options, target))
+        rendered = rendering("advice", advice, options)(target)
         if not rendered:
             message(f"nothing to set: {why_nothing(advice)}")
         return rendered
 
-    sys.exit(write_outputs(Output(render, lambda: has_problems, is_partial), options.output))
+    sys.exit(write_outputs(Output(render, lambda: has_problems, is_partial), options))
 
 
 def _version(text: str | None) -> "TorchVersion | None":

@@ -31,13 +31,13 @@ def watch(where: str, idle: float | None, options: CommonOptions) -> None:
     Ctrl-C, the report follows, as shapelog report shows it. A second Ctrl-C ends at once.
     """
     try:
-        with exit_on_error(options.output.debug):
-            reject_page_on_terminal(options.output.targets)
-            reject_unwritable(options.output.targets)
+        with exit_on_error(options.debug):
+            reject_page_on_terminal(options.targets)
+            reject_unwritable(options.targets)
             from shapelog.cli.watch_view import follow
 
             follow(where, idle, options)
-            report = load_report(select(where, options.input), options)
-        sys.exit(write_outputs(report_output(report, options), options.output))
+            report = load_report(select(where, options), options)
+        sys.exit(write_outputs(report_output(report, options), options))
     except KeyboardInterrupt:
         sys.exit(130)

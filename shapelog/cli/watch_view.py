@@ -18,7 +18,7 @@ def follow(where: str, idle: float | None, options: CommonOptions) -> None:
     """Show the compiles of a directory until the job has ended or an interrupt comes. Raises ShapelogError if it cannot be read."""
     from shapelog.reading.inputs import InputOptions
 
-    watch = Watch(where, idle, options.output.debug, options=InputOptions(max_bytes=options.input.max_unpacked))
+    watch = Watch(where, idle, options.debug, options=InputOptions(max_bytes=options.max_unpacked))
     with _interruptible(), suppress(KeyboardInterrupt):
         if sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb"):
             ended = _live(watch.snapshots(), options)
@@ -39,7 +39,7 @@ def _live(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
     with Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
         for snapshot in snapshots:
             size = os.get_terminal_size(sys.stdout.fileno())
-            width = min(size.columns, options.output.width or size.columns)
+            width = min(size.columns, options.width or size.columns)
             console.size = (size.columns, size.lines)
             live.update(Group(*screen.lines(snapshot, width, size.lines - 1)), refresh=True)
             ended = snapshot.ended
@@ -50,7 +50,7 @@ def _lines(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
     """On standard output, unless a target other than the terminal report goes there."""
     from shapelog.reporters.terminal.watch import lines
 
-    to_stdout = all(target.file or target.format == "terminal" for target in options.output.targets)
+    to_stdout = all(target.file or target.format == "terminal" for target in options.targets)
     ended, is_announced = "", False
     for snapshot in snapshots:
         if snapshot.report is None and not is_announced:
