@@ -226,13 +226,8 @@ def _level(kinds: frozenset[AlertKind], rule: Rule) -> Level:
 
 def _marks(suggestions: Sequence[Suggestion]) -> dict[str, Suggestion]:
     """Suggestions by the properties that they are about, and by their sources, which look different; the first counts."""
-    found: dict[str, Suggestion] = {}
-    for item in suggestions:
-        for seen in item.seen:
-            found.setdefault(seen.name, item)
-    for item in suggestions:
-        found.setdefault(item.source, item)
-    return found
+    by_source = {item.source: item for item in reversed(suggestions)}
+    return by_source | {seen.name: item for item in reversed(suggestions) for seen in item.seen}
 
 
 def _to_set(suggestions: list[Suggestion]) -> str:

@@ -257,18 +257,14 @@ def _idle(found: Alerts, policy: Policy) -> Iterator[str]:
 
 def _spent(found: Alerts, code: Code, checked: list[CheckedAlert], known: Known | None) -> dict[Metric, float]:
     """What one code spent, of what is new. A recompile counts once, if any of its causes counts."""
-    recompiles: dict[Compile, Occurrence] = {}
-    avoidable: dict[Compile, Occurrence] = {}
-    for occurrence in (occurrence for item in checked for occurrence in item.new):
-        if AlertKind.RECOMPILE in occurrence.kinds:
-            recompiles[occurrence.compile] = occurrence
-        if AlertKind.AVOIDABLE in occurrence.kinds:
-            avoidable[occurrence.compile] = occurrence
+    new = [occurrence for item in checked for occurrence in item.new]
+    recompiles = {occurrence.compile: occurrence.times for occurrence in new if AlertKind.RECOMPILE in occurrence.kinds}
+    avoidable = {occurrence.compile: occurrence.seconds for occurrence in new if AlertKind.AVOIDABLE in occurrence.kinds}
     allowed = known.compiles if known else 0
     return {
         Metric.COMPILES: sum(found.weight(process) * max(0, made - allowed) for process, made in compiles_of(found, code).items()),
-        Metric.RECOMPILES: sum(occurrence.times for occurrence in recompiles.values()),
-        Metric.AVOIDABLE: math.fsum(occurrence.seconds for occurrence in avoidable.values()),
+        Metric.RECOMPILES: sum(recompiles.values()),
+        Metric.AVOIDABLE: math.fsum(avoidable.values()),
     }
 
 
