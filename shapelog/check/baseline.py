@@ -9,6 +9,7 @@ from typing import Any
 
 from shapelog.check.alerts import Alert, Alerts
 from shapelog.errors import ShapelogError
+from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, match_codes
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import Compile, Frame, Outcome
@@ -75,9 +76,7 @@ def count_of(alert: Alert) -> int:
 def as_bytes(found: Alerts) -> bytes:
     """The baseline of a run: JSON that changes as little as the run does, with neither times nor compile ids."""
     trace = found.report.trace
-    alerts: dict[Code, list[Alert]] = {}
-    for alert in found.alerts:
-        alerts.setdefault(alert.code, []).append(alert)
+    alerts = grouped(found.alerts, lambda alert: alert.code)
     frames = [_frame_data(found, code, alerts.get(code, ())) for code in found.codes]
     frames.sort(key=lambda item: (item["file"], item["line"], json.dumps(item)))
     data = {"format": _FORMAT, "format_version": FORMAT_VERSION, "torch_version": trace.torch_version or None, "frames": frames}

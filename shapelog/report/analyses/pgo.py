@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Profile, Trace
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, Kind, SourceState
@@ -183,13 +184,11 @@ def _note(profiles: tuple[Profile, ...], moments: set[str]) -> str:
 
 def _histories(profiles: tuple[Profile, ...]) -> list[str]:
     """Whether each process began with a profile, and whether it wrote one; processes that did the same together."""
-    by_history: dict[str, list[str]] = {}
-    for profile in profiles:
-        by_history.setdefault(_history(profile), []).append(_process(profile))
+    by_history = grouped(profiles, _history)
     if len(by_history) == 1:
         return list(by_history)
     noun = "process" if any(profile.rank is None for profile in profiles) else "rank"
-    return [f"{noun} {', '.join(members)}: {words}" for words, members in by_history.items()]
+    return [f"{noun} {', '.join(map(_process, members))}: {words}" for words, members in by_history.items()]
 
 
 def _history(profile: Profile) -> str:
