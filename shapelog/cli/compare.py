@@ -14,7 +14,6 @@ from shapelog.reporters import formats
 
 if TYPE_CHECKING:
     from shapelog.reading.inputs import Selection
-    from shapelog.reading.trace_files import TraceFile
 
 
 @click.command()
@@ -59,12 +58,12 @@ def _two_runs(path: str, first: CommonOptions, second: CommonOptions) -> "tuple[
         raise ShapelogError("compare -: with what? shapelog compare BEFORE AFTER")
     newer = select(path, second)
     older = select(path, replace(first, run=first.run or "2"))
-    if list(map(_location, newer.files)) == list(map(_location, older.files)):
+    if _places(newer) == _places(older):
         why = "names one and the same run twice" if newer.notes else "is one trace alone"
         raise ShapelogError(f"compare {path}: that {why}; shapelog compare BEFORE AFTER, or with --before-run and --after-run")
     # The notes after the first name what is not read, which is not true of the other run.
     return older._replace(notes=older.notes[:1]), newer._replace(notes=newer.notes[:1])
 
 
-def _location(file: "TraceFile") -> tuple[object, str]:
-    return file.path, file.entry.name if file.entry else ""
+def _places(selection: "Selection") -> list[tuple[object, str]]:
+    return [(file.path, file.entry.name if file.entry else "") for file in selection.files]

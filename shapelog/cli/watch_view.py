@@ -1,14 +1,14 @@
 """The view of ``shapelog watch`` until the job has ended: a live screen on a terminal, else a line for each compile."""
 
 import os
-import signal
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from types import FrameType
 
 import click
 
+from shapelog.capture.run_command import signals_handled
 from shapelog.capture.watch import Snapshot, Watch
 from shapelog.cli.options import CommonOptions, reporter_options
 from shapelog.cli.output import Target, message
@@ -19,7 +19,8 @@ def follow(where: str, idle: float | None, options: CommonOptions) -> None:
     from shapelog.reading.inputs import InputOptions
 
     watch = Watch(where, idle, options.debug, options=InputOptions(max_bytes=options.max_unpacked))
-    with _interruptible(), suppress(KeyboardInterrupt):
+    # The first SIGINT or SIGTERM ends only the watch: the report follows, and the terminal is restored.
+    with signals_handled(("SIGINT", "SIGTERM"), _interrupt), suppress(KeyboardInterrupt):
         if sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb"):
             ended = _live(watch.snapshots(), options)
         else:
@@ -65,17 +66,5 @@ def _lines(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
     return ended
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """The first SIGINT or SIGTERM ends only the watch: the report follows, and the terminal is restored."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    numbers = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
-    before = [signal.signal(number, interrupt) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

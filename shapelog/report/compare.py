@@ -143,8 +143,8 @@ def compare(before: Report, after: Report) -> Comparison:
     sides = {pair: (side_of(pair.before, by_frame[0], old[0]), side_of(pair.after, by_frame[1], old[1])) for pair in pairs}
     matched = {pair: _change(*sides[pair]) for pair in pairs if pair.before and pair.after}
     frames = tuple(matched.get(pair) or _change(*sides[pair], matched[pair.owner] if pair.owner else None) for pair in pairs)
-    was = summed((item.was for item in frames), old[0])
-    now = summed((item.now for item in frames), old[1])
+    was = summed([item.was for item in frames], old[0])
+    now = summed([item.now for item in frames], old[1])
     outcome = _outcome(frames, was, now)
     return Comparison(
         before=before,
