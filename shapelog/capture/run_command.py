@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 from shapelog.errors import ShapelogError
 from shapelog.reading.inputs import Selection, select_files
@@ -118,7 +119,7 @@ def why_no_trace() -> str:
     )
 
 
-def end_like(run: Run, otherwise: int = 0) -> None:
+def end_like(run: Run, otherwise: int = 0) -> NoReturn:
     """End this process as the command ended; with ``otherwise`` if the command ended with 0.
 
     A shell stops a script or a loop on Ctrl-C only if the command died of SIGINT, so that signal is raised again. Other signals

@@ -1,6 +1,5 @@
 """``shapelog check``."""
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from shapelog.cli.options import (
     policy_options,
     reporter_options,
 )
-from shapelog.cli.output import Output, Target, exit_on_error, message, reject_duplicate_files, reject_page_on_terminal, write_outputs
+from shapelog.cli.output import Output, Target, message, reject_duplicate_files, reject_page_on_terminal, write_outputs
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 @format_options
 @input_options
 @output_options(formats("check"), several=True)
-def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | None, exit_zero: bool, options: CommonOptions) -> None:
+def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | None, exit_zero: bool, options: CommonOptions) -> int:
     """Fail when a run compiles more than it should.
 
     TRACE is a file, a directory (its newest run), an archive, a URL, or - for standard input; several count as one run. Without options,
@@ -51,14 +50,13 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
 
     Ends with 0 when the check passed, 1 when it failed, 2 on bad usage, unreadable input, or a damaged trace under --strict.
     """
-    with exit_on_error(options.debug):
-        reject_page_on_terminal(options.targets)
-        from shapelog.cli.check_options import baseline_to_write, policy_of
+    from shapelog.cli.check_options import baseline_to_write, policy_of
 
-        policy = policy_of(options)
-        paths, new_baseline = baseline_to_write(traces, write_baseline, baseline)
-        reject_duplicate_files(options.targets, new_baseline)
-        checked, is_partial = _check(paths, policy, baseline, new_baseline, options)
+    reject_page_on_terminal(options.targets)
+    policy = policy_of(options)
+    paths, new_baseline = baseline_to_write(traces, write_baseline, baseline)
+    reject_duplicate_files(options.targets, new_baseline)
+    checked, is_partial = _check(paths, policy, baseline, new_baseline, options)
 
     def render(target: Target) -> bytes:
         wanted = reporter_options(options, target)._replace(again=_report_arguments(paths, options))
@@ -67,7 +65,7 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
     status = write_outputs(Output(render, lambda: checked.found.report.has_problems, is_partial), options)
     if all(target.file for target in options.targets):
         message(str(checked.headline))
-    sys.exit(status or (1 if checked.has_failed and not exit_zero else 0))
+    return status or (1 if checked.has_failed and not exit_zero else 0)
 
 
 def _check(

@@ -1,6 +1,5 @@
 """``shapelog compare``, and which two traces it compares."""
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -8,7 +7,7 @@ import click
 
 from shapelog.cli.load import load_report, select
 from shapelog.cli.options import CommonOptions, list_options, output_options, rendering, unpacking_options
-from shapelog.cli.output import Output, exit_on_error, write_outputs
+from shapelog.cli.output import Output, write_outputs
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 @list_options("Show everything: all entries, also the frames and causes that did not change.")
 @unpacking_options
 @output_options(formats("comparison"))
-def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> None:
+def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> int:
     """Tell what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
     For two runs of one program: with and without a change, cold and warm, under two versions of torch. Frames are matched by their
@@ -34,19 +33,17 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     run), an archive, a URL, or - for standard input. A directory or an archive alone holds both: shapelog compare DIR compares its
     newest run with the one before, --before-run 3 with the one before that.
     """
-    with exit_on_error(options.debug):
-        first = replace(options, run=before_run, run_option="--before-run")
-        second = replace(options, run=after_run, run_option="--after-run")
-        if before == after == "-":
-            raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
-        pair = _two_runs(before, first, second) if after is None else (select(before, first), select(after, second))
-        old, new = (load_report(selection, options) for selection in pair)
-        from shapelog.report.compare import compare
+    from shapelog.report.compare import compare
 
-        comparison = compare(old, new)
-
+    first = replace(options, run=before_run, run_option="--before-run")
+    second = replace(options, run=after_run, run_option="--after-run")
+    if before == after == "-":
+        raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
+    pair = _two_runs(before, first, second) if after is None else (select(before, first), select(after, second))
+    old, new = (load_report(selection, options) for selection in pair)
+    comparison = compare(old, new)
     output = Output(rendering("comparison", comparison, options), lambda: old.has_problems or new.has_problems)
-    sys.exit(write_outputs(output, options))
+    return write_outputs(output, options)
 
 
 def _two_runs(path: str, first: CommonOptions, second: CommonOptions) -> "tuple[Selection, Selection]":

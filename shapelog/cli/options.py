@@ -63,7 +63,8 @@ def _offer(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Co
 
 
 def output_options(formats: Iterable[str], several: bool = False, with_trace: bool = True) -> Callable[[_Command], Callable[..., Any]]:
-    """The options of every command. It has to be the last decorator; the command gets a CommonOptions as ``options``.
+    """The options of every command. It has to be the last decorator; the command gets a CommonOptions as ``options``, and returns the exit
+    code. A ShapelogError that it raises is printed.
 
     With ``several``, -o and --format may be given more than once. A command that reads no trace offers neither --strict nor --debug.
     """
@@ -109,10 +110,10 @@ def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) ->
     def called(*, format_name: str | Sequence[str] | None, output: str | Sequence[str] | None, config: str | None, **given: Any) -> Any:
         announced = [Target("html", given["html"], is_announced=True)] if given.get("html") else []
         targets = (*targets_of(_as_list(format_name), _as_list(output), formats), *announced)
-        with exit_on_error():
-            reject_duplicate_files(targets)
         options = CommonOptions(targets, **{name: value for name, value in given.items() if name in _SHARED})
-        return command(options=options, **{name: value for name, value in given.items() if name not in _SHARED})
+        with exit_on_error(options.debug):
+            reject_duplicate_files(targets)
+            sys.exit(command(options=options, **{name: value for name, value in given.items() if name not in _SHARED}))
 
     return called
 

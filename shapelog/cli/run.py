@@ -8,7 +8,7 @@ import click
 
 from shapelog.cli.load import load_report
 from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, rendering
-from shapelog.cli.output import Output, exit_on_error, message, reject_unwritable, write_outputs
+from shapelog.cli.output import Output, message, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @list_options("Show everything: all entries, each recompile, records by kind.")
 @format_options
 @output_options(formats("report", "overview"), several=True)
-def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
+def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> int:
     """Run COMMAND, record what it compiles, and explain every recompile.
 
     For example: shapelog run -- python train.py --epochs 1, or shapelog run -- torchrun --nproc-per-node 2 train.py. What follows the
@@ -43,15 +43,14 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
 
     from shapelog.capture import run_command
 
-    with exit_on_error(options.debug):
-        reject_unwritable(options.targets)
-        where, is_temporary = run_command.trace_dir_for(trace_dir)
-        try:
-            done = run_command.run(command, where)
-        finally:
-            if is_temporary:
-                with suppress(OSError):  # it is not empty where something was recorded
-                    where.rmdir()
+    reject_unwritable(options.targets)
+    where, is_temporary = run_command.trace_dir_for(trace_dir)
+    try:
+        done = run_command.run(command, where)
+    finally:
+        if is_temporary:
+            with suppress(OSError):  # it is not empty where something was recorded
+                where.rmdir()
     if done.killed_by is not None:
         message(f"{command[0]} was ended by signal {done.killed_by}")
     status = 0
@@ -79,7 +78,7 @@ def _report(done: "Run", options: CommonOptions) -> int:
 @click.option("--trace-dir", metavar="DIR", help="Record into DIR/before and DIR/after.  [default: a new temporary directory]")
 @list_options("Show all frames, also those that did as before.")
 @output_options(formats("verification"))
-def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
+def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> int:
     """Run COMMAND twice, the second time with what suggest-dynamic says, and show whether it helped.
 
     For example: shapelog verify -- python train.py --steps 20. Both runs get an empty compile cache of their own, so that their times can
@@ -103,6 +102,5 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
         render = rendering("advice" if isinstance(result, Advice) else "verification", result, options, sys.stderr)
         return write_outputs(Output(render, lambda: any(report.has_problems for report in reports)), options, sys.stderr)
 
-    with exit_on_error(options.debug):
-        reject_unwritable(options.targets)
-        sys.exit(run_and_verify(command, trace_dir, analyzed, show, message))
+    reject_unwritable(options.targets)
+    return run_and_verify(command, trace_dir, analyzed, show, message)

@@ -1,13 +1,12 @@
 """``shapelog suggest-dynamic``."""
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, rendering
-from shapelog.cli.output import Output, Target, exit_on_error, message, write_outputs
+from shapelog.cli.output import Output, Target, message, write_outputs
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
 
@@ -23,20 +22,19 @@ if TYPE_CHECKING:
 @list_options("Show everything: all entries, which compiles go, mark_dynamic lines.")
 @input_options
 @output_options(formats("advice"))
-def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> None:
+def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> int:
     """Say exactly what to mark dynamic, what it saves, and what it will not fix.
 
     Several traces of one program (other inputs, other ranks) give one list. The formats: env is the bare value of
     TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python lines to paste, json everything. When nothing helps, they
     are empty, standard error says why, and the exit code is 0.
     """
-    with exit_on_error(options.debug):
-        version = _version(torch_version)
-        trace, is_partial = load_all(traces, options)
-        from shapelog.recompiles.explain import explain_trace
+    from shapelog.recompiles.explain import explain_trace
 
-        explained = explain_trace(trace, options.debug)
-        advice = _advise(explained, version, options.debug)
+    version = _version(torch_version)
+    trace, is_partial = load_all(traces, options)
+    explained = explain_trace(trace, options.debug)
+    advice = _advise(explained, version, options.debug)
     has_problems = _report_problems(explained, options.strict)
 
     def render(target: Target) -> bytes:
@@ -47,7 +45,7 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
             message(f"nothing to set: {why_nothing(advice)}")
         return rendered
 
-    sys.exit(write_outputs(Output(render, lambda: has_problems, is_partial), options))
+    return write_outputs(Output(render, lambda: has_problems, is_partial), options)
 
 
 def _version(text: str | None) -> "TorchVersion | None":
