@@ -115,14 +115,12 @@ class Watch:
             self._follow()
             self._find_writers()
             now = time.monotonic()
-            ended = self._why_over(now - began, self._silent(now))
-            yield self._snapshot(now - began, ended)
+            silent = None if self._grown is None else max(0.0, now - self._grown)
+            ended = self._why_over(now - began, silent)
+            yield self._snapshot(now - began, silent, ended)
             if ended:
                 return
             time.sleep(_CHECK_INTERVAL)
-
-    def _silent(self, now: float) -> float | None:
-        return None if self._grown is None else max(0.0, now - self._grown)
 
     def _find_writers(self) -> None:
         """Processes count as running from when they have a file open until they end."""
@@ -221,7 +219,7 @@ class Watch:
     def _processes(self) -> set[int]:
         return {rank.process for file in self._files.values() if file.trace for rank in file.trace.ranks}
 
-    def _snapshot(self, watched: float, ended: str) -> Snapshot:
+    def _snapshot(self, watched: float, silent: float | None, ended: str) -> Snapshot:
         fresh = []
         for event in (*self._events, *(self._unfinished if ended else ())):
             key = (event.frame.rank, event.frame.process, event.compile.label)
@@ -233,7 +231,7 @@ class Watch:
             report=self._report,
             waiting=self._waiting if self._report is None else "",
             watched=watched,
-            silent=self._silent(time.monotonic()),
+            silent=silent,
             events=self._events,
             fresh=tuple(fresh),
             unfinished=self._unfinished,

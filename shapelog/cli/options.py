@@ -9,7 +9,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-from shapelog.cli.output import OutputOptions, Target, exit_on_error, message, reject_duplicate_files, targets_of
+from shapelog.cli.output import OutputOptions, Target, message, reject_duplicate_files, targets_of
 from shapelog.errors import ShapelogError
 from shapelog.reporters import Options, Result, renderer
 
@@ -111,9 +111,15 @@ def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) ->
         announced = [Target("html", given["html"], is_announced=True)] if given.get("html") else []
         targets = (*targets_of(_as_list(format_name), _as_list(output), formats), *announced)
         options = CommonOptions(targets, **{name: value for name, value in given.items() if name in _SHARED})
-        with exit_on_error(options.debug):
+        own = {name: value for name, value in given.items() if name not in _SHARED}
+        try:
             reject_duplicate_files(targets)
-            sys.exit(command(options=options, **{name: value for name, value in given.items() if name not in _SHARED}))
+            sys.exit(command(options=options, **own))
+        except ShapelogError as error:
+            if options.debug:
+                raise
+            message(str(error))
+            sys.exit(error.exit_code)
 
     return called
 
@@ -180,13 +186,11 @@ def _size(value: str | int) -> int:
         raise click.BadParameter(f"{value!r} is no size such as 500M or 100G") from error
 
 
-unpacking_options = _offer(
-    click.option(
-        "--max-unpacked",
-        type=_size,
-        metavar="SIZE",
-        help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
-    )
+unpacking_options = click.option(
+    "--max-unpacked",
+    type=_size,
+    metavar="SIZE",
+    help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
 )
 
 input_options = _offer(

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, TextIO
 
@@ -111,18 +110,6 @@ def reject_unwritable(targets: Iterable[Target]) -> None:
             continue
         if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
             raise ShapelogError(f"{target.file}: cannot write: {folder} is no directory that can be written to")
-
-
-@contextmanager
-def exit_on_error(debug: bool = False) -> Iterator[None]:
-    """Print a ShapelogError and exit with its code; with ``debug`` it is raised."""
-    try:
-        yield
-    except ShapelogError as error:
-        if debug:
-            raise
-        message(str(error))
-        sys.exit(error.exit_code)
 
 
 def write_outputs(output: Output, options: OutputOptions, stream: TextIO | None = None) -> int:
