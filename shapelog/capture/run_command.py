@@ -134,12 +134,8 @@ def end_like(run: Run, otherwise: int = 0) -> NoReturn:
 
 
 def _file_states(folder: Path) -> dict[Path, tuple[int, int, int]]:
-    found = {}
-    for path in folder.iterdir():
-        if TRACE_NAME.match(path.name) and path.is_file():
-            state = path.stat()
-            found[path] = (state.st_ino, state.st_size, state.st_mtime_ns)
-    return found
+    states = ((path, path.stat()) for path in folder.iterdir() if TRACE_NAME.match(path.name) and path.is_file())
+    return {path: (state.st_ino, state.st_size, state.st_mtime_ns) for path, state in states}
 
 
 def _start(command: Sequence[str], settings: Mapping[str, str]) -> subprocess.Popen[bytes]:

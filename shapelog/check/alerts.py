@@ -41,10 +41,6 @@ class Occurrence(NamedTuple):
     kinds: frozenset[AlertKind]
 
     @property
-    def label(self) -> str:
-        return self.compile.label
-
-    @property
     def times(self) -> int:
         """On how many ranks; each of them once."""
         return len(self.ranks) or 1
@@ -102,7 +98,7 @@ class Alert:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(occurrence.label for occurrence in self.occurrences))
+        return tuple(dict.fromkeys(occurrence.compile.label for occurrence in self.occurrences))
 
     @property
     def ranks(self) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TextIO, TypeVar
 
@@ -62,20 +62,19 @@ def _offer(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Co
     return decorate
 
 
-def output_options(formats: Iterable[str], several: bool = False, with_trace: bool = True) -> Callable[[_Command], Callable[..., Any]]:
+def output_options(formats: Sequence[str], several: bool = False, with_trace: bool = True) -> Callable[[_Command], Callable[..., Any]]:
     """The options of every command. It has to be the last decorator; the command gets a CommonOptions as ``options``, and returns the exit
     code. A ShapelogError that it raises is printed.
 
     With ``several``, -o and --format may be given more than once. A command that reads no trace offers neither --strict nor --debug.
     """
-    known = list(formats)
     pairing = " May be given several times: as many --format as -o belong together in order, else each file is written by its suffix."
     offered = [
         click.option(
             "-f",
             "--format",
             "format_name",
-            type=click.Choice(known),
+            type=click.Choice(formats),
             multiple=several,
             help="Form of the output.  [default: by the suffix of -o, else terminal]",
         ),
@@ -100,7 +99,7 @@ def output_options(formats: Iterable[str], several: bool = False, with_trace: bo
     )
     debug = click.option("--debug", is_flag=True, help="Raise errors with their traceback, also those that the report only mentions.")
     offered += [strict, config, debug] if with_trace else [config]
-    return lambda command: _offer(*offered)(_with_common_options(command, known))
+    return lambda command: _offer(*offered)(_with_common_options(command, formats))
 
 
 def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) -> Callable[..., Any]:

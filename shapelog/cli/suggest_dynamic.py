@@ -8,6 +8,7 @@ from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, rendering
 from shapelog.cli.output import Output, Target, message, write_outputs
 from shapelog.errors import ShapelogError
+from shapelog.grouping import grouped
 from shapelog.reporters import formats
 
 if TYPE_CHECKING:
@@ -72,10 +73,7 @@ def _advise(explained: "Explanations", version: "TorchVersion | None", debug: bo
 def _report_problems(explained: "Explanations", strict: bool) -> bool:
     """Whether the trace has problems. Those that lost data are printed, under ``strict`` all of them, in one line for each file."""
     problems = [problem for problem in (*explained.trace.problems, *explained.problems) if problem.severity != "info"]
-    by_file: dict[str, list[str]] = {}
-    for problem in problems:
-        if strict or problem.severity == "data loss":
-            by_file.setdefault(problem.file, []).append(problem.message)
-    for file, messages in by_file.items():
-        message(f"{file}: {messages[0]}" + (f"; and {len(messages) - 1} more (shapelog report lists them)" if messages[1:] else ""))
+    printed = [problem for problem in problems if strict or problem.severity == "data loss"]
+    for file, found in grouped(printed, lambda problem: problem.file).items():
+        message(f"{file}: {found[0].message}" + (f"; and {len(found) - 1} more (shapelog report lists them)" if found[1:] else ""))
     return bool(problems)
