@@ -300,14 +300,12 @@ class _AlertBuilder(NamedTuple):
             return items[0].remedy(supports_dynamic_sources)
         if not removable:
             return remedy_for(causes[0].remedy_rule, supports_dynamic_sources)
-        suggestions = {found.id: found for found in map(self._suggestion, causes) if found}
+        named = (self.marks.get(cause.axis) or self.marks.get(cause.source) for cause in causes)
+        suggestions = {found.id: found for found in named if found}
         if suggestions:
             return _to_set(list(suggestions.values()))
         other = self._suggestion_for(removable)
         return f"it goes with another mark: {_to_set([other])}" if other else remedy_for(causes[0].remedy_rule, supports_dynamic_sources)
-
-    def _suggestion(self, cause: Cause) -> Suggestion | None:
-        return self.marks.get(cause.axis) or self.marks.get(cause.source)
 
     def _suggestion_for(self, items: list[Recompile]) -> Suggestion | None:
         """What removes these recompiles although it names something else: dynamism travels."""

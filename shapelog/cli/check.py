@@ -1,7 +1,6 @@
 """``shapelog check``."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +17,6 @@ from shapelog.cli.options import (
 from shapelog.cli.output import Output, Target, message, reject_duplicate_files, reject_page_on_terminal, write_outputs
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
-
-if TYPE_CHECKING:
-    from shapelog.check.check import CheckResult
-    from shapelog.check.policy import Policy
 
 
 @click.command()
@@ -50,13 +45,26 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
 
     Ends with 0 when the check passed, 1 when it failed, 2 on bad usage, unreadable input, or a damaged trace under --strict.
     """
-    from shapelog.cli.check_options import baseline_to_write, policy_of
+    from shapelog.check.alerts import collect_alerts
+    from shapelog.check.check import check
+    from shapelog.check.repository_paths import Repository
+    from shapelog.cli.check_options import baseline_to_write, policy_of, read_baseline, record_baseline
+    from shapelog.report.report import analyze
 
     reject_page_on_terminal(options.targets)
     policy = policy_of(options)
     paths, new_baseline = baseline_to_write(traces, write_baseline, baseline)
     reject_duplicate_files(options.targets, new_baseline)
-    checked, is_partial = _check(paths, policy, baseline, new_baseline, options)
+    if not paths:
+        raise ShapelogError("check: which trace? shapelog check TRACE")
+    known = read_baseline(baseline) if baseline and not new_baseline else None
+    trace, is_partial = load_all(paths, options)
+    found = collect_alerts(analyze(trace, options.debug), Repository(options.source_root, options.strip_prefix))
+    if new_baseline and is_partial:
+        message(f"{new_baseline} is not written, because not every trace could be read")
+    elif new_baseline:
+        known = record_baseline(found, new_baseline)
+    checked = check(found, policy, known)
 
     def render(target: Target) -> bytes:
         wanted = reporter_options(options, target)._replace(again=_report_arguments(paths, options))
@@ -66,29 +74,6 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
     if all(target.file for target in options.targets):
         message(str(checked.headline))
     return status or (1 if checked.has_failed and not exit_zero else 0)
-
-
-def _check(
-    paths: Sequence[str], policy: "Policy", baseline: str | None, new_baseline: str, options: CommonOptions
-) -> "tuple[CheckResult, bool]":
-    """The outcome, and whether a trace could not be read; then the new baseline is not written."""
-    from shapelog.check.alerts import collect_alerts
-    from shapelog.check.check import check
-    from shapelog.check.repository_paths import Repository
-    from shapelog.cli.check_options import read_baseline, record_baseline
-    from shapelog.report.report import analyze
-
-    if not paths:
-        raise ShapelogError("check: which trace? shapelog check TRACE")
-    known = read_baseline(baseline) if baseline and not new_baseline else None
-    trace, is_partial = load_all(paths, options)
-    repository = Repository(options.source_root, options.strip_prefix)
-    found = collect_alerts(analyze(trace, options.debug), repository)
-    if new_baseline and is_partial:
-        message(f"{new_baseline} is not written, because not every trace could be read")
-    elif new_baseline:
-        known = record_baseline(found, new_baseline)
-    return check(found, policy, known), is_partial
 
 
 def _report_arguments(traces: Sequence[str], options: CommonOptions) -> str:

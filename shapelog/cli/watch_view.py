@@ -1,10 +1,10 @@
 """The view of ``shapelog watch`` until the job has ended: a live screen on a terminal, else a line for each compile."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from types import FrameType
 
 import click
 
@@ -20,7 +20,7 @@ def follow(where: str, idle: float | None, options: CommonOptions) -> None:
 
     watch = Watch(where, idle, options.debug, options=InputOptions(max_bytes=options.max_unpacked))
     # The first SIGINT or SIGTERM ends only the watch: the report follows, and the terminal is restored.
-    with signals_handled(("SIGINT", "SIGTERM"), _interrupt), suppress(KeyboardInterrupt):
+    with signals_handled(("SIGINT", "SIGTERM"), signal.default_int_handler), suppress(KeyboardInterrupt):
         if sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb"):
             ended = _live(watch.snapshots(), options)
         else:
@@ -64,7 +64,3 @@ def _lines(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
                 return "nobody reads what is found"
         ended = snapshot.ended
     return ended
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
