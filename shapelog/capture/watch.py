@@ -258,10 +258,7 @@ def _events(report: Report) -> Iterator[Event]:
 
 
 def _state_of(where: Path) -> State:
-    """The trace files, or the directories in a directory without traces, since those may have some; () if it does not exist yet.
-
-    Raises ShapelogError if it is neither a file nor a directory, or cannot be read.
-    """
+    """The trace files, or the directories in a directory without traces, since those may have some; () if it does not exist yet."""
     try:
         found = where.stat()
         if stat.S_ISREG(found.st_mode):

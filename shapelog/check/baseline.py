@@ -84,18 +84,16 @@ def as_bytes(found: Alerts) -> bytes:
 
 
 def _frame_data(found: Alerts, code: Code, alerts: Iterable[Alert]) -> dict[str, Any]:
-    source_line = found.repository.source_line(code.first.file, code.first.line)
-    called = code.first.called_at
+    first, called = code.first, code.first.called_at
+    own = found.repository.source_line(first.file, first.line)
     place = found.repository.source_line(called.file, called.line) if called else None
-    file = (
-        source_line.file if source_line and file_name(source_line.file) == file_name(code.first.file) else code.first.file
-    )  # a name may end in a backslash
+    file = own.file if own and file_name(own.file) == file_name(first.file) else first.file  # a name may end in a backslash
     counts = {key: count_of(alert) for alert in alerts for key in alert.keys}
     return {
         "title": code.title,
-        "name": code.first.name,
+        "name": first.name,
         "file": _INSTALL.sub("", file),
-        "line": code.first.line,
+        "line": first.line,
         "called_at": {"file": place.file, "line": place.line, "name": called.name} if called and place else None,
         "compiles": worst(compiles_of(found, code)),
         "alerts": [{"code": rule, "axis": axis, "count": count} for (rule, axis), count in sorted(counts.items())],

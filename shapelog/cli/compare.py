@@ -47,10 +47,7 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
 
 
 def _two_runs(path: str, first: CommonOptions, second: CommonOptions) -> "tuple[Selection, Selection]":
-    """Two runs of one directory or archive: the newest and the one before, unless others are named.
-
-    Raises ShapelogError where there are no two.
-    """
+    """Two runs of one directory or archive: the newest and the one before, unless others are named."""
     if path == "-":
         raise ShapelogError("compare -: with what? shapelog compare BEFORE AFTER")
     newer = select(path, second)
