@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,10 @@ class _Handler(logging.FileHandler):
     """
 
     before: dict[str, Any]
+
+    def _open(self) -> TextIOWrapper:
+        """The file as bytes are counted and hashed in it: without another line end on any system."""
+        return Path(self.baseFilename).open("a", encoding=self.encoding, errors=self.errors, newline="\n")
 
 
 @contextmanager
