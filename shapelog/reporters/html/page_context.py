@@ -8,7 +8,7 @@ from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
-from shapelog.reporters.html.anchors import Anchors, anchors_of
+from shapelog.reporters.html.anchors import Anchors, aliases_of, anchors_of, share
 from shapelog.reporters.html.call_tree import call_tree
 from shapelog.reporters.html.frame_page import FrameView, frame_views
 from shapelog.reporters.html.icicle import icicle
@@ -49,7 +49,7 @@ def page_context(report: Report, options: Options) -> PageContext:
     anchors = anchors_of(report.trace)
     for item in merged:  # identical frames of several ranks have one page, that of the first
         for member in item.members[1:]:
-            anchors.share(item.first.frame, member.frame)
+            share(anchors, item.first.frame, member.frame)
     views = frame_views(report, merged[:_MAX_FRAMES], anchors, math.inf if is_unlimited else _MAX_FULL)
     return PageContext(
         report=report,
@@ -66,7 +66,7 @@ def result_variables(context: PageContext) -> dict[str, object]:
     """The variables of ``report.html.j2`` that hold results, but for the pages of frames."""
     report, anchors, views, with_source = context.report, context.anchors, context.views, context.options.with_source
     summary = overview(report, views)
-    tree = call_tree(report, anchors, with_source)
+    tree = call_tree(report, with_source)
     return {
         "call_tree": tree,
         "tables_elsewhere": ("top_causes", "rank_agreement", *TABLES),
@@ -79,13 +79,13 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "health": health_of(report),
         "icicle": icicle(tree),
         "index": _index(context, summary),
-        "more_frames": max(0, len({anchors.frame(item.frame) for item in report.frames}) - len(views)),
+        "more_frames": max(0, len({anchors[item.frame] for item in report.frames}) - len(views)),
         "records_outside": context.records.rows.get("", ()),
         "overview": summary,
         "rank_findings": [item for item in report.findings if item.rule.section is Section.RANKS],
         "rank_tables": [table for name in TABLES if (table := report.table(name))],
         "ranks_in_full": ranks_in_full(report),
-        "timeline": timeline(report, anchors, with_source),
+        "timeline": timeline(report, with_source),
         "views": views,
     }
 
@@ -99,4 +99,4 @@ def _index(context: PageContext, summary: Overview) -> dict[str, object]:
     redact = context.redact or str
     found = [[where, redact(title), redact(text)] for where, title, text in search_entries(context.views, summary)]
     inside = {item.anchor: view.anchor for view in context.views for item in view.compiles}
-    return {"entries": found, "inside": inside, "aliases": context.anchors.aliases}
+    return {"entries": found, "inside": inside, "aliases": aliases_of(context.anchors)}
