@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
 from shapelog.errors import DATA_LOSS
-from shapelog.model.trace import Compile, Frame
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.rules import RULES, Rule, Section, Verdict
-from shapelog.text import file_size, plural, plural_noun, seconds
+from shapelog.text import plural, plural_noun, seconds
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
@@ -32,10 +31,8 @@ class Overview(NamedTuple):
     title: str
     lead: str
     version: str
-    size: str
     tiles: tuple[Tile, ...]
     parts: tuple[Part, ...]
-    limits: tuple[tuple[Frame, Compile], ...]
     data_loss: int
     shell: str
     python: str
@@ -54,10 +51,8 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
         title=title,
         lead=lead,
         version=report.trace.torch_version or f"{report.trace.version_guess} (guessed from its records)",
-        size=file_size(sum(book.size for book in report.accounts)),
         tiles=tuple(_tiles(report)),
         parts=totals(part for view in views for part in view.parts),
-        limits=tuple((view.frame, view.report.limit_hit) for view in views if view.report.limit_hit),
         data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
         shell=shell if shell.isprintable() and len(shell) <= _MAX_LIST else "",
         python=python if len(python) <= _MAX_LIST else "",
