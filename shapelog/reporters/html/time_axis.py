@@ -23,6 +23,7 @@ _NARROWEST_CUT = 0.2
 _CHARACTER = 1.5
 _MARGIN = 2.0
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_UNITS = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s"))
 # Runs up to this length are labeled in seconds, longer ones in minutes and hours.
 _SHORT = 2 * _MINUTE
 
@@ -199,13 +200,8 @@ def cuts_of(axis: TimeAxis) -> tuple[Cut, ...]:
 def stretch(seconds: float) -> str:
     """``0.4 s``, ``45 s``, ``12 min``, ``3 h 20 min``, ``2 d 4 h``."""
     whole = round(seconds)
-    if whole < _MINUTE:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    if whole < _HOUR:
-        return _in_two(whole, _MINUTE, "min", 1, "s")
-    return _in_two(whole, _HOUR, "h", _MINUTE, "min") if whole < _DAY else _in_two(whole, _DAY, "d", _HOUR, "h")
-
-
-def _in_two(whole: int, large: int, name: str, small: int, rest_name: str) -> str:
-    rest = whole % large // small
-    return f"{whole // large} {name} {rest} {rest_name}" if rest and whole < 10 * large else f"{whole // large} {name}"
+    for (large, name), (small, rest_name) in pairwise(_UNITS):
+        if whole >= large:
+            rest = whole % large // small
+            return f"{whole // large} {name}" + (f" {rest} {rest_name}" if rest and whole < 10 * large else "")
+    return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
