@@ -16,7 +16,7 @@ from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.highlight import Highlighter
 from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import rows_html
-from shapelog.reporters.html.redact import Redaction, without_stack
+from shapelog.reporters.html.redact import without_stack
 from shapelog.rules import RULES, problem_rule, remedy_for
 from shapelog.text import escape_controls, file_name, file_size, one_line, rank_list
 
@@ -94,7 +94,7 @@ def _by_label(report: Report, anchors: Anchors) -> dict[str, str]:
     return {label: anchor for label, anchor in found.items() if anchor}
 
 
-def _sanitizer(redact: Redaction | None) -> Callable[[Any], Any]:
+def _sanitizer(redact: Callable[[str], str] | None) -> Callable[[Any], Any]:
     """The function that every value is passed to before it is escaped; markup is templates of such values alone."""
 
     def sanitize(value: Any) -> Any:
