@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from shapelog.model.builder import process_key
 from shapelog.model.trace import Compile, Trace
-from shapelog.reading.kinds import KINDS, Use
+from shapelog.reading.kinds import DECODED, KINDS
 from shapelog.reading.reader import Reader
 from shapelog.reading.record_positions import Envelope, RecordPositions
 from shapelog.reading.scanner import Span, name_in
@@ -87,7 +87,7 @@ def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[IndexedRecord]:
     for index in indexes:
         at = positions[index]
         kind, name = positions.labels[at.label]
-        if not name and KINDS.get(kind) is not Use.DECODED:  # of these, artifacts alone were noted with their name
+        if not name and KINDS.get(kind) != DECODED:  # of these, artifacts alone were noted with their name
             name = name_in(reader.header(at.offset).get(kind))
         span = positions.payload(at)
         yield IndexedRecord(

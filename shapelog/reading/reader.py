@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from shapelog.errors import DATA_LOSS, INFO, Problem
-from shapelog.reading.kinds import DECODED_ARTIFACTS, ENVELOPE_KEYS, KINDS, Use
+from shapelog.reading.kinds import DECODED, DECODED_ARTIFACTS, ENVELOPE_KEYS, KINDS
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.record_positions import RecordPositions
@@ -99,7 +99,7 @@ class Reader:
             return self.data[begin : begin + len(_AUTOMATIC_DYNAMIC)] == _AUTOMATIC_DYNAMIC
         if kind == "artifact":
             return name in DECODED_ARTIFACTS
-        return KINDS.get(kind) is Use.DECODED
+        return KINDS.get(kind) == DECODED
 
     def _looks_whole(self, place: Location, kind: str, name: str) -> bool:
         """Whether the first line ends as PyTorch ends it, with the announcement of a payload where there is one.
