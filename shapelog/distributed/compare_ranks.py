@@ -67,9 +67,6 @@ class RankReport(NamedTuple):
         """Whether the ranks exchange their sizes already."""
         return any(rank.has_collectives_on or any(step.size_exchanges for step in rank.steps) for rank in self.ranks)
 
-    def property_named(self, name: str) -> ComparedProperty:
-        return next(item for item in self.properties if item.name == name)
-
 
 def compare_ranks(summaries: Sequence[RankSummary], unread: Sequence[int] = ()) -> RankReport:
     """At least two ranks, in any order; ``unread`` as in ``Trace``."""

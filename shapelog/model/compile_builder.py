@@ -1,7 +1,7 @@
 """One compile while its records come in: attempts are joined, and the last one decides."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from shapelog.model.ids import CompileId
@@ -94,37 +94,28 @@ class CompileBuilder:
     def compile(self, rank: int | None, payloads: Payloads) -> Compile:
         """The finished compile; ``rank`` is that of its process, for records that state none."""
         parsed = {kind: tuple(found) for kind, found in self.parsed.items()}
+        taken_over: dict[str, Any] = {name: getattr(self, name) for name in _TAKEN_OVER}
+        taken_over |= {name: tuple(value) for name, value in taken_over.items() if isinstance(value, list)}
         return Compile(
-            id=self.id,
+            **taken_over,
             label=str(self.id),
             rank=rank if self.rank is None else self.rank,
-            process=self.process,
-            order=self.order,
-            offset=self.offset,
             attempts=self.attempt + 1,
-            stack=self.stack,
             inputs=tuple(self.inputs.values()),
             symbols=parsed.pop(Symbol, ()),
             specializations=parsed.pop(Specialization, ()),
             other_records=parsed,
-            automatic_dynamic=tuple(self.automatic_dynamic),
-            reasons=tuple(self.reasons),
-            has_reasons_record=self.has_reasons_record,
-            breaks=tuple(self.breaks),
-            error=self.error,
-            collectives=tuple(self.collectives),
             caches=tuple(sorted(self.caches.items())),
             metrics=self.metrics or Metrics(),
-            backward=tuple(self.backward),
             outcome=self.outcome(),
-            graph_is_symbolic=self.graph_is_symbolic,
             payloads=payloads,
-            graph_span=self.graph_span,
-            guards_span=self.guards_span,
-            guards_are_list=self.guards_are_list,
             code_states=tuple(CodeStateRecord(name, str(self.id), span, payloads) for name, span in self.code_states),
-            inductor=tuple(self.inductor),
         )
+
+
+# Fields of a compile that are as those of its builder, lists as tuples.
+_CONVERTED = frozenset(("rank", "inputs", "caches", "metrics", "code_states"))
+_TAKEN_OVER = tuple({item.name for item in fields(Compile)}.intersection(item.name for item in fields(CompileBuilder)) - _CONVERTED)
 
 
 def graph_break(text: str) -> GraphBreak:

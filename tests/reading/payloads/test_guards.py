@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recorded import RECORDED, compile_of, report_of
+from recorded import RECORDED, compile_of, guards_of, report_of
 
 from shapelog.reading.payloads.guards import (
     DYNAMIC,
@@ -25,10 +25,10 @@ from shapelog.reading.payloads.properties import VALUE, Property
 from shapelog.reading.payloads.source_names import Source
 
 TREES = {
-    "2.4": compile_of("real/2.4/a_auto.log.gz", "0/0").guards_text,
-    "2.6": compile_of("real/2.6/w_kill.log.gz", "0/0").guards_text,
-    "2.13": compile_of("lab/batch_varies.log.gz", "0/0").guards_text,
-    "2.15": compile_of("real/2.15/a_auto.log.gz", "0/0").guards_text,
+    "2.4": guards_of(compile_of("real/2.4/a_auto.log.gz", "0/0")),
+    "2.6": guards_of(compile_of("real/2.6/w_kill.log.gz", "0/0")),
+    "2.13": guards_of(compile_of("lab/batch_varies.log.gz", "0/0")),
+    "2.15": guards_of(compile_of("real/2.15/a_auto.log.gz", "0/0")),
 }
 
 
