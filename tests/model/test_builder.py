@@ -21,9 +21,9 @@ from make import (
     tensor,
     torch_version,
 )
-from recorded import graph_of
 from make import compile as compiled
 from payload_text import guard_tree, size_mismatch, tensor_match
+from recorded import graph_of
 
 from shapelog import load
 from shapelog.errors import DATA_LOSS, INFO, ShapelogError
