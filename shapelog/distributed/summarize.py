@@ -1,6 +1,7 @@
 """Explained recompiles → the summary of each rank of a distributed job."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 
 from shapelog.model.code_matching import Code, codes_of, file_of
@@ -18,6 +19,7 @@ _MAX_EXECUTIONS = 1000
 # The schedules of a rank that are compared with the generated code; the collectives in the summary of a compile.
 _MAX_CHECKED, _MAX_COLLECTIVES = 256, 10_000
 _CODE_RECORD = b'] {"inductor_output_code": '
+_RECORD_END = re.compile(rb"\n(?!\t)")
 # Bytes before a collective schedule in which its code is searched.
 _MAX_DISTANCE = 64 << 20
 
@@ -180,16 +182,11 @@ def code_before(reader: Reader, offset: int, first: int) -> str:
     header = reader.header(start)
     if any(header.get(key) != own.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id")):
         return ""
-    line_end = data.find(b"\n", at, offset)
+    end = _RECORD_END.search(data, at, offset)
     digest = header.get("has_payload")
-    if line_end < 0 or not isinstance(digest, str):
+    if end is None or not isinstance(digest, str):
         return ""
-    stop = line_end
-    while data[stop + 1 : stop + 2] == b"\t":
-        stop = data.find(b"\n", stop + 1, offset)
-        if stop < 0:
-            return ""
-    return reader.payload_text(Span(line_end + 1, stop + 1, digest))
+    return reader.payload_text(Span(data.find(b"\n", at) + 1, end.end(), digest))
 
 
 def _executed(rank: Rank) -> Executed | None:

@@ -83,16 +83,12 @@ class _Normalizer:
             self.inputs[item.name] = "#" if item.is_number else _kind_of(item.annotation)
             self.aliases[item.name] = [item.name]
 
-    def _add_alias(self, name: str, placeholder: str) -> None:
-        """fx assigns each placeholder to a name of its own before it is used: ``l_x_ = L_x_``."""
-        self.inputs[name] = self.inputs[placeholder]
-        self.aliases[name] = self.aliases[placeholder]
-        self.aliases[name].append(name)
-
     def statement(self, target: str, annotation: str, expression: str) -> bool:
         """Add one assignment; False if it is not a torch operation."""
-        if expression in self.inputs:
-            self._add_alias(target, expression)
+        if expression in self.inputs:  # fx gives each placeholder a name of its own before it is used: l_x_ = L_x_
+            self.inputs[target] = self.inputs[expression]
+            self.aliases[target] = self.aliases[expression]
+            self.aliases[target].append(target)
             return False
         if expression in self.names:
             self.names[target] = self.names[expression]

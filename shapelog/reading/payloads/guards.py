@@ -335,9 +335,7 @@ def facts_of(kind: str, code: str, source: str) -> Facts:
     """The properties of ``source`` that one leaf requires; none for a leaf without a comparable value."""
     if len(code) > MAX_LENGTH:
         return _equality(code, source)
-    read = _READERS.get(kind)
-    if read is None:
-        read = _attribute if "hasattr(" in code[:12] else _LATER_READERS.get(kind, _equality)
+    read = _attribute if "hasattr(" in code[:12] else _READERS.get(kind, _equality)
     return read(code, source)
 
 
@@ -417,7 +415,7 @@ def _global_state(code: str) -> Iterator[tuple[Property, Fact]]:
             yield Property(Kind.GLOBAL_STATE, name=str(name)), value if isinstance(value, (bool, int)) else str(value)
 
 
-# How a leaf is read, by its kind. A leaf of any other kind that checks for an attribute is read as an attribute check.
+# How a leaf is read that checks for no attribute, by its kind.
 _READERS: dict[str, Callable[[str, str], Facts]] = {
     "TENSOR_MATCH": _tensor,
     "GLOBAL_STATE": lambda code, source: tuple(_global_state(code)),
@@ -428,8 +426,6 @@ _READERS: dict[str, Callable[[str, str], Facts]] = {
     "TUPLE_ITERATOR_LEN": _length,
     "DICT_CONTAINS": _contains,
     "SET_CONTAINS": _contains,
-}
-_LATER_READERS: dict[str, Callable[[str, str], Facts]] = {
     "DYNAMIC_INDICES": _marking,
     "DIMENSION_DYNAMIC_MARKING_GUARD": _marking,
     "RANGE_ITERATOR_MATCH": partial(_equality, of=Property(Kind.RANGE)),
