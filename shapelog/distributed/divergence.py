@@ -156,16 +156,14 @@ def _size_of(step: Step, axis: str) -> str:
 def cross_sizes(classes: list[RankClass]) -> Iterator[CrossSize]:
     """Dims of inputs that ranks saw other sizes of in the same compile, each axis once."""
     seen: dict[tuple[CodeName, str], set[int]] = {}
-    for item in classes:
-        for step in item.steps:
-            for change in step.changes:
-                if change.size_related:
-                    seen.setdefault((step.code, change.axis), set()).update(item.numbers)
-    reported: set[tuple[CodeName, str]] = set()
     by_key: dict[tuple[CodeName, int], list[tuple[Step, tuple[int, ...]]]] = {}
     for item in classes:
         for step in item.steps:
             by_key.setdefault(step.key, []).append((step, item.numbers))
+            for change in step.changes:
+                if change.size_related:
+                    seen.setdefault((step.code, change.axis), set()).update(item.numbers)
+    reported: set[tuple[CodeName, str]] = set()
     for (code, _), members in by_key.items():
         values: dict[_Dim, dict[str, list[int]]] = {}
         static: set[_Dim] = set()

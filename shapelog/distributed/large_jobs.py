@@ -52,11 +52,10 @@ class PackedRank:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The summaries of the ranks in one file, or why it could not be read."""
+    """What became of one file, and the summaries of the ranks in it."""
 
+    file: Summarized
     ranks: tuple[PackedRank, ...] = ()
-    file: Summarized | None = None
-    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +70,22 @@ class ReadOptions:
     with_records: bool = False
 
 
-def read_file(task: Task) -> FileResult:
-    """In a worker: read one file, explain its recompiles, and summarize its ranks."""
+def read_file(task: Task) -> FileResult | Lost:
+    """In a worker: read one file, explain its recompiles, and summarize its ranks. It is Lost if it cannot be opened."""
     try:
         reader = Reader(open_trace(_file(task)), task.is_strict)
     except ShapelogError as error:
-        return FileResult(refusal=str(error).removeprefix(f"{task.name}: "))
+        return Lost(str(error).removeprefix(f"{task.name}: "))
     try:
         trace = build(Selection((TraceFile(None, task.name, task.rank),)), [reader])
     except ShapelogError as error:  # not one record
         problem = Problem("foreign-file", str(error).removeprefix(f"{task.name}: "), task.name, severity=DATA_LOSS)
-        return FileResult(file=Summarized((), reader.ledger.account(), (*reader.problems(), problem)))
+        return FileResult(Summarized((), reader.ledger.account(), (*reader.problems(), problem)))
     explanations = explain_trace(trace)
     ranks = summaries(explanations, 1)
     rest = tuple(rank._replace(steps=()) for rank in ranks)
     file = Summarized(rest, trace.accounts[0], (*trace.problems, *explanations.problems))
-    return FileResult(tuple(PackedRank(short, tuple(map(_pack, rank.steps))) for short, rank in zip(rest, ranks, strict=True)), file)
+    return FileResult(file, tuple(PackedRank(short, tuple(map(_pack, rank.steps))) for short, rank in zip(rest, ranks, strict=True)))
 
 
 def _file(task: Task) -> TraceFile:
@@ -195,8 +194,6 @@ class _LargeJob:
     def _add(self, index: int, result: FileResult | Lost) -> None:
         if isinstance(result, Lost):
             self.refusals[index] = result.reason
-        elif result.file is None:
-            self.refusals[index] = result.refusal
         else:
             damage = self._unpacked.get(index, (0, ""))[1]
             problems = (Problem("damaged-archive", damage, self.files[index].name, severity=DATA_LOSS),) if damage else ()

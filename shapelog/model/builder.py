@@ -226,7 +226,8 @@ class Builder:
 
     def _parsed(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         decode, offset, kind, strings = self.reader.header, record.offset, record.kind, process.strings
-        compile.add(records.PARSERS[kind](body, lambda key: Stack(decode, offset, (kind, key), strings)))
+        found = records.PARSERS[kind](body, lambda key: Stack(decode, offset, (kind, key), strings))
+        compile.parsed.setdefault(type(found), []).append(found)
 
     def _graph(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         sizes = body.get("sizes") or {}
@@ -248,7 +249,10 @@ class Builder:
         self.torch_version = self.torch_version or metrics.torch_version
         # torch 2.6 writes the metrics of a compile that was refused as those of a backward
         is_refused = metrics.is_forward is None and bool(metrics.fail_type)
-        compile.add_metrics(metrics, is_backward=record.kind == "bwd_compilation_metrics" and not is_refused)
+        if compile.finished or (record.kind == "bwd_compilation_metrics" and not is_refused):
+            compile.backward.append(metrics)
+        else:
+            compile.metrics = metrics
 
     def _event(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         span = record.payload

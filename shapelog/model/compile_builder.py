@@ -27,7 +27,6 @@ class CompileBuilder:
     rank: int | None = None
     attempt: int = 0
     started: bool = False
-    finished: bool = False
     stack: Stack = field(default_factory=Stack)
     inputs: dict[str, Input] = field(default_factory=dict)
     parsed: dict[type, list[Any]] = field(default_factory=dict)
@@ -56,17 +55,9 @@ class CompileBuilder:
         self.graph_span = None
         self.inductor.clear()
 
-    def add(self, parsed: object) -> None:
-        """Take a parsed record of this attempt."""
-        self.parsed.setdefault(type(parsed), []).append(parsed)
-
-    def add_metrics(self, metrics: Metrics, is_backward: bool) -> None:
-        """The first metrics are those of the compile itself, all others of its backward graphs."""
-        if is_backward or self.metrics is not None:
-            self.backward.append(metrics)
-        else:
-            self.metrics = metrics
-            self.finished = True
+    @property
+    def finished(self) -> bool:
+        return self.metrics is not None
 
     def begins_anew(self, kind: str, artifact: str, attempt: int) -> bool:
         """Whether a record with this id opens another compile. Reasons come before the start, backwards after the metrics."""
