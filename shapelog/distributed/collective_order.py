@@ -41,11 +41,7 @@ def mismatches(steps: Iterable[tuple[Step, tuple[int, ...]]]) -> list[Mismatch]:
     for step, ranks in steps:
         if step.collectives is not None:
             by_key.setdefault(step.key, []).append((step, ranks))
-    found = []
-    for members in by_key.values():
-        if len({step.collectives for step, _ in members}) > 1:
-            found.append(_mismatch(members))
-    return found
+    return [_mismatch(members) for members in by_key.values() if len({step.collectives for step, _ in members}) > 1]
 
 
 def _mismatch(members: list[tuple[Step, tuple[int, ...]]]) -> Mismatch:

@@ -52,29 +52,19 @@ KINDS = {
 
 DECODED_ARTIFACTS = frozenset(
     (
-        "aotautograd_cache_bypass",
-        "aotautograd_cache_hit",
-        "aotautograd_cache_miss",
         "compiler_collective",
         "dynamo_cache_bypass",
         "dynamo_error",
         "dynamo_graph_break_reason",
         "eager_compile_backwards_failure",
-        "fx_graph_cache_bypass",
-        "fx_graph_cache_hit",
-        "fx_graph_cache_miss",
-        "get_extra_remote_code_state",
-        "get_local_code_state",
-        "get_remote_code_state",
         "graph_execution",
         "inductor_collective_schedule",
         "inductor_runtime_and_tensor_meta",
         "precompile_cache_bypass",
-        "put_extra_remote_code_state",
-        "put_local_code_state",
-        "put_remote_code_state",
         "recompile_reasons",
         "torch_version",
+        *(f"{cache}_cache_{result}" for cache in ("aotautograd", "fx_graph") for result in ("hit", "miss", "bypass")),
+        *(f"{action}_{storage}_code_state" for action in ("get", "put") for storage in ("local", "remote", "extra_remote")),
     )
 )
 

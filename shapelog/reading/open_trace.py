@@ -77,7 +77,6 @@ def open_trace(file: TraceFile) -> OpenTrace:
 
 
 def _plain_file(file: TraceFile, problems: list[Problem]) -> BinaryIO:
-    size = 0
     if file.entry is not None:
         chunks, size = file.entry.chunks(), file.entry.size
     else:
