@@ -318,12 +318,9 @@ def _facts(step: Step) -> Iterator[object]:
 
 
 def _by_leader(groups: Sequence[list[int]], numbers: Sequence[int]) -> dict[int, list[int]]:
-    """The groups by the member that represents each; no two of these have the same number.
-
-    Where several runs are read as one, a number occurs more than once; a group without a member of a free number is left out.
-    """
+    """The groups by the member that represents each, no two of the same number; a group without a member of a free number is left out."""
     members: dict[int, list[int]] = {}
-    taken: set[int] = set()
+    taken: set[int] = set()  # where several runs are read as one, a number occurs more than once
     for group in groups:
         leader = next((place for place in group if numbers[place] not in taken), None)
         if leader is not None:

@@ -67,7 +67,7 @@ def _summary(rank: Rank, processes: int, trace: Trace, recompiles: dict[Compile,
     for compile in compiles:
         code = codes[compile]
         number = numbers[code] = numbers.get(code, -1) + 1
-        scheduled, found = _inductor(compile, _MAX_CHECKED - checked, trace.version.at_least(9))
+        scheduled, found = _inductor(compile, _MAX_CHECKED - checked, are_schedules_written=trace.version.at_least(9))
         checked += len(compile.inductor)
         parities += [(compile.label, item) for item in found[0]]
         step = _step(compile, code, number, recompiles.get(compile), scheduled, found[1])
@@ -136,9 +136,8 @@ _Inductor = tuple[tuple[Parity, ...], str, float | None]
 
 
 def _inductor(compile: Compile, max_checked: int, are_schedules_written: bool) -> tuple[tuple[str, ...] | None, _Inductor]:
-    """The collectives of all graphs of a compile (None where not known); parity with their code, digest of tensors, estimated runtime.
-
-    ``are_schedules_written``: torch 2.9 and later write them. Parity is checked for the first ``max_checked`` records.
+    """The collectives of all graphs of a compile (None where not known); parity with their code in the first ``max_checked`` records,
+    digest of tensors, estimated runtime.
     """
     scheduled: list[str] = []
     parities: list[Parity] = []

@@ -7,6 +7,7 @@ import tarfile
 import time
 import zipfile
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ class Archive:
     quota: UnpackQuota
     entries: list[FileEntry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    skipped: dict[str, list[str]] = field(default_factory=dict)
+    skipped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     @property
     def size(self) -> int:
@@ -44,9 +45,6 @@ class Archive:
 
     def add_problem(self, code: str, message: str, severity: str = DATA_LOSS) -> None:
         self.problems.append(Problem(code, message, self.name, severity=severity))
-
-    def skip(self, reason: str, name: str) -> None:
-        self.skipped.setdefault(reason, []).append(name)
 
 
 def open_archive(name: str, handle: BinaryIO, kind: str, quota: UnpackQuota) -> Archive:
@@ -76,10 +74,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 class _BoundedFile(io.FileIO):
-    """An archive as the standard library reads it, which would read any length that a header states into memory.
-
-    A read of more than ``limit`` bytes raises ``refusal``.
-    """
+    """An archive as the standard library reads it, whatever length a header states; to read more than ``limit`` raises ``refusal``."""
 
     def __init__(self, archive: Archive, limit: int, refusal: Exception) -> None:
         super().__init__(archive.handle.fileno(), closefd=False)
@@ -109,7 +104,7 @@ def _list_tar(archive: Archive) -> None:
                     return
                 if not member.isreg() or member.issparse():
                     if not member.isdir():
-                        archive.skip("a link, a device or a sparse file", member.name)
+                        archive.skipped["a link, a device or a sparse file"].append(member.name)
                     continue
                 start, rest = member.offset_data, archive.size - member.offset_data
                 damage = f"{archive.name} ends inside this member" if member.size > rest else ""
@@ -135,7 +130,7 @@ def _list_zip(archive: Archive) -> None:
         if info.filename.endswith("/"):
             continue
         if (info.external_attr >> 16) & 0o170000 == 0o120000:
-            archive.skip("a link", info.filename)
+            archive.skipped["a link"].append(info.filename)
         else:
             archive.entries.append(_zip_entry(archive.name, opened, info))
 

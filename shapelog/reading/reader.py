@@ -84,7 +84,8 @@ class Reader:
             if kind == "artifact" and not name:
                 name = name_in(header[kind])
             is_used = is_used or self._is_used(place, kind, name)
-        self.ledger.count(kind, stop - start)
+        self.ledger.records[kind] += 1
+        self.ledger.sizes[kind] += stop - start
         if not is_used:
             self._count_unused(kind, name)
         record = Record(kind, name, header if is_used else None, process, start, stop, json_start, json_end)
@@ -102,10 +103,8 @@ class Reader:
         return KINDS.get(kind) == DECODED
 
     def _looks_whole(self, place: Location, kind: str, name: str) -> bool:
-        """Whether the first line ends as PyTorch ends it, with the announcement of a payload where there is one.
-
-        The last record may be cut off, and of one of an unknown kind, or without a name, only the JSON shows what it is.
-        """
+        """Whether the first line ends as PyTorch ends it, with the announcement of a payload where there is one."""
+        # The last record may be cut off, and of one of an unknown kind, or without a name, only the JSON shows what it is.
         if place.stop == self.trace.size or kind not in KINDS or (kind == "artifact" and not name):
             return False
         tail = self.data[place.json_end - ANNOUNCEMENT_SIZE : place.json_end]

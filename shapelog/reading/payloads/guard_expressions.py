@@ -108,9 +108,8 @@ def parse(text: str) -> Expression:
     tree = syntax_tree(code)
     if not isinstance(tree, ast.Expression):
         return Expression(text, None, ())
-    return Expression(
-        text, _name_sources(tree.body, names, code if code.isascii() and "\n" not in code else ""), tuple(dict.fromkeys(names))
-    )
+    has_offsets = code.isascii() and "\n" not in code  # the columns of the tree are those of characters
+    return Expression(text, _name_sources(tree.body, names, code if has_offsets else ""), tuple(dict.fromkeys(names)))
 
 
 def syntax_tree(text: str, mode: str = "eval") -> ast.AST | None:
@@ -150,10 +149,7 @@ def _is_function(node: ast.expr) -> bool:
 
 
 def _name_sources(node: ast.expr, names: list[str], code: str) -> ast.expr:
-    """The tree with each source in it replaced by one name, its spelling, which is added to ``names``.
-
-    ``code`` is the line that was parsed, "" if column offsets are not character offsets in it.
-    """
+    """The tree with each source in it replaced by one name, its spelling in ``code`` (may be ""), which is added to ``names``."""
     if isinstance(node, ast.Call) and _is_function(node.func):
         node.args = [_name_sources(argument, names, code) for argument in node.args]
     elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):

@@ -13,22 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from shapelog.reading.payloads.guard_expressions import Expression, integer, parse
-from shapelog.reading.payloads.properties import (
-    DEVICE,
-    DISPATCH_KEYS,
-    DTYPE,
-    ID,
-    LENGTH,
-    RANK,
-    REQUIRES_GRAD,
-    TENSOR,
-    TYPE,
-    VALUE,
-    Kind,
-    Property,
-    size,
-    stride,
-)
+from shapelog.reading.payloads.properties import DTYPE, ID, LENGTH, RANK, REQUIRES_GRAD, TENSOR, TYPE, VALUE, Kind, Property, size, stride
 from shapelog.reading.payloads.source_names import Source
 
 _NODE = re.compile(r"\n([| ]*)\+- ")
@@ -51,6 +36,7 @@ _NOT_USER_CODE = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch
 _ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
+_DEVICE, _DISPATCH_KEYS = Property(Kind.DEVICE), Property(Kind.DISPATCH_KEYS)
 
 Fact = int | str | bool
 Facts = tuple[tuple[Property, Fact], ...]
@@ -387,8 +373,8 @@ def _tensor(code: str, source: str) -> Facts:
         (TENSOR, match["type"].rsplit(".", 1)[-1]),
         (RANK, len(sizes)),
         (DTYPE, match["dtype"].removeprefix("torch.")),
-        (DISPATCH_KEYS, match["keys"]),
-        (DEVICE, match["device"]),
+        (_DISPATCH_KEYS, match["keys"]),
+        (_DEVICE, match["device"]),
         (REQUIRES_GRAD, match["grad"] == "True"),
         *[
             (of_dim(dim), value if (value := integer(part)) is not None else DYNAMIC)
