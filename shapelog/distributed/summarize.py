@@ -67,12 +67,12 @@ def _summary(rank: Rank, processes: int, trace: Trace, recompiles: dict[Compile,
     for compile in compiles:
         code = codes[compile]
         number = numbers[code] = numbers.get(code, -1) + 1
-        scheduled, found = _inductor(compile, _MAX_CHECKED - checked, are_schedules_written=trace.version.at_least(9))
+        scheduled, own, tensors, runtime = _inductor(compile, _MAX_CHECKED - checked, are_schedules_written=trace.version.at_least(9))
         checked += len(compile.inductor)
-        parities += [(compile.label, item) for item in found[0]]
-        step = _step(compile, code, number, recompiles.get(compile), scheduled, found[1])
+        parities += [(compile.label, item) for item in own]
+        step = _step(compile, code, number, recompiles.get(compile), scheduled, tensors)
         steps.append(shared.setdefault(step, step))
-        spent.append(Spent(compile.seconds, found[2]))
+        spent.append(Spent(compile.seconds, runtime))
     return RankSummary(
         number=rank.number or 0,
         process=rank.process,
@@ -132,10 +132,9 @@ def _changes(why: Recompile) -> Iterator[Change]:
         yield Change(code=cause.rule.code, axis=axis, before=before, after=after, size_related=cause.size_related, sentence=sentence)
 
 
-_Inductor = tuple[tuple[Parity, ...], str, float | None]
-
-
-def _inductor(compile: Compile, max_checked: int, are_schedules_written: bool) -> tuple[tuple[str, ...] | None, _Inductor]:
+def _inductor(
+    compile: Compile, max_checked: int, are_schedules_written: bool
+) -> tuple[tuple[str, ...] | None, list[Parity], str, float | None]:
     """The collectives of all graphs of a compile (None where not known); parity with their code in the first ``max_checked`` records,
     digest of tensors, estimated runtime.
     """
@@ -150,9 +149,9 @@ def _inductor(compile: Compile, max_checked: int, are_schedules_written: bool) -
         text = payloads.text(span)
         try:
             if name == TENSORS:
-                found = collectives.tensors(text)
-                digests.append(found.digest)
-                runtime = (runtime or 0.0) + found.runtime
+                found, seconds = collectives.tensors(text)
+                digests.append(found)
+                runtime = (runtime or 0.0) + seconds
                 continue
             names = collectives.schedule(text)
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -162,7 +161,7 @@ def _inductor(compile: Compile, max_checked: int, are_schedules_written: bool) -
         code = code_before(payloads.reader, offset, compile.offset) if index < max_checked else ""
         parities += [collectives.parity(names, code)] if code else []
     digest = hashlib.md5("".join(digests).encode(), usedforsecurity=False).hexdigest() if digests else ""
-    return tuple(scheduled[:_MAX_COLLECTIVES]) if is_known else None, (tuple(parities), digest, runtime)
+    return tuple(scheduled[:_MAX_COLLECTIVES]) if is_known else None, parities, digest, runtime
 
 
 def _was_lowered(compile: Compile) -> bool:

@@ -105,10 +105,6 @@ class CodeStateRecord:
         return self.name.partition("_")[2].replace("_", " ")
 
     @property
-    def text(self) -> str:
-        return self.payloads.text(self.span)
-
-    @property
     def state(self) -> CodeState:
         return self.payloads.code_state(self.span)
 
@@ -323,11 +319,6 @@ class Profile:
     def read(self) -> CodeStateRecord | None:
         """What was known at the start, from an earlier run; None in a cold one (what is read after a reset is its own)."""
         return self.records[0] if self.records[0].is_read else None
-
-    @property
-    def written(self) -> CodeStateRecord | None:
-        """What was written last, None if nothing new was learned."""
-        return next((record for record in reversed(self.records) if not record.is_read), None)
 
     @property
     def last(self) -> CodeStateRecord:

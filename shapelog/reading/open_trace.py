@@ -43,8 +43,6 @@ def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
 
     Raises ShapelogError when none can be read.
     """
-    if len(files) == 1:
-        return [open_trace(files[0])]
     opened: list[OpenTrace] = []
     errors: list[ShapelogError] = []
     for file in files:

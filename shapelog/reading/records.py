@@ -96,7 +96,6 @@ class Symbol(NamedTuple):
     range: str
     source: Source
     user_stack: Stack
-    stack: Stack
 
     @property
     def value(self) -> int | None:
@@ -111,7 +110,6 @@ def created_symbol(body: Body, stacks: Stacks) -> Symbol:
         range=str(body.get("vr", "")),
         source=Source(body.get("source", "")),
         user_stack=stacks("user_stack"),
-        stack=stacks("stack"),
     )
 
 

@@ -62,11 +62,6 @@ class Graph(NamedTuple):
         found = (_FILE.match(comment) for comment in self.comments if len(comment) <= _MAX_COMMENT)
         return tuple(dict.fromkeys(UserLine(match[1], int(match[2]), match[3], match[4]) for match in found if match))
 
-    @property
-    def is_dynamic(self) -> bool:
-        """Whether any input is symbolic or has a symbolic size."""
-        return any(re.search(r"\b[suz]\w*\d\b", item.annotation.split("]")[0]) for item in self.placeholders)
-
 
 class _Normalizer:
     """Renames values by order of appearance and erases numbers, so that similar graphs read the same."""

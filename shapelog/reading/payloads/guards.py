@@ -69,10 +69,6 @@ class Guard(NamedTuple):
     facts: tuple[tuple[Key, Fact], ...]
     comment: str = ""
 
-    @property
-    def place(self) -> UserLine | None:
-        return place_of(self.comment)
-
 
 @dataclass(frozen=True)
 class ShapeGuard:
@@ -80,10 +76,6 @@ class ShapeGuard:
 
     expression: str
     comment: str = ""
-
-    @property
-    def place(self) -> UserLine | None:
-        return place_of(self.comment)
 
     @cached_property
     def parsed(self) -> Expression:

@@ -15,6 +15,7 @@ from shapelog.reading.payloads.guards import (
     GuardTree,
     Key,
     ShapeGuard,
+    UserLine,
     facts_of,
     parse_list,
     parse_tree,
@@ -100,7 +101,7 @@ def test_shape_guards_of_2_6_name_the_line_that_made_them() -> None:
     found = compile_of("real/2.6/b_branches.log.gz", "0/1").guards
     assert found is not None
     assert [shape.expression for shape in found.shapes] == ["L['x'].size()[0] != 10", "2 <= L['x'].size()[0]", "L['x'].size()[0] <= 30"]
-    places = [shape.place for shape in found.shapes]
+    places = [place_of(shape.comment) for shape in found.shapes]
     assert [(place.file, place.line, place.name, place.code) for place in places if place] == [
         ("scripts/b_branches.py", 6, "g", "if x.size()[0] == 10:"),
         ("scripts/b_branches.py", 6, "g", "if x.size()[0] == 10:"),
@@ -165,8 +166,7 @@ def test_a_hash_in_a_string_constant_is_not_a_comment() -> None:
     )
     assert found.text == "L['s'] == 'a # b'"
     assert written(found.facts) == {("L['s']", "value"): "'a # b'"}
-    assert found.place is not None
-    assert (found.place.file, found.place.line, found.place.name, found.place.code) == ("app.py", 3, "f", "if s:")
+    assert place_of(found.comment) == UserLine("app.py", 3, "f", "if s:")
 
 
 @pytest.mark.parametrize(
