@@ -150,10 +150,15 @@ def load_large_job(selection: Selection, options: ReadOptions) -> Trace:
 def _read_in_full(selection: Selection, job: "_LargeJob", indexes: set[int]) -> Trace:
     files = [file for index, file in enumerate(job.files) if index in indexes]
     files += [file for file in selection.files if file.rank is None]
-    for index in indexes:
-        job.release_quota(index)  # members of an archive are unpacked a second time
+    for index in indexes.intersection(job.unpacked):  # members of an archive are unpacked a second time
+        quota = job.files[index].quota
+        if quota is not None:
+            quota.release(job.unpacked[index][0])
+    unread = [
+        Problem("unreadable-file", reason, job.files[index].name, severity=DATA_LOSS) for index, reason in sorted(job.refusals.items())
+    ]
     readers = [Reader(opened, job.options.is_strict, job.options.with_records) for opened in open_all(files)]
-    return build(Selection(tuple(files), selection.notes, (*selection.problems, *job.problems())), readers, job.options.debug)
+    return build(Selection(tuple(files), selection.notes, (*selection.problems, *unread)), readers, job.options.debug)
 
 
 @dataclass(slots=True)
@@ -168,7 +173,7 @@ class _LargeJob:
     file_indexes: list[int] = field(default_factory=list)
     _steps: _StepPool = field(default_factory=_StepPool)
     # Of members of archives: the unpacked bytes, and what is damaged ("" if nothing is).
-    _unpacked: dict[int, tuple[int, str]] = field(default_factory=dict)
+    unpacked: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def summarize(self) -> None:
         executor, progress = self.options.executor, self.options.progress
@@ -195,7 +200,7 @@ class _LargeJob:
         if isinstance(result, Lost):
             self.refusals[index] = result.reason
         else:
-            damage = self._unpacked.get(index, (0, ""))[1]
+            damage = self.unpacked.get(index, (0, ""))[1]
             problems = (Problem("damaged-archive", damage, self.files[index].name, severity=DATA_LOSS),) if damage else ()
             ranks = tuple(map(self._steps.unpack, result.ranks))
             self.results[index] = result.file._replace(ranks=ranks, problems=(*problems, *result.file.problems))
@@ -207,19 +212,9 @@ class _LargeJob:
         others = f"; nor can the other {len(self.files) - 1} files be read" if self.files[1:] else ""
         return ShapelogError(f"{self.files[index].name}: {reason}{others}")
 
-    def problems(self) -> Iterator[Problem]:
-        for index, reason in sorted(self.refusals.items()):
-            yield Problem("unreadable-file", reason, self.files[index].name, severity=DATA_LOSS)
-
     def unread_ranks(self) -> Iterator[int]:
         read = set(self.file_indexes)
         return (file.rank for index, file in enumerate(self.files) if file.rank is not None and index not in read)
-
-    def release_quota(self, index: int) -> None:
-        """The unpacked file is deleted."""
-        quota = self.files[index].quota
-        if quota is not None:
-            quota.release(self._unpacked.get(index, (0, ""))[0])
 
     def _is_in_archive(self, index: int) -> bool:
         """Only this process reads archives, apart from those behind a URL."""
@@ -234,7 +229,7 @@ class _LargeJob:
                 folder = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="shapelog-"))
                 address = f"{folder}/{index}"
                 try:
-                    self._unpacked[index] = _unpack(file, address)
+                    self.unpacked[index] = _unpack(file, address)
                 except ShapelogError as error:
                     self.refusals[index] = str(error).removeprefix(f"{file.name}: ")
                     continue

@@ -73,15 +73,12 @@ class Processes:
 
 
 def _start_worker(watched: "Connection", inherited: "Connection | None") -> None:
-    """In a worker process: end silently on a signal, and as soon as the other end of ``watched`` is closed or its process is gone.
-
-    ``inherited`` is that other end in a forked worker, which must not keep it open.
-    """
+    """In a worker process: end silently on a signal, and as soon as the other end of ``watched`` is closed or its process is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
     if inherited is not None:
-        inherited.close()
+        inherited.close()  # that other end, which a forked worker must not keep open
     gc.freeze()
     gc.enable()  # the console script turns it off, which is right for a process that reads one trace
 

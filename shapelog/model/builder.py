@@ -271,18 +271,16 @@ class Builder:
         elif name in (SCHEDULE, TENSORS):
             compile.inductor.append((name, record.offset, span))
         else:
-            self._text_artifact(compile, name, self.reader.payload_text(span, record.offset))
-
-    def _text_artifact(self, compile: CompileBuilder, name: str, text: str) -> None:
-        if name == "recompile_reasons":
-            compile.reasons.extend(map(self._reason, recompile_reasons.split(text)))
-            compile.has_reasons_record = True
-        elif name == "dynamo_graph_break_reason":
-            compile.breaks.append(graph_break(text))
-        elif name in ("dynamo_error", "eager_compile_backwards_failure"):
-            compile.error = text
-        elif name == "compiler_collective":
-            compile.collectives.append(text)
+            text = self.reader.payload_text(span, record.offset)
+            if name == "recompile_reasons":
+                compile.reasons.extend(map(self._reason, recompile_reasons.split(text)))
+                compile.has_reasons_record = True
+            elif name == "dynamo_graph_break_reason":
+                compile.breaks.append(graph_break(text))
+            elif name in ("dynamo_error", "eager_compile_backwards_failure"):
+                compile.error = text
+            elif name == "compiler_collective":
+                compile.collectives.append(text)
 
     def _reason(self, text: str) -> Reason:
         """A reason, parsed once for all entries that it is given for."""

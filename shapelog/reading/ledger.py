@@ -53,7 +53,3 @@ class Ledger:
             Counter(dict(sorted(counter.items()))) for counter in (self.records, self.sizes, self.unused, self.unknown)
         )
         return replace(self, records=records, sizes=sizes, unused=unused, unknown=unknown, found=[], dropped_problems=0)
-
-    @property
-    def readable_records(self) -> int:
-        return sum(self.records.values())

@@ -25,7 +25,6 @@ _NEUTRAL = frozenset(("slice", "None", "True", "False", "operator", "int", "floa
 _ASSERTS = ("torch._check", "_assert_scalar", "sym_constrain_range", "torch.sym_", "_operator.")
 _NUMBERS = re.compile(r"[(\[]#(?:,#)*,?[)\]]")
 _NUMBER_ARGUMENT = re.compile(r",#(?=[,)])|(?<=\()#,")
-_PUNCTUATION = frozenset("()[]{},:.=+*/&|<>%~^@!?;'\"")
 _KERNEL_INDEX = re.compile(r"\b(kernel_idx) = (\d{1,18})")
 _KERNEL_NUMBER = re.compile(r",?'\w+':#")
 _KERNEL = re.compile(r"triton_kernel_wrapper_(?:mutation|functional)\(kernel_idx = (\d{1,18})")
@@ -133,9 +132,6 @@ class _Normalizer:
         if "kernel_idx" in expression:
             expression = _KERNEL_INDEX.sub(r"\1 = kernel_\2", expression)  # the number of the kernel matters
         for token in _TOKEN.findall(expression):
-            if token in _PUNCTUATION:
-                parts.append(token)
-                continue
             first = token[0]
             if first.isdigit() or (first == "-" and len(token) > 1):
                 parts.append("#")
