@@ -164,8 +164,9 @@ def _divided(positions: RecordPositions, indexes: list[int], offsets: list[int])
     parts: list[list[int]] = [[] for _ in offsets]
     following = -1
     for index in reversed(indexes):
+        at = positions[index]
         # A tensor is described before its source, which can be what opens a compile.
-        if following < 0 or positions.labels[positions[index].label][0] != "describe_tensor":
-            following = positions.offset(index)
+        if following < 0 or positions.labels[at.label][0] != "describe_tensor":
+            following = at.offset
         parts[max(0, bisect_right(offsets, following) - 1)].append(index)
     return [part[::-1] for part in parts]

@@ -64,10 +64,6 @@ class RecordPositions:
     def __getitem__(self, index: int) -> Position:
         return Position(*self._numbers[_WIDTH * index : _WIDTH * (index + 1)])
 
-    def offset(self, index: int) -> int:
-        """Where that record starts."""
-        return self._numbers[_WIDTH * index]
-
     def first(self, kind: str, name: str) -> int:
         """Where the first record of a kind and name starts; -1 where there is none."""
         label = self._label_numbers.get((kind, name))
