@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -93,26 +93,17 @@ class _Limit:
 
 def _limits(item: pytest.Item) -> tuple[_Limit, ...]:
     """The nearest mark about recompiles and the nearest about compiles. An invalid mark fails the test."""
-    found = []
-    for names in (("no_recompiles", "max_recompiles"), ("max_compiles",)):
-        mark = next((mark for mark in item.iter_markers() if mark.name in names), None)
-        if mark is not None:
-            found.append(_limit(mark))
-    return tuple(found)
+    kinds = ("no_recompiles", "max_recompiles"), ("max_compiles",)
+    marks = [next((mark for mark in item.iter_markers() if mark.name in names), None) for names in kinds]
+    return tuple(_limit(mark) for mark in marks if mark)
 
 
 def _limit(mark: pytest.Mark) -> _Limit:
     given = {**dict(zip(("n",), mark.args, strict=False)), **mark.kwargs}
-    counts = mark.name != "no_recompiles"
-    is_reset, allowed = given.pop("reset", False), given.pop("n", None) if counts else 0
-    if given or len(mark.args) > 1 or not isinstance(is_reset, bool):
-        _refuse(mark)
-    if not isinstance(allowed, int) or isinstance(allowed, bool) or allowed < 0:
-        _refuse(mark)
-    return _Limit(mark.name, allowed, is_reset)
-
-
-def _refuse(mark: pytest.Mark) -> NoReturn:
+    is_reset, allowed = given.pop("reset", False), given.pop("n", None) if mark.name != "no_recompiles" else 0
+    is_count = isinstance(allowed, int) and not isinstance(allowed, bool) and allowed >= 0
+    if is_count and isinstance(is_reset, bool) and not given and len(mark.args) <= 1:
+        return _Limit(mark.name, allowed, is_reset)
     written = ", ".join([*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())])
     if mark.name == "no_recompiles":
         rule = "takes no argument but reset=True (max_recompiles(n) takes a number)"
@@ -124,9 +115,8 @@ def _refuse(mark: pytest.Mark) -> NoReturn:
 class _Watch:
     """The recording of one test, until ``stop``."""
 
-    def __init__(self, recording: "AbstractContextManager[Recording]", limits: tuple[_Limit, ...], keeps_trace: bool) -> None:
+    def __init__(self, recording: "AbstractContextManager[Recording]", limits: tuple[_Limit, ...]) -> None:
         self.limits = limits
-        self.keeps_trace = keeps_trace
         self.is_open = True
         self.violation: BaseException | None = None
         self._context = recording
@@ -148,12 +138,6 @@ class _Watch:
         if self.is_empty:
             return 0, 0
         return len(self.recording.compiles), len(self.recording.recompiles)
-
-    def exceeded(self) -> tuple[tuple[_Limit, int], ...]:
-        """The limits that the test exceeded, each with its count."""
-        compiles, recompiles = self.counts
-        counted = [(limit, compiles if limit.noun == "compile" else recompiles) for limit in self.limits]
-        return tuple((limit, found) for limit, found in counted if found > limit.allowed)
 
 
 class _Recorder:
@@ -188,7 +172,7 @@ class _Recorder:
         failure = ""
         try:
             recording = record_to(self.folder / _file_name(item.nodeid)) if self.folder else record()
-            self.watch = _Watch(recording, limits, self.folder is not None)
+            self.watch = _Watch(recording, limits)
         except (ShapelogError, *_NOT_RECORDABLE) as error:
             failure = str(error)
         if failure and is_wanted:  # outside of the except block, so that no other exception is shown with it
@@ -267,7 +251,7 @@ class _Recorder:
         if watch is None:
             return
         watch.stop()
-        if watch.keeps_trace and watch.recording.path.exists() and watch.is_empty:
+        if self.folder and watch.recording.path.exists() and watch.is_empty:
             watch.recording.path.unlink()
 
     def _counts(self, watch: _Watch) -> tuple[int, int]:
@@ -284,7 +268,8 @@ class _Recorder:
         from shapelog.errors import ShapelogError
 
         try:
-            exceeded = watch.exceeded()
+            counts = dict(zip(("compile", "recompile"), watch.counts, strict=True))
+            exceeded = [limit for limit in watch.limits if counts[limit.noun] > limit.allowed]
             problems = watch.recording.report.explained.problems if any(watch.counts) else ()
         except (ShapelogError, OSError) as error:
             return f"shapelog cannot read what this test compiled: {error}"
@@ -292,8 +277,8 @@ class _Recorder:
             return "\n".join(f"shapelog cannot tell whether this test recompiled: {problem.message}" for problem in problems)
         from shapelog.reporters.terminal.pytest import headline
 
-        heads = [headline(found, limit.noun, limit.allowed, limit.mark) for limit, found in exceeded]
-        with_frames = any(limit.noun == "compile" for limit, _ in exceeded)
+        heads = [headline(counts[limit.noun], limit.noun, limit.allowed, limit.mark) for limit in exceeded]
+        with_frames = any(limit.noun == "compile" for limit in exceeded)
         return "\n".join([*heads, "", self._explained(watch, with_frames)])
 
     def _explained(self, watch: _Watch, with_frames: bool = False) -> str:
@@ -306,7 +291,7 @@ class _Recorder:
             watch.recording.report,
             Options(limit=0 if self.config.option.verbose >= 2 else LIMIT, color=False, width=100),
             root=str(self.config.invocation_params.dir),
-            kept=shlex.quote(self._shown(watch.recording.path)) if watch.keeps_trace else "",
+            kept=shlex.quote(self._shown(watch.recording.path)) if self.folder else "",
             with_reset="" if is_reset else mark,
             with_frames=with_frames,
         )

@@ -11,8 +11,9 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from shapelog.advice.advise import Advice
 from shapelog.errors import ShapelogError
@@ -119,52 +120,41 @@ def record_to(path: Path) -> Iterator[Recording]:
         yield Recording(path)
 
 
-@contextmanager
-def _recording_to(path: Path, torch: Any) -> Iterator[None]:
-    internal: Any = import_module("torch._logging._internal")
-    table: dict[str, int] = import_module("torch._logging.structured").INTERN_TABLE
-    logger: logging.Logger = internal.trace_log
-    with path.open("ab") as file:
-        handler = _Handler(file)
-        handler.setFormatter(internal.TorchLogsFormatter(trace=True))
-        with _attached(handler, logger, table, torch):
-            yield
-
-
-class _Handler(logging.Handler):
-    """Writes records as UTF-8, whatever the locale. A forked child appends to the same file, each record as a whole.
+class _Handler(logging.FileHandler):
+    """Appends records to a file that a forked child may append to as well, each as a whole.
 
     ``before`` holds the attributes named in ``_METHODS`` that the logger itself had when no recording was running.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
-        super().__init__(logging.DEBUG)
-        self.file = file
-        self.before: dict[str, Any] = {}
+    before: dict[str, Any]
 
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            self.file.write(self.format(record).encode("utf-8", "backslashreplace") + b"\n")
-            self.file.flush()
-        except Exception:
-            self.handleError(record)
+    def _open(self) -> TextIOWrapper:
+        """The file as bytes are counted and hashed in it: without another line end on any system."""
+        return Path(self.baseFilename).open("a", encoding=self.encoding, errors=self.errors, newline="\n")
 
 
 @contextmanager
-def _attached(handler: _Handler, logger: logging.Logger, table: Mapping[str, int], torch: Any) -> Iterator[None]:
-    """Add the handler to PyTorch's trace logger for the block, and leave the logger as it was.
+def _recording_to(path: Path, torch: Any) -> Iterator[None]:
+    """Add a handler to PyTorch's trace logger for the block, and leave the logger as it was.
 
     Recordings may end in another order than they began (one in a fixture, the other in its test), so each knows the state of the logger
     before the first, and the last one restores it.
     """
-    state = vars(logger)
+    internal: Any = import_module("torch._logging._internal")
+    table: dict[str, int] = import_module("torch._logging.structured").INTERN_TABLE
+    logger: logging.Logger = internal.trace_log
+    state, formatter = vars(logger), internal.TorchLogsFormatter(trace=True)
+    handler = _Handler(path, encoding="utf-8", errors="backslashreplace")  # whatever the locale
+    handler.setFormatter(formatter)
     other = next((known for known in logger.handlers if isinstance(known, _Handler)), None)
     handler.before = other.before if other else {name: state[name] for name in _METHODS if name in state}
     handler.acquire()  # other threads may compile: their records come after the first ones
     try:
         logger.addHandler(handler)
         state.update(isEnabledFor=lambda level: True, handle=_delivery(logger))
-        _write_preamble(handler, logger, table, torch)
+        for header, payload in _preamble(torch, table):
+            extra = {"metadata": header, "payload": payload}
+            handler.emit(logger.makeRecord(logger.name, logging.DEBUG, __file__, 0, "", (), None, extra=extra))
     finally:
         handler.release()
     try:
@@ -194,20 +184,13 @@ def _delivery(logger: logging.Logger) -> Callable[[logging.LogRecord], None]:
     return handle
 
 
-def _write_preamble(handler: _Handler, logger: logging.Logger, table: Mapping[str, int], torch: Any) -> None:
-    """Write the version, and the strings that PyTorch has defined already and will not define again."""
+def _preamble(torch: Any, table: Mapping[str, int]) -> Iterator[tuple[dict[str, Any], str | None]]:
+    """Headers and payloads: the version, and the strings that PyTorch has defined already and will not define again."""
     commit = getattr(torch.version, "git_version", "")
     version = json.dumps({"pytorch_version": str(torch.__version__), "commit": commit, "oss": bool(commit)}, indent=0)
     digest = hashlib.md5(version.encode(), usedforsecurity=False).hexdigest()
-    header = {"artifact": {"name": "torch_version", "encoding": "json"}, "has_payload": digest}
-    _write(handler, logger, header, version)
-    for text, number in list(table.items()):
-        _write(handler, logger, {"str": [text, number]}, None)
-
-
-def _write(handler: _Handler, logger: logging.Logger, header: dict[str, Any], payload: str | None) -> None:
-    extra = {"metadata": header, "payload": payload}
-    handler.emit(logger.makeRecord(logger.name, logging.DEBUG, __file__, 0, "", (), None, extra=extra))
+    yield {"artifact": {"name": "torch_version", "encoding": "json"}, "has_payload": digest}, version
+    yield from (({"str": [text, number]}, None) for text, number in list(table.items()))
 
 
 def _torch() -> Any:

@@ -44,3 +44,17 @@ def recompile_of(name: str, label: str) -> Recompile:
 
 def compile_of(name: str, label: str) -> Compile:
     return next(item for item in report_of(name).trace.compiles if item.label == label)
+
+
+def graph_of(compile: Compile) -> str:
+    """The text of its graph, as PyTorch wrote it."""
+    assert compile.payloads
+    assert compile.graph_span
+    return compile.payloads.text(compile.graph_span)
+
+
+def guards_of(compile: Compile) -> str:
+    """The text of its guards, as PyTorch wrote it."""
+    assert compile.payloads
+    assert compile.guards_span
+    return compile.payloads.text(compile.guards_span)

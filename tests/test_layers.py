@@ -18,11 +18,12 @@ Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 PACKAGE = Path(shapelog.__file__).parent
 
 # What a module of a folder may import besides its own folder; docs/architecture.md explains the stages.
-LEAVES = ("errors", "text")
+LEAVES = ("errors", "text", "grouping")
 CATALOGUE = ("rules",)
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
     "text": (),
+    "grouping": (),
     "resources": (),
     "rules": (),
     "rule_docs": ("rules", "resources", "errors"),

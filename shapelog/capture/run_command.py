@@ -7,11 +7,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 from shapelog.errors import ShapelogError
 from shapelog.reading.inputs import Selection, select_files
@@ -75,7 +76,8 @@ def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] | Non
     settings = {**os.environ, **(env or {}), "TORCH_TRACE": str(trace_dir.absolute())}
     if settings.get("TORCH_DTRACE"):  # PyTorch prefers it to TORCH_TRACE, and records the same and more
         settings["TORCH_DTRACE"] = settings["TORCH_TRACE"]
-    with _signals_forwarded() as relay:
+    relay = _Relay()
+    with signals_handled(_FORWARDED, relay.forward):
         started = time.monotonic()
         process = _start(command, settings)
         relay.attach(process)
@@ -117,7 +119,7 @@ def why_no_trace() -> str:
     )
 
 
-def end_like(run: Run, otherwise: int = 0) -> None:
+def end_like(run: Run, otherwise: int = 0) -> NoReturn:
     """End this process as the command ended; with ``otherwise`` if the command ended with 0.
 
     A shell stops a script or a loop on Ctrl-C only if the command died of SIGINT, so that signal is raised again. Other signals
@@ -132,12 +134,8 @@ def end_like(run: Run, otherwise: int = 0) -> None:
 
 
 def _file_states(folder: Path) -> dict[Path, tuple[int, int, int]]:
-    found = {}
-    for path in folder.iterdir():
-        if TRACE_NAME.match(path.name) and path.is_file():
-            state = path.stat()
-            found[path] = (state.st_ino, state.st_size, state.st_mtime_ns)
-    return found
+    states = ((path, path.stat()) for path in folder.iterdir() if TRACE_NAME.match(path.name) and path.is_file())
+    return {path: (state.st_ino, state.st_size, state.st_mtime_ns) for path, state in states}
 
 
 def _start(command: Sequence[str], settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -176,19 +174,18 @@ class _Relay:
 
 
 @contextmanager
-def _signals_forwarded() -> Iterator[_Relay]:
-    """Handle what would end this process; a signal that is ignored (as under nohup) stays ignored, in the command too."""
-    relay = _Relay()
+def signals_handled(names: Iterable[str], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle signals by their names; one that is ignored (as under nohup) stays ignored, in the children of this process too."""
     if threading.current_thread() is not threading.main_thread():  # only the main thread may install handlers
-        yield relay
+        yield
         return
-    numbers = [getattr(signal, name) for name in _FORWARDED if hasattr(signal, name)]
-    replaced = {number: signal.signal(number, relay.forward) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN}
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    replaced = {number: signal.signal(number, handler) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN}
     try:
-        yield relay
+        yield
     finally:
-        for number, handler in replaced.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for number, before in replaced.items():
+            signal.signal(number, signal.SIG_DFL if before is None else before)
 
 
 def _is_in_foreground() -> bool:

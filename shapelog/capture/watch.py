@@ -4,7 +4,7 @@ import gc
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,17 +34,6 @@ _FIRST_BYTES = (b"V", b"I", b"D", b"W", b"E")
 State = tuple[tuple[str, int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """The functions of the operating system that a watch calls. ``clock`` is monotonic, ``wall`` is the time of day; both in seconds."""
-
-    clock: Callable[[], float] = time.monotonic
-    wall: Callable[[], float] = time.time
-    sleep: Callable[[float], None] = time.sleep
-    writes: Callable[[int, Path], bool] = writes
-    is_running: Callable[[int], bool] = is_running
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
     """A compile that has ended. ``when`` is when it began, by the clock of the machine that wrote it: ``1120 08:27:33.313000``, or ""."""
@@ -62,7 +51,7 @@ class Snapshot:
     ``watched`` and ``silent`` are seconds: since the watch began, and since something was written last, None if nothing was.
     ``events`` are in order of time; ``fresh`` are those that no earlier snapshot had. ``unread`` are messages on files that cannot be
     read. ``running`` and ``known`` count the processes that wrote: those that run here (None if none ever did), and all. ``ended`` is the
-    reason why the watch is over, "" while it is not. ``changed``: files were read since the last snapshot.
+    reason why the watch is over, "" while it is not.
     """
 
     where: str
@@ -78,7 +67,6 @@ class Snapshot:
     known: int
     size: int
     ended: str
-    changed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +89,6 @@ class Watch:
     where: str
     idle: float | None = None
     debug: bool = False
-    machine: Machine = field(default_factory=Machine)
     options: InputOptions = field(default_factory=InputOptions)
     _checked: State = ()
     _state: State = ()
@@ -122,48 +109,44 @@ class Watch:
 
     def snapshots(self) -> Iterator[Snapshot]:
         """One at each check of the files, about two a second, until the job has ended."""
-        machine = self.machine
-        began = self._next = machine.clock()
+        began = self._next = time.monotonic()
         while True:
-            self._alive = sum(map(machine.is_running, self._writers))  # before the files: a process that has ended has written everything
-            changed = self._follow()
+            self._alive = sum(map(is_running, self._writers))  # before the files: a process that has ended has written everything
+            self._follow()
             self._find_writers()
-            now = machine.clock()
-            ended = self._why_over(now - began, self._silent(now))
-            yield self._snapshot(now - began, changed, ended)
+            now = time.monotonic()
+            silent = None if self._grown is None else max(0.0, now - self._grown)
+            ended = self._why_over(now - began, silent)
+            yield self._snapshot(now - began, silent, ended)
             if ended:
                 return
-            machine.sleep(_CHECK_INTERVAL)
-
-    def _silent(self, now: float) -> float | None:
-        return None if self._grown is None else max(0.0, now - self._grown)
+            time.sleep(_CHECK_INTERVAL)
 
     def _find_writers(self) -> None:
         """Processes count as running from when they have a file open until they end."""
         for path, file in self._files.items():
             for rank in file.trace.ranks if file.trace else ():
-                if rank.process not in self._writers and self.machine.writes(rank.process, path):
+                if rank.process not in self._writers and writes(rank.process, path):
                     self._writers.add(rank.process)
                     self._alive += 1
 
-    def _follow(self) -> bool:
-        """Read the files that have changed, if it is time for that. Returns whether it was."""
+    def _follow(self) -> None:
+        """Read the files that have changed, if it is time for that."""
         state = _state_of(Path(self.where))
         if self._report is not None and not state:
             raise ShapelogError(f"{self.where}: it was there and is gone now")
-        started = self.machine.clock()
+        started = time.monotonic()
         if state != self._checked and any(size for _, size, _ in state):
-            age = max(0.0, self.machine.wall() - max(written for _, _, written in state) / 1e9)
+            age = max(0.0, time.time() - max(written for _, _, written in state) / 1e9)
             self._grown = started - (age if self._grown is None else 0.0)
         self._checked = state
         if state == self._state or (started < self._next and not self._is_over):
-            return False
+            return
         self._state = state
         self._read()
         gc.collect()  # traces have reference cycles, and keep their files open until then
-        ended = self.machine.clock()
+        ended = time.monotonic()
         self._next = ended + max(_READ_INTERVAL, _READ_FACTOR * (ended - started))
-        return True
 
     @property
     def _is_over(self) -> bool:
@@ -236,7 +219,7 @@ class Watch:
     def _processes(self) -> set[int]:
         return {rank.process for file in self._files.values() if file.trace for rank in file.trace.ranks}
 
-    def _snapshot(self, watched: float, changed: bool, ended: str) -> Snapshot:
+    def _snapshot(self, watched: float, silent: float | None, ended: str) -> Snapshot:
         fresh = []
         for event in (*self._events, *(self._unfinished if ended else ())):
             key = (event.frame.rank, event.frame.process, event.compile.label)
@@ -248,7 +231,7 @@ class Watch:
             report=self._report,
             waiting=self._waiting if self._report is None else "",
             watched=watched,
-            silent=self._silent(self.machine.clock()),
+            silent=silent,
             events=self._events,
             fresh=tuple(fresh),
             unfinished=self._unfinished,
@@ -257,7 +240,6 @@ class Watch:
             known=len(self._processes),
             size=sum(file.size for file in self._files.values()),
             ended=ended,
-            changed=changed,
         )
 
 
@@ -276,10 +258,7 @@ def _events(report: Report) -> Iterator[Event]:
 
 
 def _state_of(where: Path) -> State:
-    """The trace files, or the directories in a directory without traces, since those may have some; () if it does not exist yet.
-
-    Raises ShapelogError if it is neither a file nor a directory, or cannot be read.
-    """
+    """The trace files, or the directories in a directory without traces, since those may have some; () if it does not exist yet."""
     try:
         found = where.stat()
         if stat.S_ISREG(found.st_mode):

@@ -4,11 +4,12 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from shapelog.advice.advise import Suggestion
 from shapelog.check.repository_paths import Repository, SourceLine
+from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.source_names import is_library
@@ -38,10 +39,6 @@ class Occurrence(NamedTuple):
     process: int
     seconds: float
     kinds: frozenset[AlertKind]
-
-    @property
-    def label(self) -> str:
-        return self.compile.label
 
     @property
     def times(self) -> int:
@@ -101,7 +98,7 @@ class Alert:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(occurrence.label for occurrence in self.occurrences))
+        return tuple(dict.fromkeys(occurrence.compile.label for occurrence in self.occurrences))
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -136,12 +133,22 @@ class Alerts:
     def compiles(self, code: Code) -> tuple[WeightedCompile, ...]:
         return weighted_compiles(self.report.explained, code.frames)
 
+    def occurrence(self, item: WeightedCompile, kinds: frozenset[AlertKind], seconds: float | None = None) -> Occurrence:
+        """``seconds`` None are those of the compile on all the ranks that its own represents."""
+        return Occurrence(item.compile, item.ranks, self.processes[item.frame], item.seconds if seconds is None else seconds, kinds)
+
 
 def collect_alerts(report: Report, repository: Repository) -> Alerts:
     """Everything in a report that a CI system may show, placed in the repository."""
     codes = codes_of(report.trace.ranks)
-    identities = _identities(codes, repository)
-    processes = {frame: number for number, rank in enumerate(report.trace.ranks) for frame in rank.frames}
+    found = Alerts(
+        report=report,
+        repository=repository,
+        codes=tuple(codes),
+        alerts=(),
+        processes={frame: number for number, rank in enumerate(report.trace.ranks) for frame in rank.frames},
+        identities=_identities(codes, repository),
+    )
     by_frame = {frame: code for code in codes for frame in code.frames}
     marks = _marks(report.advice.suggestions if report.advice else ())
     findings: dict[Code, list[Finding]] = {}
@@ -150,33 +157,13 @@ def collect_alerts(report: Report, repository: Repository) -> Alerts:
             findings.setdefault(by_frame[item.frame], []).append(item)
     collected: list[Alert] = []
     for code in codes:
-        builder = _AlertBuilder(
-            report=report,
-            repository=repository,
-            code=code,
-            compiles=weighted_compiles(report.explained, code.frames),
-            identity=identities[code],
-            processes=processes,
-            marks=marks,
-        )
+        builder = _AlertBuilder(found, code, found.compiles(code), marks)
         collected += builder.recompiles()
         collected += builder.findings(findings.get(code, []))
         collected += builder.breaks()
     order = list(Level)
     collected.sort(key=lambda item: (order.index(item.level), -item.seconds, -item.count, item.occurrences[0].compile.order))
-    return Alerts(
-        report=report,
-        repository=repository,
-        codes=tuple(codes),
-        alerts=tuple(collected),
-        processes=processes,
-        identities=identities,
-    )
-
-
-def occurrence_of(item: WeightedCompile, process: int, kinds: frozenset[AlertKind], seconds: float | None = None) -> Occurrence:
-    """``seconds`` None are those of the compile on all the ranks that its own represents."""
-    return Occurrence(item.compile, item.ranks, process, item.seconds if seconds is None else seconds, kinds)
+    return replace(found, alerts=tuple(collected))
 
 
 def digest(*parts: str) -> str:
@@ -226,13 +213,8 @@ def _level(kinds: frozenset[AlertKind], rule: Rule) -> Level:
 
 def _marks(suggestions: Sequence[Suggestion]) -> dict[str, Suggestion]:
     """Suggestions by the properties that they are about, and by their sources, which look different; the first counts."""
-    found: dict[str, Suggestion] = {}
-    for item in suggestions:
-        for seen in item.seen:
-            found.setdefault(seen.name, item)
-    for item in suggestions:
-        found.setdefault(item.source, item)
-    return found
+    by_source = {item.source: item for item in reversed(suggestions)}
+    return by_source | {seen.name: item for item in reversed(suggestions) for seen in item.seen}
 
 
 def _to_set(suggestions: list[Suggestion]) -> str:
@@ -258,12 +240,9 @@ class _Blamed(NamedTuple):
 class _AlertBuilder(NamedTuple):
     """Makes the alerts of one code."""
 
-    report: Report
-    repository: Repository
+    found: Alerts
     code: Code
     compiles: tuple[WeightedCompile, ...]
-    identity: tuple[str, ...]
-    processes: Mapping[Frame, int]
     marks: Mapping[str, Suggestion]
 
     def recompiles(self) -> Iterator[Alert]:
@@ -293,7 +272,7 @@ class _AlertBuilder(NamedTuple):
             kinds[compile] = kinds.get(compile, frozenset()) | _kinds(item.recompile, item.cause)
         causes = [item.cause for item in members if item.cause]
         cause = causes[0] if causes else None
-        occurrences = tuple(self._occurrence(item, kinds[compile]) for compile, item in compiled.items())
+        occurrences = tuple(self.found.occurrence(item, kinds[compile]) for compile, item in compiled.items())
         facts = tuple(dict.fromkeys(cause.sentence for cause in causes)) or tuple(
             dict.fromkeys(item.unexplained_because for item in recompiles)
         )
@@ -308,31 +287,29 @@ class _AlertBuilder(NamedTuple):
             sentence=f"{self.code.title} was recompiled {_times(occurrences)} ({cost}): {why or 'the cause is not known'}",
             facts=facts,
             remedy=self._remedy(recompiles, causes),
-            source_line=self.repository.source_line(self.code.first.file, place.line) if place else None,
+            source_line=self.found.repository.source_line(self.code.first.file, place.line) if place else None,
             snippet=place.code if place else "",
             occurrences=occurrences,
         )
 
     def _remedy(self, items: list[Recompile], causes: list[Cause]) -> str:
         """The very entries of the list where the advice has them, else the remedy of the rule or the recompile."""
-        supports_dynamic_sources = self.report.trace.supports_dynamic_sources
+        supports_dynamic_sources = self.found.report.trace.supports_dynamic_sources
         removable = [item for item in items if item.verdict is Verdict.MARKING]
         if not causes or (items[0].blocking_rule and not removable):
             return items[0].remedy(supports_dynamic_sources)
         if not removable:
             return causes[0].remedy(supports_dynamic_sources)
-        suggestions = {found.id: found for found in map(self._suggestion, causes) if found}
+        named = (self.marks.get(cause.axis) or self.marks.get(cause.source) for cause in causes)
+        suggestions = {found.id: found for found in named if found}
         if suggestions:
             return _to_set(list(suggestions.values()))
         other = self._suggestion_for(removable)
         return f"it goes with another mark: {_to_set([other])}" if other else causes[0].remedy(supports_dynamic_sources)
 
-    def _suggestion(self, cause: Cause) -> Suggestion | None:
-        return self.marks.get(cause.axis) or self.marks.get(cause.source)
-
     def _suggestion_for(self, items: list[Recompile]) -> Suggestion | None:
         """What removes these recompiles although it names something else: dynamism travels."""
-        advice = self.report.advice
+        advice = self.found.report.advice
         labels = {item.compile.label for item in items}
         for suggestion in advice.suggestions if advice else ():
             if labels & set(suggestion.gone) and set(self.code.frames) & set(suggestion.frames):
@@ -341,21 +318,18 @@ class _AlertBuilder(NamedTuple):
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
         """What analyses found about this code: limits and failures, each rule once."""
-        by_rule: dict[str, list[Finding]] = {}
-        for item in items:
-            by_rule.setdefault(item.rule.code, []).append(item)
-        for members in by_rule.values():
+        for members in grouped(items, lambda item: item.rule.code).values():
             first = members[0]
             place = first.place
             kinds = frozenset(filter(None, (first.rule.alert_kind,)))
-            occurrences = tuple(self._occurrence(item, kinds, 0.0) for item in self._compiles_of(members))
+            occurrences = tuple(self.found.occurrence(item, kinds, 0.0) for item in self._compiles_of(members))
             details = (f"{name}: {value}" for item in members for name, value in item.details if value)
             yield self._alert(
                 rule=first.rule,
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
                 remedy=_limit_remedy(first) or first.rule.remedy,
-                source_line=self.repository.source_line(place.file, place.line) if place and not is_library(place.file) else None,
+                source_line=self.found.repository.source_line(place.file, place.line) if place and not is_library(place.file) else None,
                 occurrences=occurrences,
             )
 
@@ -365,11 +339,11 @@ class _AlertBuilder(NamedTuple):
         source_lines: dict[tuple[Rule, str], SourceLine | None] = {}
         for compiled in self.compiles:
             lost = compiled.seconds_before_restart
-            broke, again = (self._occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
+            broke, again = (self.found.occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
             for item in compiled.compile.breaks:
                 key = (_BREAK, stable_text(item.words))
                 found.setdefault(key, {}).setdefault(broke, item.words)
-                place = self.repository.source_line(item.place.file, item.place.line) if item.place else None
+                place = self.found.repository.source_line(item.place.file, item.place.line) if item.place else None
                 source_lines.setdefault(key, place)
             for reason in compiled.compile.restarts:
                 found.setdefault((_RESTART, stable_text(reason)), {}).setdefault(again, reason)
@@ -385,9 +359,6 @@ class _AlertBuilder(NamedTuple):
                 source_line=source_lines.get((rule, words)),
                 occurrences=tuple(occurrences),
             )
-
-    def _occurrence(self, item: WeightedCompile, kinds: frozenset[AlertKind], seconds: float | None = None) -> Occurrence:
-        return occurrence_of(item, self.processes[item.frame], kinds, seconds)
 
     def _compiles_of(self, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
         """The compiles that findings name; the first of the frame where they name none."""
@@ -414,8 +385,8 @@ class _AlertBuilder(NamedTuple):
     ) -> Alert:
         first = self.code.first
         called = first.called_at
-        own = self.repository.source_line(first.file, first.line)
-        call = self.repository.source_line(called.file, called.line) if called else None
+        own = self.found.repository.source_line(first.file, first.line)
+        call = self.found.repository.source_line(called.file, called.line) if called else None
         places = [(own, f"{self.code.title} begins here"), (call, f"{self.code.title} is called here")]
         usable = [place for place in places if place[0]]
         if first.is_library:
@@ -436,7 +407,7 @@ class _AlertBuilder(NamedTuple):
             snippet=snippet.strip(),
             related=tuple((place, text) for place, text in usable if place and place != chosen),
             occurrences=occurrences,
-            fingerprint=digest(*self.identity, rule.code, stable_text(axes[0]) if axes else ""),
+            fingerprint=digest(*self.found.identities[self.code], rule.code, stable_text(axes[0]) if axes else ""),
         )
 
 

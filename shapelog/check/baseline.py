@@ -9,6 +9,7 @@ from typing import Any
 
 from shapelog.check.alerts import Alert, Alerts
 from shapelog.errors import ShapelogError
+from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, match_codes
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import Compile, Frame, Outcome
@@ -75,9 +76,7 @@ def count_of(alert: Alert) -> int:
 def as_bytes(found: Alerts) -> bytes:
     """The baseline of a run: JSON that changes as little as the run does, with neither times nor compile ids."""
     trace = found.report.trace
-    alerts: dict[Code, list[Alert]] = {}
-    for alert in found.alerts:
-        alerts.setdefault(alert.code, []).append(alert)
+    alerts = grouped(found.alerts, lambda alert: alert.code)
     frames = [_frame_data(found, code, alerts.get(code, ())) for code in found.codes]
     frames.sort(key=lambda item: (item["file"], item["line"], json.dumps(item)))
     data = {"format": _FORMAT, "format_version": FORMAT_VERSION, "torch_version": trace.torch_version or None, "frames": frames}
@@ -85,18 +84,16 @@ def as_bytes(found: Alerts) -> bytes:
 
 
 def _frame_data(found: Alerts, code: Code, alerts: Iterable[Alert]) -> dict[str, Any]:
-    source_line = found.repository.source_line(code.first.file, code.first.line)
-    called = code.first.called_at
+    first, called = code.first, code.first.called_at
+    own = found.repository.source_line(first.file, first.line)
     place = found.repository.source_line(called.file, called.line) if called else None
-    file = (
-        source_line.file if source_line and file_name(source_line.file) == file_name(code.first.file) else code.first.file
-    )  # a name may end in a backslash
+    file = own.file if own and file_name(own.file) == file_name(first.file) else first.file  # a name may end in a backslash
     counts = {key: count_of(alert) for alert in alerts for key in alert.keys}
     return {
         "title": code.title,
-        "name": code.first.name,
+        "name": first.name,
         "file": _INSTALL.sub("", file),
-        "line": code.first.line,
+        "line": first.line,
         "called_at": {"file": place.file, "line": place.line, "name": called.name} if called and place else None,
         "compiles": worst(compiles_of(found, code)),
         "alerts": [{"code": rule, "axis": axis, "count": count} for (rule, axis), count in sorted(counts.items())],

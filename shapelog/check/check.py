@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from shapelog.advice.paste_formats import as_shell, effect_of, why_nothing
-from shapelog.check.alerts import Alert, Alerts, Occurrence, digest, occurrence_of
+from shapelog.check.alerts import Alert, Alerts, Occurrence, digest
 from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, match
 from shapelog.check.policy import Budget, Metric, Policy, matches
+from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, Outcome
 from shapelog.report.results import Headline
@@ -228,9 +229,7 @@ def _with_budgets(item: CheckedAlert, exceeded: list[BudgetUse]) -> CheckedAlert
 
 
 def _budget_uses(found: Alerts, policy: Policy, checked: list[CheckedAlert], known: Mapping[Code, Known]) -> Iterator[BudgetUse]:
-    by_code: dict[Code, list[CheckedAlert]] = {}
-    for item in checked:
-        by_code.setdefault(item.alert.code, []).append(item)
+    by_code = grouped(checked, lambda item: item.alert.code)
     spent = {code: _spent(found, code, by_code.get(code, []), known.get(code)) for code in found.codes}
     for budget in policy.budgets:
         if not budget.pattern:
@@ -257,18 +256,14 @@ def _idle(found: Alerts, policy: Policy) -> Iterator[str]:
 
 def _spent(found: Alerts, code: Code, checked: list[CheckedAlert], known: Known | None) -> dict[Metric, float]:
     """What one code spent, of what is new. A recompile counts once, if any of its causes counts."""
-    recompiles: dict[Compile, Occurrence] = {}
-    avoidable: dict[Compile, Occurrence] = {}
-    for occurrence in (occurrence for item in checked for occurrence in item.new):
-        if AlertKind.RECOMPILE in occurrence.kinds:
-            recompiles[occurrence.compile] = occurrence
-        if AlertKind.AVOIDABLE in occurrence.kinds:
-            avoidable[occurrence.compile] = occurrence
+    new = [occurrence for item in checked for occurrence in item.new]
+    recompiles = {occurrence.compile: occurrence.times for occurrence in new if AlertKind.RECOMPILE in occurrence.kinds}
+    avoidable = {occurrence.compile: occurrence.seconds for occurrence in new if AlertKind.AVOIDABLE in occurrence.kinds}
     allowed = known.compiles if known else 0
     return {
         Metric.COMPILES: sum(found.weight(process) * max(0, made - allowed) for process, made in compiles_of(found, code).items()),
-        Metric.RECOMPILES: sum(occurrence.times for occurrence in recompiles.values()),
-        Metric.AVOIDABLE: math.fsum(occurrence.seconds for occurrence in avoidable.values()),
+        Metric.RECOMPILES: sum(recompiles.values()),
+        Metric.AVOIDABLE: math.fsum(avoidable.values()),
     }
 
 
@@ -281,7 +276,7 @@ def _over(found: Alerts, item: BudgetUse) -> CheckedAlert:
     source_line = (call or own) if first.is_library else (own or call)
     compiled = [item for item in found.compiles(code) if item.compile.outcome is Outcome.COMPILED]
     kinds = frozenset((AlertKind.BUDGET,))
-    occurrences = tuple(occurrence_of(each, found.processes[each.frame], kinds) for each in compiled[1:] or compiled)
+    occurrences = tuple(found.occurrence(each, kinds) for each in compiled[1:] or compiled)
     most = "" if item.code else f"; the most in {code.title}" if len(found.codes) > 1 else f", in {code.title}"
     name = f"{item.budget.metric.value} {'of this code' if item.code else 'of the run'}"
     alert = Alert(

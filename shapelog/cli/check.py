@@ -1,15 +1,12 @@
 """``shapelog check``."""
 
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from shapelog.cli.load import load_all
 from shapelog.cli.options import (
     CommonOptions,
-    TraceOptions,
     format_options,
     input_options,
     list_options,
@@ -17,13 +14,9 @@ from shapelog.cli.options import (
     policy_options,
     reporter_options,
 )
-from shapelog.cli.output import Output, Target, exit_on_error, message, reject_duplicate_files, reject_page_on_terminal, write_outputs
+from shapelog.cli.output import Output, Target, message, reject_duplicate_files, reject_page_on_terminal, write_outputs
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
-
-if TYPE_CHECKING:
-    from shapelog.check.check import CheckResult
-    from shapelog.check.policy import Policy
 
 
 @click.command()
@@ -42,7 +35,7 @@ if TYPE_CHECKING:
 @format_options
 @input_options
 @output_options(formats("check"), several=True)
-def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | None, exit_zero: bool, options: CommonOptions) -> None:
+def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | None, exit_zero: bool, options: CommonOptions) -> int:
     """Fail when a run compiles more than it should.
 
     TRACE is a file, a directory (its newest run), an archive, a URL, or - for standard input; several count as one run. Without options,
@@ -52,49 +45,38 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
 
     Ends with 0 when the check passed, 1 when it failed, 2 on bad usage, unreadable input, or a damaged trace under --strict.
     """
-    with exit_on_error(options.output.debug):
-        reject_page_on_terminal(options.output.targets)
-        from shapelog.cli.check_options import baseline_to_write, policy_of
-
-        policy = policy_of(options.policy)
-        paths, new_baseline = baseline_to_write(traces, write_baseline, baseline)
-        reject_duplicate_files(options.output.targets, new_baseline)
-        checked, is_partial = _check(paths, policy, baseline, new_baseline, options)
-
-    def render(target: Target) -> bytes:
-        wanted = reporter_options(options, target)._replace(again=_report_arguments(paths, options.input))
-        return renderer("check", target.format)(checked, wanted)
-
-    status = write_outputs(Output(render, lambda: checked.found.report.has_problems, is_partial), options.output)
-    if all(target.file for target in options.output.targets):
-        message(str(checked.headline))
-    sys.exit(status or (1 if checked.has_failed and not exit_zero else 0))
-
-
-def _check(
-    paths: Sequence[str], policy: "Policy", baseline: str | None, new_baseline: str, options: CommonOptions
-) -> "tuple[CheckResult, bool]":
-    """The outcome, and whether a trace could not be read; then the new baseline is not written."""
     from shapelog.check.alerts import collect_alerts
     from shapelog.check.check import check
     from shapelog.check.repository_paths import Repository
-    from shapelog.cli.check_options import read_baseline, record_baseline
+    from shapelog.cli.check_options import baseline_to_write, policy_of, read_baseline, record_baseline
     from shapelog.report.report import analyze
 
+    reject_page_on_terminal(options.targets)
+    policy = policy_of(options)
+    paths, new_baseline = baseline_to_write(traces, write_baseline, baseline)
+    reject_duplicate_files(options.targets, new_baseline)
     if not paths:
         raise ShapelogError("check: which trace? shapelog check TRACE")
     known = read_baseline(baseline) if baseline and not new_baseline else None
     trace, is_partial = load_all(paths, options)
-    repository = Repository(options.repository.source_root, options.repository.strip_prefix)
-    found = collect_alerts(analyze(trace, options.output.debug), repository)
+    found = collect_alerts(analyze(trace, options.debug), Repository(options.source_root, options.strip_prefix))
     if new_baseline and is_partial:
         message(f"{new_baseline} is not written, because not every trace could be read")
     elif new_baseline:
         known = record_baseline(found, new_baseline)
-    return check(found, policy, known), is_partial
+    checked = check(found, policy, known)
+
+    def render(target: Target) -> bytes:
+        wanted = reporter_options(options, target)._replace(again=_report_arguments(paths, options))
+        return renderer("check", target.format)(checked, wanted)
+
+    status = write_outputs(Output(render, lambda: checked.found.report.has_problems, is_partial), options)
+    if all(target.file for target in options.targets):
+        message(str(checked.headline))
+    return status or (1 if checked.has_failed and not exit_zero else 0)
 
 
-def _report_arguments(traces: Sequence[str], options: TraceOptions) -> str:
+def _report_arguments(traces: Sequence[str], options: CommonOptions) -> str:
     """The arguments with which ``shapelog report`` reads the same traces, quoted for a shell; "" where one is standard input."""
     from shlex import join
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from shapelog.check.alerts import Alerts
 from shapelog.check.baseline import Baseline, as_bytes, is_one, parse
 from shapelog.check.policy import Metric, Policy, budgets_of, codes_of, kinds_of
-from shapelog.cli.options import PolicyOptions
+from shapelog.cli.options import CommonOptions
 from shapelog.cli.output import Target, message, write
 from shapelog.cli.settings import split
 from shapelog.errors import ShapelogError
@@ -17,7 +17,7 @@ from shapelog.text import plural
 _HEAD = 200
 
 
-def policy_of(options: PolicyOptions) -> Policy:
+def policy_of(options: CommonOptions) -> Policy:
     """Raises ShapelogError for an unknown kind or code, and for a budget that is not a number."""
     fail_on = _entries(options.fail_on)
     return Policy(

@@ -1,20 +1,18 @@
 """``shapelog compare``, and which two traces it compares."""
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from shapelog.cli.load import load_report, select
-from shapelog.cli.options import CommonOptions, TraceOptions, list_options, output_options, reporter_options, unpacking_options
-from shapelog.cli.output import Output, Target, exit_on_error, write_outputs
+from shapelog.cli.options import CommonOptions, list_options, output_options, rendering, unpacking_options
+from shapelog.cli.output import Output, write_outputs
 from shapelog.errors import ShapelogError
-from shapelog.reporters import formats, renderer
+from shapelog.reporters import formats
 
 if TYPE_CHECKING:
     from shapelog.reading.inputs import Selection
-    from shapelog.reading.trace_files import TraceFile
 
 
 @click.command()
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 @list_options("Show everything: all entries, also the frames and causes that did not change.")
 @unpacking_options
 @output_options(formats("comparison"))
-def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> None:
+def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> int:
     """Tell what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
     For two runs of one program: with and without a change, cold and warm, under two versions of torch. Frames are matched by their
@@ -35,38 +33,31 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     run), an archive, a URL, or - for standard input. A directory or an archive alone holds both: shapelog compare DIR compares its
     newest run with the one before, --before-run 3 with the one before that.
     """
-    with exit_on_error(options.output.debug):
-        first = replace(options.input, run=before_run, run_option="--before-run")
-        second = replace(options.input, run=after_run, run_option="--after-run")
-        if before == after == "-":
-            raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
-        pair = _two_runs(before, first, second) if after is None else (select(before, first), select(after, second))
-        old, new = (load_report(selection, options) for selection in pair)
-        from shapelog.report.compare import compare
+    from shapelog.report.compare import compare
 
-        comparison = compare(old, new)
-
-    def render(target: Target) -> bytes:
-        return renderer("comparison", target.format)(comparison, reporter_options(options, target))
-
-    sys.exit(write_outputs(Output(render, lambda: old.has_problems or new.has_problems), options.output))
+    first = replace(options, run=before_run, run_option="--before-run")
+    second = replace(options, run=after_run, run_option="--after-run")
+    if before == after == "-":
+        raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
+    pair = _two_runs(before, first, second) if after is None else (select(before, first), select(after, second))
+    old, new = (load_report(selection, options) for selection in pair)
+    comparison = compare(old, new)
+    output = Output(rendering("comparison", comparison, options), lambda: old.has_problems or new.has_problems)
+    return write_outputs(output, options)
 
 
-def _two_runs(path: str, first: TraceOptions, second: TraceOptions) -> "tuple[Selection, Selection]":
-    """Two runs of one directory or archive: the newest and the one before, unless others are named.
-
-    Raises ShapelogError where there are no two.
-    """
+def _two_runs(path: str, first: CommonOptions, second: CommonOptions) -> "tuple[Selection, Selection]":
+    """Two runs of one directory or archive: the newest and the one before, unless others are named."""
     if path == "-":
         raise ShapelogError("compare -: with what? shapelog compare BEFORE AFTER")
     newer = select(path, second)
     older = select(path, replace(first, run=first.run or "2"))
-    if list(map(_location, newer.files)) == list(map(_location, older.files)):
+    if _places(newer) == _places(older):
         why = "names one and the same run twice" if newer.notes else "is one trace alone"
         raise ShapelogError(f"compare {path}: that {why}; shapelog compare BEFORE AFTER, or with --before-run and --after-run")
     # The notes after the first name what is not read, which is not true of the other run.
     return older._replace(notes=older.notes[:1]), newer._replace(notes=newer.notes[:1])
 
 
-def _location(file: "TraceFile") -> tuple[object, str]:
-    return file.path, file.entry.name if file.entry else ""
+def _places(selection: "Selection") -> list[tuple[object, str]]:
+    return [(file.path, file.entry.name if file.entry else "") for file in selection.files]

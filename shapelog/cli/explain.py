@@ -1,13 +1,13 @@
 """``shapelog explain``."""
 
-import sys
+from dataclasses import replace
 
 import click
 
 from shapelog.cli.load import load_all
-from shapelog.cli.options import CommonOptions, input_options, output_options, reporter_options
-from shapelog.cli.output import Output, Target, exit_on_error, write_outputs
-from shapelog.reporters import formats, renderer
+from shapelog.cli.options import CommonOptions, input_options, output_options, rendering
+from shapelog.cli.output import Output, write_outputs
+from shapelog.reporters import formats
 
 
 @click.command()
@@ -18,20 +18,15 @@ from shapelog.reporters import formats, renderer
 @click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
 @input_options
 @output_options(formats("explanation"))
-def explain(traces: tuple[str, ...], compile_id: str, rank: int | None, process: int | None, options: CommonOptions) -> None:
+def explain(traces: tuple[str, ...], compile_id: str, rank: int | None, process: int | None, options: CommonOptions) -> int:
     """Tell the whole story of one compile.
 
     COMPILE_ID is an id such as 2/3, as the report shows it: what it was held against, what differed, what PyTorch said.
     """
-    with exit_on_error(options.output.debug):
-        trace, is_partial = load_all(traces, options, rank)
-        from shapelog.report.explain_compile import explain_compile
+    from shapelog.report.explain_compile import explain_compile
 
-        explanation = explain_compile(trace, compile_id, rank, process)
-
-    def render(target: Target) -> bytes:
-        wanted = reporter_options(options, target)._replace(limit=0 if options.output.verbose else 20)
-        return renderer("explanation", target.format)(explanation, wanted)
-
+    trace, is_partial = load_all(traces, options, rank)
+    explanation = explain_compile(trace, compile_id, rank, process)
+    render = rendering("explanation", explanation, replace(options, limit=20))
     output = Output(render, lambda: any(problem.severity != "info" for problem in trace.problems), is_partial)
-    sys.exit(write_outputs(output, options.output))
+    return write_outputs(output, options)

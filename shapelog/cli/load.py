@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapelog.cli.options import CommonOptions, TraceOptions, needs_record_index
+from shapelog.cli.options import CommonOptions, needs_record_index
 from shapelog.cli.output import message
 from shapelog.cli.progress import progress_bar
 from shapelog.errors import ShapelogError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shapelog.report.report import Report
 
 
-def select(path: str, options: TraceOptions, rank: int | None = None, in_full: bool = False) -> "Selection":
+def select(path: str, options: CommonOptions, rank: int | None = None, in_full: bool = False) -> "Selection":
     """The files of the trace at a path; only those of a ``rank`` where their names contain it.
 
     ``in_full`` keeps the path in the names of files, where another path may have files of the same names. Raises ShapelogError for a
@@ -40,14 +40,14 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
     from shapelog.model.trace import merged
     from shapelog.reading.inputs import is_large, join
 
-    if options.input.run and options.input.all_runs:
-        raise ShapelogError(f"--run {options.input.run} and --all-runs: only one of them can be meant")
+    if options.run and options.all_runs:
+        raise ShapelogError(f"--run {options.run} and --all-runs: only one of them can be meant")
     if len(paths) == 1:
-        return load(select(paths[0], options.input, rank), options), False
+        return load(select(paths[0], options, rank), options), False
     loaded: list[Trace] = []
     unreadable: list[ShapelogError] = []
-    selections = _selections(paths, options.input, rank, unreadable)
-    if is_large(selections, bool(options.input.executor)):
+    selections = _selections(paths, options, rank, unreadable)
+    if is_large(selections, bool(options.executor)):
         selections = [join(selections)]
     for selection in selections:
         try:
@@ -61,7 +61,7 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
     return merged(loaded), bool(unreadable)
 
 
-def _selections(paths: Sequence[str], options: TraceOptions, rank: int | None, unreadable: "list[ShapelogError]") -> "list[Selection]":
+def _selections(paths: Sequence[str], options: CommonOptions, rank: int | None, unreadable: "list[ShapelogError]") -> "list[Selection]":
     """The files of each path; the errors of the other paths are added to ``unreadable``."""
     from shapelog.reading.trace_files import is_url
 
@@ -83,7 +83,7 @@ def load(selection: "Selection", options: CommonOptions) -> "Trace":
     from shapelog.reading.inputs import is_large
 
     with progress_bar() as progress:
-        read = _read_large_job if is_large([selection], bool(options.input.executor)) else _read
+        read = _read_large_job if is_large([selection], bool(options.executor)) else _read
         trace = read(selection, options, progress)
     for note in trace.notes:
         message(note)
@@ -94,7 +94,7 @@ def load_report(selection: "Selection", options: CommonOptions) -> "Report":
     trace = load(selection, options)
     from shapelog.report.report import analyze
 
-    return analyze(trace, options.output.debug)
+    return analyze(trace, options.debug)
 
 
 def _read(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":
@@ -102,8 +102,8 @@ def _read(selection: "Selection", options: CommonOptions, progress: "ProgressCal
     from shapelog.reading.open_trace import open_all
     from shapelog.reading.reader import Reader
 
-    readers = [Reader(opened, options.output.strict, needs_record_index(options)) for opened in open_all(selection.files)]
-    return build(selection, readers, options.output.debug, progress)
+    readers = [Reader(opened, options.strict, needs_record_index(options)) for opened in open_all(selection.files)]
+    return build(selection, readers, options.debug, progress)
 
 
 def _read_large_job(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":
@@ -111,10 +111,10 @@ def _read_large_job(selection: "Selection", options: CommonOptions, progress: "P
     from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 
     read_options = ReadOptions(
-        executor=parse_executor(options.input.executor or "processes"),
-        is_strict=options.output.strict,
-        debug=options.output.debug,
-        max_bytes=options.input.max_unpacked,
+        executor=parse_executor(options.executor or "processes"),
+        is_strict=options.strict,
+        debug=options.debug,
+        max_bytes=options.max_unpacked,
         progress=progress,
         with_records=needs_record_index(options),
     )

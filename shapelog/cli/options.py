@@ -1,54 +1,42 @@
-"""The options that commands share: the decorators that offer them, and the dataclasses that commands get their values in."""
+"""The options that commands share: the decorators that offer them, and the dataclass that commands get their values in."""
 
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TextIO, TypeVar
 
 import click
 
-from shapelog.cli.output import OutputOptions, Target, exit_on_error, message, reject_duplicate_files, targets_of
+from shapelog.cli.output import OutputOptions, Target, message, reject_duplicate_files, targets_of
 from shapelog.errors import ShapelogError
-from shapelog.reporters import Options
+from shapelog.reporters import Options, Result, renderer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_Group = TypeVar("_Group")
 
 
 @dataclass(frozen=True, slots=True)
-class PageOptions:
-    """The contents of the HTML page; ``html`` is the file of ``--html``. ``embed`` and ``no_source`` as in ``reporters.Options``."""
+class CommonOptions(OutputOptions):
+    """The values of all shared options; those that a command does not offer have their defaults.
+
+    ``html`` is the file of ``--html``; ``embed`` and ``no_source`` are as in ``reporters.Options``. ``run_option`` is the option that
+    names ``run``; ``max_unpacked`` is in bytes. Each text of a list of the policy may hold several entries with commas.
+    """
 
     html: str | None = None
     embed: str = "fit"
     no_source: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RepositoryOptions:
-    """Where the repository is: here, and its directories on the machine of the trace."""
-
+    # Where the repository is: here, and its directories on the machine of the trace.
     source_root: str = "."
     strip_prefix: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TraceOptions:
-    """Which run of a directory is read, and how. ``max_unpacked`` is in bytes; ``run_option`` is the option that names ``run``."""
-
+    # Which run of a directory is read, and how.
     run: str | None = None
     all_runs: bool = False
     executor: str | None = None
     max_unpacked: int | None = None
     run_option: str = "--run"
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyOptions:
-    """The criteria of a check, as on the command line; each text of a list may hold several entries with commas."""
-
+    # The policy of a check.
     max_compiles: int | None = None
     max_recompiles: int | None = None
     max_avoidable_seconds: float | None = None
@@ -60,24 +48,7 @@ class PolicyOptions:
     fail_on: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CommonOptions:
-    """The values of all shared options; those that a command does not offer have their defaults."""
-
-    output: OutputOptions
-    page: PageOptions
-    repository: RepositoryOptions
-    input: TraceOptions
-    policy: PolicyOptions
-
-
-_GROUPS = (OutputOptions, PageOptions, RepositoryOptions, TraceOptions, PolicyOptions)
-_SHARED = {field.name for group in _GROUPS for field in fields(group)}
-
-
-def _fill(group: type[_Group], given: Mapping[str, Any]) -> _Group:
-    """A dataclass with those of click's values that are named like its fields."""
-    return group(**{field.name: given[field.name] for field in fields(group) if field.name in given})  # type: ignore[arg-type]
+_SHARED = {field.name for field in fields(CommonOptions)}
 
 
 def _offer(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
@@ -91,19 +62,19 @@ def _offer(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Co
     return decorate
 
 
-def output_options(formats: Iterable[str], several: bool = False, with_trace: bool = True) -> Callable[[_Command], Callable[..., Any]]:
-    """The options of every command. It has to be the last decorator; the command gets a CommonOptions as ``options``.
+def output_options(formats: Sequence[str], several: bool = False, with_trace: bool = True) -> Callable[[_Command], Callable[..., Any]]:
+    """The options of every command. It has to be the last decorator; the command gets a CommonOptions as ``options``, and returns the exit
+    code. A ShapelogError that it raises is printed.
 
     With ``several``, -o and --format may be given more than once. A command that reads no trace offers neither --strict nor --debug.
     """
-    known = list(formats)
     pairing = " May be given several times: as many --format as -o belong together in order, else each file is written by its suffix."
     offered = [
         click.option(
             "-f",
             "--format",
             "format_name",
-            type=click.Choice(known),
+            type=click.Choice(formats),
             multiple=several,
             help="Form of the output.  [default: by the suffix of -o, else terminal]",
         ),
@@ -128,7 +99,7 @@ def output_options(formats: Iterable[str], several: bool = False, with_trace: bo
     )
     debug = click.option("--debug", is_flag=True, help="Raise errors with their traceback, also those that the report only mentions.")
     offered += [strict, config, debug] if with_trace else [config]
-    return lambda command: _offer(*offered)(_with_common_options(command, known))
+    return lambda command: _offer(*offered)(_with_common_options(command, formats))
 
 
 def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) -> Callable[..., Any]:
@@ -136,19 +107,18 @@ def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) ->
 
     @functools.wraps(command)
     def called(*, format_name: str | Sequence[str] | None, output: str | Sequence[str] | None, config: str | None, **given: Any) -> Any:
-        page = _fill(PageOptions, given)
-        announced = (Target("html", page.html, is_announced=True),) if page.html else ()
+        announced = [Target("html", given["html"], is_announced=True)] if given.get("html") else []
         targets = (*targets_of(_as_list(format_name), _as_list(output), formats), *announced)
-        with exit_on_error():
+        options = CommonOptions(targets, **{name: value for name, value in given.items() if name in _SHARED})
+        own = {name: value for name, value in given.items() if name not in _SHARED}
+        try:
             reject_duplicate_files(targets)
-        options = CommonOptions(
-            output=_fill(OutputOptions, {**given, "targets": targets}),
-            page=page,
-            repository=_fill(RepositoryOptions, given),
-            input=_fill(TraceOptions, given),
-            policy=_fill(PolicyOptions, given),
-        )
-        return command(options=options, **{name: value for name, value in given.items() if name not in _SHARED})
+            sys.exit(command(options=options, **own))
+        except ShapelogError as error:
+            if options.debug:
+                raise
+            message(str(error))
+            sys.exit(error.exit_code)
 
     return called
 
@@ -215,13 +185,11 @@ def _size(value: str | int) -> int:
         raise click.BadParameter(f"{value!r} is no size such as 500M or 100G") from error
 
 
-unpacking_options = _offer(
-    click.option(
-        "--max-unpacked",
-        type=_size,
-        metavar="SIZE",
-        help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
-    )
+unpacking_options = click.option(
+    "--max-unpacked",
+    type=_size,
+    metavar="SIZE",
+    help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
 )
 
 input_options = _offer(
@@ -274,24 +242,28 @@ policy_options = _offer(
 
 def reporter_options(options: CommonOptions, target: Target, stream: TextIO | None = None) -> Options:
     """The options of a reporter; ``stream`` is the standard stream of targets without a file, standard output by default."""
-    output, page = options.output, options.page
     is_terminal = target.file is None and (stream or sys.stdout).isatty()
-    width = output.width
+    width = options.width
     if stream is not None and is_terminal and "COLUMNS" not in os.environ:
         width = width or os.get_terminal_size(stream.fileno()).columns
     return Options(
-        verbose=output.verbose,
-        limit=0 if output.verbose else output.limit,
-        color={"always": True, "never": False}.get(output.color),
+        verbose=options.verbose,
+        limit=0 if options.verbose else options.limit,
+        color={"always": True, "never": False}.get(options.color),
         width=width,
         is_terminal=is_terminal,
-        embed=page.embed,
-        with_source=not page.no_source,
+        embed=options.embed,
+        with_source=not options.no_source,
         room=target.room,
     )
 
 
+def rendering(result: Result, found: Any, options: CommonOptions, stream: TextIO | None = None) -> Callable[[Target], bytes]:
+    """Renders a result for a target; ``stream`` as in ``reporter_options``."""
+    return lambda target: renderer(result, target.format)(found, reporter_options(options, target, stream))
+
+
 def needs_record_index(options: CommonOptions) -> bool:
     """Whether a page is asked for that holds the records of the trace."""
-    is_page = any(target.format == "html" for target in options.output.targets)
-    return is_page and options.page.embed != "none" and not options.page.no_source
+    is_page = any(target.format == "html" for target in options.targets)
+    return is_page and options.embed != "none" and not options.no_source

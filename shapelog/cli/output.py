@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, TextIO
 
@@ -57,13 +56,12 @@ class Output(NamedTuple):
     is_partial: bool = False
 
 
-def targets_of(names: Sequence[str], files: Sequence[str], known: Iterable[str]) -> tuple[Target, ...]:
+def targets_of(names: Sequence[str], files: Sequence[str], known: Sequence[str]) -> tuple[Target, ...]:
     """A target for each format and file, standard output first. Equal numbers of formats and files are paired in order.
 
     Otherwise each file is written by its suffix, a file without a known suffix takes the next format, and the formats left over go to
     standard output.
     """
-    known = list(known)
     left = list(names)
     if len(names) == len(files):
         pairs = list(zip(names, files, strict=True))
@@ -78,7 +76,7 @@ def targets_of(names: Sequence[str], files: Sequence[str], known: Iterable[str])
     return (*shown, *(Target(name, file) for name, file in pairs if file != "-")) or (Target("terminal"),)
 
 
-def format_of(file: str, known: Iterable[str]) -> str:
+def format_of(file: str, known: Sequence[str]) -> str:
     """The format that the suffix of a file means, "" where it means none of those known."""
     return next((name for end, name in SUFFIXES.items() if file.lower().endswith(end) and name in known), "")
 
@@ -111,18 +109,6 @@ def reject_unwritable(targets: Iterable[Target]) -> None:
             continue
         if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
             raise ShapelogError(f"{target.file}: cannot write: {folder} is no directory that can be written to")
-
-
-@contextmanager
-def exit_on_error(debug: bool = False) -> Iterator[None]:
-    """Print a ShapelogError and exit with its code; with ``debug`` it is raised."""
-    try:
-        yield
-    except ShapelogError as error:
-        if debug:
-            raise
-        message(str(error))
-        sys.exit(error.exit_code)
 
 
 def write_outputs(output: Output, options: OutputOptions, stream: TextIO | None = None) -> int:

@@ -1,6 +1,5 @@
 """``shapelog report``, and the output of a report, which ``run`` and ``watch`` share."""
 
-import sys
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
@@ -8,7 +7,7 @@ import click
 
 from shapelog.cli.load import load_all
 from shapelog.cli.options import CommonOptions, format_options, input_options, list_options, output_options, reporter_options
-from shapelog.cli.output import Output, Target, exit_on_error, reject_page_on_terminal, reject_unwritable, write_outputs
+from shapelog.cli.output import Output, Target, reject_page_on_terminal, reject_unwritable, write_outputs
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 @format_options
 @input_options
 @output_options(formats("report", "overview"), several=True)
-def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -> None:
+def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -> int:
     """Explain every recompile of TRACE.
 
     TRACE is a file that TORCH_TRACE wrote, a directory (its newest run), an archive or the output of tlparse, a URL, or - for standard
@@ -32,22 +31,21 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
     artifacts, issues, and to look deeper. The formats that CI systems read show the same findings as shapelog check does, without a
     verdict.
     """
-    with exit_on_error(options.output.debug):
-        reject_page_on_terminal(options.output.targets)
-        reject_unwritable(options.output.targets)
-        trace, is_partial = load_all(traces, options)
-        from shapelog.report.report import analyze
+    from shapelog.report.report import analyze
 
-        shown = whole = analyze(trace, options.output.debug)
-        if frame is not None:
-            from shapelog.report.frame_selection import select_frames
+    reject_page_on_terminal(options.targets)
+    reject_unwritable(options.targets)
+    trace, is_partial = load_all(traces, options)
+    shown = whole = analyze(trace, options.debug)
+    if frame is not None:
+        from shapelog.report.frame_selection import select_frames
 
-            shown = select_frames(whole, frame, options.output.debug)
-            if not shown.frames:
-                names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in whole.frames[:8])
-                raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
+        shown = select_frames(whole, frame, options.debug)
+        if not shown.frames:
+            names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in whole.frames[:8])
+            raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
     output = report_output(shown, options, frame=frame)
-    sys.exit(write_outputs(output._replace(is_partial=is_partial), options.output))
+    return write_outputs(output._replace(is_partial=is_partial), options)
 
 
 def report_output(report: "Report", options: CommonOptions, stream: TextIO | None = None, frame: str | None = None) -> Output:
@@ -59,7 +57,7 @@ def report_output(report: "Report", options: CommonOptions, stream: TextIO | Non
         from shapelog.check.alerts import collect_alerts
         from shapelog.check.repository_paths import Repository
 
-        return check.without_policy(collect_alerts(report, Repository(options.repository.source_root, options.repository.strip_prefix)))
+        return check.without_policy(collect_alerts(report, Repository(options.source_root, options.strip_prefix)))
 
     def render(target: Target) -> bytes:
         wanted = reporter_options(options, target, stream)._replace(frame=frame)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from shapelog.cli.load import load_report
-from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, reporter_options
-from shapelog.cli.output import Output, Target, exit_on_error, message, reject_unwritable, write_outputs
+from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, rendering
+from shapelog.cli.output import Output, message, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
 from shapelog.errors import ShapelogError
-from shapelog.reporters import Result, formats, renderer
+from shapelog.reporters import formats
 
 if TYPE_CHECKING:
-    from shapelog.advice.advise import Advice
     from shapelog.capture.run_command import Run
     from shapelog.reading.inputs import Selection
     from shapelog.report.report import Report
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 @list_options("Show everything: all entries, each recompile, records by kind.")
 @format_options
 @output_options(formats("report", "overview"), several=True)
-def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
+def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> int:
     """Run COMMAND, record what it compiles, and explain every recompile.
 
     For example: shapelog run -- python train.py --epochs 1, or shapelog run -- torchrun --nproc-per-node 2 train.py. What follows the
@@ -44,15 +43,14 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
 
     from shapelog.capture import run_command
 
-    with exit_on_error(options.output.debug):
-        reject_unwritable(options.output.targets)
-        where, is_temporary = run_command.trace_dir_for(trace_dir)
-        try:
-            done = run_command.run(command, where)
-        finally:
-            if is_temporary:
-                with suppress(OSError):  # it is not empty where something was recorded
-                    where.rmdir()
+    reject_unwritable(options.targets)
+    where, is_temporary = run_command.trace_dir_for(trace_dir)
+    try:
+        done = run_command.run(command, where)
+    finally:
+        if is_temporary:
+            with suppress(OSError):  # it is not empty where something was recorded
+                where.rmdir()
     if done.killed_by is not None:
         message(f"{command[0]} was ended by signal {done.killed_by}")
     status = 0
@@ -68,11 +66,11 @@ def _report(done: "Run", options: CommonOptions) -> int:
     try:
         report = load_report(done.selection(), options)
     except ShapelogError as error:
-        if options.output.debug:
+        if options.debug:
             raise
         message(str(error))
         return 2
-    return write_outputs(report_output(report, options, sys.stderr), options.output, sys.stderr)
+    return write_outputs(report_output(report, options, sys.stderr), options, sys.stderr)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -80,7 +78,7 @@ def _report(done: "Run", options: CommonOptions) -> int:
 @click.option("--trace-dir", metavar="DIR", help="Record into DIR/before and DIR/after.  [default: a new temporary directory]")
 @list_options("Show all frames, also those that did as before.")
 @output_options(formats("verification"))
-def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> None:
+def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> int:
     """Run COMMAND twice, the second time with what suggest-dynamic says, and show whether it helped.
 
     For example: shapelog verify -- python train.py --steps 20. Both runs get an empty compile cache of their own, so that their times can
@@ -90,6 +88,7 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
     Ends with 0 when it helped or when there is nothing to mark, 1 when it did not help (no fewer compiles, a lost graph, another exit
     code), 2 when it could not be tried. When the first run fails, its exit code is passed on.
     """
+    from shapelog.advice.advise import Advice
     from shapelog.capture.verify_command import run_and_verify
 
     reports: list[Report] = []
@@ -99,17 +98,9 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
         return reports[-1]
 
     def show(result: "Verification | Advice") -> int:
-        output = Output(lambda target: _render_result(result, options, target), lambda: any(report.has_problems for report in reports))
-        return write_outputs(output, options.output, sys.stderr)
+        """A verification, or the advice where there was nothing to verify."""
+        render = rendering("advice" if isinstance(result, Advice) else "verification", result, options, sys.stderr)
+        return write_outputs(Output(render, lambda: any(report.has_problems for report in reports)), options, sys.stderr)
 
-    with exit_on_error(options.output.debug):
-        reject_unwritable(options.output.targets)
-        sys.exit(run_and_verify(command, trace_dir, analyzed, show, message))
-
-
-def _render_result(result: "Verification | Advice", options: CommonOptions, target: Target) -> bytes:
-    """The result of ``verify``: a verification, or the advice where it had nothing to verify."""
-    from shapelog.advice.advise import Advice
-
-    kind: Result = "advice" if isinstance(result, Advice) else "verification"
-    return renderer(kind, target.format)(result, reporter_options(options, target, sys.stderr))
+    reject_unwritable(options.targets)
+    return run_and_verify(command, trace_dir, analyzed, show, message)

@@ -13,13 +13,13 @@ from shapelog.reading.compression import parse_size
 PREFIX = "SHAPELOG_"
 _FILES = ("shapelog.toml", "pyproject.toml")
 _SECTION = re.compile(r"(?m)^\s*\[\s*tool\s*\.\s*[\"']?shapelog\b")
-_YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_FLAGS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off"), False)}
 
 
 class Key(NamedTuple):
     """One setting: how a value of a file is read, how the text of an environment variable is read, and what they accept, in words.
 
-    Both raise ValueError for anything else. ``is_path`` is set where a relative path in a file starts at that file.
+    Both raise ValueError or LookupError for anything else. ``is_path`` is set where a relative path in a file starts at that file.
     """
 
     from_file: Callable[[Any], Any]
@@ -49,12 +49,6 @@ def _instance(kind: type) -> Callable[[Any], Any]:
 
 
 _whole, _seconds, _columns, _text, _flag = _number(int), _number(int, float), _number(int, least=40), _instance(str), _instance(bool)
-
-
-def _flag_from_text(text: str) -> bool:
-    if text.lower() not in _YES + _NO:
-        raise ValueError(text)
-    return text.lower() in _YES
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -103,7 +97,7 @@ def _per_frame(number: Callable[[Any], Any]) -> Callable[[Any], tuple[str, ...]]
 _COUNT = Key(_whole, lambda text: _whole(int(text)), "a whole number, 0 or more")
 _SECONDS = Key(_seconds, lambda text: _seconds(float(text)), "a number of seconds, 0 or more")
 _LIST = Key(_texts, split, "a list, or one text with commas")
-_FLAG = Key(_flag, _flag_from_text, "true or false")
+_FLAG = Key(_flag, lambda text: _FLAGS[text.lower()], "true or false")
 _COUNTS = Key(_per_frame(_whole), split, 'a whole number, or a table such as {"Net.forward" = 2, "*" = 1}')
 KEYS: Mapping[str, Key] = {
     "baseline": Key(_path, _text, "the path of a file", is_path=True),
@@ -233,7 +227,7 @@ def _environment_settings(environment: Mapping[str, str]) -> dict[str, Any]:
             raise ShapelogError(f"{variable} in the environment: no such setting{_hint(key, _variable)}")
         try:
             found[key] = KEYS[key].from_text(text)
-        except ValueError as error:
+        except (ValueError, LookupError) as error:
             raise ShapelogError(f"{variable}={text} in the environment: it has to be {KEYS[key].expected}") from error
     return found
 

@@ -1,15 +1,15 @@
 """``shapelog suggest-dynamic``."""
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from shapelog.cli.load import load_all
-from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, reporter_options
-from shapelog.cli.output import Output, Target, exit_on_error, message, write_outputs
+from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, rendering
+from shapelog.cli.output import Output, Target, message, write_outputs
 from shapelog.errors import ShapelogError
-from shapelog.reporters import formats, renderer
+from shapelog.grouping import grouped
+from shapelog.reporters import formats
 
 if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
@@ -23,31 +23,30 @@ if TYPE_CHECKING:
 @list_options("Show everything: all entries, which compiles go, mark_dynamic lines.")
 @input_options
 @output_options(formats("advice"))
-def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> None:
+def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> int:
     """Say exactly what to mark dynamic, what it saves, and what it will not fix.
 
     Several traces of one program (other inputs, other ranks) give one list. The formats: env is the bare value of
     TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python lines to paste, json everything. When nothing helps, they
     are empty, standard error says why, and the exit code is 0.
     """
-    with exit_on_error(options.output.debug):
-        version = _version(torch_version)
-        trace, is_partial = load_all(traces, options)
-        from shapelog.recompiles.explain import explain_trace
+    from shapelog.recompiles.explain import explain_trace
 
-        explained = explain_trace(trace, options.output.debug)
-        advice = _advise(explained, version, options.output.debug)
-    has_problems = _report_problems(explained, options.output.strict)
+    version = _version(torch_version)
+    trace, is_partial = load_all(traces, options)
+    explained = explain_trace(trace, options.debug)
+    advice = _advise(explained, version, options.debug)
+    has_problems = _report_problems(explained, options.strict)
 
     def render(target: Target) -> bytes:
         from shapelog.advice.paste_formats import why_nothing
 
-        rendered = renderer("advice", target.format)(advice, reporter_options(options, target))
+        rendered = rendering("advice", advice, options)(target)
         if not rendered:
             message(f"nothing to set: {why_nothing(advice)}")
         return rendered
 
-    sys.exit(write_outputs(Output(render, lambda: has_problems, is_partial), options.output))
+    return write_outputs(Output(render, lambda: has_problems, is_partial), options)
 
 
 def _version(text: str | None) -> "TorchVersion | None":
@@ -74,10 +73,7 @@ def _advise(explained: "Explanations", version: "TorchVersion | None", debug: bo
 def _report_problems(explained: "Explanations", strict: bool) -> bool:
     """Whether the trace has problems. Those that lost data are printed, under ``strict`` all of them, in one line for each file."""
     problems = [problem for problem in (*explained.trace.problems, *explained.problems) if problem.severity != "info"]
-    by_file: dict[str, list[str]] = {}
-    for problem in problems:
-        if strict or problem.severity == "data loss":
-            by_file.setdefault(problem.file, []).append(problem.message)
-    for file, messages in by_file.items():
-        message(f"{file}: {messages[0]}" + (f"; and {len(messages) - 1} more (shapelog report lists them)" if messages[1:] else ""))
+    printed = [problem for problem in problems if strict or problem.severity == "data loss"]
+    for file, found in grouped(printed, lambda problem: problem.file).items():
+        message(f"{file}: {found[0].message}" + (f"; and {len(found) - 1} more (shapelog report lists them)" if found[1:] else ""))
     return bool(problems)

@@ -1,12 +1,10 @@
 """``shapelog watch``."""
 
-import sys
-
 import click
 
 from shapelog.cli.load import load_report, select
 from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, unpacking_options
-from shapelog.cli.output import exit_on_error, reject_page_on_terminal, reject_unwritable, write_outputs
+from shapelog.cli.output import reject_page_on_terminal, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
 from shapelog.reporters import formats
 
@@ -23,21 +21,20 @@ from shapelog.reporters import formats
 @format_options
 @unpacking_options
 @output_options(formats("report", "overview"), several=True)
-def watch(where: str, idle: float | None, options: CommonOptions) -> None:
+def watch(where: str, idle: float | None, options: CommonOptions) -> int:
     """Follow a job that runs, and report on it when it ends.
 
     DIR is what TORCH_TRACE was set to, or one trace in it; it need not exist yet. Its newest run is shown on one screen, which changes as
     the job compiles; where the output is no terminal, each compile is told in a line. When the processes that write have ended, or on
     Ctrl-C, the report follows, as shapelog report shows it. A second Ctrl-C ends at once.
     """
-    try:
-        with exit_on_error(options.output.debug):
-            reject_page_on_terminal(options.output.targets)
-            reject_unwritable(options.output.targets)
-            from shapelog.cli.watch_view import follow
+    from shapelog.cli.watch_view import follow
 
-            follow(where, idle, options)
-            report = load_report(select(where, options.input), options)
-        sys.exit(write_outputs(report_output(report, options), options.output))
+    try:
+        reject_page_on_terminal(options.targets)
+        reject_unwritable(options.targets)
+        follow(where, idle, options)
+        report = load_report(select(where, options), options)
+        return write_outputs(report_output(report, options), options)
     except KeyboardInterrupt:
-        sys.exit(130)
+        return 130

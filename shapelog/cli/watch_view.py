@@ -3,12 +3,12 @@
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from types import FrameType
+from collections.abc import Iterable
+from contextlib import suppress
 
 import click
 
+from shapelog.capture.run_command import signals_handled
 from shapelog.capture.watch import Snapshot, Watch
 from shapelog.cli.options import CommonOptions, reporter_options
 from shapelog.cli.output import Target, message
@@ -18,8 +18,9 @@ def follow(where: str, idle: float | None, options: CommonOptions) -> None:
     """Show the compiles of a directory until the job has ended or an interrupt comes. Raises ShapelogError if it cannot be read."""
     from shapelog.reading.inputs import InputOptions
 
-    watch = Watch(where, idle, options.output.debug, options=InputOptions(max_bytes=options.input.max_unpacked))
-    with _interruptible(), suppress(KeyboardInterrupt):
+    watch = Watch(where, idle, options.debug, options=InputOptions(max_bytes=options.max_unpacked))
+    # The first SIGINT or SIGTERM ends only the watch: the report follows, and the terminal is restored.
+    with signals_handled(("SIGINT", "SIGTERM"), signal.default_int_handler), suppress(KeyboardInterrupt):
         if sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb"):
             ended = _live(watch.snapshots(), options)
         else:
@@ -39,7 +40,7 @@ def _live(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
     with Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
         for snapshot in snapshots:
             size = os.get_terminal_size(sys.stdout.fileno())
-            width = min(size.columns, options.output.width or size.columns)
+            width = min(size.columns, options.width or size.columns)
             console.size = (size.columns, size.lines)
             live.update(Group(*screen.lines(snapshot, width, size.lines - 1)), refresh=True)
             ended = snapshot.ended
@@ -50,7 +51,7 @@ def _lines(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
     """On standard output, unless a target other than the terminal report goes there."""
     from shapelog.reporters.terminal.watch import lines
 
-    to_stdout = all(target.file or target.format == "terminal" for target in options.output.targets)
+    to_stdout = all(target.file or target.format == "terminal" for target in options.targets)
     ended, is_announced = "", False
     for snapshot in snapshots:
         if snapshot.report is None and not is_announced:
@@ -63,19 +64,3 @@ def _lines(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
                 return "nobody reads what is found"
         ended = snapshot.ended
     return ended
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """The first SIGINT or SIGTERM ends only the watch: the report follows, and the terminal is restored."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    numbers = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
-    before = [signal.signal(number, interrupt) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from shapelog.distributed.collective_order import OrderChange
+from shapelog.distributed.collective_order import OrderChange, first_difference
 from shapelog.model.rank_summary import RankSummary, Step
 from shapelog.text import plural, rank_list
 
@@ -135,8 +135,7 @@ def _from(first: Hashable, other: Hashable) -> str:
     """From which item on two sequences differ, in words; "" for keys that are not sequences."""
     if not isinstance(first, tuple) or not isinstance(other, tuple):
         return ""
-    same = [one == two for one, two in zip(first, other, strict=False)]
-    return f", others from number {(same.index(False) if False in same else len(same)) + 1} on"
+    return f", others from number {first_difference([first, other]) + 1} on"
 
 
 def _compared_graphs(

@@ -1,6 +1,6 @@
 """Where ranks do not run the same collectives in the same order: what makes a job hang."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from shapelog.model.rank_summary import Executed, RankSummary, Step
@@ -41,16 +41,12 @@ def mismatches(steps: Iterable[tuple[Step, tuple[int, ...]]]) -> list[Mismatch]:
     for step, ranks in steps:
         if step.collectives is not None:
             by_key.setdefault(step.key, []).append((step, ranks))
-    found = []
-    for members in by_key.values():
-        if len({step.collectives for step, _ in members}) > 1:
-            found.append(_mismatch(members))
-    return found
+    return [_mismatch(members) for members in by_key.values() if len({step.collectives for step, _ in members}) > 1]
 
 
 def _mismatch(members: list[tuple[Step, tuple[int, ...]]]) -> Mismatch:
     sequences = [(step.collectives or (), ranks) for step, ranks in members]
-    position = _first_difference([sequence for sequence, _ in sequences])
+    position = first_difference([sequence for sequence, _ in sequences])
     step = members[0][0]
     before = sequences[0][0][position - 1] if position else ""
     return Mismatch(step.label, step.title, position, _sides(sequences, position), before)
@@ -65,12 +61,13 @@ def order_change(ranks: Iterable[RankSummary]) -> OrderChange | None:
     for executed, number in recorded:
         by_digest.setdefault(executed.digest, (executed, []))[1].append(number)
     sequences = [(executed.first, tuple(numbers)) for executed, numbers in by_digest.values()]
-    position = _first_difference([sequence for sequence, _ in sequences])
+    position = first_difference([sequence for sequence, _ in sequences])
     sides = _sides(sequences, position)
     return OrderChange(position, sides) if len(sides) > 1 else None
 
 
-def _first_difference(sequences: list[tuple[str, ...]]) -> int:
+def first_difference(sequences: Sequence[tuple[Hashable, ...]]) -> int:
+    """The first index at which they are not all the same, or where the first of them ends; the length of those that are all the same."""
     longest = max(map(len, sequences))
     return next((index for index in range(longest) if len({item[index : index + 1] for item in sequences}) > 1), longest)
 

@@ -1,7 +1,8 @@
 """``compare_ranks(summaries)`` → RankReport: all ranks of a job compared with each other."""
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
 from statistics import median
 from typing import NamedTuple
 
@@ -67,9 +68,6 @@ class RankReport(NamedTuple):
         """Whether the ranks exchange their sizes already."""
         return any(rank.has_collectives_on or any(step.size_exchanges for step in rank.steps) for rank in self.ranks)
 
-    def property_named(self, name: str) -> ComparedProperty:
-        return next(item for item in self.properties if item.name == name)
-
 
 def compare_ranks(summaries: Sequence[RankSummary], unread: Sequence[int] = ()) -> RankReport:
     """At least two ranks, in any order; ``unread`` as in ``Trace``."""
@@ -107,24 +105,22 @@ def _parity(ranks: Iterable[RankSummary]) -> Iterator[tuple[str, Parity, tuple[i
 
 def _spreads(ranks: Iterable[RankSummary], is_runtime: bool) -> Iterator[Spread]:
     """Compiles that several ranks made, the widest spread first; those of estimated runtimes in order of compiles."""
-    times: dict[tuple[CodeName, int], list[tuple[float, int]]] = {}
-    names: dict[tuple[CodeName, int], Step] = {}
+    times: dict[tuple[CodeName, int], tuple[Step, list[tuple[float, int]]]] = {}
     for rank in ranks:
         for step, spent in zip(rank.steps, rank.spent, strict=True):
             value = spent.runtime if is_runtime else spent.compile
             if value is not None:
-                times.setdefault(step.key, []).append((value, rank.number))
-                names.setdefault(step.key, step)
+                times.setdefault(step.key, (step, []))[1].append((value, rank.number))
     found = [
         Spread(
-            label=names[key].label,
-            title=names[key].title,
+            label=step.label,
+            title=step.title,
             ranks=len(values),
             fastest=min(values)[::-1],
             slowest=max(values)[::-1],
             median=median(value for value, _ in values),
         )
-        for key, values in times.items()
+        for step, values in times.values()
         if len(values) > 1
     ]
     return iter(found if is_runtime else sorted(found, key=lambda item: -item.width))
@@ -133,21 +129,17 @@ def _spreads(ranks: Iterable[RankSummary], is_runtime: bool) -> Iterator[Spread]
 def _early(ranks: Sequence[RankSummary]) -> Iterator[tuple[int, float]]:
     """Seconds between the last record of each rank and that of the last rank; none where times are not recorded."""
     ends = [(rank.number, _moment(rank.ended)) for rank in ranks]
-    latest = max((moment for _, moment in ends if moment is not None), default=None)
+    latest = max((moment for _, moment in ends if moment), default=None)
     for number, moment in ends:
-        if moment is not None and latest is not None and latest - moment >= 0.0005:
-            yield number, latest - moment
+        if moment and latest and (latest - moment).total_seconds() >= 0.0005:
+            yield number, (latest - moment).total_seconds()
 
 
-def _moment(text: str) -> float | None:
-    """Seconds from the beginning of the year; records hold none, so a leap year is taken."""
-    head, _, rest = text.partition(".")
-    try:
-        moment = time.strptime(f"2000 {head}", "%Y %m%d %H:%M:%S")
-    except ValueError:
-        return None
-    fraction = float(f"0.{rest}") if rest.isascii() and rest.isdigit() else 0.0
-    return ((moment.tm_yday * 24 + moment.tm_hour) * 60 + moment.tm_min) * 60 + moment.tm_sec + fraction
+def _moment(text: str) -> datetime | None:
+    """The time of a record. Records hold no year, so a leap year is taken."""
+    with suppress(ValueError):
+        return datetime.strptime(f"2000 {text if '.' in text else f'{text}.0'}", "%Y %m%d %H:%M:%S.%f")
+    return None
 
 
 def _slow(ranks: Sequence[RankSummary]) -> Iterator[tuple[int, float]]:

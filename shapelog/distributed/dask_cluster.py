@@ -1,6 +1,7 @@
 """The workers of a Dask cluster."""
 
 import logging
+import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor as Pool
@@ -67,15 +68,15 @@ def _cause(error: BaseException) -> str:
 def _logging_off() -> Iterator[None]:
     """``distributed`` logs many lines for each failure that ``gather`` reports in one."""
     roots = ("asyncio", "distributed", "tornado")
-    loggers = [logging.getLogger(name) for name in list(logging.root.manager.loggerDict) if name.split(".", 1)[0] in roots]
-    before = [logger.disabled for logger in loggers]
+    named = [logging.getLogger(name) for name in list(logging.root.manager.loggerDict) if name.split(".", 1)[0] in roots]
+    loggers = [logger for logger in named if not logger.disabled]
     try:
         for logger in loggers:
             logger.disabled = True
         yield
     finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+        for logger in loggers:
+            logger.disabled = False
 
 
 class Cluster:
@@ -95,16 +96,9 @@ class Cluster:
         return _TASKS_PER_THREAD * max(self.threads, 1)
 
     @property
-    def run(self) -> Callable[[bytes], bytes]:
-        def run(job: bytes) -> bytes:
-            import pickle
-
-            work, *arguments = pickle.loads(job)
-            result: bytes = work(*arguments)
-            return result
-
+    def run(self) -> Callable[[bytes], Any]:
         # A local function is sent with its code. One that is sent by name closes the connection of a worker that has no shapelog.
-        return run
+        return lambda job: pickle.loads(job)()
 
     def pool(self, task_count: int) -> AbstractContextManager[Pool]:
         return nullcontext(self.client.get_executor(pure=False))
@@ -128,7 +122,7 @@ class Cluster:
         if self.threads or before:
             self.healthy_at = self.asked_at
 
-    def cause_of_death(self, error: BaseException) -> str:
+    def cause_of_death(self, error: BaseException | None) -> str:
         from distributed import KilledWorker
 
         return f"worker {error.last_worker.address} died while reading it" if isinstance(error, KilledWorker) else ""

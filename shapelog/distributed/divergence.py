@@ -83,16 +83,14 @@ def divergence(classes: list[RankClass]) -> Divergence | None:
 
 def _sides(groups: list[list[RankClass]], position: int) -> Iterator[Side]:
     """First the side that recompiled, since its cause is known; then those of more ranks."""
-    sides = [(sorted(number for item in members for number in item.numbers), members[0].steps) for members in groups]
-
-    def order(side: tuple[list[int], _Steps]) -> tuple[bool, bool, int]:
-        step = side[1][position] if position < len(side[1]) else None
-        return not (step and step.changes), step is None, -len(side[0])
-
-    sides.sort(key=order)
+    sides: list[tuple[list[int], _Steps, Step | None]] = []
+    for members in groups:
+        steps = members[0].steps
+        numbers = sorted(number for item in members for number in item.numbers)
+        sides.append((numbers, steps, steps[position] if position < len(steps) else None))
+    sides.sort(key=lambda side: (not (side[2] and side[2].changes), side[2] is None, -len(side[0])))
     main = sides[0][1][position]
-    for index, (numbers, steps) in enumerate(sides):
-        step = steps[position] if position < len(steps) else None
+    for index, (numbers, steps, step) in enumerate(sides):
         words = _did(step, main if index else None) if step else _ended(steps)
         if index and (step is None or step.key != main.key):
             words = f"{_instead(steps, main, position)}: {'they' if len(numbers) > 1 else 'it'} {words}"
@@ -156,16 +154,14 @@ def _size_of(step: Step, axis: str) -> str:
 def cross_sizes(classes: list[RankClass]) -> Iterator[CrossSize]:
     """Dims of inputs that ranks saw other sizes of in the same compile, each axis once."""
     seen: dict[tuple[CodeName, str], set[int]] = {}
-    for item in classes:
-        for step in item.steps:
-            for change in step.changes:
-                if change.size_related:
-                    seen.setdefault((step.code, change.axis), set()).update(item.numbers)
-    reported: set[tuple[CodeName, str]] = set()
     by_key: dict[tuple[CodeName, int], list[tuple[Step, tuple[int, ...]]]] = {}
     for item in classes:
         for step in item.steps:
             by_key.setdefault(step.key, []).append((step, item.numbers))
+            for change in step.changes:
+                if change.size_related:
+                    seen.setdefault((step.code, change.axis), set()).update(item.numbers)
+    reported: set[tuple[CodeName, str]] = set()
     for (code, _), members in by_key.items():
         values: dict[_Dim, dict[str, list[int]]] = {}
         static: set[_Dim] = set()

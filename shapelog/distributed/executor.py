@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures import Executor as Pool
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -69,21 +70,14 @@ def gather(
             # One of these killed its worker, and is found by running each alone.
             for task, _ in retry:
                 killers = yield from _run(workers, call, iter((task,)), 1)
-                yield from ((killer, Lost(died.reason)) for killer, died in killers)
-
-
-@dataclass(frozen=True, slots=True)
-class _Died:
-    """The worker of a task died, of this task or of another one; a cluster may have tried several workers."""
-
-    reason: str
+                yield from ((killer, Lost(reason)) for killer, reason in killers)
 
 
 def _run(
     workers: Workers, call: Callable[[T], R], tasks: Iterator[T], max_pending: int
-) -> Generator[tuple[T, R | Lost], None, list[tuple[T, _Died]]]:
-    """Run tasks until there are no more or a worker dies. Returns the tasks whose worker died."""
-    retry: list[tuple[T, _Died]] = []
+) -> Generator[tuple[T, R | Lost], None, list[tuple[T, str]]]:
+    """Run tasks until there are no more or a worker dies. Returns the tasks whose worker died, of them or of another one, and how."""
+    retry: list[tuple[T, str]] = []
     first = list(islice(tasks, max_pending))
     if not first:
         return retry
@@ -92,14 +86,13 @@ def _run(
         while pending and not (failure := workers.failure()):
             for future in wait(pending, workers.poll_seconds, FIRST_COMPLETED).done:
                 task = pending.pop(future)
-                outcome = _outcome(workers, future)
-                if isinstance(outcome, _Died):
-                    retry.append((task, outcome))
+                if reason := "" if future.cancelled() else workers.cause_of_death(future.exception()):
+                    retry.append((task, reason))
                     continue
                 if not retry:
                     room = max(0, workers.max_pending - len(pending))
                     pending |= {_submit(workers, pool, call, task): task for task in islice(tasks, room)}
-                yield task, outcome
+                yield task, _outcome(workers, future)
     if pending:
         yield from ((task, Lost(failure)) for task in chain((task for task, _ in retry), pending.values(), tasks))
         return []
@@ -108,7 +101,7 @@ def _run(
 
 def _submit(workers: Workers, pool: Pool, call: Callable[[T], R], task: T) -> "Future[bytes]":
     try:
-        return pool.submit(workers.run, pickle.dumps((_work, __version__, call, task)))
+        return pool.submit(workers.run, pickle.dumps(partial(_work, __version__, call, task)))
     except Exception as error:  # a worker died since the last results came, or the task cannot be pickled
         future: Future[bytes] = Future()
         future.set_exception(error)
@@ -131,8 +124,6 @@ def _outcome(workers: Workers, future: "Future[bytes]") -> Any:
     error = future.exception()
     if error is None:
         return pickle.loads(future.result())
-    if reason := workers.cause_of_death(error):
-        return _Died(reason)
     if isinstance(error, (ImportError, AttributeError)) and "shapelog" in str(error):
         return Lost(f"its worker cannot load shapelog {__version__} ({error})")
     return Lost(_one_line(error))

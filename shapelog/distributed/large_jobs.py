@@ -52,11 +52,10 @@ class PackedRank:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The summaries of the ranks in one file, or why it could not be read."""
+    """What became of one file, and the summaries of the ranks in it."""
 
+    file: Summarized
     ranks: tuple[PackedRank, ...] = ()
-    file: Summarized | None = None
-    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +70,22 @@ class ReadOptions:
     with_records: bool = False
 
 
-def read_file(task: Task) -> FileResult:
-    """In a worker: read one file, explain its recompiles, and summarize its ranks."""
+def read_file(task: Task) -> FileResult | Lost:
+    """In a worker: read one file, explain its recompiles, and summarize its ranks. It is Lost if it cannot be opened."""
     try:
         reader = Reader(open_trace(_file(task)), task.is_strict)
     except ShapelogError as error:
-        return FileResult(refusal=str(error).removeprefix(f"{task.name}: "))
+        return Lost(str(error).removeprefix(f"{task.name}: "))
     try:
         trace = build(Selection((TraceFile(None, task.name, task.rank),)), [reader])
     except ShapelogError as error:  # not one record
         problem = Problem("foreign-file", str(error).removeprefix(f"{task.name}: "), task.name, severity=DATA_LOSS)
-        return FileResult(file=Summarized((), reader.ledger.account(), (*reader.problems(), problem)))
+        return FileResult(Summarized((), reader.ledger.account(), (*reader.problems(), problem)))
     explanations = explain_trace(trace)
     ranks = summaries(explanations, 1)
     rest = tuple(rank._replace(steps=()) for rank in ranks)
     file = Summarized(rest, trace.accounts[0], (*trace.problems, *explanations.problems))
-    return FileResult(tuple(PackedRank(short, tuple(map(_pack, rank.steps))) for short, rank in zip(rest, ranks, strict=True)), file)
+    return FileResult(file, tuple(PackedRank(short, tuple(map(_pack, rank.steps))) for short, rank in zip(rest, ranks, strict=True)))
 
 
 def _file(task: Task) -> TraceFile:
@@ -151,10 +150,15 @@ def load_large_job(selection: Selection, options: ReadOptions) -> Trace:
 def _read_in_full(selection: Selection, job: "_LargeJob", indexes: set[int]) -> Trace:
     files = [file for index, file in enumerate(job.files) if index in indexes]
     files += [file for file in selection.files if file.rank is None]
-    for index in indexes:
-        job.release_quota(index)  # members of an archive are unpacked a second time
+    for index in indexes.intersection(job.unpacked):  # members of an archive are unpacked a second time
+        quota = job.files[index].quota
+        if quota is not None:
+            quota.release(job.unpacked[index][0])
+    unread = [
+        Problem("unreadable-file", reason, job.files[index].name, severity=DATA_LOSS) for index, reason in sorted(job.refusals.items())
+    ]
     readers = [Reader(opened, job.options.is_strict, job.options.with_records) for opened in open_all(files)]
-    return build(Selection(tuple(files), selection.notes, (*selection.problems, *job.problems())), readers, job.options.debug)
+    return build(Selection(tuple(files), selection.notes, (*selection.problems, *unread)), readers, job.options.debug)
 
 
 @dataclass(slots=True)
@@ -169,7 +173,7 @@ class _LargeJob:
     file_indexes: list[int] = field(default_factory=list)
     _steps: _StepPool = field(default_factory=_StepPool)
     # Of members of archives: the unpacked bytes, and what is damaged ("" if nothing is).
-    _unpacked: dict[int, tuple[int, str]] = field(default_factory=dict)
+    unpacked: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def summarize(self) -> None:
         executor, progress = self.options.executor, self.options.progress
@@ -195,10 +199,8 @@ class _LargeJob:
     def _add(self, index: int, result: FileResult | Lost) -> None:
         if isinstance(result, Lost):
             self.refusals[index] = result.reason
-        elif result.file is None:
-            self.refusals[index] = result.refusal
         else:
-            damage = self._unpacked.get(index, (0, ""))[1]
+            damage = self.unpacked.get(index, (0, ""))[1]
             problems = (Problem("damaged-archive", damage, self.files[index].name, severity=DATA_LOSS),) if damage else ()
             ranks = tuple(map(self._steps.unpack, result.ranks))
             self.results[index] = result.file._replace(ranks=ranks, problems=(*problems, *result.file.problems))
@@ -210,19 +212,9 @@ class _LargeJob:
         others = f"; nor can the other {len(self.files) - 1} files be read" if self.files[1:] else ""
         return ShapelogError(f"{self.files[index].name}: {reason}{others}")
 
-    def problems(self) -> Iterator[Problem]:
-        for index, reason in sorted(self.refusals.items()):
-            yield Problem("unreadable-file", reason, self.files[index].name, severity=DATA_LOSS)
-
     def unread_ranks(self) -> Iterator[int]:
         read = set(self.file_indexes)
         return (file.rank for index, file in enumerate(self.files) if file.rank is not None and index not in read)
-
-    def release_quota(self, index: int) -> None:
-        """The unpacked file is deleted."""
-        quota = self.files[index].quota
-        if quota is not None:
-            quota.release(self._unpacked.get(index, (0, ""))[0])
 
     def _is_in_archive(self, index: int) -> bool:
         """Only this process reads archives, apart from those behind a URL."""
@@ -237,7 +229,7 @@ class _LargeJob:
                 folder = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="shapelog-"))
                 address = f"{folder}/{index}"
                 try:
-                    self._unpacked[index] = _unpack(file, address)
+                    self.unpacked[index] = _unpack(file, address)
                 except ShapelogError as error:
                     self.refusals[index] = str(error).removeprefix(f"{file.name}: ")
                     continue
@@ -321,12 +313,9 @@ def _facts(step: Step) -> Iterator[object]:
 
 
 def _by_leader(groups: Sequence[list[int]], numbers: Sequence[int]) -> dict[int, list[int]]:
-    """The groups by the member that represents each; no two of these have the same number.
-
-    Where several runs are read as one, a number occurs more than once; a group without a member of a free number is left out.
-    """
+    """The groups by the member that represents each, no two of the same number; a group without a member of a free number is left out."""
     members: dict[int, list[int]] = {}
-    taken: set[int] = set()
+    taken: set[int] = set()  # where several runs are read as one, a number occurs more than once
     for group in groups:
         leader = next((place for place in group if numbers[place] not in taken), None)
         if leader is not None:

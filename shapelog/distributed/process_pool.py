@@ -11,7 +11,7 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -40,11 +40,9 @@ class Processes:
         return _TASKS_PER_PROCESS * self.count
 
     @staticmethod
-    def run(job: bytes) -> bytes:
-        """In a worker: unpickle a function and its arguments, and call it."""
-        work, *arguments = pickle.loads(job)
-        result: bytes = work(*arguments)
-        return result
+    def run(job: bytes) -> Any:
+        """In a worker: unpickle a function that takes no arguments, and call it."""
+        return pickle.loads(job)()
 
     @contextmanager
     def pool(self, task_count: int) -> Iterator[ProcessPoolExecutor]:
@@ -68,22 +66,19 @@ class Processes:
         """Why there will be no more results; "" while there may be."""
         return ""
 
-    def cause_of_death(self, error: BaseException) -> str:
-        """How the worker of a task died; "" if the error is another one."""
+    def cause_of_death(self, error: BaseException | None) -> str:
+        """How the worker of a task died; "" if there is another error or none."""
         # The pool reports it for every task that is with any process.
         return "the process that read it was killed (out of memory?)" if isinstance(error, BrokenExecutor) else ""
 
 
 def _start_worker(watched: "Connection", inherited: "Connection | None") -> None:
-    """In a worker process: end silently on a signal, and as soon as the other end of ``watched`` is closed or its process is gone.
-
-    ``inherited`` is that other end in a forked worker, which must not keep it open.
-    """
+    """In a worker process: end silently on a signal, and as soon as the other end of ``watched`` is closed or its process is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
     if inherited is not None:
-        inherited.close()
+        inherited.close()  # that other end, which a forked worker must not keep open
     gc.freeze()
     gc.enable()  # the console script turns it off, which is right for a process that reads one trace
 

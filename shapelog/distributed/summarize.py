@@ -1,6 +1,7 @@
 """Explained recompiles → the summary of each rank of a distributed job."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 
 from shapelog.model.code_matching import Code, codes_of, file_of
@@ -18,6 +19,7 @@ _MAX_EXECUTIONS = 1000
 # The schedules of a rank that are compared with the generated code; the collectives in the summary of a compile.
 _MAX_CHECKED, _MAX_COLLECTIVES = 256, 10_000
 _CODE_RECORD = b'] {"inductor_output_code": '
+_RECORD_END = re.compile(rb"\n(?!\t)")
 # Bytes before a collective schedule in which its code is searched.
 _MAX_DISTANCE = 64 << 20
 
@@ -65,12 +67,12 @@ def _summary(rank: Rank, processes: int, trace: Trace, recompiles: dict[Compile,
     for compile in compiles:
         code = codes[compile]
         number = numbers[code] = numbers.get(code, -1) + 1
-        scheduled, found = _inductor(compile, _MAX_CHECKED - checked, trace.version.at_least(9))
+        scheduled, own, tensors, runtime = _inductor(compile, _MAX_CHECKED - checked, are_schedules_written=trace.version.at_least(9))
         checked += len(compile.inductor)
-        parities += [(compile.label, item) for item in found[0]]
-        step = _step(compile, code, number, recompiles.get(compile), scheduled, found[1])
+        parities += [(compile.label, item) for item in own]
+        step = _step(compile, code, number, recompiles.get(compile), scheduled, tensors)
         steps.append(shared.setdefault(step, step))
-        spent.append(Spent(compile.seconds, found[2]))
+        spent.append(Spent(compile.seconds, runtime))
     return RankSummary(
         number=rank.number or 0,
         process=rank.process,
@@ -130,13 +132,11 @@ def _changes(why: Recompile) -> Iterator[Change]:
         yield Change(code=cause.rule.code, axis=axis, before=before, after=after, size_related=cause.size_related, sentence=sentence)
 
 
-_Inductor = tuple[tuple[Parity, ...], str, float | None]
-
-
-def _inductor(compile: Compile, max_checked: int, are_schedules_written: bool) -> tuple[tuple[str, ...] | None, _Inductor]:
-    """The collectives of all graphs of a compile (None where not known); parity with their code, digest of tensors, estimated runtime.
-
-    ``are_schedules_written``: torch 2.9 and later write them. Parity is checked for the first ``max_checked`` records.
+def _inductor(
+    compile: Compile, max_checked: int, are_schedules_written: bool
+) -> tuple[tuple[str, ...] | None, list[Parity], str, float | None]:
+    """The collectives of all graphs of a compile (None where not known); parity with their code in the first ``max_checked`` records,
+    digest of tensors, estimated runtime.
     """
     scheduled: list[str] = []
     parities: list[Parity] = []
@@ -149,9 +149,9 @@ def _inductor(compile: Compile, max_checked: int, are_schedules_written: bool) -
         text = payloads.text(span)
         try:
             if name == TENSORS:
-                found = collectives.tensors(text)
-                digests.append(found.digest)
-                runtime = (runtime or 0.0) + found.runtime
+                found, seconds = collectives.tensors(text)
+                digests.append(found)
+                runtime = (runtime or 0.0) + seconds
                 continue
             names = collectives.schedule(text)
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -161,7 +161,7 @@ def _inductor(compile: Compile, max_checked: int, are_schedules_written: bool) -
         code = code_before(payloads.reader, offset, compile.offset) if index < max_checked else ""
         parities += [collectives.parity(names, code)] if code else []
     digest = hashlib.md5("".join(digests).encode(), usedforsecurity=False).hexdigest() if digests else ""
-    return tuple(scheduled[:_MAX_COLLECTIVES]) if is_known else None, (tuple(parities), digest, runtime)
+    return tuple(scheduled[:_MAX_COLLECTIVES]) if is_known else None, parities, digest, runtime
 
 
 def _was_lowered(compile: Compile) -> bool:
@@ -180,16 +180,11 @@ def code_before(reader: Reader, offset: int, first: int) -> str:
     header = reader.header(start)
     if any(header.get(key) != own.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id")):
         return ""
-    line_end = data.find(b"\n", at, offset)
+    end = _RECORD_END.search(data, at, offset)
     digest = header.get("has_payload")
-    if line_end < 0 or not isinstance(digest, str):
+    if end is None or not isinstance(digest, str):
         return ""
-    stop = line_end
-    while data[stop + 1 : stop + 2] == b"\t":
-        stop = data.find(b"\n", stop + 1, offset)
-        if stop < 0:
-            return ""
-    return reader.payload_text(Span(line_end + 1, stop + 1, digest))
+    return reader.payload_text(Span(data.find(b"\n", at) + 1, end.end(), digest))
 
 
 def _executed(rank: Rank) -> Executed | None:

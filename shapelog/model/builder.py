@@ -226,7 +226,8 @@ class Builder:
 
     def _parsed(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         decode, offset, kind, strings = self.reader.header, record.offset, record.kind, process.strings
-        compile.add(records.PARSERS[kind](body, lambda key: Stack(decode, offset, (kind, key), strings)))
+        found = records.PARSERS[kind](body, lambda key: Stack(decode, offset, (kind, key), strings))
+        compile.parsed.setdefault(type(found), []).append(found)
 
     def _graph(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         sizes = body.get("sizes") or {}
@@ -248,7 +249,10 @@ class Builder:
         self.torch_version = self.torch_version or metrics.torch_version
         # torch 2.6 writes the metrics of a compile that was refused as those of a backward
         is_refused = metrics.is_forward is None and bool(metrics.fail_type)
-        compile.add_metrics(metrics, is_backward=record.kind == "bwd_compilation_metrics" and not is_refused)
+        if compile.finished or (record.kind == "bwd_compilation_metrics" and not is_refused):
+            compile.backward.append(metrics)
+        else:
+            compile.metrics = metrics
 
     def _event(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         span = record.payload
@@ -267,18 +271,16 @@ class Builder:
         elif name in (SCHEDULE, TENSORS):
             compile.inductor.append((name, record.offset, span))
         else:
-            self._text_artifact(compile, name, self.reader.payload_text(span, record.offset))
-
-    def _text_artifact(self, compile: CompileBuilder, name: str, text: str) -> None:
-        if name == "recompile_reasons":
-            compile.reasons.extend(map(self._reason, recompile_reasons.split(text)))
-            compile.has_reasons_record = True
-        elif name == "dynamo_graph_break_reason":
-            compile.breaks.append(graph_break(text))
-        elif name in ("dynamo_error", "eager_compile_backwards_failure"):
-            compile.error = text
-        elif name == "compiler_collective":
-            compile.collectives.append(text)
+            text = self.reader.payload_text(span, record.offset)
+            if name == "recompile_reasons":
+                compile.reasons.extend(map(self._reason, recompile_reasons.split(text)))
+                compile.has_reasons_record = True
+            elif name == "dynamo_graph_break_reason":
+                compile.breaks.append(graph_break(text))
+            elif name in ("dynamo_error", "eager_compile_backwards_failure"):
+                compile.error = text
+            elif name == "compiler_collective":
+                compile.collectives.append(text)
 
     def _reason(self, text: str) -> Reason:
         """A reason, parsed once for all entries that it is given for."""

@@ -133,23 +133,27 @@ def _matched(before: list[Code], after: list[Code], same: dict[str, str]) -> lis
                 file = file_of(code.first.file)
                 buckets.setdefault((same.get(file, file), code.first.name), ([], []))[side].append(code)
     for ones, others in buckets.values():
-        pairs.extend(_by_title(ones, others))
+        pairs.extend(_pairs(ones, others, _by_title(ones, others)))
     pairs.extend(_resumed(before, after, pairs, same))
     return list(_owned(pairs))
 
 
-def _by_title(ones: list[Code], others: list[Code]) -> Iterator[Pair]:
+def _pairs(ones: list[Code], others: list[Code], found: list[tuple[Code, Code]]) -> Iterator[Pair]:
+    """What was found, and each code that is in none of it alone."""
+    taken = {code for pair in found for code in pair}
+    yield from (Pair(one, other) for one, other in found)
+    yield from (Pair(one, None) for one in ones if one not in taken)
+    yield from (Pair(None, other) for other in others if other not in taken)
+
+
+def _by_title(ones: list[Code], others: list[Code]) -> list[tuple[Code, Code]]:
     """Codes of one name in one file: those of the same title first, then those whose class a trace does not name."""
+    found: list[tuple[Code, Code]] = []
     for title in dict.fromkeys(code.title for code in ones):
         first, second = ([code for code in codes if code.title == title] for codes in (ones, others))
-        for one, other in _aligned(first, second, lambda code: code.position):
-            ones, others = [code for code in ones if code is not one], [code for code in others if code is not other]
-            yield Pair(one, other)
-    for one, other in _aligned(ones, others, lambda code: code.position, _may_be_same):
-        ones, others = [code for code in ones if code is not one], [code for code in others if code is not other]
-        yield Pair(one, other)
-    yield from (Pair(one, None) for one in ones)
-    yield from (Pair(None, other) for other in others)
+        found += _aligned(first, second, lambda code: code.position)
+    first, second = ([code for code in codes if all(code not in pair for pair in found)] for codes in (ones, others))
+    return found + _aligned(first, second, lambda code: code.position, _may_be_same)
 
 
 def _may_be_same(one: Code, other: Code) -> bool:
@@ -206,11 +210,7 @@ def _resumed(before: list[Code], after: list[Code], functions: list[Pair], same:
                 key = (owner[0],) if owner else (same.get(file, file), resumed[0])
                 buckets.setdefault(key, ([], []))[side].append(code)
     for ones, others in buckets.values():
-        found = _aligned(ones, others, lambda code: code.first.line - starts[code])
-        taken = {code for pair in found for code in pair}
-        yield from (Pair(one, other) for one, other in found)
-        yield from (Pair(one, None) for one in ones if one not in taken)
-        yield from (Pair(None, other) for other in others if other not in taken)
+        yield from _pairs(ones, others, _aligned(ones, others, lambda code: code.first.line - starts[code]))
 
 
 _Known = dict[tuple[str, str], list[tuple[Pair, Code]]]

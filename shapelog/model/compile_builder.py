@@ -1,7 +1,7 @@
 """One compile while its records come in: attempts are joined, and the last one decides."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from shapelog.model.ids import CompileId
@@ -27,7 +27,6 @@ class CompileBuilder:
     rank: int | None = None
     attempt: int = 0
     started: bool = False
-    finished: bool = False
     stack: Stack = field(default_factory=Stack)
     inputs: dict[str, Input] = field(default_factory=dict)
     parsed: dict[type, list[Any]] = field(default_factory=dict)
@@ -56,17 +55,9 @@ class CompileBuilder:
         self.graph_span = None
         self.inductor.clear()
 
-    def add(self, parsed: object) -> None:
-        """Take a parsed record of this attempt."""
-        self.parsed.setdefault(type(parsed), []).append(parsed)
-
-    def add_metrics(self, metrics: Metrics, is_backward: bool) -> None:
-        """The first metrics are those of the compile itself, all others of its backward graphs."""
-        if is_backward or self.metrics is not None:
-            self.backward.append(metrics)
-        else:
-            self.metrics = metrics
-            self.finished = True
+    @property
+    def finished(self) -> bool:
+        return self.metrics is not None
 
     def begins_anew(self, kind: str, artifact: str, attempt: int) -> bool:
         """Whether a record with this id opens another compile. Reasons come before the start, backwards after the metrics."""
@@ -94,37 +85,28 @@ class CompileBuilder:
     def compile(self, rank: int | None, payloads: Payloads) -> Compile:
         """The finished compile; ``rank`` is that of its process, for records that state none."""
         parsed = {kind: tuple(found) for kind, found in self.parsed.items()}
+        taken_over: dict[str, Any] = {name: getattr(self, name) for name in _TAKEN_OVER}
+        taken_over |= {name: tuple(value) for name, value in taken_over.items() if isinstance(value, list)}
         return Compile(
-            id=self.id,
+            **taken_over,
             label=str(self.id),
             rank=rank if self.rank is None else self.rank,
-            process=self.process,
-            order=self.order,
-            offset=self.offset,
             attempts=self.attempt + 1,
-            stack=self.stack,
             inputs=tuple(self.inputs.values()),
             symbols=parsed.pop(Symbol, ()),
             specializations=parsed.pop(Specialization, ()),
             other_records=parsed,
-            automatic_dynamic=tuple(self.automatic_dynamic),
-            reasons=tuple(self.reasons),
-            has_reasons_record=self.has_reasons_record,
-            breaks=tuple(self.breaks),
-            error=self.error,
-            collectives=tuple(self.collectives),
             caches=tuple(sorted(self.caches.items())),
             metrics=self.metrics or Metrics(),
-            backward=tuple(self.backward),
             outcome=self.outcome(),
-            graph_is_symbolic=self.graph_is_symbolic,
             payloads=payloads,
-            graph_span=self.graph_span,
-            guards_span=self.guards_span,
-            guards_are_list=self.guards_are_list,
             code_states=tuple(CodeStateRecord(name, str(self.id), span, payloads) for name, span in self.code_states),
-            inductor=tuple(self.inductor),
         )
+
+
+# Fields of a compile that are as those of its builder, lists as tuples.
+_CONVERTED = frozenset(("rank", "inputs", "caches", "metrics", "code_states"))
+_TAKEN_OVER = tuple({item.name for item in fields(Compile)}.intersection(item.name for item in fields(CompileBuilder)) - _CONVERTED)
 
 
 def graph_break(text: str) -> GraphBreak:

@@ -39,14 +39,14 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
         for record in _with_progress(reader, progress) if progress and reader.trace.size > _LARGE else reader.records():
             if record.header is not None:
                 builder.take(record)
-        if not reader.ledger.readable_records and not reader.trace.is_lost:
+        if not reader.ledger.records and not reader.trace.is_lost:
             refusal, problem = _not_a_trace(file.name, reader)
             refusals.append(refusal)
             problems += problem
         builders.append(builder)
         ranks.extend(builder.ranks())
         problems.extend(_file_problems(builder, reader.trace))
-    if not any(reader.ledger.readable_records for reader in readers):
+    if not any(reader.ledger.records for reader in readers):
         raise ShapelogError(refusals[0])
     version = next((builder.torch_version for builder in builders if builder.torch_version), "")
     return Trace(
@@ -59,9 +59,7 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
         readers=tuple(readers),
         build_problems=tuple(problems),
         unread=tuple(
-            file.rank
-            for file, reader in zip(selection.files, readers, strict=True)
-            if file.rank is not None and not reader.ledger.readable_records
+            file.rank for file, reader in zip(selection.files, readers, strict=True) if file.rank is not None and not reader.ledger.records
         ),
     )
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from shapelog.model.builder import process_key
 from shapelog.model.trace import Compile, Trace
-from shapelog.reading.kinds import KINDS, Use
+from shapelog.reading.kinds import DECODED, KINDS
 from shapelog.reading.reader import Reader
-from shapelog.reading.record_positions import Envelope, RecordPositions
+from shapelog.reading.record_positions import Owner, RecordPositions
 from shapelog.reading.scanner import Span, name_in
 
 # Process, frame id, number of the compile, compiled-autograd id or -1: what the records of one compile share.
@@ -86,14 +86,14 @@ def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[IndexedRecord]:
     positions = reader.all_positions()
     for index in indexes:
         at = positions[index]
-        kind, name = positions.labels[at.label]
-        if not name and KINDS.get(kind) is not Use.DECODED:  # of these, artifacts alone were noted with their name
+        kind, name, _ = positions.labels[at.label]
+        if not name and KINDS.get(kind) != DECODED:  # of these, artifacts alone were noted with their name
             name = name_in(reader.header(at.offset).get(kind))
         span = positions.payload(at)
         yield IndexedRecord(
             kind=kind,
             name=name,
-            attempt=positions.envelopes[at.envelope].attempt,
+            attempt=at.attempt,
             size=span.end - span.start if span else 0,
             span=span,
             offset=at.offset,
@@ -142,15 +142,14 @@ def _by_key(compiles: Iterable[Compile]) -> dict[_Key | None, list[Compile]]:
 def _grouped(positions: RecordPositions) -> dict[_Key | None, list[int]]:
     """The records with the same key, None for those outside of any compile."""
     found: dict[_Key | None, list[int]] = {}
-    members = [found.setdefault(_key(envelope), []) for envelope in positions.envelopes]
-    for index, number in enumerate(positions.envelope_numbers()):
-        members[number].append(index)
-    return found
+    for owner, indexes in positions.owned.items():
+        found.setdefault(_key(owner), []).extend(indexes)
+    return {key: sorted(indexes) for key, indexes in found.items()}
 
 
-def _key(envelope: Envelope) -> _Key | None:
+def _key(owner: Owner) -> _Key | None:
     """As the builder takes it: the capture of a backward graph has the id of compiled autograd alone."""
-    process, frame, number, autograd, _ = envelope
+    process, frame, number, autograd = owner
     if frame is None or number is None:
         if autograd is None:
             return None
@@ -165,8 +164,9 @@ def _divided(positions: RecordPositions, indexes: list[int], offsets: list[int])
     parts: list[list[int]] = [[] for _ in offsets]
     following = -1
     for index in reversed(indexes):
+        at = positions[index]
         # A tensor is described before its source, which can be what opens a compile.
-        if following < 0 or positions.labels[positions[index].label][0] != "describe_tensor":
-            following = positions.offset(index)
+        if following < 0 or positions.labels[at.label][0] != "describe_tensor":
+            following = at.offset
         parts[max(0, bisect_right(offsets, following) - 1)].append(index)
     return [part[::-1] for part in parts]

@@ -8,7 +8,7 @@ What is compared by its values is a named tuple: a dataclass takes half a millis
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -105,10 +105,6 @@ class CodeStateRecord:
         return self.name.partition("_")[2].replace("_", " ")
 
     @property
-    def text(self) -> str:
-        return self.payloads.text(self.span)
-
-    @property
     def state(self) -> CodeState:
         return self.payloads.code_state(self.span)
 
@@ -200,14 +196,6 @@ class Compile:
     @property
     def graph(self) -> Graph | None:
         return self.payloads.graph(self.graph_span) if self.payloads and self.graph_span else None
-
-    @property
-    def graph_text(self) -> str:
-        return self.payloads.text(self.graph_span) if self.payloads and self.graph_span else ""
-
-    @property
-    def guards_text(self) -> str:
-        return self.payloads.text(self.guards_span) if self.payloads and self.guards_span else ""
 
     @property
     def restarts(self) -> tuple[str, ...]:
@@ -338,11 +326,6 @@ class Profile:
         return self.records[0] if self.records[0].is_read else None
 
     @property
-    def written(self) -> CodeStateRecord | None:
-        """What was written last, None if nothing new was learned."""
-        return next((record for record in reversed(self.records) if not record.is_read), None)
-
-    @property
     def last(self) -> CodeStateRecord:
         """What was known at the end."""
         return self.records[-1]
@@ -450,12 +433,10 @@ def merged(traces: Sequence[Trace]) -> Trace:
     if len(traces) == 1:
         return traces[0]
     oldest = min(traces, key=lambda trace: trace.version)
-    return Trace(
+    return replace(
+        oldest,
         name=", ".join(trace.name for trace in traces),
         ranks=tuple(rank for trace in traces for rank in trace.ranks),
-        torch_version=oldest.torch_version,
-        version_guess=oldest.version_guess,
-        config=oldest.config,
         notes=tuple(dict.fromkeys(note for trace in traces for note in trace.notes)),
         readers=tuple(reader for trace in traces for reader in trace.readers),
         build_problems=tuple(problem for trace in traces for problem in trace.build_problems),

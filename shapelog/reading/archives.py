@@ -7,14 +7,15 @@ import tarfile
 import time
 import zipfile
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
-from shapelog.reading.compression import CHUNK, DamagedError, UnpackQuota, read_range
-from shapelog.reading.trace_files import FileEntry, is_archive_name, trace_names
+from shapelog.reading.compression import CHUNK, DamagedError, UnpackQuota
+from shapelog.reading.trace_files import FileEntry, entry_within, is_archive_name, trace_names
 
 _MAX_MEMBERS = 100_000
 _MAX_NAMED = 3
@@ -36,7 +37,7 @@ class Archive:
     quota: UnpackQuota
     entries: list[FileEntry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    skipped: dict[str, list[str]] = field(default_factory=dict)
+    skipped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     @property
     def size(self) -> int:
@@ -44,9 +45,6 @@ class Archive:
 
     def add_problem(self, code: str, message: str, severity: str = DATA_LOSS) -> None:
         self.problems.append(Problem(code, message, self.name, severity=severity))
-
-    def skip(self, reason: str, name: str) -> None:
-        self.skipped.setdefault(reason, []).append(name)
 
 
 def open_archive(name: str, handle: BinaryIO, kind: str, quota: UnpackQuota) -> Archive:
@@ -56,7 +54,11 @@ def open_archive(name: str, handle: BinaryIO, kind: str, quota: UnpackQuota) -> 
     """
     archive = Archive(name, handle, quota)
     (_list_zip if kind == "zip" else _list_tar)(archive)
-    archive.entries = _last_of_each_name(archive)
+    by_name = {entry.name: entry for entry in archive.entries}  # the last of a name, which would overwrite the others when unpacked
+    repeated = len(archive.entries) - len(by_name)
+    if repeated:
+        archive.add_problem("named-twice", f"{repeated} members have a name that a later one has too, which alone is read", INFO)
+    archive.entries = list(by_name.values())
     for reason, names in archive.skipped.items():
         if trace_names(names):
             archive.add_problem("left-out", f"{reason} {'is' if len(names) == 1 else 'are'} not read from an archive: {_some(names)}")
@@ -71,20 +73,8 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_MAX_NAMED]) + (f" and {len(names) - _MAX_NAMED} more" if names[_MAX_NAMED:] else "")
 
 
-def _last_of_each_name(archive: Archive) -> list[FileEntry]:
-    """Of entries with the same name the last one, which would overwrite the others if the archive were unpacked."""
-    by_name = {entry.name: entry for entry in archive.entries}
-    repeated = len(archive.entries) - len(by_name)
-    if repeated:
-        archive.add_problem("named-twice", f"{repeated} members have a name that a later one has too, which alone is read", INFO)
-    return list(by_name.values())
-
-
 class _BoundedFile(io.FileIO):
-    """An archive as the standard library reads it, which would read any length that a header states into memory.
-
-    A read of more than ``limit`` bytes raises ``refusal``.
-    """
+    """An archive as the standard library reads it, whatever length a header states; to read more than ``limit`` raises ``refusal``."""
 
     def __init__(self, archive: Archive, limit: int, refusal: Exception) -> None:
         super().__init__(archive.handle.fileno(), closefd=False)
@@ -114,30 +104,17 @@ def _list_tar(archive: Archive) -> None:
                     return
                 if not member.isreg() or member.issparse():
                     if not member.isdir():
-                        archive.skip("a link, a device or a sparse file", member.name)
+                        archive.skipped["a link, a device or a sparse file"].append(member.name)
                     continue
-                archive.entries.append(_tar_entry(archive, member))
-                if member.offset_data + member.size > archive.size:
+                start, rest = member.offset_data, archive.size - member.offset_data
+                damage = f"{archive.name} ends inside this member" if member.size > rest else ""
+                when = float(member.mtime) or None
+                archive.entries.append(entry_within(archive.handle, member.name, start, min(member.size, rest), when, damage))
+                if damage:
                     archive.add_problem("damaged-archive", f"the archive ends inside {member.name}")
                     return
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError, RecursionError) as error:
         archive.add_problem("damaged-archive", f"the archive is damaged or ends early behind {count} members ({error})")
-
-
-def _tar_entry(archive: Archive, member: tarfile.TarInfo) -> FileEntry:
-    start = member.offset_data
-    end = min(start + member.size, archive.size)
-
-    def read(first: int, last: int) -> bytes:
-        return read_range(archive.handle, start + first, min(start + last, end))
-
-    def chunks() -> Iterator[bytes]:
-        for first in range(0, end - start, CHUNK):
-            yield read(first, first + CHUNK)
-        if end < start + member.size:
-            raise DamagedError(f"{archive.name} ends inside this member")
-
-    return FileEntry(member.name, end - start, float(member.mtime) or None, chunks, read)
 
 
 def _list_zip(archive: Archive) -> None:
@@ -153,7 +130,7 @@ def _list_zip(archive: Archive) -> None:
         if info.filename.endswith("/"):
             continue
         if (info.external_attr >> 16) & 0o170000 == 0o120000:
-            archive.skip("a link", info.filename)
+            archive.skipped["a link"].append(info.filename)
         else:
             archive.entries.append(_zip_entry(archive.name, opened, info))
 
@@ -188,11 +165,10 @@ def _zip_entry(archive: str, opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
     return FileEntry(info.filename, info.file_size, _seconds_since_epoch(info.date_time), chunks)
 
 
-def _seconds_since_epoch(when: tuple[int, ...]) -> float | None:
+def _seconds_since_epoch(when: tuple[int, int, int, int, int, int]) -> float | None:
     """None for 1980, the date of members in archives that are built reproducibly."""
     if when[0] == 1980:
         return None
     with suppress(ValueError, OverflowError):
-        year, month, day, hour, minute, second = when
-        return time.mktime((year, month, day, hour, minute, second, 0, 0, -1))
+        return time.mktime((*when, 0, 0, -1))
     return None

@@ -4,16 +4,14 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
 from shapelog.reading.compression import (
-    CHUNK,
     HEAD,
-    DamagedError,
     UnpackQuota,
     archive_kind,
     decompress,
@@ -21,7 +19,6 @@ from shapelog.reading.compression import (
     quota_for,
     read_chunks,
     read_head,
-    read_range,
     to_temporary_file,
 )
 from shapelog.reading.not_a_trace import HOW_TO_RECORD
@@ -30,6 +27,7 @@ from shapelog.reading.trace_files import (
     FileEntry,
     ProgressCallback,
     TraceFile,
+    entry_within,
     is_archive_name,
     is_url,
     rank_of,
@@ -170,18 +168,8 @@ def _local_entry(path: Path, name: str, state: os.stat_result) -> FileEntry:
 def _select_stream(name: str, chunks: Iterable[bytes], options: InputOptions) -> Selection:
     """A stream can be read only once, so it goes through a temporary file."""
     handle, damage = to_temporary_file(chunks, UnpackQuota(name))
-    size = handle.seek(0, os.SEEK_END)
-
-    def read(start: int, end: int) -> bytes:
-        return read_range(handle, start, end)
-
-    def again() -> Iterator[bytes]:
-        for start in range(0, size, CHUNK):
-            yield read(start, start + CHUNK)
-        if damage:
-            raise DamagedError(damage)
-
-    return _select_file(FileEntry(name, size, None, again, read), name, options, handle)
+    entry = entry_within(handle, name, 0, handle.seek(0, os.SEEK_END), damage=damage)
+    return _select_file(entry, name, options, handle)
 
 
 def _select_file(entry: FileEntry, name: str, options: InputOptions, handle: BinaryIO | None = None) -> Selection:

@@ -29,11 +29,6 @@ class Ledger:
     found: list[tuple[int, str, str, int, str]] = field(default_factory=list)
     dropped_problems: int = 0
 
-    def count(self, kind: str, size: int) -> None:
-        """Count a readable record of that many bytes."""
-        self.records[kind] += 1
-        self.sizes[kind] += size
-
     def lose(self, offset: int, code: str, message: str, *, size: int, records: int = 1, severity: str = DATA_LOSS) -> None:
         """Account for ``size`` bytes at ``offset`` that cannot be read, and note why."""
         self.unreadable_bytes += size
@@ -58,7 +53,3 @@ class Ledger:
             Counter(dict(sorted(counter.items()))) for counter in (self.records, self.sizes, self.unused, self.unknown)
         )
         return replace(self, records=records, sizes=sizes, unused=unused, unknown=unknown, found=[], dropped_problems=0)
-
-    @property
-    def readable_records(self) -> int:
-        return sum(self.records.values())

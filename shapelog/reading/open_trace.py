@@ -43,8 +43,6 @@ def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
 
     Raises ShapelogError when none can be read.
     """
-    if len(files) == 1:
-        return [open_trace(files[0])]
     opened: list[OpenTrace] = []
     errors: list[ShapelogError] = []
     for file in files:
@@ -77,7 +75,6 @@ def open_trace(file: TraceFile) -> OpenTrace:
 
 
 def _plain_file(file: TraceFile, problems: list[Problem]) -> BinaryIO:
-    size = 0
     if file.entry is not None:
         chunks, size = file.entry.chunks(), file.entry.size
     else:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from shapelog.errors import DATA_LOSS, INFO, Problem
-from shapelog.reading.kinds import DECODED_ARTIFACTS, ENVELOPE_KEYS, KINDS, Use
+from shapelog.reading.kinds import DECODED, DECODED_ARTIFACTS, ENVELOPE_KEYS, KINDS
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.record_positions import RecordPositions
@@ -84,7 +84,8 @@ class Reader:
             if kind == "artifact" and not name:
                 name = name_in(header[kind])
             is_used = is_used or self._is_used(place, kind, name)
-        self.ledger.count(kind, stop - start)
+        self.ledger.records[kind] += 1
+        self.ledger.sizes[kind] += stop - start
         if not is_used:
             self._count_unused(kind, name)
         record = Record(kind, name, header if is_used else None, process, start, stop, json_start, json_end)
@@ -99,13 +100,11 @@ class Reader:
             return self.data[begin : begin + len(_AUTOMATIC_DYNAMIC)] == _AUTOMATIC_DYNAMIC
         if kind == "artifact":
             return name in DECODED_ARTIFACTS
-        return KINDS.get(kind) is Use.DECODED
+        return KINDS.get(kind) == DECODED
 
     def _looks_whole(self, place: Location, kind: str, name: str) -> bool:
-        """Whether the first line ends as PyTorch ends it, with the announcement of a payload where there is one.
-
-        The last record may be cut off, and of one of an unknown kind, or without a name, only the JSON shows what it is.
-        """
+        """Whether the first line ends as PyTorch ends it, with the announcement of a payload where there is one."""
+        # The last record may be cut off, and of one of an unknown kind, or without a name, only the JSON shows what it is.
         if place.stop == self.trace.size or kind not in KINDS or (kind == "artifact" and not name):
             return False
         tail = self.data[place.json_end - ANNOUNCEMENT_SIZE : place.json_end]

@@ -49,7 +49,9 @@ class Stack(NamedTuple):
         file = entry.get("filename")
         if isinstance(file, int):
             file = (self.strings or {}).get(file, "")  # a forked child may use ids that only its parent defined
-        return StackFrame(str(file or ""), _count(entry.get("line")), str(entry.get("name") or ""), str(entry.get("loc") or ""))
+        line = entry.get("line")
+        line = line if type(line) is int and line >= 0 else 0
+        return StackFrame(str(file or ""), line, str(entry.get("name") or ""), str(entry.get("loc") or ""))
 
 
 Stacks = Callable[[str], Stack]
@@ -94,7 +96,6 @@ class Symbol(NamedTuple):
     range: str
     source: Source
     user_stack: Stack
-    stack: Stack
 
     @property
     def value(self) -> int | None:
@@ -109,7 +110,6 @@ def created_symbol(body: Body, stacks: Stacks) -> Symbol:
         range=str(body.get("vr", "")),
         source=Source(body.get("source", "")),
         user_stack=stacks("user_stack"),
-        stack=stacks("stack"),
     )
 
 
@@ -308,11 +308,6 @@ _TIMES = (
     ("before_restart", "dynamo_time_before_restart_s", 1),
     ("start_time", "start_time", 1),
 )
-
-
-def _count(value: object) -> int:
-    """A number of things, or a line; 0 for what counts nothing."""
-    return value if type(value) is int and value >= 0 else 0
 
 
 _INT = frozenset((int,))

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from shapelog.errors import ShapelogError
 from shapelog.reading.compression import CHUNK, DamagedError
 from shapelog.reading.trace_files import TLPARSE_LOG, FileEntry, ProgressCallback, redacted_url
+from shapelog.text import file_name
 
 _WEB = ("http", "https")
 _DRIVERS = {
@@ -51,11 +52,7 @@ def find(url: str, progress: ProgressCallback | None = None) -> tuple[FileEntry 
             found = [{"name": path + TLPARSE_LOG, "size": None}]
     except Exception as error:  # each driver raises errors of its own
         raise _refusal(name, error) from error
-    return None, [_entry(system, url, file, _base_name(file), progress) for file in found]
-
-
-def _base_name(info: dict[str, Any]) -> str:
-    return str(info["name"]).rstrip("/").rsplit("/", 1)[-1].partition("?")[0]
+    return None, [_entry(system, url, file, file_name(file["name"].rstrip("/")).partition("?")[0], progress) for file in found]
 
 
 def _is_web(url: str) -> bool:

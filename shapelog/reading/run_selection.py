@@ -55,10 +55,6 @@ class Run:
         return self.members[0].begin
 
     @property
-    def ranks(self) -> list[int]:
-        return sorted({member.rank for member in self.members if member.rank is not None})
-
-    @property
     def began(self) -> str:
         """``11-20 08:27:33``, in local time."""
         return time.strftime("%m-%d %H:%M:%S", time.localtime(self.begin))
@@ -66,7 +62,7 @@ class Run:
     @property
     def description(self) -> str:
         """When it began, the number of its files and its ranks."""
-        ranks = self.ranks
+        ranks = sorted({member.rank for member in self.members if member.rank is not None})
         of_ranks = f" of ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else ""
         return f"{self.began}, {plural(len(self.members), 'file')}{of_ranks}"
 

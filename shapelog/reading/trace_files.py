@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from shapelog.reading.compression import UnpackQuota
+from shapelog.reading.compression import CHUNK, DamagedError, UnpackQuota, read_range
+from shapelog.text import file_name
 
 # PyTorch writes one file per process; the eight characters are random, and the rank is there if torch.distributed was initialized at
 # the first record.
@@ -39,7 +40,22 @@ class FileEntry(NamedTuple):
 
     @property
     def base_name(self) -> str:
-        return _base_name(self.name)
+        return file_name(self.name)
+
+
+def entry_within(handle: BinaryIO, name: str, start: int, size: int, modified: float | None = None, damage: str = "") -> FileEntry:
+    """A file that lies in an open one from ``start`` on. Reading it ends with a DamagedError that says ``damage``, if there is any."""
+
+    def read(first: int, last: int) -> bytes:
+        return read_range(handle, start + first, start + min(last, size))
+
+    def chunks() -> Iterator[bytes]:
+        for first in range(0, size, CHUNK):
+            yield read(first, first + CHUNK)
+        if damage:
+            raise DamagedError(damage)
+
+    return FileEntry(name, size, modified, chunks, read)
 
 
 class TraceFile(NamedTuple):
@@ -57,7 +73,7 @@ class TraceFile(NamedTuple):
 
 def rank_of(path: str) -> int | None:
     """The rank in the path of a trace."""
-    match = TRACE_NAME.match(_base_name(path)) or _TLPARSE_RANK.search(path)
+    match = TRACE_NAME.match(file_name(path)) or _TLPARSE_RANK.search(path)
     return int(match[1]) if match and match[1] is not None else None
 
 
@@ -66,16 +82,16 @@ def collected_in(path: str) -> str | None:
     directory = path.rpartition("/")[0]
     if _TLPARSE_RANK.search(path):
         return directory.rpartition("/")[0]
-    match = TRACE_NAME.match(_base_name(path))
+    match = TRACE_NAME.match(file_name(path))
     return directory if match and match[1] is not None and match[2] is None else None
 
 
 def trace_names(names: Iterable[str]) -> list[str]:
     """The names of traces among the paths in a directory: those that PyTorch gives, else the logs that tlparse copies, else all logs."""
-    own = [name for name in names if not _base_name(name).startswith("._")]  # macOS adds such a file for each file of an archive
+    own = [name for name in names if not file_name(name).startswith("._")]  # macOS adds such a file for each file of an archive
     for found in (
-        [name for name in own if TRACE_NAME.match(_base_name(name))],
-        [name for name in own if _base_name(name) == TLPARSE_LOG],
+        [name for name in own if TRACE_NAME.match(file_name(name))],
+        [name for name in own if file_name(name) == TLPARSE_LOG],
         [name for name in own if name.endswith(_LOG_SUFFIXES)],
     ):
         if found:
@@ -105,7 +121,3 @@ def redacted_url(url: str) -> str:
 
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-def _base_name(path: str) -> str:
-    return path.rsplit("/", 1)[-1]

@@ -1,9 +1,9 @@
 """``compare(before, after)`` → Comparison: what a change did to the compiles of a program."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shapelog.model.code_matching import Code, Pair, match
+from shapelog.model.code_matching import Code, match
 from shapelog.model.trace import Trace
 from shapelog.report.frame_changes import (
     CauseChange,
@@ -141,10 +141,10 @@ def compare(before: Report, after: Report) -> Comparison:
     by_frame = [{item.frame: item for item in report.frames} for report in (before, after)]
     pairs = match(before.trace, after.trace)
     sides = {pair: (side_of(pair.before, by_frame[0], old[0]), side_of(pair.after, by_frame[1], old[1])) for pair in pairs}
-    matched = {pair: _matched(*sides[pair]) for pair in pairs if pair.before and pair.after}
-    frames = tuple(matched.get(pair) or _lone(pair, *sides[pair], matched) for pair in pairs)
-    was = summed((item.was for item in frames), old[0])
-    now = summed((item.now for item in frames), old[1])
+    matched = {pair: _change(*sides[pair]) for pair in pairs if pair.before and pair.after}
+    frames = tuple(matched.get(pair) or _change(*sides[pair], matched[pair.owner] if pair.owner else None) for pair in pairs)
+    was = summed([item.was for item in frames], old[0])
+    now = summed([item.now for item in frames], old[1])
     outcome = _outcome(frames, was, now)
     return Comparison(
         before=before,
@@ -164,8 +164,13 @@ def _is_unrecorded(trace: Trace) -> bool:
     return trace.version_guess.endswith("or older")
 
 
-def _matched(before: Side, after: Side) -> FrameChange:
-    gains, losses = gains_and_losses(before, after)
+def _change(before: Side, after: Side, owner: FrameChange | None = None) -> FrameChange:
+    if before.code and after.code:
+        gains, losses = gains_and_losses(before, after)
+        facts = facts_of(before, after, gains, losses)
+    else:
+        gains, losses, fact = _lone(before, after, owner)
+        facts = (fact,)
     return FrameChange(
         before=before.code,
         after=after.code,
@@ -175,44 +180,26 @@ def _matched(before: Side, after: Side) -> FrameChange:
         dims=dim_changes(before, after),
         gains=gains,
         losses=losses,
-        part_of="",
-        facts=facts_of(before, after, gains, losses),
+        part_of=owner.title if owner else "",
+        facts=facts,
     )
 
 
-def _lone(pair: Pair, before: Side, after: Side, matched: Mapping[Pair, FrameChange]) -> FrameChange:
+def _lone(before: Side, after: Side, owner: FrameChange | None) -> tuple[tuple[Gain, ...], tuple[Loss, ...], str]:
     """Code that one trace alone has. A piece of code that both have was split off, or is part of its graph again."""
-    owner = matched.get(pair.owner) if pair.owner else None
-    gains: tuple[Gain, ...] = ()
-    losses: tuple[Loss, ...] = ()
-    counts = after.counts if pair.after else before.counts
+    counts = after.counts if after.code else before.counts
     failed = f" and {counted(counts.failures, 'failed one')}" if counts.failures else ""
     made = counted(counts.compiles, "compile") + failed
-    if pair.after:
-        ended = ((Loss.LIMIT, counts.limit_hits), (Loss.FAILURES, counts.failures))
-        losses = (*(loss for loss, number in ended if number), *((Loss.COMPILES,) if counts.compiles else ()))
+    if after.code:
+        ended = ((Loss.LIMIT, counts.limit_hits), (Loss.FAILURES, counts.failures), (Loss.COMPILES, counts.compiles))
         gains = (Gain.CODE,) if counts.compiles and not owner else ()
         verdict = f"only in the second run, {made}" + (f": split off from {owner.title}" if owner else "")
-    elif not counts.compiles:
-        verdict = "only in the first run, without compiled code"
-    elif owner and owner.now.compiles and not owner.lost_graph:
-        gains = (Gain.COMPILES,)
-        verdict = f"only in the first run, {made}: part of {owner.title} now, or no longer called"
-    else:
-        losses = (Loss.CODE,)
-        verdict = f"only in the first run, {made}: not called, renamed, or not compiled any more"
-    return FrameChange(
-        before=before.code,
-        after=after.code,
-        was=before.counts,
-        now=after.counts,
-        causes=cause_changes(before, after),
-        dims=(),
-        gains=gains,
-        losses=losses,
-        part_of=owner.title if owner else "",
-        facts=(verdict,),
-    )
+        return gains, tuple(loss for loss, number in ended if number), verdict
+    if not counts.compiles:
+        return (), (), "only in the first run, without compiled code"
+    if owner and owner.now.compiles and not owner.lost_graph:
+        return (Gain.COMPILES,), (), f"only in the first run, {made}: part of {owner.title} now, or no longer called"
+    return (), (Loss.CODE,), f"only in the first run, {made}: not called, renamed, or not compiled any more"
 
 
 def _importance(item: FrameChange) -> tuple[float, ...]:
@@ -299,34 +286,30 @@ def _same(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Headline
     return Headline("No difference", f"{counted(now.compiles, 'compile')} in both runs{why}")
 
 
-def _notes(before: Report, after: Report, *cached: int) -> list[str]:
+def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
     """What else differs between the runs, and what keeps the comparison from being sure."""
     one, other = before.trace, after.trace
-    notes = []
     versions = [trace.torch_version or trace.version_guess for trace in (one, other)]
     if versions[0] != versions[1]:
-        notes.append(f"another torch: {versions[0]} before, {versions[1]} after")
+        yield f"another torch: {versions[0]} before, {versions[1]} after"
     old = [when for trace, when in ((one, "first"), (other, "second")) if _is_unrecorded(trace)]
     if old:
         runs = "neither run tells" if len(old) == 2 else f"the {old[0]} run does not tell"
-        notes.append(f"torch 2.5 and older record neither graph breaks nor the recompile limit, so {runs} of any")
+        yield f"torch 2.5 and older record neither graph breaks nor the recompile limit, so {runs} of any"
     for name in one.config._fields:
         values = [getattr(trace.config, name) for trace in (one, other)]
         if values[0] != values[1] and None not in values:
-            notes.append(f"another setting: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after")
+            yield f"another setting: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after"
     ranks = [{number for rank in trace.ranks for number in trace.represented_ranks(rank.number)} for trace in (one, other)]
     for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
         if own and one.rank_count + other.rank_count > 2:
-            notes.append(f"{rank_list(own)} only in the {when} run")
+            yield f"{rank_list(own)} only in the {when} run"
     for trace, when in ((one, "first"), (other, "second")):
         if trace.covered_ranks < trace.rank_count:
-            notes.append(
-                f"of the {when} run {trace.covered_ranks:,} of {trace.rank_count:,} ranks are compared, "
-                "which have every cause of the others"
-            )
+            compared = f"{trace.covered_ranks:,} of {trace.rank_count:,} ranks are compared"
+            yield f"of the {when} run {compared}, which have every cause of the others"
     if cached[0] != cached[1]:
-        notes.append(f"a compile cache served {cached[0]} compiles before and {cached[1]} after, so their times cannot be compared")
+        yield f"a compile cache served {cached[0]} compiles before and {cached[1]} after, so their times cannot be compared"
     for report, when in ((before, "first"), (after, "second")):
         if any(problem.severity == "data loss" for problem in report.problems):
-            notes.append(f"the trace of the {when} run lost data (see shapelog report): compiles may be missing there")
-    return notes
+            yield f"the trace of the {when} run lost data (see shapelog report): compiles may be missing there"

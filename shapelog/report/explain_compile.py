@@ -55,7 +55,10 @@ class CompileExplanation(NamedTuple):
     @property
     def graph_diff(self) -> tuple[str, ...]:
         """Against the nearest entry, unified, without context beyond two lines; made when asked for."""
-        return _graph_diff(self.nearest, self.compile) if self.nearest else ()
+        one, other = self.nearest, self.compile
+        if one is None or one.graph is None or other.graph is None:
+            return ()
+        return tuple(difflib.unified_diff(graph_lines(one.graph), graph_lines(other.graph), one.label, other.label, lineterm="", n=2))
 
 
 def explain_compile(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> CompileExplanation:
@@ -79,7 +82,7 @@ def explanation_of(explained: Explanations, frame: Frame, compile: Compile) -> C
         guards_only_before=before,
         guards_only_after=after,
         is_similar=bool(nearest and similar(nearest, compile)),
-        group=_group_of(explained, compile),
+        group=next((group for group in explained.groups if any(member is compile for member in group.members)), None),
     )
 
 
@@ -132,18 +135,7 @@ def _shown(prop: Property, value: Fact, of_type: str | None) -> str:
     return f"{of_type or 'object'} at {value}" if prop.kind in (Kind.ID, Kind.TYPE) else str(value)
 
 
-def _graph_diff(entry: Compile, compile: Compile) -> tuple[str, ...]:
-    one, other = entry.graph, compile.graph
-    if one is None or other is None:
-        return ()
-    return tuple(difflib.unified_diff(graph_lines(one), graph_lines(other), entry.label, compile.label, lineterm="", n=2))
-
-
 def graph_lines(graph: Graph) -> list[str]:
     """What two graphs are compared by: inputs with their types, then statements, without addresses and what is freed."""
     heads = [f"{item.name}: {item.annotation}" for item in graph.placeholders]
     return heads + [_ADDRESS.sub("0x…", _DELETED.sub("", text)) for text in graph.statements]
-
-
-def _group_of(explained: Explanations, compile: Compile) -> Group | None:
-    return next((group for group in explained.groups if any(member is compile for member in group.members)), None)

@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 
 from shapelog.model.code_matching import Code
@@ -128,17 +128,11 @@ def side_of(code: Code | None, reports: Mapping[Frame, FrameReport], is_unrecord
     return Side(code, own, counts)
 
 
-def summed(counts: Iterable[Counts], is_unrecorded: bool) -> Counts:
-    every = tuple(counts)
-    return Counts(
-        compiles=sum(item.compiles for item in every),
-        recompiles=sum(item.recompiles for item in every),
-        limit_hits=None if is_unrecorded else sum(item.limit_hits or 0 for item in every),
-        failures=sum(item.failures for item in every),
-        breaks=None if is_unrecorded else sum(item.breaks or 0 for item in every),
-        cached=sum(item.cached for item in every),
-        seconds=math.fsum(item.seconds for item in every),
-    )
+def summed(counts: Sequence[Counts], is_unrecorded: bool) -> Counts:
+    columns = {field.name: [getattr(item, field.name) or 0 for item in counts] for field in fields(Counts)}
+    seconds = math.fsum(columns.pop("seconds"))
+    total = Counts(seconds=seconds, **{name: sum(column) for name, column in columns.items()})
+    return replace(total, limit_hits=None, breaks=None) if is_unrecorded else total
 
 
 def _failed(compile: Compile) -> bool:

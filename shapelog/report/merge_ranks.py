@@ -4,6 +4,7 @@ import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.report import Axis, FrameReport, Report
@@ -47,9 +48,7 @@ def merged_frames(report: Report, with_values: bool = False) -> tuple[MergedFram
     """The frames of a report in their order, those that are the same on several ranks once; ``with_values``: the values as well."""
     if report.ranks is None:
         return tuple(MergedFrame((item,), report.trace) for item in report.frames)
-    found: dict[Hashable, list[FrameReport]] = {}
-    for item in report.frames:
-        found.setdefault(_key(item, with_values) if item.frame.rank is not None else item.frame, []).append(item)
+    found = grouped(report.frames, lambda item: _key(item, with_values) if item.frame.rank is not None else item.frame)
     return tuple(MergedFrame(tuple(sorted(members, key=lambda item: item.frame.rank or 0)), report.trace) for members in found.values())
 
 
@@ -73,13 +72,14 @@ def _key(item: FrameReport, with_values: bool) -> Hashable:
 
 def merged_groups(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
     """Groups of similar graphs whose members have the same labels on several ranks, together."""
-    found: dict[Hashable, list[Group]] = {}
-    for group in groups:
+
+    def key(group: Group) -> Hashable:
+        if group.members[0].rank is None:
+            return group.members
         labels = tuple((member.label, member.is_dynamic) for member in group.members)
-        rank = group.members[0].rank
-        key = (labels, group.converged.label if group.converged else "") if rank is not None else group.members
-        found.setdefault(key, []).append(group)
-    return [tuple(members) for members in found.values()]
+        return labels, group.converged.label if group.converged else ""
+
+    return [tuple(members) for members in grouped(groups, key).values()]
 
 
 def merged_findings(findings: Iterable[Finding], trace: Trace) -> list[tuple[Finding, str]]:

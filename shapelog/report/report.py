@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shapelog.advice.advise import Advice, advise
 from shapelog.errors import DATA_LOSS, Problem
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.ledger import Ledger
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
@@ -188,16 +189,12 @@ def _seconds(compiles: Iterable[WeightedCompile], verdict: Verdict) -> float:
 
 def _axes(frame: Frame, explained: Explanations) -> tuple[Axis, ...]:
     recompiles = explained.of_frame(frame)
-    rules: dict[str, dict[str, None]] = {}
-    remedy_rules: dict[str, dict[str, None]] = {}
-    for item in recompiles:
-        for cause in item.causes:
-            rules.setdefault(cause.axis, {}).update(dict.fromkeys(cause.codes))
-            remedy_rules.setdefault(cause.axis, {})[cause.remedy_rule.code] = None
-    return tuple(
-        Axis(name, source, values, tuple(map(RULES.__getitem__, rules[name])), tuple(map(RULES.__getitem__, remedy_rules[name])))
-        for source, name, values in (varying_axes(frame, recompiles, explained.facts))
-    )
+    causes = grouped((cause for item in recompiles for cause in item.causes), lambda cause: cause.axis)
+    found = []
+    for source, name, values in varying_axes(frame, recompiles, explained.facts):
+        rules = dict.fromkeys(RULES[code] for cause in causes[name] for code in cause.codes)
+        found.append(Axis(name, source, values, tuple(rules), tuple(dict.fromkeys(cause.remedy_rule for cause in causes[name]))))
+    return tuple(found)
 
 
 def _frame_report(frame: Frame, explained: Explanations) -> FrameReport:

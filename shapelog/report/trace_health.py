@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from shapelog.errors import Problem
+from shapelog.grouping import grouped
 from shapelog.report.report import Report
 from shapelog.text import plural
 
@@ -58,15 +59,12 @@ def health_of(report: Report) -> Health:
 
 
 def _problems(report: Report) -> tuple[ProblemGroup, ...]:
-    by_message: dict[tuple[str, str, str], list[Problem]] = {}
-    for problem in report.problems:
-        by_message.setdefault((problem.code, problem.file, problem.message), []).append(problem)
-    groups = [ProblemGroup(tuple(members)) for members in by_message.values()]
-    everywhere: dict[tuple[str, str, int], list[ProblemGroup]] = {}
-    for item in groups:
-        everywhere.setdefault((item.members[0].code, item.members[0].message, len(item.members)), []).append(item)
-    return tuple(joined for items in everywhere.values() for joined in (items if len(items) <= _MAX_SEPARATE else [_joined(items)]))
-
-
-def _joined(items: list[ProblemGroup]) -> ProblemGroup:
-    return ProblemGroup(items[0].members, tuple(item.members[0].file for item in items[1:]))
+    in_file = grouped(report.problems, lambda problem: (problem.code, problem.file, problem.message)).values()
+    everywhere = grouped(in_file, lambda members: (members[0].code, members[0].message, len(members))).values()
+    found: list[ProblemGroup] = []
+    for files in everywhere:
+        if len(files) <= _MAX_SEPARATE:
+            found += [ProblemGroup(tuple(members)) for members in files]
+        else:
+            found.append(ProblemGroup(tuple(files[0]), tuple(members[0].file for members in files[1:])))
+    return tuple(found)

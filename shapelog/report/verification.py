@@ -102,14 +102,11 @@ def _notes(comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...
             yield f"{item.change.title}: {item.predicted} predicted, {item.measured} measured{_why(item)}"
         elif item.predicted is None and item.measured:
             yield f"{item.change.title}: not there in the first run"
-    if comparison.after.trace.config.dynamic_sources and not _arrived(comparison, advice):
+    read = comparison.after.trace.config.dynamic_sources
+    if read and not set(advice.entries) <= set(split_list(read)):
         yield f"the second run read another list than was set: the program sets {VARIABLE} or torch.compiler.config.dynamic_sources itself"
 
 
 def _why(item: FrameProof) -> str:
     stay = dict.fromkeys(f"{cause.axis or 'something'} ({RULES[cause.remedy_code].name})" for cause in item.change.causes if cause.after)
     return f"; still recompiling because of {', '.join(stay)}" if stay else ""
-
-
-def _arrived(comparison: Comparison, advice: Advice) -> bool:
-    return set(advice.entries) <= set(split_list(comparison.after.trace.config.dynamic_sources))

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from recorded import graph_of, guards_of
 
 import shapelog
 from browser.conftest import FIXTURES, Visit
@@ -43,7 +44,7 @@ def opener(table: "Locator", title: str) -> "Locator":
 @pytest.mark.parametrize("label", ["0/1", "1/0", "3/2"])
 def test_payloads_open_as_they_are_in_the_trace(label: str, visit: Visit) -> None:
     table = records(visit("demo", f"compile-{label.replace('/', '-')}"), label)
-    for title, text in ((GRAPH, compiles()[label].graph_text), (GUARDS, compiles()[label].guards_text)):
+    for title, text in ((GRAPH, graph_of(compiles()[label])), (GUARDS, guards_of(compiles()[label]))):
         button = opener(table, title)
         expect(button).to_have_attribute("aria-expanded", "false")
         button.click()
@@ -95,7 +96,7 @@ def test_a_payload_is_opened_by_keys_and_can_be_copied(visit: Visit) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(table.locator(".copy").get_by_role("button")).to_have_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == compiles()["0/1"].graph_text
+    assert page.evaluate("navigator.clipboard.readText()") == graph_of(compiles()["0/1"])
 
 
 def test_code_is_shown_in_colors(visit: Visit) -> None:
@@ -185,7 +186,7 @@ def test_graphs_are_side_by_side_with_what_differs_marked(visit: Visit) -> None:
     compile.locator("summary").filter(has_text="Graph:").click()
     table = compile.get_by_role("region", name="Graphs of 0/0 and 0/1 side by side").get_by_role("table")
     expect(table.get_by_role("columnheader")).to_have_text(["0/0", "0/1"])
-    before, after = (compiles()[label].graph_text.replace('"', "") for label in ("0/0", "0/1"))
+    before, after = (graph_of(compiles()[label]).replace('"', "") for label in ("0/0", "0/1"))
     changed = table.locator("tr:has(mark)")
     assert changed.count() > 3
     for row in changed.all():

@@ -20,7 +20,7 @@ from rich.cells import cell_len
 import shapelog
 from shapelog.capture import trace_writers
 from shapelog.capture import watch as watching
-from shapelog.capture.watch import IDLE, Machine, Snapshot, Watch
+from shapelog.capture.watch import IDLE, Snapshot, Watch
 from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
 from shapelog.reporters.terminal.watch import Screen, lines
@@ -35,11 +35,17 @@ needs_posix = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX 
 
 @dataclass
 class Fake:
-    """A machine whose clock goes on only when somebody sleeps. ``running`` are the processes on it."""
+    """A machine whose clock goes on only when somebody sleeps. ``running`` are the processes on it. Takes the place of ``time``, too."""
 
     now: float = 100.0
     running: set[int] = field(default_factory=set)
     naps: list[float] = field(default_factory=list)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        return 0.0
 
     def sleep(self, duration: float) -> None:
         self.naps.append(duration)
@@ -48,14 +54,14 @@ class Fake:
     def writes(self, process: int, path: Path) -> bool:
         return process in self.running and path.exists()
 
-    @property
-    def machine(self) -> Machine:
-        return Machine(lambda: self.now, lambda: 0.0, self.sleep, self.writes, lambda process: process in self.running)
-
 
 @pytest.fixture
-def fake() -> Fake:
-    return Fake()
+def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
+    machine = Fake()
+    monkeypatch.setattr(watching, "time", machine)
+    monkeypatch.setattr(watching, "writes", machine.writes)
+    monkeypatch.setattr(watching, "is_running", machine.running.__contains__)
+    return machine
 
 
 @pytest.fixture
@@ -88,7 +94,7 @@ def no_collection() -> Iterator[None]:
 
 
 def watch(where: Path, fake: Fake, idle: float | None = None) -> Iterator[Snapshot]:
-    return Watch(str(where), idle, True, fake.machine).snapshots()
+    return Watch(str(where), idle, True).snapshots()
 
 
 def append(path: Path, data: bytes) -> None:
@@ -102,6 +108,11 @@ def until(snapshots: Iterator[Snapshot], done: Callable[[Snapshot], object], mos
         if done(snapshot):
             return snapshot
     raise AssertionError("that never came")
+
+
+def read_again(snapshots: Iterator[Snapshot], last: Snapshot) -> Snapshot:
+    """The next snapshot with another report than the last one has."""
+    return until(snapshots, lambda item: item.report is not last.report)
 
 
 def test_a_directory_that_does_not_exist_yet_is_waited_for(tmp_path: Path, fake: Fake) -> None:
@@ -149,10 +160,10 @@ def test_only_files_that_grew_are_read_again(tmp_path: Path, fake: Fake, reads: 
     next(snapshots)
     assert sorted(reads) == [one.name, other.name]
     append(other, SECOND)
-    found = until(snapshots, lambda item: item.changed)
+    found = until(snapshots, lambda item: item.fresh)
     assert reads[2:] == [other.name]
     assert lines(found) == ["08:27:33 rank 1 0/1 f recompiled (1.00 s): dim 0 of x was 8 and is now 3  SL101"]
-    assert not any(next(snapshots).changed for _ in range(5))
+    assert all(next(snapshots).report is found.report for _ in range(5))
     assert len(reads) == 3
 
 
@@ -178,12 +189,11 @@ def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Fake, m
 
     monkeypatch.setattr(watching, "analyze", slow)
     snapshots = watch(tmp_path, fake)
-    assert next(snapshots).changed
+    last = next(snapshots)
     began = fake.now
     for _ in range(3):  # it grows all the time
-        append(path, b"")
         append(path, artifact("other", "x"))
-        until(snapshots, lambda item: item.changed)
+        last = read_again(snapshots, last)
     assert fake.now - began >= 3 * (10.0 + 20.0)
     assert all(nap > 0 for nap in fake.naps)
 
@@ -193,11 +203,11 @@ def test_files_that_were_read_before_do_not_stay_open(tmp_path: Path, fake: Fake
     path = tmp_path / NAME.format("aaaaaaaa")
     append(path, FIRST)
     snapshots = watch(tmp_path, fake)
-    next(snapshots)
+    last = next(snapshots)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(4):
         append(path, artifact("other", "x"))
-        until(snapshots, lambda item: item.changed)
+        last = read_again(snapshots, last)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -432,7 +442,7 @@ def test_an_interrupt_ends_with_the_report(tmp_path: Path, monkeypatch: pytest.M
     def sleep(duration: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shapelog.cli.watch_view.Watch", lambda *given, **named: Watch(*given, **named, machine=Machine(sleep=sleep)))
+    monkeypatch.setattr("shapelog.capture.watch.time.sleep", sleep)
     done = CliRunner().invoke(cli, ["watch", str(tmp_path)])
     assert done.exit_code == 0
     assert COMPILED in done.output

@@ -150,7 +150,7 @@ def test_one_more_recompile_of_a_known_cause_is_new_and_counts_alone() -> None:
     assert checked.has_failed
     assert {item.budget.metric: item.spent for item in checked.budgets} == {Metric.COMPILES: 1, Metric.RECOMPILES: 1, Metric.AVOIDABLE: 1.0}
     (alert,) = (item for item in checked.alerts if item.alert.rule.code == "SL101")
-    assert [occurrence.label for occurrence in alert.new] == ["0/2"]
+    assert [occurrence.compile.label for occurrence in alert.new] == ["0/2"]
     assert (alert.known, alert.is_spent) == (1, True)
     assert (
         against(trace(static_sizes(8, 3)), trace(static_sizes(8, 3, 5)), Policy(budgets=(Budget(Metric.RECOMPILES, 1),))).has_failed

@@ -11,10 +11,6 @@ from command_line import DEMO, SMALL, call
 
 from shapelog.cli.options import (
     CommonOptions,
-    PageOptions,
-    PolicyOptions,
-    RepositoryOptions,
-    TraceOptions,
     format_options,
     input_options,
     list_options,
@@ -23,7 +19,7 @@ from shapelog.cli.options import (
     policy_options,
     reporter_options,
 )
-from shapelog.cli.output import OutputOptions, Target
+from shapelog.cli.output import Target
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
@@ -96,23 +92,20 @@ def options_of(*arguments: str) -> CommonOptions:
 def test_a_command_gets_the_values_of_all_groups() -> None:
     options = options_of("-n", "3", "--strict", "--html", "a.html", "--no-source", "--run", "2", "--max-unpacked", "2M", "--ignore", "SL1")
     assert options == CommonOptions(
-        output=OutputOptions((Target("terminal"), Target("html", "a.html", is_announced=True)), strict=True, limit=3),
-        page=PageOptions(html="a.html", no_source=True),
-        repository=RepositoryOptions(),
-        input=TraceOptions(run="2", max_unpacked=2_000_000),
-        policy=PolicyOptions(ignore=("SL1",)),
+        targets=(Target("terminal"), Target("html", "a.html", is_announced=True)),
+        strict=True,
+        limit=3,
+        html="a.html",
+        no_source=True,
+        run="2",
+        max_unpacked=2_000_000,
+        ignore=("SL1",),
     )
 
 
-def test_defaults_of_click_and_of_the_groups_are_the_same() -> None:
+def test_defaults_of_click_and_of_the_dataclass_are_the_same() -> None:
     """A command that does not offer a group gets it as if none of its options were given."""
-    assert options_of() == CommonOptions(
-        output=OutputOptions((Target("terminal"),)),
-        page=PageOptions(),
-        repository=RepositoryOptions(),
-        input=TraceOptions(),
-        policy=PolicyOptions(),
-    )
+    assert options_of() == CommonOptions((Target("terminal"),))
 
 
 def test_verbose_shows_all_whatever_the_limit() -> None:

@@ -39,6 +39,10 @@ def groups(item: ComparedProperty) -> list[tuple[int, ...]]:
     return [group.ranks for group in item.groups]
 
 
+def property_named(report: RankReport, name: str) -> ComparedProperty:
+    return next(item for item in report.properties if item.name == name)
+
+
 def differing(report: RankReport) -> set[str]:
     return {item.name for item in report.properties if item.differs}
 
@@ -102,12 +106,12 @@ def test_identical_ranks_agree_in_every_known_property() -> None:
     assert report.agrees
     assert report.divergence is None
     assert [item.name for item in report.properties if item.is_known] == ["versions", "compiles", "graphs", "causes", "outcomes"]
-    assert groups(report.property_named("compiles")) == [(0, 1, 2)]
+    assert groups(property_named(report, "compiles")) == [(0, 1, 2)]
 
 
 def test_a_rank_that_did_not_recompile_is_reported_with_its_size() -> None:
     report = job((FIRST, AGAIN), (FIRST, AGAIN), (FIRST, AGAIN), (FIRST,))
-    assert groups(report.property_named("compiles")) == [(0, 1, 2), (3,)]
+    assert groups(property_named(report, "compiles")) == [(0, 1, 2), (3,)]
     assert differing(report) == {"compiles", "graphs", "causes", "outcomes"}
     assert report.divergence is not None
     assert report.divergence.position == 1
@@ -170,7 +174,7 @@ def test_missing_ranks_are_those_below_the_highest() -> None:
 def test_another_version_of_torch_on_one_rank_is_reported() -> None:
     one, two = summarized((FIRST,), (FIRST,))
     report = compare_ranks([one, two._replace(torch_version="2.10.0")])
-    assert groups(report.property_named("versions")) == [(0,), (1,)]
+    assert groups(property_named(report, "versions")) == [(0,), (1,)]
 
 
 # Sizes.
@@ -242,7 +246,7 @@ def test_of_a_real_job_the_sizes_that_made_one_rank_recompile_are_named() -> Non
 def test_of_a_real_job_the_collectives_are_the_same_and_the_order_is_recorded() -> None:
     report = uneven()
     assert (report.mismatches, report.parity) == ((), ())
-    (group,) = report.property_named("collectives").groups
+    (group,) = property_named(report, "collectives").groups
     # all_reduce and all_gather_into_tensor, in the graph for vectors and in that for matrices.
     assert (group.ranks, group.words) == ((0, 1, 2, 3), "4 collectives in 2 compiles")
     # The f, backward and average of the first shards; then the graph for ten rows, which only the last rank has.
@@ -280,9 +284,9 @@ def test_a_graph_out_of_the_cache_has_no_collectives_and_is_no_mismatch() -> Non
     hit = b"".join((*head, make.artifact("fx_graph_cache_hit", "{}", id="0/0"), last))
     report = job((make.with_collectives(FIRST, GATHER),), (hit,))
     assert report.mismatches == ()
-    assert not report.property_named("collectives").is_known
-    assert "cache" in report.property_named("collectives").note
-    assert groups(report.property_named("caches")) == [(0,), (1,)]
+    assert not property_named(report, "collectives").is_known
+    assert "cache" in property_named(report, "collectives").note
+    assert groups(property_named(report, "caches")) == [(0,), (1,)]
 
 
 def test_code_that_does_not_call_the_scheduled_collectives_is_reported() -> None:
@@ -298,7 +302,7 @@ def executed(*labels: str) -> bytes:
 
 def test_the_order_in_which_graphs_ran_is_compared() -> None:
     report = job((FIRST, executed("0/0", "0/0", "0/1")), (FIRST, executed("0/0", "0/1")), (FIRST, executed("0/0", "0/1")))
-    assert groups(report.property_named("order")) == [(1, 2), (0,)]
+    assert groups(property_named(report, "order")) == [(1, 2), (0,)]
     assert report.order is not None
     assert (report.order.position, report.order.sides) == (1, (("0/1", (1, 2)), ("0/0", (0,))))
     assert job((FIRST, executed("0/0")), (FIRST, executed("0/0"))).order is None
@@ -317,7 +321,7 @@ def test_tensors_and_estimated_runtimes_of_graphs_are_compared() -> None:
         return (b"".join((*head, meta(shape, runtime), last)),)
 
     report = job(tensor_records([8, 16], 2_000_000), tensor_records([8, 16], 6_000_000), tensor_records([8, 4], 2_000_000))
-    assert groups(report.property_named("tensors")) == [(0, 1), (2,)]
+    assert groups(property_named(report, "tensors")) == [(0, 1), (2,)]
     (spread,) = report.runtime_spread
     assert (spread.fastest, spread.slowest) == ((0, 0.002), (1, 0.006))
 
@@ -332,7 +336,7 @@ def test_a_record_of_another_shape_is_a_problem_and_the_ranks_are_compared(name:
 
 def test_an_order_of_another_shape_is_a_problem() -> None:
     trace = make.load_ranks(*(make.trace(FIRST, make.artifact("graph_execution", "[1]")) for _ in range(2)))
-    assert not compare_ranks(summaries(explain_trace(trace))).property_named("order").is_known
+    assert not property_named(compare_ranks(summaries(explain_trace(trace))), "order").is_known
     assert [problem.code for problem in trace.problems] == ["bad-json", "bad-json"]
 
 

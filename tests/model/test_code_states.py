@@ -3,11 +3,15 @@
 import make
 from recorded import compile_of, report_of
 
-from shapelog.model.trace import Trace
+from shapelog.model.trace import CodeStateRecord, Trace
 
 HEAD = "hash(00000000)/srv/app/model.py:12:forward:"
 STATIC = f"{HEAD}\n  L['x']: tensor size=[8, 16] stride=[S(1), 1]"
 DYNAMIC = f"{HEAD}\n  L['x']: tensor size=[?, 16] stride=[S(1), 1]\n  L['k']: fully dynamic scalar or tensor"
+
+
+def text_of(record: CodeStateRecord) -> str:
+    return record.payloads.text(record.span)
 
 
 def built(*states: tuple[str, str, str]) -> Trace:
@@ -25,9 +29,9 @@ def test_every_reading_and_writing_is_kept_in_its_compile() -> None:
         ("put_remote", "0/0", "remote", False),
         ("put_extra_remote", "0/1", "extra remote", False),
     ]
-    assert [record.text for record in first] == [STATIC] * 3
+    assert [text_of(record) for record in first] == [STATIC] * 3
     assert first[0].state is first[2].state
-    assert second[0].text == DYNAMIC
+    assert text_of(second[0]) == DYNAMIC
 
 
 def test_a_state_without_payload_is_left_out() -> None:
@@ -38,21 +42,19 @@ def test_a_state_without_payload_is_left_out() -> None:
 def test_a_cold_run_read_nothing() -> None:
     (profile,) = built(("0/0", "put_local", STATIC), ("0/1", "put_local", DYNAMIC)).code_states
     assert profile.read is None
-    assert profile.written is not None
-    assert profile.written.text == profile.last.text == DYNAMIC
+    assert text_of(profile.last) == DYNAMIC
 
 
 def test_what_is_read_after_a_reset_is_no_warm_start() -> None:
     (profile,) = built(("0/0", "put_local", STATIC), ("0/1", "get_local", STATIC)).code_states
     assert profile.read is None
     assert profile.last.is_read
-    assert profile.written is not None
-    assert profile.written.compile == "0/0"
+    assert [record.compile for record in profile.records if not record.is_read] == ["0/0"]
 
 
 def test_a_warm_run_that_learned_nothing_wrote_nothing() -> None:
     (profile,) = built(("0/0", "get_remote", DYNAMIC)).code_states
-    assert profile.written is None
+    assert all(record.is_read for record in profile.records)
     assert profile.read is not None
     assert profile.read.storage == "remote"
 
@@ -70,9 +72,8 @@ def test_what_a_real_warm_run_began_with() -> None:
     (cold,) = report_of("real/2.6/k_pgo_cold.log.gz").trace.code_states
     (warm,) = report_of("real/2.6/k_pgo_warm.log.gz").trace.code_states
     assert warm.read is not None
-    assert warm.written is None
-    assert cold.written is not None
-    assert warm.read.text == cold.written.text
+    assert all(record.is_read for record in warm.records)
+    assert text_of(warm.read) == text_of(cold.last)
 
 
 def test_a_profile_of_another_job() -> None:

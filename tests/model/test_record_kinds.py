@@ -8,7 +8,7 @@ import pytest
 
 from shapelog.model.trace import Trace
 from shapelog.reading import records
-from shapelog.reading.kinds import DECODED_ARTIFACTS, KINDS, Use
+from shapelog.reading.kinds import COUNTED, DECODED, DECODED_ARTIFACTS, KINDS
 from shapelog.reading.records import Body, Stacks
 
 
@@ -29,7 +29,7 @@ def outside(trace: Trace) -> str:
 OF_NO_FRAME = "compiled_autograd_graph"
 
 
-@pytest.mark.parametrize("kind", [kind for kind, use in KINDS.items() if use is Use.DECODED and kind != OF_NO_FRAME])
+@pytest.mark.parametrize("kind", [kind for kind, use in KINDS.items() if use == DECODED and kind != OF_NO_FRAME])
 def test_a_kind_that_is_decoded_is_used(kind: str) -> None:
     """Its fields may be missed, but it is not left over."""
     trace = with_record(kind, {})
@@ -43,7 +43,7 @@ def test_a_graph_of_compiled_autograd_belongs_to_no_frame() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", [kind for kind, use in KINDS.items() if use is Use.COUNTED and kind != "artifact"])
+@pytest.mark.parametrize("kind", [kind for kind, use in KINDS.items() if use == COUNTED and kind != "artifact"])
 def test_a_kind_that_is_not_used_is_counted(kind: str) -> None:
     trace = with_record(kind, {})
     assert outside(trace) == ""
@@ -65,7 +65,7 @@ def quantum(body: Body, stacks: Stacks) -> Quantum:
 
 def test_a_new_kind_takes_an_entry_in_the_list_of_kinds_and_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     assert unused(with_record("quantum_graph", {"state": "up"}))["quantum_graph"] == 1
-    monkeypatch.setitem(KINDS, "quantum_graph", Use.DECODED)
+    monkeypatch.setitem(KINDS, "quantum_graph", DECODED)
     monkeypatch.setitem(records.PARSERS, "quantum_graph", quantum)
     trace = with_record("quantum_graph", {"state": "up"})
     assert make.only(trace, "0/0").other_records == {Quantum: (Quantum("up"),)}

@@ -409,7 +409,7 @@ def test_records_and_unreadable_ones_add_up_to_the_lines_that_begin_one() -> Non
     data = make.small_trace() + NO_PREFIX + make.line('{"dynamo_start": ]') + b"\n" + make.line('{"quantum_graph": {}}') + GOOD
     reader, _, _ = read(data)
     begun = sum(not line.startswith(b"\t") for line in data.splitlines())
-    assert reader.ledger.readable_records + reader.ledger.unreadable_records == begun
+    assert reader.ledger.records.total() + reader.ledger.unreadable_records == begun
 
 
 def test_an_empty_trace_has_nothing_and_no_problem() -> None:

@@ -19,13 +19,6 @@ _OPERATOR = re.compile(r"_?c10d_functional\.(\w+)")
 WAIT = "wait_tensor"
 
 
-class TensorMetadata(NamedTuple):
-    """A digest of the operations of a graph with shape, stride and dtype of what each returns; estimated runtime in seconds."""
-
-    digest: str
-    runtime: float
-
-
 class Parity(NamedTuple):
     """Collectives in generated code compared with the schedule: how many are extra or missing, and how many have no wait."""
 
@@ -48,14 +41,15 @@ def schedule(text: str) -> tuple[str, ...]:
     return tuple(name for name in found if name != WAIT)
 
 
-def tensors(text: str) -> TensorMetadata:
+def tensors(text: str) -> tuple[str, float]:
+    """A digest of the operations of a graph with shape, stride and dtype of what each returns; estimated runtime in seconds."""
     operations = orjson.loads(text)["ops"]
     described = [
         [item["name"], [[output.get(key) for key in ("shape", "stride", "dtype")] for output in item["outputs"]]] for item in operations
     ]
     times = (item.get("estimated_runtime_ns") for item in operations)
     runtime = sum(value for value in times if isinstance(value, (int, float)) and 0 <= value < 1e18)
-    return TensorMetadata(hashlib.md5(orjson.dumps(described), usedforsecurity=False).hexdigest(), runtime / 1e9)
+    return hashlib.md5(orjson.dumps(described), usedforsecurity=False).hexdigest(), runtime / 1e9
 
 
 def execution(text: str) -> tuple[str, ...]:

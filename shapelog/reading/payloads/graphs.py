@@ -25,7 +25,6 @@ _NEUTRAL = frozenset(("slice", "None", "True", "False", "operator", "int", "floa
 _ASSERTS = ("torch._check", "_assert_scalar", "sym_constrain_range", "torch.sym_", "_operator.")
 _NUMBERS = re.compile(r"[(\[]#(?:,#)*,?[)\]]")
 _NUMBER_ARGUMENT = re.compile(r",#(?=[,)])|(?<=\()#,")
-_PUNCTUATION = frozenset("()[]{},:.=+*/&|<>%~^@!?;'\"")
 _KERNEL_INDEX = re.compile(r"\b(kernel_idx) = (\d{1,18})")
 _KERNEL_NUMBER = re.compile(r",?'\w+':#")
 _KERNEL = re.compile(r"triton_kernel_wrapper_(?:mutation|functional)\(kernel_idx = (\d{1,18})")
@@ -67,11 +66,6 @@ class Graph(NamedTuple):
         found = (_FILE.match(comment) for comment in self.comments if len(comment) <= _MAX_COMMENT)
         return tuple(dict.fromkeys(UserLine(match[1], int(match[2]), match[3], match[4]) for match in found if match))
 
-    @property
-    def is_dynamic(self) -> bool:
-        """Whether any input is symbolic or has a symbolic size."""
-        return any(re.search(r"\b[suz]\w*\d\b", item.annotation.split("]")[0]) for item in self.placeholders)
-
 
 class _Normalizer:
     """Renames values by order of appearance and erases numbers, so that similar graphs read the same."""
@@ -89,16 +83,12 @@ class _Normalizer:
             self.inputs[item.name] = "#" if item.is_number else _kind_of(item.annotation)
             self.aliases[item.name] = [item.name]
 
-    def _add_alias(self, name: str, placeholder: str) -> None:
-        """fx assigns each placeholder to a name of its own before it is used: ``l_x_ = L_x_``."""
-        self.inputs[name] = self.inputs[placeholder]
-        self.aliases[name] = self.aliases[placeholder]
-        self.aliases[name].append(name)
-
     def statement(self, target: str, annotation: str, expression: str) -> bool:
         """Add one assignment; False if it is not a torch operation."""
-        if expression in self.inputs:
-            self._add_alias(target, expression)
+        if expression in self.inputs:  # fx gives each placeholder a name of its own before it is used: l_x_ = L_x_
+            self.inputs[target] = self.inputs[expression]
+            self.aliases[target] = self.aliases[expression]
+            self.aliases[target].append(target)
             return False
         if expression in self.names:
             self.names[target] = self.names[expression]
@@ -148,9 +138,6 @@ class _Normalizer:
         if "kernel_idx" in expression:
             expression = _KERNEL_INDEX.sub(r"\1 = kernel_\2", expression)  # the number of the kernel matters
         for token in _TOKEN.findall(expression):
-            if token in _PUNCTUATION:
-                parts.append(token)
-                continue
             first = token[0]
             if first.isdigit() or (first == "-" and len(token) > 1):
                 parts.append("#")

@@ -21,13 +21,14 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Value, Value], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-_BINARY: dict[type[ast.operator], Callable[[Value, Value], Value]] = {
+_BINARY: dict[type[ast.operator], Callable[[Value, Value], Value | None]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
+    ast.Pow: lambda base, exponent: base**exponent if abs(exponent) <= _MAX_EXPONENT and abs(base) < 1 << 40 else None,
 }
 _CALL: dict[str, Callable[..., Value]] = {
     "Eq": operator.eq,
@@ -107,9 +108,8 @@ def parse(text: str) -> Expression:
     tree = syntax_tree(code)
     if not isinstance(tree, ast.Expression):
         return Expression(text, None, ())
-    return Expression(
-        text, _name_sources(tree.body, names, code if code.isascii() and "\n" not in code else ""), tuple(dict.fromkeys(names))
-    )
+    has_offsets = code.isascii() and "\n" not in code  # the columns of the tree are those of characters
+    return Expression(text, _name_sources(tree.body, names, code if has_offsets else ""), tuple(dict.fromkeys(names)))
 
 
 def syntax_tree(text: str, mode: str = "eval") -> ast.AST | None:
@@ -149,25 +149,17 @@ def _is_function(node: ast.expr) -> bool:
 
 
 def _name_sources(node: ast.expr, names: list[str], code: str) -> ast.expr:
-    """The tree with each source in it replaced by one name, its spelling, which is added to ``names``.
-
-    ``code`` is the line that was parsed, "" if column offsets are not character offsets in it.
-    """
+    """The tree with each source in it replaced by one name, its spelling in ``code`` (may be ""), which is added to ``names``."""
     if isinstance(node, ast.Call) and _is_function(node.func):
         node.args = [_name_sources(argument, names, code) for argument in node.args]
     elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
         written = code[node.col_offset : node.end_col_offset]
         names.append(written if _CANONICAL.fullmatch(written) else ast.unparse(node))
         return ast.Name(names[-1])
-    elif isinstance(node, ast.Compare):
-        node.left = _name_sources(node.left, names, code)
-        node.comparators = [_name_sources(part, names, code) for part in node.comparators]
-    elif isinstance(node, ast.BoolOp):
-        node.values = [_name_sources(part, names, code) for part in node.values]
-    elif isinstance(node, ast.BinOp):
-        node.left, node.right = _name_sources(node.left, names, code), _name_sources(node.right, names, code)
-    elif isinstance(node, ast.UnaryOp):
-        node.operand = _name_sources(node.operand, names, code)
+    elif isinstance(node, (ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp)):
+        for name, part in ast.iter_fields(node):
+            named = [_name_sources(item, names, code) for item in part] if isinstance(part, list) else _name_sources(part, names, code)
+            setattr(node, name, named)
     return node
 
 
@@ -195,7 +187,9 @@ def _evaluate(node: ast.expr, values: Mapping[str, Value]) -> Value | None:
             return None
         return not inner if isinstance(node.op, ast.Not) else -inner if isinstance(node.op, ast.USub) else inner
     if isinstance(node, ast.BinOp):
-        return _evaluate_binary(node, values)
+        left, right = _evaluate(node.left, values), _evaluate(node.right, values)
+        operation = _BINARY.get(type(node.op))
+        return None if left is None or right is None or operation is None else operation(left, right)
     return None
 
 
@@ -211,13 +205,3 @@ def _evaluate_comparison(node: ast.Compare, values: Mapping[str, Value]) -> bool
             return False
         left = right
     return None if unknown else True
-
-
-def _evaluate_binary(node: ast.BinOp, values: Mapping[str, Value]) -> Value | None:
-    left, right = _evaluate(node.left, values), _evaluate(node.right, values)
-    if left is None or right is None:
-        return None
-    if isinstance(node.op, ast.Pow):
-        return left**right if abs(right) <= _MAX_EXPONENT and abs(left) < 1 << 40 else None
-    operation = _BINARY.get(type(node.op))
-    return operation(left, right) if operation else None

@@ -13,22 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from shapelog.reading.payloads.guard_expressions import Expression, integer, parse
-from shapelog.reading.payloads.properties import (
-    DEVICE,
-    DISPATCH_KEYS,
-    DTYPE,
-    ID,
-    LENGTH,
-    RANK,
-    REQUIRES_GRAD,
-    TENSOR,
-    TYPE,
-    VALUE,
-    Kind,
-    Property,
-    size,
-    stride,
-)
+from shapelog.reading.payloads.properties import DTYPE, ID, LENGTH, RANK, REQUIRES_GRAD, TENSOR, TYPE, VALUE, Kind, Property, size, stride
 from shapelog.reading.payloads.source_names import Source
 
 _NODE = re.compile(r"\n([| ]*)\+- ")
@@ -52,6 +37,7 @@ _ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
 _SAME_OBJECT = re.compile(r"[LG]\[\S+ is [LG]\[\S+$")
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
+_DEVICE, _DISPATCH_KEYS = Property(Kind.DEVICE), Property(Kind.DISPATCH_KEYS)
 
 Fact = int | str | bool
 Facts = tuple[tuple[Property, Fact], ...]
@@ -84,10 +70,6 @@ class Guard(NamedTuple):
     facts: tuple[tuple[Key, Fact], ...]
     comment: str = ""
 
-    @property
-    def place(self) -> UserLine | None:
-        return place_of(self.comment)
-
 
 @dataclass(frozen=True)
 class ShapeGuard:
@@ -95,10 +77,6 @@ class ShapeGuard:
 
     expression: str
     comment: str = ""
-
-    @property
-    def place(self) -> UserLine | None:
-        return place_of(self.comment)
 
     @cached_property
     def parsed(self) -> Expression:
@@ -336,9 +314,7 @@ def facts_of(kind: str, code: str, source: str) -> Facts:
     """The properties of ``source`` that one leaf requires; none for a leaf without a comparable value."""
     if len(code) > MAX_LENGTH:
         return _equality(code, source)
-    read = _READERS.get(kind)
-    if read is None:
-        read = _attribute if "hasattr(" in code[:12] else _LATER_READERS.get(kind, _equality)
+    read = _attribute if "hasattr(" in code[:12] else _READERS.get(kind, _equality)
     return read(code, source)
 
 
@@ -390,8 +366,8 @@ def _tensor(code: str, source: str) -> Facts:
         (TENSOR, match["type"].rsplit(".", 1)[-1]),
         (RANK, len(sizes)),
         (DTYPE, match["dtype"].removeprefix("torch.")),
-        (DISPATCH_KEYS, match["keys"]),
-        (DEVICE, match["device"]),
+        (_DISPATCH_KEYS, match["keys"]),
+        (_DEVICE, match["device"]),
         (REQUIRES_GRAD, match["grad"] == "True"),
         *[
             (of_dim(dim), value if (value := integer(part)) is not None else DYNAMIC)
@@ -418,7 +394,7 @@ def _global_state(code: str) -> Iterator[tuple[Property, Fact]]:
             yield Property(Kind.GLOBAL_STATE, name=str(name)), value if isinstance(value, (bool, int)) else str(value)
 
 
-# How a leaf is read, by its kind. A leaf of any other kind that checks for an attribute is read as an attribute check.
+# How a leaf is read that checks for no attribute, by its kind.
 _READERS: dict[str, Callable[[str, str], Facts]] = {
     "TENSOR_MATCH": _tensor,
     "GLOBAL_STATE": lambda code, source: tuple(_global_state(code)),
@@ -429,8 +405,6 @@ _READERS: dict[str, Callable[[str, str], Facts]] = {
     "TUPLE_ITERATOR_LEN": _length,
     "DICT_CONTAINS": _contains,
     "SET_CONTAINS": _contains,
-}
-_LATER_READERS: dict[str, Callable[[str, str], Facts]] = {
     "DYNAMIC_INDICES": _marking,
     "DIMENSION_DYNAMIC_MARKING_GUARD": _marking,
     "RANGE_ITERATOR_MATCH": partial(_equality, of=Property(Kind.RANGE)),

@@ -8,7 +8,6 @@ One line for the function, one for each of its sources, and from torch 2.8 on a 
 """
 
 import re
-from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ _SOURCE = re.compile(
     r"^  (.*): (?:tensor size=\[([^\[\]]*)\] stride=\[([^\[\]]*)\]|scalar (\S+)|(fully dynamic scalar or tensor)|auto unset|unusual .*)$"
 )
 # For a file that it could not read, PyTorch writes the name in place of the checksum, too.
-_UNREADABLE_FILE = re.compile(r"^hash\((?P<file>.+)\)(?P=file):(?P<line>\d{1,9}):(?P<name>[^:]*):$")
+_UNREADABLE_FILE = re.compile(r"^hash\((?P<digest>.+)\)(?P<file>(?P=digest)):(?P<line>\d{1,9}):(?P<name>[^:]*):$")
 _CODE = re.compile(r"^(?:hash\((?P<digest>[0-9a-f]{8})\))?(?P<file>.*):(?P<line>\d{1,9}):(?P<name>[^:]*):$")
 _SENTENCE = "PGO detected a recompilation"
 _SUGGESTION = re.compile(r'TORCH_COMPILE_DYNAMIC_SOURCES="(.*)"$')
@@ -90,7 +89,7 @@ class CodeState(NamedTuple):
 
 def parse(text: str) -> CodeState:
     """The text of a ``*_code_state`` artifact; never raises."""
-    codes: list[tuple[re.Match[str], list[SourceState]]] = []
+    codes: list[tuple[tuple[str, ...], list[SourceState]]] = []
     suggestion, unread = "", 0
     for line in text.split("\n"):
         state = _state(line) if line.startswith("  ") else None
@@ -101,18 +100,13 @@ def parse(text: str) -> CodeState:
         elif value:
             suggestion = value[1]
         elif code:
-            codes.append((code, []))
+            codes.append((code.groups(""), []))
         elif line.strip():
             unread += 1
-    entries = tuple(_entry(code, states) for code, states in codes)
+    entries = tuple(CodeEntry(digest, file, int(line), name, tuple(states)) for (digest, file, line, name), states in codes)
     known = CodeState(entries).dynamic_sources
     listed = known if ",".join(known) == suggestion else _split_list(suggestion)
     return CodeState(entries, listed, suggestion, unread)
-
-
-def _entry(code: re.Match[str], states: Iterable[SourceState]) -> CodeEntry:
-    groups = code.groupdict()
-    return CodeEntry(groups.get("digest", groups["file"]) or "", groups["file"], int(groups["line"]), groups["name"], tuple(states))
 
 
 def _state(line: str) -> SourceState | None:

@@ -81,9 +81,7 @@ def stride(dim: int) -> Property:
 
 RANK = Property(Kind.RANK)
 DTYPE = Property(Kind.DTYPE)
-DEVICE = Property(Kind.DEVICE)
 REQUIRES_GRAD = Property(Kind.REQUIRES_GRAD)
-DISPATCH_KEYS = Property(Kind.DISPATCH_KEYS)
 TENSOR = Property(Kind.TENSOR)
 VALUE = Property(Kind.VALUE)
 TYPE = Property(Kind.TYPE)

@@ -15,25 +15,18 @@ _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
-_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>")
+# The paths of the last line are those that the comment of a guard shortens.
+_LIBRARY = re.compile(
+    r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>"
+    r"|^(?:nn|optim|_library|_dynamo|_functorch|_higher_order_ops|torch|transformers|diffusers)/"
+)
 # Each process writes the cells of a notebook to a directory of its own.
 _CELL = re.compile(r"[\\/]ipykernel_\d+[\\/]|^<ipython-input-")
-_SHORTENED_LIBRARIES = (
-    "nn/",
-    "optim/",
-    "_library/",
-    "_dynamo/",
-    "_functorch/",
-    "_higher_order_ops/",
-    "torch/",
-    "transformers/",
-    "diffusers/",
-)
 
 
 def is_library(file: str) -> bool:
     """Whether a file belongs to torch, another installed package or Python itself, also by the shortened path of a guard comment."""
-    return bool(_LIBRARY.search(file)) or file.startswith(_SHORTENED_LIBRARIES)
+    return bool(_LIBRARY.search(file))
 
 
 def is_notebook_cell(file: str) -> bool:

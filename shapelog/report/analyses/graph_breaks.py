@@ -4,38 +4,32 @@ import math
 from collections.abc import Iterator
 
 from shapelog.recompiles.explain import Explanations
-from shapelog.report.results import Column, Finding, Location, Table
+from shapelog.report.results import Cell, Column, Finding, Location, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
-    breaks: dict[tuple[str, str], list[WeightedCompile]] = {}
-    restarts: dict[str, list[WeightedCompile]] = {}
+    breaks: dict[tuple[str, ...], list[WeightedCompile]] = {}
+    restarts: dict[tuple[str, ...], list[WeightedCompile]] = {}
     for compiled in weighted_compiles(explained):
         for item in compiled.compile.breaks:
             where = Location(item.place.file, item.place.line).short if item.place else ""
             breaks.setdefault((where, item.words), []).append(compiled)
         for reason in compiled.compile.restarts:
-            restarts.setdefault(reason, []).append(compiled)
+            restarts.setdefault((reason,), []).append(compiled)
+    reason_column = Column("reason", is_wide=True)
     if breaks:
-        rows = tuple(
-            (where, words, *_cost(members), _labels(members))
-            for (where, words), members in sorted(breaks.items(), key=lambda pair: -len(pair[1]))
-        )
-        columns = (Column("where"), Column("reason", is_wide=True), Column("times", True), Column("seconds lost", True), Column("compiles"))
-        yield Table("graph_breaks", "Graph breaks", columns, rows)
+        yield _table("graph_breaks", "Graph breaks", (Column("where"), reason_column), breaks)
     if restarts:
-        rows_again = tuple(
-            (reason, *_cost(members), _labels(members)) for reason, members in sorted(restarts.items(), key=lambda pair: -len(pair[1]))
-        )
-        again = (Column("reason", is_wide=True), Column("times", True), Column("seconds lost", True), Column("compiles"))
-        yield Table("restarts", "Restarts of the analysis for other reasons", again, rows_again)
+        yield _table("restarts", "Restarts of the analysis for other reasons", (reason_column,), restarts)
 
 
-def _cost(members: list[WeightedCompile]) -> tuple[int, float]:
-    """How often, and seconds."""
-    return sum(item.weight for item in members), math.fsum(item.seconds_before_restart for item in members)
-
-
-def _labels(members: list[WeightedCompile]) -> str:
-    return " ".join(dict.fromkeys(item.compile.label for item in members))
+def _table(name: str, title: str, keys: tuple[Column, ...], found: dict[tuple[str, ...], list[WeightedCompile]]) -> Table:
+    """Each key with how often it was, the seconds that it cost and the compiles; the most frequent first."""
+    rows: list[tuple[Cell, ...]] = []
+    for key, members in sorted(found.items(), key=lambda pair: -len(pair[1])):
+        labels = " ".join(dict.fromkeys(item.compile.label for item in members))
+        lost = math.fsum(item.seconds_before_restart for item in members)
+        rows.append((*key, sum(item.weight for item in members), lost, labels))
+    columns = (*keys, Column("times", True), Column("seconds lost", True), Column("compiles"))
+    return Table(name, title, columns, tuple(rows))

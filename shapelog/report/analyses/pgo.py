@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Profile, Trace
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, Kind, SourceState
@@ -41,7 +42,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     if len(profiles) > 1:
         columns.append(Column("ranks" if all(profile.rank is not None for profile in profiles) else "processes"))
         cells = [(*row, "all" if len(rows[row]) == len(profiles) else " ".join(rows[row])) for row in ordered]
-    yield Table("pgo", "What PGO knew", tuple(columns), tuple(cells), _note(profiles, {row.when for row in ordered}))
+    yield Table("pgo", "What PGO knew", tuple(columns), tuple(cells), "; ".join(_notes(profiles, {row.when for row in ordered})))
 
 
 def _joined(rows: Iterable[tuple[_Row, int]]) -> dict[_Row, int]:
@@ -166,30 +167,27 @@ def _listed(extents: tuple[Extent, ...]) -> str:
     return f"[{', '.join('?' if extent is None else str(extent) for extent in extents)}]"
 
 
-def _note(profiles: tuple[Profile, ...], moments: set[str]) -> str:
+def _notes(profiles: tuple[Profile, ...], moments: set[str]) -> Iterator[str]:
     states = [profile.last.state for profile in profiles]
-    parts = _histories(profiles)
+    yield from _histories(profiles)
     if not moments:
-        parts.append("it holds nothing that varied")
+        yield "it holds nothing that varied"
     if _AGAIN in moments:
-        parts.append("what was learned again is of closures that PyTorch did not take for those of the profile")
+        yield "what was learned again is of closures that PyTorch did not take for those of the profile"
     unread = sum(state.unread for state in states)
     if unread:
-        parts.append(f"{unread} lines of it could not be read")
+        yield f"{unread} lines of it could not be read"
     values = dict.fromkeys(state.suggestion_text for state in states if state.suggestion_text)
-    parts.extend(f'PyTorch suggests TORCH_COMPILE_DYNAMIC_SOURCES="{value}"' for value in values)
-    return "; ".join(parts)
+    yield from (f'PyTorch suggests TORCH_COMPILE_DYNAMIC_SOURCES="{value}"' for value in values)
 
 
 def _histories(profiles: tuple[Profile, ...]) -> list[str]:
     """Whether each process began with a profile, and whether it wrote one; processes that did the same together."""
-    by_history: dict[str, list[str]] = {}
-    for profile in profiles:
-        by_history.setdefault(_history(profile), []).append(_process(profile))
+    by_history = grouped(profiles, _history)
     if len(by_history) == 1:
         return list(by_history)
     noun = "process" if any(profile.rank is None for profile in profiles) else "rank"
-    return [f"{noun} {', '.join(members)}: {words}" for words, members in by_history.items()]
+    return [f"{noun} {', '.join(map(_process, members))}: {words}" for words, members in by_history.items()]
 
 
 def _history(profile: Profile) -> str:

@@ -137,7 +137,7 @@ def _overview(report: "RankReport") -> Table:
     columns += [Column("ends earlier", True)] if any(ends) else []
     forked = [rank.number for rank in report.ranks if rank.processes > 1]
     notes = [f"several processes wrote as {rank_list(forked)}; the one that compiled most is compared"] if forked else []
-    notes += [words for words in (slow_words(report), _early_words(report)) if words]
+    notes += filter(None, (slow_words(report), *_early_words(report)))
     return Table("ranks", "Compiles of each rank", tuple(columns), tuple(rows), "; ".join(notes))
 
 
@@ -150,17 +150,14 @@ def _before(value: float) -> str:
     return "" if value < _SOON else seconds(value) if value < _LONG else "12 hours or more"
 
 
-def _early_words(report: "RankReport") -> str:
+def _early_words(report: "RankReport") -> Iterator[str]:
     """Ranks whose trace ends much earlier than that of the last one."""
     early = [number for number, value in report.early if _EARLY <= value < _LONG]
     other = [number for number, value in report.early if value >= _LONG]
-    words = (
-        [f"{rank_list(early)} wrote nothing in the last minute or longer: finished, hung, killed, or with nothing to compile"]
-        if early
-        else []
-    )
-    words += [f"{rank_list(other)} ended 12 hours or more before the last: of another run, perhaps"] if other else []
-    return "; ".join(words)
+    if early:
+        yield f"{rank_list(early)} wrote nothing in the last minute or longer: finished, hung, killed, or with nothing to compile"
+    if other:
+        yield f"{rank_list(other)} ended 12 hours or more before the last: of another run, perhaps"
 
 
 def _tables(report: "RankReport") -> Iterator[Table]:

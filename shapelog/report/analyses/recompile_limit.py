@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Table, location_of
-from shapelog.rules import RULES, Rule
+from shapelog.rules import RULES
 from shapelog.text import plural
 
 DEFAULT_LIMIT = 8
@@ -22,24 +22,22 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         entries = len(frame.entries)
         if hit is None and entries + 1 < limit:
             continue
-        axes = _varying_axes(explained, frame)
+        rule, compile = _HIT, hit or frame.compiles[-1]
         if hit is not None:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
             counted = plural(entries, "entry")
             then = "it raised" if hit.raised_at_limit else "later calls that fit none of them run eagerly"
             sentence = f"{frame.title} hit the {kind} at {hit.label}, with {counted}: {then}"
-            yield _finding(_HIT, sentence, hit, frame, axes)
         elif unrecorded and entries >= limit:
             sentence = f"{frame.title} has {entries} entries, which is the limit; this torch version leaves no record when it is exceeded"
-            yield _finding(_HIT, sentence, frame.compiles[-1], frame, axes)
-        elif 1 < limit <= entries + 1:
+        elif limit > 1:
+            rule = _NEAR
             room = "the next recompile is refused" if entries >= limit else "room for one more, and the recompile after that is refused"
             sentence = f"{frame.title} has {entries} entries of {limit}: {room}"
-            yield _finding(_NEAR, sentence, frame.compiles[-1], frame, axes)
-
-
-def _finding(rule: Rule, sentence: str, compile: Compile, frame: Frame, axes: tuple[tuple[str, str], ...]) -> Finding:
-    return Finding(rule=rule, sentence=sentence, compile=compile.label, place=location_of(frame), details=axes, frame=frame)
+        else:
+            continue
+        axes = _varying_axes(explained, frame)
+        yield Finding(rule=rule, sentence=sentence, compile=compile.label, place=location_of(frame), details=axes, frame=frame)
 
 
 def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:

@@ -1,95 +1,48 @@
 """The names that links within the page use: ``#frame-2``, ``#compile-2-3``."""
 
 import re
-from dataclasses import dataclass, field
 
-from shapelog.model.trace import Compile, Frame, Outcome, Trace
-from shapelog.recompiles.explain import Explanations, Recompile
-from shapelog.rules import Verdict
+from shapelog.model.trace import Compile, Frame, Trace
 
 _RANK_PREFIX = re.compile(r"^(?:rank|process)-\d+-")
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]+")
 
-# How the page colors a recompile; "first" is any other compile.
-KINDS = {
-    Verdict.MARKING: "marking",
-    Verdict.CODE: "code",
-    Verdict.JUSTIFIED: "justified",
-    Verdict.UNEXPLAINED: "unexplained",
-    Verdict.FAILED: "failed",
-    Verdict.LIMIT: "limit",
-    Verdict.SKIPPED: "skipped",
-}
-
-
-@dataclass(slots=True)
-class Anchors:
-    """One name for each frame and compile of a trace; those of a rank begin with ``rank-1-`` where there are several processes."""
-
-    names: dict[Frame | Compile, str] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
-
-    def frame(self, frame: Frame) -> str:
-        return self.names[frame]
-
-    def compile(self, compile: Compile) -> str:
-        return self.names[compile]
-
-    def share(self, first: Frame, other: Frame) -> None:
-        """Give the identical frame of another rank the names of the first, on whose page it is."""
-        self.names[other] = self.names[first]
-        for shown, same in zip(first.compiles, other.compiles, strict=True):
-            self.names[same] = self.names[shown]
-
-    def find(self, compile: Compile) -> str:
-        """The name of a compile, "" if the trace does not hold it."""
-        return self.names.get(compile, "")
-
-    @property
-    def aliases(self) -> dict[str, str]:
-        """``frame-2`` → ``rank-0-frame-2``: names without their rank lead to the first that has them."""
-        found: dict[str, str] = {}
-        for name in self.names.values():
-            plain = _RANK_PREFIX.sub("", name)
-            if plain != name:
-                found.setdefault(plain, name)
-        return found
-
-    def add(self, thing: Frame | Compile, name: str) -> None:
-        """Names that would be the same (other generations, graphs of compiled autograd) are numbered."""
-        free, number = name, 2
-        while free in self.taken:
-            free, number = f"{name}-again-{number}", number + 1
-        self.taken.add(free)
-        self.names[thing] = free
+Anchors = dict[Frame | Compile, str]
 
 
 def anchors_of(trace: Trace) -> Anchors:
-    """The anchors of every frame and compile; ``2/3#2`` is ``compile-2-3-2``."""
-    anchors = Anchors()
-    has_many_ranks = len(trace.ranks) > 1
+    """A name for each frame and compile: ``2/3#2`` is ``compile-2-3-2``. Those of a rank begin with ``rank-1-`` where there are several
+    processes; names that would be the same (other generations, graphs of compiled autograd) are numbered.
+    """
+    anchors: Anchors = {}
+    taken: set[str] = set()
     for rank in trace.ranks:
         owner = f"rank-{rank.number}-" if rank.number is not None else f"process-{rank.process}-"
         for frame in rank.frames:
-            anchors.add(frame, f"{owner if has_many_ranks else ''}frame-{_with_hyphens(frame.label)}")
-            for compile in frame.compiles:
-                anchors.add(compile, f"{owner if has_many_ranks else ''}compile-{_with_hyphens(compile.label)}")
+            things: tuple[Frame | Compile, ...] = (frame, *frame.compiles)
+            for thing in things:
+                what = "frame" if thing is frame else "compile"
+                name = f"{owner if len(trace.ranks) > 1 else ''}{what}-{_SEPARATORS.sub('-', thing.label).strip('-') or 'none'}"
+                free, number = name, 2
+                while free in taken:
+                    free, number = f"{name}-again-{number}", number + 1
+                taken.add(free)
+                anchors[thing] = free
     return anchors
 
 
-def _with_hyphens(label: str) -> str:
-    return _SEPARATORS.sub("-", label).strip("-") or "none"
+def share(anchors: Anchors, first: Frame, other: Frame) -> None:
+    """Give the identical frame of another rank the names of the first, on whose page it is."""
+    anchors[other] = anchors[first]
+    for shown, same in zip(first.compiles, other.compiles, strict=True):
+        anchors[same] = anchors[shown]
 
 
-def kind_of(compile: Compile, recompile: Recompile | None) -> str:
-    """One of ``KINDS``, or ``first``."""
-    if recompile is not None:
-        return KINDS[recompile.verdict]
-    if compile.outcome in (Outcome.FAILED, Outcome.UNFINISHED):
-        return "failed"
-    return {Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}.get(compile.outcome, "first")
-
-
-def recompiles_by_compile(explained: Explanations) -> dict[Compile, Recompile]:
-    """The explanation of each compile that was not its frame's first."""
-    return {item.compile: item for item in explained.recompiles}
+def aliases_of(anchors: Anchors) -> dict[str, str]:
+    """``frame-2`` → ``rank-0-frame-2``: names without their rank lead to the first that has them."""
+    found: dict[str, str] = {}
+    for name in anchors.values():
+        plain = _RANK_PREFIX.sub("", name)
+        if plain != name:
+            found.setdefault(plain, name)
+    return found

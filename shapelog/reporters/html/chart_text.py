@@ -1,26 +1,42 @@
-"""What the charts have in common: a label for each kind of compile, and numbers and texts as SVG needs them."""
+"""What the charts have in common: the kinds of compiles, which have colors, and texts that are not too long."""
 
+import math
+from collections.abc import Iterable
+
+from shapelog.model.trace import Compile, Outcome
+from shapelog.recompiles.explain import Recompile
 from shapelog.rules import Verdict
 from shapelog.text import file_name
 
+_VERDICTS = (
+    Verdict.MARKING,
+    Verdict.CODE,
+    Verdict.JUSTIFIED,
+    Verdict.UNEXPLAINED,
+    Verdict.LIMIT,
+    Verdict.FAILED,
+    Verdict.SKIPPED,
+)
 # The label of each kind of compile, in the order of the legend.
-KIND_LABELS = {
-    "first": "first compile",
-    "marking": Verdict.MARKING.value,
-    "code": Verdict.CODE.value,
-    "justified": Verdict.JUSTIFIED.value,
-    "unexplained": Verdict.UNEXPLAINED.value,
-    "limit": Verdict.LIMIT.value,
-    "failed": Verdict.FAILED.value,
-    "skipped": Verdict.SKIPPED.value,
-}
-
+KIND_LABELS = {"first": "first compile"} | {verdict.name.lower(): verdict.value for verdict in _VERDICTS}
+_KINDS = {Outcome.FAILED: "failed", Outcome.UNFINISHED: "failed", Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}
 _MAX_FILE_NAME = 80
 
+# Kind of compile, how many, and their seconds.
+Part = tuple[str, int, float]
 
-def percent(value: float) -> str:
-    """``12.5%``, to two decimals: a seventh of a pixel on a wide screen."""
-    return f"{value:.2f}".rstrip("0").rstrip(".") + "%"
+
+def kind_of(compile: Compile, recompile: Recompile | None) -> str:
+    """One of ``KIND_LABELS``; "first" is a compile that went well and is no recompile."""
+    return recompile.verdict.name.lower() if recompile else _KINDS.get(compile.outcome, "first")
+
+
+def totals(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """The sums of the kinds that occur, in the order of the legend."""
+    found: dict[str, list[Part]] = {kind: [] for kind in KIND_LABELS}
+    for part in parts:
+        found[part[0]].append(part)
+    return tuple((kind, sum(part[1] for part in own), math.fsum(part[2] for part in own)) for kind, own in found.items() if own)
 
 
 def clipped(text: str, longest: int) -> str:

@@ -5,12 +5,14 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from shapelog.reporters.html.chart_text import KIND_LABELS, clipped
 from shapelog.resources import template_dir
+from shapelog.text import file_name, one_line, plural, seconds
 
 
 def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
     """``finalize`` is called with each value that a template prints, before the value is escaped."""
-    return Environment(
+    templates = Environment(
         loader=FileSystemLoader(template_dir()),
         autoescape=True,
         undefined=StrictUndefined,
@@ -19,3 +21,11 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters.update(clipped=clipped, file_name=file_name, one_line=one_line, percent=percent, plural=plural, seconds=seconds)
+    templates.globals["kind_labels"] = KIND_LABELS
+    return templates
+
+
+def percent(value: float) -> str:
+    """``12.5%``, to two decimals: a seventh of a pixel on a wide screen."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") + "%"

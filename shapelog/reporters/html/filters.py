@@ -8,17 +8,17 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from shapelog.advice.paste_formats import cost_of
+from shapelog.model.trace import failure_message
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.report import Report
-from shapelog.reporters.html.anchors import KINDS, Anchors
-from shapelog.reporters.html.chart_text import KIND_LABELS
+from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.highlight import Highlighter
 from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import rows_html
-from shapelog.reporters.html.redact import Redaction, without_stack
+from shapelog.reporters.html.redact import without_stack
 from shapelog.rules import RULES, problem_rule, remedy_for
-from shapelog.text import escape_controls, file_name, file_size, one_line, plural, rank_list, seconds
+from shapelog.text import escape_controls, file_name, file_size, one_line, rank_list
 
 # Rows of a table.
 _MAX_ROWS = 60
@@ -40,26 +40,22 @@ def page_environment(context: PageContext) -> Environment:
         cell=_cell,
         code=highlighter.line,
         cost=cost_of,
-        file_name=file_name,
+        diff_rows=highlighter.diff_rows,
+        failure_message=failure_message,
         file_size=file_size,
         is_library=is_library,
         problem_rule=problem_rule,
         pytorch_text=lambda text: _shortened(text.strip() if with_source else without_stack(text)),
-        plural=plural,
         rank_list=rank_list,
         place=lambda place: f"{file_name(place.file)}:{place.line}",
         record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(sanitize(text))),
         remedy=lambda rule: _sentence(remedy_for(rule, reads_sources)),
-        seconds=seconds,
         sentence=_sentence,
         shortened=_shortened,
-        diff_rows=highlighter.diff_rows,
     )
     templates.globals.update(
         anchors=context.anchors,
         by_label=_by_label(report, context.anchors),
-        kind_labels=KIND_LABELS,
-        kinds=KINDS,
         limit=_MAX_ROWS,
         marks={"static": "", "dynamic": "~", "specialized": "!"},
         records=context.records.rows,
@@ -93,12 +89,12 @@ def _by_label(report: Report, anchors: Anchors) -> dict[str, str]:
     """Label of a compile → its anchor, for labels that only one compile has."""
     found: dict[str, str] = {}
     for compile in report.trace.compiles:
-        name = anchors.compile(compile)
+        name = anchors[compile]
         found[compile.label] = name if found.get(compile.label, name) == name else ""
     return {label: anchor for label, anchor in found.items() if anchor}
 
 
-def _sanitizer(redact: Redaction | None) -> Callable[[Any], Any]:
+def _sanitizer(redact: Callable[[str], str] | None) -> Callable[[Any], Any]:
     """The function that every value is passed to before it is escaped; markup is templates of such values alone."""
 
     def sanitize(value: Any) -> Any:

@@ -1,19 +1,18 @@
 """One frame with its compiles: what varied, the shape table, and for each compile why it happened and what differs."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame, Outcome, failure_message
+from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeRow
 from shapelog.report.explain_compile import CompileExplanation, explanation_of, graph_lines
 from shapelog.report.merge_ranks import MergedFrame
 from shapelog.report.report import FrameReport, Report
-from shapelog.reporters.html.anchors import Anchors, kind_of
-from shapelog.reporters.html.chart_text import KIND_LABELS
+from shapelog.reporters.html.anchors import Anchors
+from shapelog.reporters.html.chart_text import Part, kind_of, totals
 from shapelog.reporters.html.side_by_side import Diff, side_by_side
 
 # Rows of the shape table that never vary are shown if there are no more of them.
@@ -21,16 +20,6 @@ _MAX_CONSTANT_ROWS = 12
 _MAX_ROWS = 200
 # About how many characters of HTML a compile and a row of a diff take.
 _COMPILE_SIZE, _ROW_SIZE = 15_000, 500
-# Phases below half a millisecond are not shown.
-_MIN_PHASE = 0.0005
-
-
-class Phase(NamedTuple):
-    """A part of a compile's time, in seconds, and the share of the whole in percent."""
-
-    name: str
-    seconds: float
-    share: float
 
 
 class CompileView(NamedTuple):
@@ -41,8 +30,6 @@ class CompileView(NamedTuple):
     kind: str
     recompile: Recompile | None
     headline: str
-    remedy: str
-    failure: str
     is_full: bool
 
 
@@ -55,19 +42,18 @@ class CompileDetails(NamedTuple):
     is_full: bool = False
     explanation: CompileExplanation | None = None
     diff: Diff | None = None
-    phases: tuple[Phase, ...] = ()
 
 
 class FrameView(NamedTuple):
     """One frame, as lists of frames show it; one that is identical on several ranks is shown once, as that of the first.
 
-    ``parts`` holds (kind of compile, how many, seconds) over all of them, and ``seconds`` is their sum.
+    ``parts`` are the kinds of compiles of all of them, and ``seconds`` is their sum.
     """
 
     report: FrameReport
     anchor: str
     owner: str
-    parts: tuple[tuple[str, int, float], ...]
+    parts: tuple[Part, ...]
     seconds: float
     compiles: tuple[CompileView, ...]
 
@@ -86,7 +72,7 @@ class FrameDetails(NamedTuple):
     details of each compile.
     """
 
-    columns: tuple[tuple[Compile, str], ...]
+    columns: tuple[Compile, ...]
     rows: tuple[ShapeRow, ...]
     hidden_rows: int
     compiles: tuple[CompileDetails, ...]
@@ -100,20 +86,13 @@ class FramePageBuilder:
     """
 
     report: Report
-    anchors: Anchors
     room: float
     diffs: dict[tuple[Graph, Graph], Diff] = field(default_factory=dict)
 
     def details(self, view: FrameView) -> FrameDetails:
         rows, hidden, columns = _shape_rows(view.report) if view.compiles[0].is_full and self.room > 0 else ((), 0, ())
-        return FrameDetails(
-            columns=tuple((compile, self.anchors.compile(compile)) for compile in columns),
-            rows=rows,
-            hidden_rows=hidden,
-            compiles=tuple(
-                self._compile(view.frame, item) if item.is_full and self.room > 0 else CompileDetails() for item in view.compiles
-            ),
-        )
+        compiles = tuple(self._compile(view.frame, item) if item.is_full and self.room > 0 else CompileDetails() for item in view.compiles)
+        return FrameDetails(columns, rows, hidden, compiles)
 
     def _compile(self, frame: Frame, item: CompileView) -> CompileDetails:
         compile, recompile = item.compile, item.recompile
@@ -121,19 +100,13 @@ class FramePageBuilder:
         after = compile.graph if before else None
         diff = self._diff(before, after) if before and after else None
         self.room -= _COMPILE_SIZE + _ROW_SIZE * len(diff.rows if diff else ())
-        return CompileDetails(
-            is_full=True,
-            explanation=explanation_of(self.report.explained, frame, compile) if recompile else None,
-            diff=diff,
-            phases=tuple(Phase(name, value, _share(value, compile.seconds)) for name, value in compile.phases if value > _MIN_PHASE),
-        )
+        explanation = explanation_of(self.report.explained, frame, compile) if recompile else None
+        return CompileDetails(is_full=True, explanation=explanation, diff=diff)
 
     def _diff(self, before: Graph, after: Graph) -> Diff:
-        key = before, after
-        found = self.diffs.get(key)
-        if found is None:
-            found = self.diffs[key] = side_by_side(graph_lines(before), graph_lines(after))
-        return found
+        if (before, after) not in self.diffs:
+            self.diffs[before, after] = side_by_side(graph_lines(before), graph_lines(after))
+        return self.diffs[before, after]
 
 
 def frame_views(report: Report, merged: Iterable[MergedFrame], anchors: Anchors, full: float) -> tuple[FrameView, ...]:
@@ -150,45 +123,29 @@ def _frame_view(report: Report, merged: MergedFrame, anchors: Anchors, full: flo
     frame = item.frame
     recompiles = {entry.compile: entry for entry in item.recompiles}
     compiles = tuple(
-        _compile_view(report, compile, recompiles.get(compile), anchors, number < full) for number, compile in enumerate(frame.compiles)
+        _compile_view(compile, recompiles.get(compile), anchors, number < full) for number, compile in enumerate(frame.compiles)
     )
+    # Members have the same kinds of compiles.
+    pairs = [pair for member in merged.members for pair in zip(compiles, member.compiles, strict=True)]
     return FrameView(
         report=item,
-        anchor=anchors.frame(frame),
+        anchor=anchors[frame],
         owner=merged.owner if report.trace.rank_count > 1 else "",
-        parts=_parts(merged, compiles),
+        parts=totals((view.kind, compiled.weight, compiled.seconds) for view, compiled in pairs),
         seconds=merged.seconds,
         compiles=compiles,
     )
 
 
-def _parts(merged: MergedFrame, compiles: tuple[CompileView, ...]) -> tuple[tuple[str, int, float], ...]:
-    """(kind, how many, seconds) of the kinds that occur, in the order of ``KIND_LABELS``; members have the same kinds of compiles."""
-    counts = dict.fromkeys(KIND_LABELS, 0)
-    found: dict[str, list[float]] = {kind: [] for kind in KIND_LABELS}
-    for member in merged.members:
-        for view, compiled in zip(compiles, member.compiles, strict=True):
-            counts[view.kind] += compiled.weight
-            found[view.kind].append(compiled.seconds)
-    return tuple((kind, counts[kind], math.fsum(spent)) for kind, spent in found.items() if spent)
-
-
-def _compile_view(report: Report, compile: Compile, recompile: Recompile | None, anchors: Anchors, is_full: bool) -> CompileView:
+def _compile_view(compile: Compile, recompile: Recompile | None, anchors: Anchors, is_full: bool) -> CompileView:
     return CompileView(
         compile=compile,
-        anchor=anchors.compile(compile),
+        anchor=anchors[compile],
         kind=kind_of(compile, recompile),
         recompile=recompile,
         headline=_headline(compile, recompile),
-        remedy=recompile.remedy(report.trace.supports_dynamic_sources) if recompile else "",
-        failure=failure_message(compile.metrics.fail_reason) if compile.metrics.fail_reason else "",
         is_full=is_full,
     )
-
-
-def _share(part: float, whole: float) -> float:
-    """In percent; what a damaged record measures need not add up."""
-    return min(100.0, 100.0 * part / whole) if whole > 0 else 0.0
 
 
 def _headline(compile: Compile, recompile: Recompile | None) -> str:

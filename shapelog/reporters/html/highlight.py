@@ -1,5 +1,6 @@
 """Code as HTML: keywords, strings, numbers and comments are in colors, and what differs in a line of a diff is marked."""
 
+from functools import cache
 from itertools import groupby
 
 from markupsafe import Markup, escape
@@ -20,11 +21,11 @@ class Highlighter:
     """Draws lines of code. The same line, of which the graphs of a run have many, is drawn once."""
 
     def __init__(self) -> None:
-        self._drawn: dict[tuple[str, int, int], str] = {}
+        self._draw = cache(_draw)
 
     def line(self, text: str) -> Markup:
         """A line of Python."""
-        return Markup(self._line(text))
+        return Markup(self._draw(text, 0, 0))
 
     def diff_rows(self, diff: Diff) -> Markup:
         """The rows of a table with four columns: number and line of either text."""
@@ -38,17 +39,11 @@ class Highlighter:
     def _cells(self, line: Line | None) -> str:
         if line is None:
             return '<td class="no"></td><td class="none"></td>'
-        return f'<td class="no">{line.number}</td><td class="text">{self._line(line.text, line.start, line.end)}</td>'
-
-    def _line(self, text: str, start: int = 0, end: int = 0) -> str:
-        """The line as HTML, with ``text[start:end]`` marked as what changed."""
-        key = text, start, end
-        if key not in self._drawn:
-            self._drawn[key] = _draw(text, start, end)
-        return self._drawn[key]
+        return f'<td class="no">{line.number}</td><td class="text">{self._draw(line.text, line.start, line.end)}</td>'
 
 
 def _draw(text: str, start: int, end: int) -> str:
+    """The line as HTML, with ``text[start:end]`` marked as what changed."""
     if len(text) > _MAX_SHOWN:
         text = f"{text[:_MAX_SHOWN]}… {len(text) - _MAX_SHOWN} characters left out"
     tokens = _tokens(text)

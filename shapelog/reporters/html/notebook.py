@@ -6,7 +6,7 @@ from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.environment import environment
 from shapelog.rules import UNEXPLAINED, Verdict
-from shapelog.text import file_name, one_line, plural, seconds, shorten
+from shapelog.text import one_line, plural, seconds, shorten
 
 # Of a middle brightness, to be readable on white and on black.
 _COLORS = {
@@ -25,7 +25,7 @@ _MAX_LINE = 2000
 def render(report: Report, options: Options) -> bytes:
     """``options.limit`` is how many rows a table has, 0 for all."""
     templates = environment()
-    templates.filters.update(color=_COLORS.__getitem__, file_name=file_name, one_line=one_line, plural=plural, seconds=seconds, text=_text)
+    templates.filters.update(color=_COLORS.__getitem__, text=_text)
     advice = report.advice if report.summary.compiles else None
     text = templates.get_template("notebook.html.j2").render(
         report=report,

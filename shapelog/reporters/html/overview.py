@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
 from shapelog.errors import DATA_LOSS
-from shapelog.model.trace import Compile, Frame
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
-from shapelog.reporters.html.chart_text import KIND_LABELS
+from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.rules import RULES, Rule, Section, Verdict
-from shapelog.text import file_size, plural, seconds
+from shapelog.text import plural, plural_noun, seconds
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
@@ -20,22 +19,20 @@ _MAX_LIST = 20_000
 class Tile(NamedTuple):
     """A number with what it counts; ``kind`` colors it, "" leaves it without a color."""
 
-    number: str
+    number: int
     label: str
     more: str
     kind: str = ""
 
 
 class Overview(NamedTuple):
-    """The first page. ``parts`` holds (kind of compile, how many, seconds); ``why`` is the reason if there is no list to set."""
+    """The first page. ``why`` is the reason if there is no list to set."""
 
     title: str
     lead: str
     version: str
-    size: str
     tiles: tuple[Tile, ...]
-    parts: tuple[tuple[str, int, float], ...]
-    limits: tuple[tuple[Frame, Compile], ...]
+    parts: tuple[Part, ...]
     data_loss: int
     shell: str
     python: str
@@ -54,10 +51,8 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
         title=title,
         lead=lead,
         version=report.trace.torch_version or f"{report.trace.version_guess} (guessed from its records)",
-        size=file_size(sum(book.size for book in report.accounts)),
         tiles=tuple(_tiles(report)),
-        parts=_parts(views),
-        limits=tuple((view.frame, view.report.limit_hit) for view in views if view.report.limit_hit),
+        parts=totals(part for view in views for part in view.parts),
         data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
         shell=shell if shell.isprintable() and len(shell) <= _MAX_LIST else "",
         python=python if len(python) <= _MAX_LIST else "",
@@ -110,29 +105,17 @@ def _verdict(report: Report) -> tuple[str, str]:
 
 def _tiles(report: Report) -> Iterator[Tile]:
     summary = report.summary
-    yield Tile(str(summary.compiles), "compile" if summary.compiles == 1 else "compiles", seconds(summary.seconds))
-    again = "recompile" if summary.recompiles == 1 else "recompiles"
-    yield Tile(str(summary.recompiles), again, seconds(summary.recompile_seconds) if summary.recompiles else "")
-    for verdict, kind in ((Verdict.MARKING, "marking"), (Verdict.CODE, "code"), (Verdict.JUSTIFIED, "justified")):
+    yield Tile(summary.compiles, plural_noun(summary.compiles, "compile"), seconds(summary.seconds))
+    again = seconds(summary.recompile_seconds) if summary.recompiles else ""
+    yield Tile(summary.recompiles, plural_noun(summary.recompiles, "recompile"), again)
+    for verdict in (Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED, Verdict.UNEXPLAINED):
         part = summary.part(verdict)
         if part.count:
-            yield Tile(str(part.count), verdict.value, seconds(part.seconds), kind)
-    unexplained = summary.part(Verdict.UNEXPLAINED)
-    if unexplained.count:
-        yield Tile(str(unexplained.count), "unexplained", seconds(unexplained.seconds), "unexplained")
+            yield Tile(part.count, verdict.value, seconds(part.seconds), verdict.name.lower())
     if summary.limit_hits:
-        yield Tile(str(summary.limit_hits), "limit hit" if summary.limit_hits == 1 else "limit hits", "refused, run eagerly", "limit")
+        yield Tile(summary.limit_hits, plural_noun(summary.limit_hits, "limit hit"), "refused, run eagerly", "limit")
     if summary.failures:
-        yield Tile(str(summary.failures), "failed", "", "failed")
+        yield Tile(summary.failures, "failed", "", "failed")
     breaks = sum(len(item.compile.breaks) * item.weight for frame in report.frames for item in frame.compiles)
     if breaks:
-        yield Tile(str(breaks), "graph break" if breaks == 1 else "graph breaks", "")
-
-
-def _parts(views: tuple[FrameView, ...]) -> tuple[tuple[str, int, float], ...]:
-    counts: dict[str, tuple[int, float]] = {}
-    for view in views:
-        for kind, count, spent in view.parts:
-            known = counts.get(kind, (0, 0.0))
-            counts[kind] = known[0] + count, known[1] + spent
-    return tuple((kind, *counts[kind]) for kind in KIND_LABELS if kind in counts)
+        yield Tile(breaks, plural_noun(breaks, "graph break"), "")

@@ -1,6 +1,8 @@
 """What all parts of one page share, and the variables of its template."""
 
 import math
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 from shapelog.report.merge_ranks import merged_findings, merged_frames
@@ -8,21 +10,23 @@ from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
-from shapelog.reporters.html.anchors import Anchors, anchors_of
+from shapelog.reporters.html.anchors import Anchors, aliases_of, anchors_of, share
 from shapelog.reporters.html.call_tree import call_tree
 from shapelog.reporters.html.frame_page import FrameView, frame_views
 from shapelog.reporters.html.icicle import icicle
 from shapelog.reporters.html.overview import Overview, overview
-from shapelog.reporters.html.ranks import TABLES, ranks_in_full
 from shapelog.reporters.html.record_rows import PageRecords, page_records
-from shapelog.reporters.html.redact import Redaction, redaction_of
+from shapelog.reporters.html.redact import redaction_of
 from shapelog.reporters.html.search_index import search_entries
 from shapelog.reporters.html.similar_graphs import groups_of
 from shapelog.reporters.html.timeline import timeline
 from shapelog.rules import Section
+from shapelog.text import plural, rank_list
 
 # Values of ``--embed`` that let the page become as large as it takes.
 _UNLIMITED = ("recompiled", "all")
+# Tables of the page of ranks.
+_RANK_TABLES = ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
 # Frames that have a page; the others are counted.
 _MAX_FRAMES = 1000
 # Compiles that are shown in full, those of the frames that matter most first; of the others only the causes are shown.
@@ -39,7 +43,7 @@ class PageContext(NamedTuple):
     anchors: Anchors
     views: tuple[FrameView, ...]
     records: PageRecords
-    redact: Redaction | None
+    redact: Callable[[str], str] | None
     is_unlimited: bool
 
 
@@ -49,7 +53,7 @@ def page_context(report: Report, options: Options) -> PageContext:
     anchors = anchors_of(report.trace)
     for item in merged:  # identical frames of several ranks have one page, that of the first
         for member in item.members[1:]:
-            anchors.share(item.first.frame, member.frame)
+            share(anchors, item.first.frame, member.frame)
     views = frame_views(report, merged[:_MAX_FRAMES], anchors, math.inf if is_unlimited else _MAX_FULL)
     return PageContext(
         report=report,
@@ -57,7 +61,7 @@ def page_context(report: Report, options: Options) -> PageContext:
         anchors=anchors,
         views=views,
         records=page_records(report, views, options),
-        redact=None if options.with_source else redaction_of(report.trace),
+        redact=None if options.with_source else cache(redaction_of(report.trace)),
         is_unlimited=is_unlimited,
     )
 
@@ -66,10 +70,10 @@ def result_variables(context: PageContext) -> dict[str, object]:
     """The variables of ``report.html.j2`` that hold results, but for the pages of frames."""
     report, anchors, views, with_source = context.report, context.anchors, context.views, context.options.with_source
     summary = overview(report, views)
-    tree = call_tree(report, anchors, with_source)
+    tree = call_tree(report, with_source)
     return {
         "call_tree": tree,
-        "tables_elsewhere": ("top_causes", "rank_agreement", *TABLES),
+        "tables_elsewhere": ("top_causes", "rank_agreement", *_RANK_TABLES),
         "max_files": _MAX_FILES,
         "findings": (
             ("Limits and failures", _findings(report, Section.LIMITS, Section.FAILURES)),
@@ -79,13 +83,13 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "health": health_of(report),
         "icicle": icicle(tree),
         "index": _index(context, summary),
-        "more_frames": max(0, len({anchors.frame(item.frame) for item in report.frames}) - len(views)),
+        "more_frames": max(0, len({anchors[item.frame] for item in report.frames}) - len(views)),
         "records_outside": context.records.rows.get("", ()),
         "overview": summary,
         "rank_findings": [item for item in report.findings if item.rule.section is Section.RANKS],
-        "rank_tables": [table for name in TABLES if (table := report.table(name))],
-        "ranks_in_full": ranks_in_full(report),
-        "timeline": timeline(report, anchors, with_source),
+        "rank_tables": [table for name in _RANK_TABLES if (table := report.table(name))],
+        "ranks_in_full": _ranks_in_full(report),
+        "timeline": timeline(report, with_source),
         "views": views,
     }
 
@@ -94,9 +98,21 @@ def _findings(report: Report, *sections: Section) -> list[tuple[Finding, str]]:
     return merged_findings((item for item in report.findings if item.rule.section in sections), report.trace)
 
 
+def _ranks_in_full(report: Report) -> str:
+    """Which ranks of a large job the page is about, "" where it is all of them."""
+    trace = report.trace
+    if report.ranks is None or not trace.representatives:
+        return ""
+    others = trace.rank_count - trace.covered_ranks
+    rest = f"; {plural(others, 'rank')} with the same causes in other numbers are compared here only" if others else ""
+    return (
+        f"Frames, compiles and times are told of {rank_list(trace.representatives)} in full, which stand for all that did the same{rest}."
+    )
+
+
 def _index(context: PageContext, summary: Overview) -> dict[str, object]:
     """For the script: what the search finds, and the frame whose page each compile is on."""
     redact = context.redact or str
     found = [[where, redact(title), redact(text)] for where, title, text in search_entries(context.views, summary)]
     inside = {item.anchor: view.anchor for view in context.views for item in view.compiles}
-    return {"entries": found, "inside": inside, "aliases": context.anchors.aliases}
+    return {"entries": found, "inside": inside, "aliases": aliases_of(context.anchors)}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import orjson
@@ -29,17 +30,14 @@ _TITLES = {
     "bwd_compilation_metrics": "compilation metrics of the backward",
 }
 # Kinds, and names of artifacts, that are usually opened first.
-_FIRST = frozenset(
-    (
-        "dynamo_output_graph",
-        "dynamo_cpp_guards_str",
-        "inductor_output_code",
-        "recompile_reasons",
-        "dynamo_graph_break_reason",
-        "dynamo_error",
-    )
+_FIRST = (
+    "dynamo_output_graph",
+    "dynamo_cpp_guards_str",
+    "inductor_output_code",
+    "recompile_reasons",
+    "dynamo_graph_break_reason",
+    "dynamo_error",
 )
-_TIERS = 3
 # Texts of at least this many characters are not repeated but named.
 _MIN_NAMED = 1000
 
@@ -87,26 +85,24 @@ def page_records(report: Report, views: Iterable[FrameView], options: Options) -
 
 def record_rows(records: Iterable[IndexedRecord], owner: str) -> tuple[RecordRow, ...]:
     """The rows of one compile, in the order in which its records begin. ``owner`` is the anchor of the compile."""
-    rows: list[RecordRow | str] = []
-    without_payload: dict[str, list[IndexedRecord]] = {}
-    for record in records:
-        title = _title(record.kind, record.name)
-        if record.span is not None:
-            tier = 0 if record.kind in _FIRST or record.name in _FIRST else 1
-            make = partial(getattr, record, "raw")
-            rows.append(RecordRow(title=title, count=1, size=record.size, key=record.key, tier=tier, make=make))
-        elif title in without_payload:
-            without_payload[title].append(record)
-        else:
-            rows.append(title)
-            without_payload[title] = [record]
-    return tuple(_header_row(row, without_payload[row], owner) if isinstance(row, str) else row for row in rows)
+    found: dict[tuple[str, int | None], list[IndexedRecord]] = {}
+    for number, record in enumerate(records):
+        found.setdefault((_title(record.kind, record.name), None if record.span is None else number), []).append(record)
+    return tuple(
+        _header_row(title, members, owner) if number is None else _payload_row(title, members[0])
+        for (title, number), members in found.items()
+    )
 
 
 def _title(kind: str, name: str) -> str:
     if kind == "artifact":
         return name or "artifact"
     return _TITLES.get(kind) or f"{kind} {name}".strip() or "record"
+
+
+def _payload_row(title: str, record: IndexedRecord) -> RecordRow:
+    tier = 0 if record.kind in _FIRST or record.name in _FIRST else 1
+    return RecordRow(title=title, count=1, size=record.size, key=record.key, tier=tier, make=partial(getattr, record, "raw"))
 
 
 def _header_row(title: str, records: list[IndexedRecord], owner: str) -> RecordRow:
@@ -148,7 +144,7 @@ def _unless_repeated(value: object, known: object) -> object:
 def _by_tier(compiles: list[tuple[RecordRow, ...]]) -> tuple[RecordRow, ...]:
     """Each text once, those of a lower tier first."""
     found: dict[str, RecordRow] = {}
-    for row in (row for tier in range(_TIERS) for rows in compiles for row in rows if row.tier == tier):
+    for row in sorted(chain.from_iterable(compiles), key=lambda row: row.tier):
         found.setdefault(row.key, row)
     return tuple(found.values())
 

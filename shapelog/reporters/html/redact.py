@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.guards import place_of, split_comment
@@ -24,18 +24,11 @@ class Redaction:
 
     lines: tuple[str, ...]
     folders: tuple[str, ...]
-    known: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, text: str) -> str:
         """The text without a code line of the trace and without the directories of an absolute path."""
         if len(text) < _SHORTEST:
             return text
-        found = self.known.get(text)
-        if found is None:
-            found = self.known[text] = self._redacted(text)
-        return found
-
-    def _redacted(self, text: str) -> str:
         text = _QUOTED.sub(r"\1", text)
         for line in self.lines:
             if line in text:

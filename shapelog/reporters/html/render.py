@@ -79,7 +79,7 @@ class _FramePages:
         yield from self._group(views[first:], "e", 0, _OTHER_BUDGET)
 
     def _group(self, views: tuple[FrameView, ...], prefix: str, inline: int, budget: float) -> Iterator[Markup]:
-        builder = FramePageBuilder(self.context.report, self.context.anchors, math.inf if self.context.is_unlimited else budget)
+        builder = FramePageBuilder(self.context.report, math.inf if self.context.is_unlimited else budget)
         size, before = 0, len(self.chunks)
         for view in views:
             page = self.environment.get_template("report/frame_page.html.j2").render(view=view, details=builder.details(view))

@@ -3,6 +3,8 @@
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from operator import eq
 from typing import NamedTuple
 
 # Lines that are the same around each difference.
@@ -68,22 +70,20 @@ def side_by_side(before: Sequence[str], after: Sequence[str]) -> Diff:
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    return next((index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    """How many items are the same at the start."""
+    return sum(takewhile(bool, map(eq, one, other)))
 
 
 def _equal(lines: Sequence[str], start: int, stop: int, other: int, is_first: bool, is_last: bool) -> Iterator[Row]:
     """The lines next to a difference, and how many lie between."""
     head = 0 if is_first else _CONTEXT
     tail = 0 if is_last else _CONTEXT
-    count = stop - start
-    if count <= head + tail:
-        head, tail = count, 0
-    for index in range(head):
-        yield Row("same", Line(start + index + 1, lines[start + index]), Line(other + index + 1, lines[start + index]))
-    if count > head + tail:
-        yield Row("skipped", None, None, count - head - tail)
-    for index in range(count - tail, count):
-        yield Row("same", Line(start + index + 1, lines[start + index]), Line(other + index + 1, lines[start + index]))
+    hidden = range(start + head, stop - tail)
+    for index in range(start, stop):
+        if index not in hidden:
+            yield Row("same", Line(index + 1, lines[index]), Line(other + index - start + 1, lines[index]))
+        elif index == hidden.start:
+            yield Row("skipped", None, None, len(hidden))
 
 
 def _unequal(one: Sequence[str], other: Sequence[str], start: int, other_start: int) -> Iterator[Row]:

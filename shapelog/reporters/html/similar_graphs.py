@@ -12,11 +12,9 @@ from shapelog.report.report import Report
 class GroupRow(NamedTuple):
     """Compiles with similar graphs. ``owner`` is the rank or process, "" where there is one; ``operations`` those of the graph."""
 
+    group: Group
     frames: tuple[Frame, ...]
     owner: str
-    static: tuple[Compile, ...]
-    dynamic: tuple[Compile, ...]
-    converged: Compile | None
     operations: int
     seconds: float
 
@@ -48,16 +46,10 @@ def _row(members: tuple[Compile, ...], group: Group, owners: dict[Compile, Frame
     last = members[-1]
     graph = last.graph
     is_whole = len(members) == len(group.members)
-    return GroupRow(
-        frames=tuple(dict.fromkeys(owners[member] for member in members)),
-        owner=ranks,
-        static=tuple(member for member in members if not member.is_dynamic),
-        dynamic=tuple(member for member in members if member.is_dynamic),
-        converged=group.converged if is_whole else last if last.is_dynamic else None,
-        operations=graph.op_count if graph else 0,
-        seconds=math.fsum(member.seconds for member in members),
-    )
+    shown = Group(members, group.converged if is_whole else last if last.is_dynamic else None)
+    frames = tuple(dict.fromkeys(owners[member] for member in members))
+    return GroupRow(shown, frames, ranks, graph.op_count if graph else 0, math.fsum(member.seconds for member in members))
 
 
 def _cost(row: GroupRow) -> tuple[float, int]:
-    return -row.seconds, (*row.static, *row.dynamic)[0].order
+    return -row.seconds, (*row.group.static, *row.group.dynamic)[0].order

@@ -3,11 +3,8 @@
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
-
-from shapelog.reporters.html.chart_text import percent
 
 # Seconds without compiles for each second with one: up to the first number the chart can be read. Where there are more, the longest gaps
 # are cut to one length, so that all gaps together take the second.
@@ -26,26 +23,27 @@ _NARROWEST_CUT = 0.2
 _CHARACTER = 1.5
 _MARGIN = 2.0
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_UNITS = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s"))
 # Runs up to this length are labeled in seconds, longer ones in minutes and hours.
 _SHORT = 2 * _MINUTE
 
 
 class Tick(NamedTuple):
-    """A moment with its label; ``anchor`` is SVG's ``start``, ``middle`` or ``end``."""
+    """A moment, in percent of the width, with its label; ``anchor`` is SVG's ``start``, ``middle`` or ``end``."""
 
-    x: str
+    x: float
     text: str
     anchor: str
 
 
 class Cut(NamedTuple):
-    """A stretch without any compile that is drawn shorter than it was. ``anchor`` is that of its label, "" where there is no
-    room for one.
+    """A stretch without any compile that is drawn shorter than it was. ``anchor`` is that of its label in the ``middle``, "" where there
+    is no room for one.
     """
 
-    x: str
-    middle: str
-    width: str
+    x: float
+    middle: float
+    width: float
     text: str
     anchor: str
 
@@ -99,10 +97,7 @@ def axis_of(spans: Sequence[tuple[float, float]]) -> TimeAxis:
     lengths.append(work[-1][1] - moments[-1])
     moments.append(work[-1][1])
     total = math.fsum(lengths)
-    places, shown = [], 0.0
-    for length in lengths:
-        shown += length
-        places.append(min(100.0, 100.0 * shown / total) if total else 0.0)
+    places = [min(100.0, 100.0 * shown / total) if total else 0.0 for shown in accumulate(lengths)]
     return TimeAxis(tuple(moments), tuple(places), tuple(cuts), total)
 
 
@@ -131,38 +126,32 @@ def _longest_shown(gaps: list[float], busy: float) -> float:
     return math.inf
 
 
-@dataclass(slots=True)
-class _LabelRow:
-    """The room that labels take already, each from left to right in percent."""
-
-    taken: list[tuple[float, float]] = field(default_factory=list)
-
-    def take(self, middle: float, text: str) -> str:
-        """SVG's ``text-anchor`` for a label here, "" if there is no room for it."""
-        length = len(text) * _CHARACTER
-        left, anchor = middle - length / 2, "middle"
-        if left < 0.0:
-            left, anchor = middle, "start"
-        elif left + length > 100.0:
-            left, anchor = middle - length, "end"
-        right = left + length
-        if any(left < other[1] + _MARGIN and right > other[0] - _MARGIN for other in self.taken):
-            return ""
-        self.taken.append((left, right))
-        return anchor
+def _label_anchor(taken: list[tuple[float, float]], middle: float, text: str) -> str:
+    """SVG's ``text-anchor`` for a label here, which is ``taken`` then, from left to right in percent; "" if there is no room for it."""
+    length = len(text) * _CHARACTER
+    left, anchor = middle - length / 2, "middle"
+    if left < 0.0:
+        left, anchor = middle, "start"
+    elif left + length > 100.0:
+        left, anchor = middle - length, "end"
+    right = left + length
+    if any(left < other[1] + _MARGIN and right > other[0] - _MARGIN for other in taken):
+        return ""
+    taken.append((left, right))
+    return anchor
 
 
 def ticks_of(axis: TimeAxis) -> tuple[Tick, ...]:
     """A few round moments, as far from each other as their labels are long; after a cut they count from where compiling went on."""
     step = _step(axis.length / _TICKS) if axis.length else 1.0
-    labels = _LabelRow()
+    taken: list[tuple[float, float]] = []
     found: dict[float, Tick] = {}
 
     def add(moment: float, text: str) -> bool:
         x = axis.at(moment)
-        anchor = labels.take(x, text)
+        anchor = _label_anchor(taken, x, text)
         if anchor:
-            found[x] = Tick(percent(x), text, anchor)
+            found[x] = Tick(x, text, anchor)
         return bool(anchor)
 
     labeled = [stretch for stretch in axis.stretches if add(stretch[0], clock(stretch[0], axis.moments[-1], step) if stretch[0] else "0")]
@@ -198,26 +187,21 @@ def clock(moment: float, last: float, step: float) -> str:
 
 def cuts_of(axis: TimeAxis) -> tuple[Cut, ...]:
     """The longest gaps that were cut, in order of time; the longest of all are labeled as far as there is room."""
-    labels = _LabelRow()
+    taken: list[tuple[float, float]] = []
     found: dict[tuple[float, float], Cut] = {}
     for start, end in sorted(axis.gaps, key=lambda gap: gap[0] - gap[1])[:_MAX_CUTS]:
         left, right = axis.at(start), axis.at(end)
         text, middle = stretch(end - start), (left + right) / 2
-        anchor = labels.take(middle, text) if len(found) < _MAX_LABELS else ""
-        found[start, end] = Cut(percent(left), percent(middle), percent(max(right - left, _NARROWEST_CUT)), text, anchor)
+        anchor = _label_anchor(taken, middle, text) if len(found) < _MAX_LABELS else ""
+        found[start, end] = Cut(left, middle, max(right - left, _NARROWEST_CUT), text, anchor)
     return tuple(found[gap] for gap in axis.gaps if gap in found)
 
 
 def stretch(seconds: float) -> str:
     """``0.4 s``, ``45 s``, ``12 min``, ``3 h 20 min``, ``2 d 4 h``."""
     whole = round(seconds)
-    if whole < _MINUTE:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    if whole < _HOUR:
-        return _in_two(whole, _MINUTE, "min", 1, "s")
-    return _in_two(whole, _HOUR, "h", _MINUTE, "min") if whole < _DAY else _in_two(whole, _DAY, "d", _HOUR, "h")
-
-
-def _in_two(whole: int, large: int, name: str, small: int, rest_name: str) -> str:
-    rest = whole % large // small
-    return f"{whole // large} {name} {rest} {rest_name}" if rest and whole < 10 * large else f"{whole // large} {name}"
+    for (large, name), (small, rest_name) in pairwise(_UNITS):
+        if whole >= large:
+            rest = whole % large // small
+            return f"{whole // large} {name}" + (f" {rest} {rest_name}" if rest and whole < 10 * large else "")
+    return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"

@@ -1,17 +1,16 @@
 """The timeline of all compiles: one lane a frame, one bar a compile, as wide as it took."""
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
 from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
 from shapelog.recompiles.explain import Recompile
+from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
-from shapelog.reporters.html.anchors import Anchors, kind_of, recompiles_by_compile
-from shapelog.reporters.html.chart_text import KIND_LABELS, clipped, file_and_line, percent
+from shapelog.reporters.html.chart_text import KIND_LABELS, Part, clipped, file_and_line, kind_of, totals
 from shapelog.reporters.html.time_axis import Cut, Tick, TimeAxis, axis_of, cuts_of, stretch, ticks_of
 from shapelog.text import plural, seconds
 
@@ -34,36 +33,51 @@ _MAX_NAME = 60
 _MAX_CAUSE = 120
 
 
-class Bar(NamedTuple):
-    """One compile, its backward graph (``is_backward``), or several that are too short to be drawn apart."""
+class Interval(NamedTuple):
+    """A stretch of time in which something was compiled, in seconds since the first."""
 
-    anchor: str
+    compile: Compile
     kind: str
-    x: str
-    width: str
-    title: str
+    start: float
+    seconds: float
     is_backward: bool
 
 
-class Lane(NamedTuple):
-    """A frame, or in the last lane all that have none of their own (``anchor`` is "" there)."""
+@dataclass(slots=True)
+class Bar:
+    """One compile, its backward graph, or several of a kind that are too short to be drawn apart: from ``left`` to ``right`` in percent."""
 
+    intervals: list[Interval]
+    left: float
+    right: float
+    title: str = ""
+
+    @property
+    def first(self) -> Interval:
+        return self.intervals[0]
+
+    @property
+    def look(self) -> tuple[str, bool]:
+        return self.first.kind, self.first.is_backward
+
+    @property
+    def narrowest(self) -> float:
+        return _NARROWEST_FAULT if self.first.kind in _FAULTS else _NARROWEST
+
+    def add(self, other: "Bar") -> None:
+        self.intervals += other.intervals
+        self.right = max(self.right, other.right)
+
+
+class Lane(NamedTuple):
+    """A frame, or in the last lane all that have none of their own (``frame`` is None there)."""
+
+    frame: Frame | None
     name: str
     place: str
     title: str
     seconds: str
-    anchor: str
-    bars: tuple[Bar, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LegendEntry:
-    """A kind of compile that occurs, how many there are and what they took."""
-
-    kind: str
-    label: str
-    count: int
-    seconds: str
+    bars: list[Bar]
 
 
 class Timeline(NamedTuple):
@@ -74,7 +88,7 @@ class Timeline(NamedTuple):
     lanes: tuple[Lane, ...]
     ticks: tuple[Tick, ...]
     cuts: tuple[Cut, ...]
-    legend: tuple[LegendEntry, ...]
+    legend: tuple[Part, ...]
     summary: str
     notes: tuple[str, ...]
     has_backward: bool
@@ -82,254 +96,192 @@ class Timeline(NamedTuple):
     is_wide: bool
 
 
-class _Interval(NamedTuple):
-    """A stretch of time in which something was compiled, in seconds since the first."""
-
-    compile: Compile
-    frame: Frame
-    kind: str
-    start: float
-    seconds: float
-    is_backward: bool
-
-
-@dataclass(slots=True)
-class _BarGroup:
-    """Intervals that are drawn as one bar, from ``left`` to ``right`` in percent."""
-
-    intervals: list[_Interval]
-    left: float
-    right: float
-
-    @property
-    def kind(self) -> tuple[str, bool]:
-        return self.intervals[0].kind, self.intervals[0].is_backward
-
-    @property
-    def narrowest(self) -> float:
-        return _NARROWEST_FAULT if self.intervals[0].kind in _FAULTS else _NARROWEST
-
-    def add(self, other: "_BarGroup") -> None:
-        self.intervals += other.intervals
-        self.right = max(self.right, other.right)
-
-
-def timeline(report: Report, anchors: Anchors, with_code: bool = True) -> Timeline:
+def timeline(report: Report, with_code: bool = True) -> Timeline:
     """The chart of a report, without any lane if nothing was compiled. ``with_code`` allows sentences, which may quote it."""
     trace = report.trace
-    recompiles = recompiles_by_compile(report.explained)
-    frames = [frame for frame in trace.frames if frame.compiles]
-    owners = {compile: frame for frame in frames for compile in frame.compiles}
-    ordered = _in_order(frames)
+    recompiles = {item.compile: item for item in report.recompiles}
+    ordered = sorted(trace.compiles, key=lambda compile: (-1 if compile.rank is None else compile.rank, compile.process, compile.order))
     kinds = {compile: kind_of(compile, recompiles.get(compile)) for compile in ordered}
-    intervals, untimed = _placed(ordered, owners, kinds)
+    intervals = _placed(ordered, kinds)
     axis = axis_of([(interval.start, interval.start + interval.seconds) for interval in intervals])
-    by_lane = _lanes(frames, intervals)
-    folded = _folded([own for _, own in by_lane], axis)
-    texts = _BarTexts(anchors, recompiles, {frame: clipped(frame.title, _MAX_NAME) for frame in frames}, with_code)
-    has_many_ranks = len(trace.ranks) > 1
-    lanes = tuple(_lane(members, groups, texts, has_many_ranks) for (members, _), groups in zip(by_lane, folded, strict=True))
-    is_timed = untimed < len(ordered)
-    legend = _legend(ordered, kinds)
+    frames = [frame for frame in trace.frames if frame.compiles]
+    texts = _Texts(
+        owners={compile: frame for frame in frames for compile in frame.compiles},
+        names={frame: clipped(frame.title, _MAX_NAME) for frame in frames},
+        recompiles=recompiles,
+        with_code=with_code,
+        has_many_ranks=len(trace.ranks) > 1,
+    )
+    by_lane = _lanes(frames, intervals, texts.owners)
+    bars = _bars([own for _, own in by_lane], axis)
+    untimed = sum(not compile.metrics.start_time for compile in ordered)
+    legend = totals((kinds[compile], 1, compile.seconds) for compile in ordered)
     return Timeline(
-        lanes=lanes,
-        ticks=ticks_of(axis) if lanes else (),
+        lanes=tuple(texts.lane(members, own) for (members, _), own in zip(by_lane, bars, strict=True)),
+        ticks=ticks_of(axis) if frames else (),
         cuts=cuts_of(axis),
         legend=legend,
-        summary=_summary(legend, len(frames), len(ordered), axis, is_timed),
-        notes=_notes(axis, untimed if is_timed else 0, is_timed),
+        summary=_summary(legend, len(frames), axis, untimed < len(ordered)),
+        notes=_notes(axis, untimed, untimed < len(ordered)),
         has_backward=any(interval.is_backward for interval in intervals),
-        in_tab_order=sum(len(lane.bars) for lane in lanes) <= _MAX_TAB_STOPS,
-        is_wide=any(len(lane.bars) > _CROWDED for lane in lanes) or len(axis.gaps) > 2,
+        in_tab_order=sum(map(len, bars)) <= _MAX_TAB_STOPS,
+        is_wide=any(len(own) > _CROWDED for own in bars) or len(axis.gaps) > 2,
     )
 
 
-def _in_order(frames: Iterable[Frame]) -> list[Compile]:
-    """All compiles, process by process as they were made."""
-    compiles = [compile for frame in frames for compile in frame.compiles]
-    return sorted(compiles, key=lambda compile: (-1 if compile.rank is None else compile.rank, compile.process, compile.order))
+def _placed(ordered: Sequence[Compile], kinds: Mapping[Compile, str]) -> list[Interval]:
+    """The intervals of all compiles; one without a time of its own begins when the one before in its process ended."""
+    origin = min((compile.metrics.start_time for compile in ordered if compile.metrics.start_time), default=math.inf)
+    intervals: list[Interval] = []
+    for _, compiles in groupby(ordered, lambda compile: (compile.rank, compile.process)):
+        end = 0.0
+        for compile in compiles:
+            kind, own = kinds[compile], compile.metrics.start_time
+            later = [
+                Interval(compile, kind, part.start_time - origin, part.seconds or part.backward or 0.0, True)
+                for part in compile.backward
+                if part.start_time and part.start_time >= origin
+            ]
+            spent = max(0.0, compile.seconds - math.fsum(part.seconds for part in later))
+            start = own - origin if own else end
+            end = start + spent
+            intervals += [Interval(compile, kind, start, spent, False), *later]
+    return intervals
 
 
-def _placed(ordered: Sequence[Compile], owners: dict[Compile, Frame], kinds: dict[Compile, str]) -> tuple[list[_Interval], int]:
-    """(the intervals of all compiles, how many compiles have no time of their own and are drawn after the one before)"""
-    known = [compile.metrics.start_time for compile in ordered if compile.metrics.start_time]
-    origin = min(known, default=0.0)
-    intervals: list[_Interval] = []
-    untimed, end, before = 0, 0.0, None
-    for compile in ordered:
-        if before != (compile.rank, compile.process):
-            before, end = (compile.rank, compile.process), 0.0
-        own = compile.metrics.start_time
-        untimed += not own
-        start = own - origin if own else end
-        later = [part for part in compile.backward if part.start_time and part.start_time >= origin] if known else []
-        in_backward = math.fsum(part.seconds or part.backward or 0.0 for part in later)
-        length = max(0.0, compile.seconds - in_backward)
-        make = partial(_Interval, compile=compile, frame=owners[compile], kind=kinds[compile])
-        intervals.append(make(start=start, seconds=length, is_backward=False))
-        end = start + length
-        for part in later:
-            spent = part.seconds or part.backward or 0.0
-            intervals.append(make(start=(part.start_time or 0.0) - origin, seconds=spent, is_backward=True))
-    return intervals, untimed
-
-
-def _lanes(frames: Sequence[Frame], intervals: Sequence[_Interval]) -> list[tuple[tuple[Frame, ...], list[_Interval]]]:
+def _lanes(
+    frames: Sequence[Frame], intervals: Sequence[Interval], owners: Mapping[Compile, Frame]
+) -> list[tuple[tuple[Frame, ...], list[Interval]]]:
     """(frames, intervals) of each lane, in order of first compile; frames that took the least share the last lane."""
-    by_frame: dict[Frame, list[_Interval]] = {frame: [] for frame in frames}
+    by_frame: dict[Frame, list[Interval]] = {frame: [] for frame in frames}
     for interval in intervals:
-        by_frame[interval.frame].append(interval)
+        by_frame[owners[interval.compile]].append(interval)
     ordered = sorted(frames, key=lambda frame: min(interval.start for interval in by_frame[frame]))
-    if len(ordered) <= _MAX_LANES + 1:
-        return [((frame,), by_frame[frame]) for frame in ordered]
-    with_lane = set(sorted(ordered, key=lambda frame: -frame.seconds)[:_MAX_LANES])
-    rest = tuple(frame for frame in ordered if frame not in with_lane)
-    lanes = [((frame,), by_frame[frame]) for frame in ordered if frame in with_lane]
-    return [*lanes, (rest, [interval for frame in rest for interval in by_frame[frame]])]
+    rest = set(sorted(ordered, key=lambda frame: -frame.seconds)[_MAX_LANES:]) if len(ordered) > _MAX_LANES + 1 else set()
+    lanes: list[tuple[tuple[Frame, ...], list[Interval]]] = [((frame,), by_frame[frame]) for frame in ordered if frame not in rest]
+    if rest:
+        shared = tuple(frame for frame in ordered if frame in rest)
+        lanes.append((shared, [interval for frame in shared for interval in by_frame[frame]]))
+    return lanes
 
 
-def _folded(lanes: Sequence[list[_Interval]], axis: TimeAxis) -> list[list[_BarGroup]]:
+def _bars(lanes: Sequence[list[Interval]], axis: TimeAxis) -> list[list[Bar]]:
     """The bars of each lane, in order of time."""
-    factor = 1
-    while True:
+    for factor in (1, 2, 4, 8, 16, 32):
         found = [_grouped(intervals, axis, factor) for intervals in lanes]
-        if factor > 16 or sum(map(len, found)) <= _MAX_BARS:
-            return [_spread(groups) for groups in found]
-        factor *= 2
+        if sum(map(len, found)) <= _MAX_BARS:
+            break
+    return [_spread(bars) for bars in found]
 
 
-def _grouped(intervals: Sequence[_Interval], axis: TimeAxis, factor: int) -> list[_BarGroup]:
+def _grouped(intervals: Sequence[Interval], axis: TimeAxis, factor: int) -> list[Bar]:
     """A bar for each interval, but one for all thin ones of a kind in one window, and one for those that would cover each other."""
-    groups: dict[tuple[int, int, str, bool], _BarGroup] = {}
-    windows: dict[int, dict[str, _BarGroup]] = {}
+    groups: dict[tuple[int, int, tuple[str, bool]], Bar] = {}
+    windows: dict[int, dict[tuple[str, bool], Bar]] = {}
     thin = _THIN * factor
     for interval in sorted(intervals, key=lambda interval: interval.start):
-        left, right = axis.at(interval.start), axis.at(interval.start + interval.seconds)
-        group = _BarGroup([interval], left, right)
-        if right - left < thin:
-            known = windows.setdefault(int(left / (_WINDOW * factor)), {}).setdefault(f"{interval.kind} {interval.is_backward}", group)
+        bar = Bar([interval], axis.at(interval.start), axis.at(interval.start + interval.seconds))
+        if bar.right - bar.left < thin:
+            known = windows.setdefault(int(bar.left / (_WINDOW * factor)), {}).setdefault(bar.look, bar)
         else:
-            known = groups.setdefault((round(left / thin), round(right / thin), interval.kind, interval.is_backward), group)
-        if known is not group:
-            known.add(group)
+            known = groups.setdefault((round(bar.left / thin), round(bar.right / thin), bar.look), bar)
+        if known is not bar:
+            known.add(bar)
     found = list(groups.values())
-    before: _BarGroup | None = None
+    before: Bar | None = None
     for window in windows.values():
-        for group in window.values():
+        for bar in window.values():
             # Windows in a row that hold one and the same kind are one bar.
-            if before and len(window) == 1 and before.kind == group.kind and group.left - before.right <= thin:
-                before.add(group)
+            if before and len(window) == 1 and before.look == bar.look and bar.left - before.right <= thin:
+                before.add(bar)
             else:
-                found.append(group)
-                before = group
-    return sorted(found, key=lambda group: group.left)
+                found.append(bar)
+                before = bar
+    return sorted(found, key=lambda bar: bar.left)
 
 
-def _spread(groups: list[_BarGroup]) -> list[_BarGroup]:
+def _spread(bars: list[Bar]) -> list[Bar]:
     """Bars wide enough to be seen; one that begins under a widened one moves aside, by less than can be seen."""
     end = 0.0
-    for group in groups:
-        if group.left < end <= group.left + group.narrowest:
-            group.right = max(group.right, end + min(group.narrowest, group.right - group.left))
-            group.left = end
-        group.right = end = max(group.right, group.left + group.narrowest)
+    for bar in bars:
+        if bar.left < end <= bar.left + bar.narrowest:
+            bar.right = max(bar.right, end + min(bar.narrowest, bar.right - bar.left))
+            bar.left = end
+        bar.right = end = max(bar.right, bar.left + bar.narrowest)
     edge = 100.0
-    for group in reversed(groups):
-        if group.right <= edge:
+    for bar in reversed(bars):
+        if bar.right <= edge:
             break
-        group.left, group.right = max(0.0, min(group.left, edge - group.narrowest)), edge
-        edge = max(group.left, group.narrowest)
-    return groups
+        bar.left, bar.right = max(0.0, min(bar.left, edge - bar.narrowest)), edge
+        edge = max(bar.left, bar.narrowest)
+    return bars
 
 
-class _BarTexts(NamedTuple):
-    """Makes the texts of bars; ``names`` are those of the frames."""
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Makes the texts of lanes and bars; ``names`` are those of the frames."""
 
-    anchors: Anchors
-    recompiles: dict[Compile, Recompile]
-    names: dict[Frame, str]
+    owners: Mapping[Compile, Frame]
+    names: Mapping[Frame, str]
+    recompiles: Mapping[Compile, Recompile]
     with_code: bool
+    has_many_ranks: bool
 
-    def bar(self, group: _BarGroup) -> Bar:
-        first = group.intervals[0]
-        return Bar(
-            anchor=self.anchors.compile(first.compile),
-            kind=first.kind,
-            x=percent(group.left),
-            width=percent(group.right - group.left),
-            title=self.of_one(first) if len(group.intervals) == 1 else self.of_many(group.intervals),
-            is_backward=first.is_backward,
+    def lane(self, frames: Sequence[Frame], bars: list[Bar]) -> Lane:
+        for bar in bars:
+            bar.title = self.of_one(bar.first) if len(bar.intervals) == 1 else self.of_many(bar.intervals)
+        took = seconds(math.fsum(frame.seconds for frame in frames))
+        cost = f"{plural(sum(len(frame.compiles) for frame in frames), 'compile')}, {took}"
+        if len(frames) > 1:
+            name = plural(len(frames), "more frame")
+            return Lane(frame=None, name=name, place="", title=f"{name}: {cost}", seconds=took, bars=bars)
+        (frame,) = frames
+        resumed = resumed_by(frame.name)
+        name = clipped(f"↳ {resumed[0]}, line {resumed[1]}", _MAX_NAME) if resumed else self.names[frame]
+        owner = f"{rank_label(frames)} · " if self.has_many_ranks else ""
+        return Lane(
+            frame=frame,
+            name=f"{owner}{name}",
+            place=file_and_line(frame.file, frame.line),
+            title=f"{owner}{self.names[frame]}: {cost}",
+            seconds=took,
+            bars=bars,
         )
 
-    def of_one(self, interval: _Interval) -> str:
+    def of_one(self, interval: Interval) -> str:
         compile = interval.compile
         part = "backward of " if interval.is_backward else ""
-        head = f"{part}{compile.label} · {self.names[interval.frame]} · {seconds(interval.seconds)}"
+        head = f"{part}{compile.label} · {self.names[self.owners[compile]]} · {seconds(interval.seconds)}"
         label = "never ended" if compile.outcome is Outcome.UNFINISHED else KIND_LABELS[interval.kind]
-        cause = self.cause(self.recompiles.get(compile))
-        return f"{head}\n{label}: {cause}" if cause else f"{head}\n{label}"
-
-    def cause(self, recompile: Recompile | None) -> str:
+        recompile = self.recompiles.get(compile)
         if recompile is None or not recompile.causes:
-            return ""
+            return f"{head}\n{label}"
         cause = recompile.causes[0]
-        return clipped(cause.sentence if self.with_code else f"{cause.codes[0]} {cause.rule.name} {cause.axis}".strip(), _MAX_CAUSE)
+        why = cause.sentence if self.with_code else f"{cause.codes[0]} {cause.rule.name} {cause.axis}".strip()
+        return f"{head}\n{label}: {clipped(why, _MAX_CAUSE)}"
 
-    def of_many(self, intervals: Sequence[_Interval]) -> str:
-        frames = {interval.frame for interval in intervals}
-        whose = self.names[intervals[0].frame] if len(frames) == 1 else plural(len(frames), "frame")
-        what = plural(len(intervals), "backward graph" if intervals[0].is_backward else "compile")
-        span = f"{intervals[0].compile.label} to {intervals[-1].compile.label}"
+    def of_many(self, intervals: Sequence[Interval]) -> str:
+        first, last = intervals[0], intervals[-1]
+        frames = {self.owners[interval.compile] for interval in intervals}
+        whose = self.names[self.owners[first.compile]] if len(frames) == 1 else plural(len(frames), "frame")
+        what = plural(len(intervals), "backward graph" if first.is_backward else "compile")
         total = seconds(math.fsum(interval.seconds for interval in intervals))
-        return f"{what}, {span} · {whose} · {total} in all\n{KIND_LABELS[intervals[0].kind]}"
+        return f"{what}, {first.compile.label} to {last.compile.label} · {whose} · {total} in all\n{KIND_LABELS[first.kind]}"
 
 
-def _lane(frames: Sequence[Frame], groups: Sequence[_BarGroup], texts: _BarTexts, has_many_ranks: bool) -> Lane:
-    took = seconds(math.fsum(frame.seconds for frame in frames))
-    cost = f"{plural(sum(len(frame.compiles) for frame in frames), 'compile')}, {took}"
-    bars = tuple(map(texts.bar, groups))
-    if len(frames) > 1:
-        name = plural(len(frames), "more frame")
-        return Lane(name=name, place="", title=f"{name}: {cost}", seconds=took, anchor="", bars=bars)
-    (frame,) = frames
-    full = texts.names[frame]
-    resumed = resumed_by(frame.name)
-    name = clipped(f"↳ {resumed[0]}, line {resumed[1]}", _MAX_NAME) if resumed else full
-    owner = f"{_owner(frame)} · " if has_many_ranks else ""
-    return Lane(
-        name=f"{owner}{name}",
-        place=file_and_line(frame.file, frame.line),
-        title=f"{owner}{full}: {cost}",
-        seconds=took,
-        anchor=texts.anchors.frame(frame),
-        bars=bars,
-    )
-
-
-def _owner(frame: Frame) -> str:
-    return f"rank {frame.rank}" if frame.rank is not None else f"process {frame.process}"
-
-
-def _legend(ordered: Sequence[Compile], kinds: dict[Compile, str]) -> tuple[LegendEntry, ...]:
-    counts = Counter(kinds.values())
-    spent = {kind: math.fsum(compile.seconds for compile in ordered if kinds[compile] == kind) for kind in counts}
-    return tuple(LegendEntry(kind, label, counts[kind], seconds(spent[kind])) for kind, label in KIND_LABELS.items() if kind in counts)
-
-
-def _summary(legend: Sequence[LegendEntry], frames: int, compiles: int, axis: TimeAxis, is_timed: bool) -> str:
+def _summary(legend: Sequence[Part], frames: int, axis: TimeAxis, is_timed: bool) -> str:
     """The chart in one sentence, for screen readers."""
     if not legend:
         return "Nothing was compiled."
     span = f", {stretch(axis.moments[-1])} from the first to the end of the last" if is_timed else ""
-    parts = ", ".join(f"{entry.count} {entry.label} ({entry.seconds})" for entry in legend)
-    return f"Timeline of {plural(compiles, 'compile')} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames hold the same."
+    parts = ", ".join(f"{count} {KIND_LABELS[kind]} ({seconds(spent)})" for kind, count, spent in legend)
+    compiles = plural(sum(count for _, count, _ in legend), "compile")
+    return f"Timeline of {compiles} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames hold the same."
 
 
 def _notes(axis: TimeAxis, untimed: int, is_timed: bool) -> tuple[str, ...]:
     if not is_timed:
         return ("compiles stand one after another, since this trace does not tell when each began",)
     cut = f": {plural(len(axis.gaps), 'gap')} without compiles cut out, {stretch(axis.idle)} in all" if axis.gaps else ""
-    notes = [f"time since the first compile began{cut}"]
-    if untimed:
-        notes.append(f"{plural(untimed, 'compile')} without a recorded time drawn behind the one before")
-    return tuple(notes)
+    more = f"{plural(untimed, 'compile')} without a recorded time drawn behind the one before"
+    return (f"time since the first compile began{cut}", *([more] if untimed else []))

@@ -249,14 +249,6 @@ def test_a_graph_with_only_size_arithmetic_has_no_key() -> None:
 def test_an_empty_text_is_an_empty_graph() -> None:
     found = parse("")
     assert (found.key, found.placeholders, found.statements, found.op_count) == ("", (), (), 0)
-    assert not found.is_dynamic
-
-
-def test_a_graph_with_a_symbolic_input_is_dynamic() -> None:
-    assert not STATIC.is_dynamic
-    assert of(DYNAMIC_X, "return ()").is_dynamic
-    assert of('L_x_: "f32[u0, 8][8, 1]cpu"', "return ()").is_dynamic
-    assert of(f'{X}, L_s_: "Sym(zf13)"', "return ()").is_dynamic
 
 
 def test_number_inputs_are_distinguished_from_tensors() -> None:

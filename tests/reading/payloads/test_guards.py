@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recorded import RECORDED, compile_of, report_of
+from recorded import RECORDED, compile_of, guards_of, report_of
 
 from shapelog.reading.payloads.guards import (
     DYNAMIC,
@@ -15,6 +15,7 @@ from shapelog.reading.payloads.guards import (
     GuardTree,
     Key,
     ShapeGuard,
+    UserLine,
     facts_of,
     parse_list,
     parse_tree,
@@ -25,10 +26,10 @@ from shapelog.reading.payloads.properties import VALUE, Property
 from shapelog.reading.payloads.source_names import Source
 
 TREES = {
-    "2.4": compile_of("real/2.4/a_auto.log.gz", "0/0").guards_text,
-    "2.6": compile_of("real/2.6/w_kill.log.gz", "0/0").guards_text,
-    "2.13": compile_of("lab/batch_varies.log.gz", "0/0").guards_text,
-    "2.15": compile_of("real/2.15/a_auto.log.gz", "0/0").guards_text,
+    "2.4": guards_of(compile_of("real/2.4/a_auto.log.gz", "0/0")),
+    "2.6": guards_of(compile_of("real/2.6/w_kill.log.gz", "0/0")),
+    "2.13": guards_of(compile_of("lab/batch_varies.log.gz", "0/0")),
+    "2.15": guards_of(compile_of("real/2.15/a_auto.log.gz", "0/0")),
 }
 
 
@@ -100,7 +101,7 @@ def test_shape_guards_of_2_6_name_the_line_that_made_them() -> None:
     found = compile_of("real/2.6/b_branches.log.gz", "0/1").guards
     assert found is not None
     assert [shape.expression for shape in found.shapes] == ["L['x'].size()[0] != 10", "2 <= L['x'].size()[0]", "L['x'].size()[0] <= 30"]
-    places = [shape.place for shape in found.shapes]
+    places = [place_of(shape.comment) for shape in found.shapes]
     assert [(place.file, place.line, place.name, place.code) for place in places if place] == [
         ("scripts/b_branches.py", 6, "g", "if x.size()[0] == 10:"),
         ("scripts/b_branches.py", 6, "g", "if x.size()[0] == 10:"),
@@ -165,8 +166,7 @@ def test_a_hash_in_a_string_constant_is_not_a_comment() -> None:
     )
     assert found.text == "L['s'] == 'a # b'"
     assert written(found.facts) == {("L['s']", "value"): "'a # b'"}
-    assert found.place is not None
-    assert (found.place.file, found.place.line, found.place.name, found.place.code) == ("app.py", 3, "f", "if s:")
+    assert place_of(found.comment) == UserLine("app.py", 3, "f", "if s:")
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_a_recorded_state_is_read_completely(name: str) -> None:
         state = record.state
         assert state.unread == 0
         closing = f"\n\n{SENTENCE.format(state.suggestion_text)}" if state.suggestion_text else ""
-        assert written(state.entries) + closing == record.text
+        assert written(state.entries) + closing == record.payloads.text(record.span)
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -1,6 +1,6 @@
 """Compile time by call stack: the trie of user stacks, and the icicle that is drawn of it."""
 
-import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -13,18 +13,19 @@ import shapelog
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import anchors_of
 from shapelog.reporters.html.call_tree import CallNode, call_tree
+from shapelog.reporters.html.chart_text import KIND_LABELS
 from shapelog.reporters.html.environment import environment
-from shapelog.reporters.html.icicle import Box, Icicle, icicle
+from shapelog.reporters.html.icicle import Icicle, icicle
 
 HOSTILE = "</script><img onerror=alert(1)>\"' onload=x"
 LIBRARY = "/usr/lib/python3.11/site-packages/torch/nn/modules/module.py"
 
 
-def trie(report: Report, with_code: bool = True) -> tuple[CallNode, ...]:
-    return call_tree(report, anchors_of(report.trace), with_code)
+def trie(report: Report, with_code: bool = True) -> list[CallNode]:
+    return call_tree(report, with_code)
 
 
-def of(*compiles: tuple[str, str, Sequence[tuple[Any, ...]]], spent: float = 1.0) -> tuple[CallNode, ...]:
+def of(*compiles: tuple[str, str, Sequence[tuple[Any, ...]]], spent: float = 1.0) -> list[CallNode]:
     """The trie of compiles given as (label, function, calls above it); a call is (file, line, function, code)."""
     parts = []
     for label, name, calls in compiles:
@@ -51,7 +52,9 @@ def outline(nodes: Sequence[CallNode]) -> list[Any]:
 
 
 def labels(node: CallNode) -> list[tuple[str, list[str]]]:
-    return [(group.label, [link.label for link in group.links]) for group in node.own]
+    return [
+        (f"{owner} {KIND_LABELS[kind]}".strip(), [compile.label for compile in compiles]) for (owner, kind), compiles in node.own.items()
+    ]
 
 
 def named(nodes: Sequence[CallNode], name: str) -> CallNode:
@@ -59,13 +62,9 @@ def named(nodes: Sequence[CallNode], name: str) -> CallNode:
     return found
 
 
-def markup(macro: str, view: object) -> str:
-    return str(getattr(environment().get_template(f"report/{macro}.html.j2").module, macro)(view))
-
-
-def number(percent: str) -> float:
-    assert re.fullmatch(r"\d+(\.\d{1,2})?%", percent), percent
-    return float(percent[:-1])
+def markup(macro: str, view: Icicle | list[CallNode], report: Report | None = None) -> str:
+    anchors = anchors_of(report.trace) if report else defaultdict(lambda: "compile")
+    return str(getattr(environment().get_template(f"report/{macro}.html.j2", globals={"anchors": anchors}).module, macro)(view))
 
 
 def test_calls_lead_to_what_was_compiled_the_costliest_first() -> None:
@@ -83,10 +82,9 @@ def test_calls_lead_to_what_was_compiled_the_costliest_first() -> None:
 def test_a_compiled_function_lists_its_compiles_by_kind() -> None:
     (root,) = trie(report_of("real/demo.log.gz"))
     (leaf,) = root.children[0].children
-    assert (leaf.anchor, leaf.kinds[0][0]) == ("frame-0", "first")
+    assert (leaf.frame.label, leaf.shares[0][0]) == ("0", "first")  # type: ignore[union-attr]
     assert labels(leaf) == [("first compile", ["0/0"]), ("avoidable by marking", ["0/1", "0/2"])]
-    assert [link.anchor for link in leaf.own[1].links] == ["compile-0-1", "compile-0-2"]
-    assert root.anchor == ""
+    assert root.frame is None
 
 
 def test_resumed_code_is_below_its_function() -> None:
@@ -139,7 +137,7 @@ def test_code_lines_are_shown_only_where_they_may_be() -> None:
 def test_ranks_with_the_same_calls_share_nodes_and_label_their_own_compiles() -> None:
     (root,) = trie(report_of("real/2.13/n_dist_collpatched"))
     assert (root.name, root.compiles) == ("worker", 2)
-    assert labels(root.children[0]) == [("rank 0 · first compile", ["0/0"]), ("rank 1 · first compile", ["0/0"])]
+    assert labels(root.children[0]) == [("rank 0 first compile", ["0/0"]), ("rank 1 first compile", ["0/0"])]
 
 
 def test_of_deep_recursion_the_middle_is_left_out() -> None:
@@ -155,10 +153,11 @@ def test_a_recursive_call_of_the_compiled_function_itself_is_shown() -> None:
 
 
 def test_of_very_many_compiles_the_first_are_linked() -> None:
-    leaf = named(of(*((f"0/{item}", "f", [call(3)]) for item in range(260))), "f")
-    assert leaf.compiles == 260
-    assert sum(len(group.links) + group.more for group in leaf.own) == 260
-    assert max(len(group.links) for group in leaf.own) == 200
+    found = of(*((f"0/{item}", "f", [call(3)]) for item in range(260)))
+    assert named(found, "f").compiles == 260
+    text = markup("call_tree", found)
+    assert text.count('class="made"') == 201
+    assert "59 more</a>" in text
 
 
 def test_endless_names_files_and_code_are_clipped() -> None:
@@ -170,45 +169,42 @@ def test_endless_names_files_and_code_are_clipped() -> None:
 def test_every_compile_is_in_the_tree_once_and_no_second_is_lost(name: str) -> None:
     report = report_of(name)
     found = trie(report)
-    anchors = [link.anchor for node in walk(found) for group in node.own for link in group.links]
-    every = anchors_of(report.trace)
-    assert sorted(anchors) == sorted(every.compile(compile) for compile in report.trace.compiles)
+    compiles = [compile for node in walk(found) for own in node.own.values() for compile in own]
+    assert Counter(compiles) == Counter(report.trace.compiles)
     assert sum(node.seconds for node in found) == pytest.approx(report.summary.seconds)
     for node in walk(found):
         assert node.seconds >= sum(child.seconds for child in node.children) - 1e-6
-        assert sum(spent for _, spent in node.kinds) == pytest.approx(node.seconds)
+        assert sum(node.kinds.values()) == pytest.approx(node.seconds)
         assert [child.seconds for child in node.children] == sorted((child.seconds for child in node.children), reverse=True)
 
 
 def test_the_trie_folds_and_links() -> None:
-    text = markup("call_tree", trie(report_of("real/demo.log.gz")))
+    report = report_of("real/demo.log.gz")
+    text = markup("call_tree", trie(report), report)
     assert text.count("<details") == 3
     assert 'href="#compile-0-1"' in text
     assert 'href="#frame-3"' in text
     assert "style=" not in text
 
 
-def boxes(view: Icicle) -> list[Box]:
-    return [box for row in view.rows for box in row]
-
-
 def test_calls_that_all_compiles_share_are_shown_above_the_chart() -> None:
     view = icicle(trie(report_of("real/demo.log.gz")))
     assert [(step.name, step.place, step.code) for step in view.common] == [("<module>", "demo.py:68", "main()")]
-    assert [box.name for box in view.rows[0]] == ["main", "normalize", "main", "main", "main"]
-    assert view.rows[0][0].x == "0%"
-    assert sum(number(box.width) for box in view.rows[0]) == pytest.approx(100, abs=0.05)
+    assert [box.node.name for box in view.rows[0]] == ["main", "normalize", "main", "main", "main"]
+    assert view.rows[0][0].x == 0
+    assert sum(box.width for box in view.rows[0]) == pytest.approx(100, abs=0.05)
     assert view.summary.startswith("Icicle of compile time by call stack: 67.3 s · 20 compiles, most of it in main (40.3 s · 3 compiles).")
 
 
 def test_a_box_shows_place_code_cost_and_kinds() -> None:
-    call_box, function = (row[0] for row in icicle(trie(report_of("real/demo.log.gz"))).rows)
+    view = icicle(trie(report_of("real/demo.log.gz")))
+    call_box, function = (row[0] for row in view.rows)
     assert call_box.title == (
         "main · demo.py:50\nloss = classify(torch.randint(100, (batch, length))).logsumexp(1).mean()\n"
         "40.3 s · 3 compiles\nfirst compile 23.4 s, avoidable by marking 16.9 s"
     )
-    assert (call_box.anchor, function.anchor) == ("", "frame-0")
-    assert [(strip.kind, strip.x) for strip in function.strips] == [("first", "0%"), ("marking", "58.03%")]
+    assert (call_box.node.frame, function.node.frame.label) == (None, "0")  # type: ignore[union-attr]
+    assert markup("icicle", view).count('<rect class="strip k-marking" x="58.03%" width="41.97%" y="25"/>') == 2
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -216,9 +212,9 @@ def test_boxes_lie_below_their_callers_and_never_cover_each_other(name: str) -> 
     view = icicle(trie(report_of(name)))
     above = [(0.0, 100.0)]
     for row in view.rows:
-        spans = [(number(box.x), number(box.x) + number(box.width)) for box in row]
-        assert all(before[1] <= after[0] + 0.02 for before, after in pairwise(spans))
-        assert all(any(left - 0.02 <= span[0] and span[1] <= right + 0.02 for left, right in above) for span in spans)
+        spans = [(box.x, box.x + box.width) for box in row]
+        assert all(before[1] <= after[0] + 1e-9 for before, after in pairwise(spans))
+        assert all(any(left - 1e-9 <= span[0] and span[1] <= right + 1e-9 for left, right in above) for span in spans)
         above = spans
     assert len(view.rows) <= 12
     assert "style=" not in markup("icicle", view)
@@ -227,11 +223,12 @@ def test_boxes_lie_below_their_callers_and_never_cover_each_other(name: str) -> 
 def test_small_siblings_are_one_box() -> None:
     parts = [make.metrics("0/0", co_name="large", entire_frame_compile_time_s=1000.0)]
     parts += [make.metrics(f"{item}/0", co_name=f"f{item}", co_firstlineno=item, entire_frame_compile_time_s=0.5) for item in range(1, 11)]
-    large, rest = icicle(trie(shapelog.analyze(make.load(make.trace(*parts))))).rows[0]
-    assert (large.name, rest.name, rest.is_rest, rest.anchor) == ("large", "… 10 more", True, "")
+    view = icicle(trie(shapelog.analyze(make.load(make.trace(*parts)))))
+    large, rest = view.rows[0]
+    assert (large.node.name, rest.node.name, rest.is_rest, rest.node.frame) == ("large", "… 10 more", True, None)
     assert rest.title == "… 10 more, too small to be shown\n5.00 s · 10 compiles"
-    assert number(rest.width) == 0.5
-    assert (large.has_text, rest.has_text) == (True, False)
+    assert rest.width == pytest.approx(0.5, abs=0.01)
+    assert markup("icicle", view).count("<text") == 1  # there is no room in the narrow one
 
 
 def test_a_box_notes_calls_that_are_deeper_than_the_chart() -> None:
@@ -246,34 +243,34 @@ def test_without_stacks_the_functions_themselves_are_shown() -> None:
     for item in range(3):
         recording += make.compile(f"{item}/0", is_started=False, name=f"f{item}", seconds=3.0 - item, co_firstlineno=item)
     view = icicle(trie(make.report(recording)))
-    assert [(box.name, box.anchor, box.cost) for box in view.rows[0]] == [
-        ("f0", "frame-0", "3.00 s"),
-        ("f1", "frame-1", "2.00 s"),
-        ("f2", "frame-2", "1.00 s"),
+    assert [(box.node.name, box.node.cost) for box in view.rows[0]] == [
+        ("f0", "3.00 s · 1 compile"),
+        ("f1", "2.00 s · 1 compile"),
+        ("f2", "1.00 s · 1 compile"),
     ]
     assert "these are the functions themselves" in markup("icicle", view)
 
 
 def test_without_times_widths_are_numbers_of_compiles() -> None:
     view = icicle(of(("0/0", "f", [call(1)]), ("0/1", "f", [call(1)]), ("0/2", "f", [call(2)]), spent=0.0))
-    assert [number(box.width) for box in view.rows[0]] == [66.67, 33.33]
+    assert [round(box.width, 2) for box in view.rows[0]] == [66.67, 33.33]
     assert view.note == "no times were recorded: widths are numbers of compiles"
 
 
 def test_huge_times_can_be_drawn() -> None:
     view = icicle(of(("0/0", "f", [call(1)]), ("1/0", "g", [call(2)]), spent=9e17))
-    assert [box.width for box in view.rows[0]] == ["50%", "50%"]
+    assert [box.width for box in view.rows[0]] == pytest.approx([50, 50])
 
 
 def test_one_compile_fills_the_chart() -> None:
     view = icicle(of(("0/0", "f", [call(1), call(2)])))
-    assert [(box.name, box.width) for box in boxes(view)] == [("f", "100%")]
+    assert [(box.node.name, box.width) for row in view.rows for box in row] == [("f", 100)]
     assert len(view.common) == 2
 
 
 def test_without_compiles_there_is_a_sentence_in_place_of_the_chart() -> None:
     nodes = trie(shapelog.analyze(make.load(make.trace())))
-    assert nodes == ()
+    assert nodes == []
     assert markup("icicle", icicle(nodes)).strip() == '<p class="dim">Nothing was compiled.</p>'
     assert markup("call_tree", nodes).strip() == '<p class="dim">Nothing was compiled.</p>'
 

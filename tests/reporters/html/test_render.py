@@ -14,7 +14,7 @@ import ci
 import make
 import pytest
 from payload_text import guard_tree, size_mismatch, tensor_match
-from recorded import FIXTURES, RECORDED, report_of
+from recorded import FIXTURES, RECORDED, graph_of, guards_of, report_of
 
 import shapelog
 from shapelog.model.trace import Trace
@@ -175,8 +175,8 @@ def test_a_payload_unpacks_to_what_the_trace_holds() -> None:
     found = outline(DEMO)
     compile = report_of(DEMO).trace.compiles[0]
     texts = [found.chunk(attrs["data-chunk"]) for tag, attrs in found.tags if tag == "button" and "data-chunk" in attrs]
-    assert compile.graph_text in texts
-    assert compile.guards_text in texts
+    assert graph_of(compile) in texts
+    assert guards_of(compile) in texts
 
 
 @pytest.mark.parametrize(("embed", "has"), [("none", False), ("fit", True), ("recompiled", True), ("all", True)])
