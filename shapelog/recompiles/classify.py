@@ -62,7 +62,7 @@ _SIMPLE = {
     Kind.DTYPE: ("SL301", "the dtype of {name} was {before} and is now {after}"),
     Kind.REQUIRES_GRAD: ("SL302", "{name} had requires_grad={before} and now has {after}"),
     Kind.DEVICE: ("SL304", "{name} was on device {before} and is now on {after}"),
-    Kind.CLOSURE: ("SL309", "{name} is another function than before, created anew for this call"),
+    Kind.CLOSURE: ("SL309", "{name} is another function than before: its closure or its defaults differ"),
     Kind.LIFETIME: ("SL319", "{name} was garbage-collected, which throws away the code that was compiled for it"),
     Kind.ATTRIBUTES: ("SL320", "an attribute of {name} that was there before is gone"),
     Kind.NAN: ("SL312", "the float {name} changed between NaN and a number"),

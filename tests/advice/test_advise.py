@@ -268,7 +268,6 @@ def test_a_size_of_0_or_1_still_gets_a_graph_of_its_own() -> None:
 def test_what_never_became_symbolic_may_be_meant_to_be_static() -> None:
     assert NEVER_SYMBOLIC in only(make.advice(trace(static_sizes(10, 12)))).caveats
     assert NEVER_SYMBOLIC not in only(make.advice(trace(static_sizes(10, 12), dynamic_size("0/2", 14)))).caveats
-    assert NEVER_SYMBOLIC not in only(make.advice(trace(static_sizes(10, 1), static_sizes(10, 12, frame=1)))).caveats
 
 
 def test_where_the_rank_varied_other_dims_may_vary_too() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shapelog.advice.mark_dynamic_code import expression, is_registered, mark_line
+from shapelog.advice.mark_dynamic_code import expression, mark_line
 from shapelog.advice.marks import Mark
 from shapelog.reading.payloads.source_names import Source
 
@@ -26,7 +26,7 @@ from shapelog.reading.payloads.source_names import Source
 def test_a_tensor_is_named_as_in_code(source: str, name: str) -> None:
     assert expression(source) == name
     line = mark_line(Mark(Source(source), 1), [], ())
-    if is_registered(source):
+    if Source(source).is_registered:
         assert line == f"# {name} is a parameter or buffer, which mark_dynamic does not act on: use the list"
     else:
         assert line == f"torch._dynamo.mark_dynamic({name}, 1)"

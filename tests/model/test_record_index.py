@@ -427,4 +427,4 @@ def test_strange_ids_and_checksums_lose_no_record(kind: str, envelope: dict[str,
     trace = made(make.trace(compiled("0/0", tensor(8, 16)), strange, compiled("0/1", tensor(8, 16))), strict)
     assert_all_are_listed_once(trace)
     assert "payload" in [item.text for item in everything(trace)]
-    assert [len(of(trace, label)) for label in ("0/1",)] == [6]
+    assert [len(of(trace, label)) for label in ("0/1",)] == [7]

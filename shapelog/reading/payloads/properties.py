@@ -82,6 +82,7 @@ def stride(dim: int) -> Property:
 RANK = Property(Kind.RANK)
 DTYPE = Property(Kind.DTYPE)
 REQUIRES_GRAD = Property(Kind.REQUIRES_GRAD)
+DISPATCH_KEYS = Property(Kind.DISPATCH_KEYS)
 TENSOR = Property(Kind.TENSOR)
 VALUE = Property(Kind.VALUE)
 TYPE = Property(Kind.TYPE)
