@@ -55,7 +55,8 @@ class Router:
             found = self._choices(cause, frame, entry, call)
             if not found:
                 return None
-            choices.update(dict.fromkeys(found))
+            partners = _partners(cause, difference, entry) if difference.entry is frame.compiles[0] else frozenset()
+            choices.update(dict.fromkeys(choice | partners for choice in found))
         return Route(difference.entry, tuple(choices), is_proven, self._lost(frame, entry, compile))
 
     def _choices(self, cause: Cause, frame: Frame, entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
@@ -96,6 +97,20 @@ class Router:
                 origins = self.propagation.origins(frame, part.tensor, part.dim) if part else ()
                 found[source] = frozenset((mark_at(source), *origins))
         return tuple(found.items())
+
+
+def _partners(cause: Cause, difference: EntryDifference, entry: CompileFacts) -> MarkChoice:
+    """Marks on what is static and pins a size that is symbolic without a mark, as the sizes that compiled autograd captures are."""
+    symbolic = {symbol.source for symbol in entry.compile.symbols}
+    if cause.prop.kind is not Kind.SIZE or f"{cause.source}.size()[{cause.prop.dim}]" not in symbolic:
+        return frozenset()
+    return frozenset(
+        Mark(other.source, other.prop.dim)
+        for other in difference.causes
+        if other.prop.kind is Kind.SIZE
+        and (other.before, other.after) == (cause.before, cause.after)
+        and f"{other.source}.size()[{other.prop.dim}]" not in symbolic
+    )
 
 
 def _unequal_pairs(entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:

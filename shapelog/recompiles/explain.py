@@ -174,8 +174,8 @@ def _explain_frame(
     backend = new_backend_each_time(frame, reuse.differences)
     for index, compile in enumerate(frame.compiles):
         outside = [] if entries else entries_outside_trace(frame.compiles[:index], compile)
-        is_silent = compile.outcome is Outcome.COMPILED and compile.guards_span is not None and not compile.has_reasons_record
-        if entries and is_silent and reasons.are_always_written:
+        is_silent = compile.outcome is Outcome.COMPILED and not compile.has_reasons_record
+        if entries and is_silent and compile.guards_span and reasons.are_always_written:
             compared[compile] = ()
             found.append(_explain_other_object(frame, compile))
         elif outside:

@@ -255,7 +255,9 @@ def test_the_line_is_the_users_where_a_library_stands_in_the_guard() -> None:
     made += recompile_reasons(id="0/1") + record("dynamo_start", {"stack": []}, id="0/1")
     symbol = {"symbol": "s77", "val": "12", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": stack, "stack": []}
     made += record("create_symbol", symbol, id="0/1")
-    made += compiled("0/1", tensor(12, 8), reasons=None, is_started=False, guards=guard_tree(tensor_match(size=(None, 8))), graph=graph_text())
+    made += compiled(
+        "0/1", tensor(12, 8), reasons=None, is_started=False, guards=guard_tree(tensor_match(size=(None, 8))), graph=graph_text()
+    )
     (cause,) = last_recompile(made).causes
     assert (str(cause.place), cause.place and cause.place.code) == ("/srv/app/model.py:8", "return self.lin(x)")
 
