@@ -11,7 +11,7 @@ from shapelog.recompiles.backends import new_backend_each_time, with_backend
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import GraphReuse
-from shapelog.recompiles.nearest_entry import candidates, entries_outside_trace, nearest
+from shapelog.recompiles.nearest_entry import candidates, entries_outside_trace, nearest, with_shared_failures
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import RULES, Verdict
@@ -181,7 +181,7 @@ def _explain_frame(
         elif outside:
             found.append(_explain_without_entries(frame, compile, outside, reuse.differences))
         elif index:
-            earlier = (reuse.differences.between(entry, compile) for entry in candidates(entries, compile))
+            earlier = with_shared_failures([reuse.differences.between(entry, compile) for entry in candidates(entries, compile)])
             compared[compile] = tuple(with_backend(earlier, backend))
             found.append(_explain_compile(frame, compile, compared[compile], reuse, reasons.are_there))
         if compile.outcome is Outcome.COMPILED:

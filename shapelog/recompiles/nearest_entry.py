@@ -1,11 +1,15 @@
 """Which earlier entry a recompile is compared with: the nearest of those that its call was compared with at run time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Compile, Outcome
-from shapelog.recompiles.causes import EntryDifference
+from shapelog.reading.payloads.guards import Key
+from shapelog.reading.payloads.properties import Kind
+from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.graph_reuse import similar
+
+_SHARED = frozenset((Kind.REQUIRES_GRAD, Kind.VALUE, Kind.TYPE, Kind.ID, Kind.DTYPE, Kind.DEVICE, Kind.LENGTH))
 
 
 def candidates(earlier: Sequence[Compile], compile: Compile) -> list[Compile]:
@@ -39,6 +43,31 @@ def entries_outside_trace(earlier: Sequence[Compile], compile: Compile) -> list[
                 )
             )
     return found
+
+
+def with_shared_failures(differences: Sequence[EntryDifference]) -> tuple[EntryDifference, ...]:
+    """The same differences, where a failure that PyTorch named of one entry counts for every entry that requires the same.
+
+    The call itself need not have looked at what failed, so its own guards may not show it: weights of another branch, say.
+    """
+    named = {
+        (cause.source, cause.prop): cause
+        for item in differences
+        for cause in item.causes
+        if cause.named_by_pytorch and cause.source and cause.prop.kind in _SHARED and cause.before
+    }
+    return tuple([_completed(item, named) for item in differences]) if named and len(differences) > 1 else tuple(differences)
+
+
+def _completed(item: EntryDifference, named: Mapping[Key, Cause]) -> EntryDifference:
+    tree = item.entry.guards
+    known = {(cause.source, cause.prop) for cause in item.causes}
+    more = [
+        cause._replace(named_by_pytorch=False)
+        for key, cause in named.items()
+        if tree and key not in known and cause.axis not in item.consequences and str(tree.facts.get(key, "")) == cause.before
+    ]
+    return item._replace(causes=(*item.causes, *more)) if more and item.causes else item
 
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
