@@ -289,8 +289,9 @@ def positions_found_later(subject: Subject) -> None:
 def _positions(reader: Reader) -> list[object]:
     found = reader.all_positions()
     return [
-        (at[:4], found.labels[at.label], found.envelopes[at.envelope], found.payload(at))
-        for at in map(found.__getitem__, range(len(found)))
+        (owner, at[:4], found.labels[at.label], at.attempt, found.payload(at))
+        for owner, indexes in found.owned.items()
+        for at in map(found.__getitem__, indexes)
     ]
 
 

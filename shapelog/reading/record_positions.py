@@ -13,6 +13,7 @@ from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Record, Span,
 _LONGEST = 64 << 20
 _IDS = ("frame_id", "frame_compile_id", "compiled_autograd_id", "attempt")
 _WIDTH = 6
+_LARGEST = (1 << 63) - 1
 
 
 class Owner(NamedTuple):
@@ -58,7 +59,8 @@ class RecordPositions:
                 header = record.header if record.header is not None else self._header(record.json_start, record.json_end)
                 frame, number, autograd, attempt = (value if isinstance(value := header.get(key), int) else None for key in _IDS)
                 self.owned[Owner(record.process, frame, number, autograd)].append(len(self._numbers) // _WIDTH)
-                self._numbers.extend((record.offset, record.stop, record.json_start, record.json_end, label, attempt or 0))
+                attempt = min(attempt or 0, _LARGEST)  # a damaged header may have any number
+                self._numbers.extend((record.offset, record.stop, record.json_start, record.json_end, label, attempt))
             yield record
 
     def __getitem__(self, index: int) -> Position:
