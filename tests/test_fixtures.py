@@ -25,7 +25,7 @@ def test_the_readme_names_every_fixture() -> None:
 
 
 def test_every_fixture_that_the_readme_names_exists() -> None:
-    named = re.findall(r"`((?:real|made|lab)/[^`]+\.\w+)`", README)
+    named = re.findall(r"`((?:real|made|lab|causes)/[^`]+\.\w+)`", README)
     assert named
     assert set(named) - set(FILES) == set()
 

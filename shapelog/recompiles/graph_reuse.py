@@ -22,8 +22,6 @@ from shapelog.rules import any_blocks_marking
 
 # A size of 0 or 1 in what a failed guard compares: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
 _SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
-# What super() finds is a constant for Dynamo, marked or not.
-_SUPER = ".__mro__["
 _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
 
@@ -46,12 +44,15 @@ def marks_act(difference: EntryDifference) -> bool:
     for cause in difference.causes:
         if not cause.size_related or not cause.rule.markable or any_blocks_marking(cause.codes) or cause.own_verdict:
             return False
-        if cause.is_int and _SUPER in cause.source:
-            return False
         # a size of 0 or 1 has a graph of its own, marked or not
         if cause.is_size and (_SMALL.search(cause.after) or _SMALL.search(cause.before)):
             return False
-    return bool(difference.causes) and not statically_marked_dim(difference)
+    return bool(difference.causes) and not statically_marked_dim(difference) and not found_by_super(difference)
+
+
+def found_by_super(difference: EntryDifference) -> str:
+    """An int among the causes that the code reads through ``super()``, which Dynamo takes as a constant, marked or not; "" without one."""
+    return next((cause.axis for cause in difference.causes if cause.is_int and ".__mro__[" in cause.source), "")
 
 
 def statically_marked_dim(difference: EntryDifference) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.branches import other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
-from shapelog.recompiles.graph_reuse import GraphReuse, broken_stride_tie, pinning_operator, similar, statically_marked_dim
+from shapelog.recompiles.graph_reuse import GraphReuse, broken_stride_tie, found_by_super, pinning_operator, similar, statically_marked_dim
 from shapelog.rules import Verdict, any_blocks_marking
 
 _BY_OUTCOME = {
@@ -50,6 +50,9 @@ def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse)
         return "SL321", f"the program calls mark_static on {dim}, which beats every mark: take that call away"
     if not all(cause.rule.markable for cause in nearest.causes) or any(any_blocks_marking(cause.codes) for cause in nearest.causes):
         return "", ""
+    constant = found_by_super(nearest)
+    if constant:
+        return "SL201", f"marking does not remove it: PyTorch takes what super() finds, such as {constant}, as a constant"
     tensor = broken_stride_tie(nearest, reuse.differences.table, compile)
     if tensor:
         return (

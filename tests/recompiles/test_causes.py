@@ -41,6 +41,8 @@ CODES = {
     "string": {"SL311", "SL322"},
     "float_value": {"SL312"},
     "dict_keys": {"SL314", "SL313"},
+    "dispatch_keys": {"SL303"},
+    "object_state": {"SL320", "SL311", "SL310", "SL322", "SL314", "SL313"},
 }
 # Which of these is said for a size is a finer question: that one of them is said is what counts.
 SIZES = {"size", "duck_shape", "zero_one", "user_branch", "user_specialization", "param_shape"}

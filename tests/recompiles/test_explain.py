@@ -252,7 +252,10 @@ def saved(name: str) -> int:
 
 @pytest.mark.parametrize("name", LAB)
 def test_marking_is_said_to_avoid_as_many_compiles_as_experiments_avoided(name: str) -> None:
-    assert report_of(name).summary.part(Verdict.MARKING).count == saved(name)
+    report = report_of(name)
+    captures = [frame for frame in report.trace.frames if frame.compiles[0].id.autograd is not None and len(frame.entries) == 1]
+    gone_with_forward = len(captures[1:])  # first compiles, which are no recompiles
+    assert report.summary.part(Verdict.MARKING).count + gone_with_forward == saved(name)
 
 
 @pytest.mark.parametrize("name", RECORDED)

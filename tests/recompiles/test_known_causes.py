@@ -1,0 +1,151 @@
+"""Small programs, each about one situation in which the cause of a recompile is easily mistaken, with the right answers.
+
+They are the situations that PyTorch's own test suite brought up; fixtures/README.md describes the programs. The costs were measured by
+running each with the list that shapelog gives.
+"""
+
+import pytest
+from recorded import advice_of, report_of
+
+from shapelog.model.trace import Compile
+from shapelog.rules import Verdict
+
+# For each recompile its rules and verdict; compiles and limit hits of the run as it was, and with the list.
+ANSWERS: dict[str, tuple[dict[str, str], int, int]] = {
+    "aliasing_with_size": ({"0/1": "SL101 SL317 CODE"}, 2, 2),
+    "backend_objects": ({"0/1": "SL102 SL318 CODE", "0/2": "SL318 CODE"}, 3, 3),
+    "branches_that_differ_in_constants": (
+        {
+            "0/1": "SL101 JUSTIFIED",
+            "1/1": "SL101 MARKING",
+            "1/2": "SL101 JUSTIFIED",
+            "1/3": "SL101 MARKING",
+            "2/1": "SL102 JUSTIFIED",
+            "2/2": "SL204 MARKING",
+            "3/1": "SL102 JUSTIFIED",
+            "3/2": "SL102 MARKING",
+            "4/1": "SL315 JUSTIFIED",
+            "4/2": "SL315 MARKING",
+            "4/3": "SL315 MARKING",
+        },
+        16,
+        10,
+    ),
+    "dict_types_and_kwargs": ({"0/1": "SL314 CODE", "1/1": "SL310 CODE", "1/2": "SL310 CODE", "2/1": "SL314 FAILED"}, 6, 6),
+    "duck_in_njt": ({"0/1": "SL103 CODE"}, 2, 2),
+    "float_branch": ({"0/1": "SL312 CODE", "0/2": "SL312 JUSTIFIED"}, 3, 3),
+    "functions_passed": (
+        {
+            **{f"0/{number}": "SL310 CODE" for number in range(1, 7)},
+            "1/1": "SL311 JUSTIFIED",
+            "1/2": "SL311 JUSTIFIED",
+            "2/1": "SL309 JUSTIFIED",
+            "3/1": "SL312 CODE",
+            "3/2": "SL102 MARKING",
+        },
+        15,
+        14,
+    ),
+    "inference_mode": (
+        {"0/1": "SL303 CODE", "1/1": "SL303 CODE", "1/2": "SL303 CODE", "2/1": "SL303 CODE", "2/2": "SL305 CODE"},
+        8,
+        8,
+    ),
+    "int_branch": (
+        {"0/1": "SL102 JUSTIFIED", "0/2": "SL102 JUSTIFIED", "0/3": "SL102 MARKING", "1/1": "SL102 SL201 JUSTIFIED"}
+        | {"1/2": "SL102 SL201 JUSTIFIED"},
+        7,
+        6,
+    ),
+    "isolate_recompiles": ({"0/1": "SL323 JUSTIFIED", "1/1": "SL323 JUSTIFIED", "1/2": "SL323 JUSTIFIED"}, 5, 5),
+    "limit_under_fullgraph": ({"0/1": "SL101 MARKING", "0/2": "SL101 LIMIT"}, 3, 1),
+    "ndarray_then_tensor": ({"0/1": "SL310 CODE"}, 2, 2),
+    "other_dynamic_or_mode": (dict.fromkeys(("0/1", "0/2", "1/1", "1/2"), "SL318 CODE"), 6, 6),
+    "out_pins_both": (dict.fromkeys(("0/1", "0/2", "0/3"), "SL101 SL201 JUSTIFIED"), 4, 4),
+    "parameter_of_size_one": ({"0/1": "SL101 SL104 JUSTIFIED", "0/2": "SL101 SL106 MARKING"}, 3, 2),
+    "slices_of_a_buffer": ({"0/1": "SL101 CODE", "0/2": "SL101 MARKING", "1/1": "SL101 CODE", "2/1": "SL101 CODE"}, 7, 6),
+    "strides_of_size_one": ({"0/1": "SL101 SL104 JUSTIFIED"}, 2, 2),
+    "super_int": (
+        {"0/1": "SL102 JUSTIFIED", "0/2": "SL102 JUSTIFIED", "1/1": "SL315 MARKING", "1/2": "SL315 MARKING", "2/1": "SL102 MARKING"},
+        8,
+        5,
+    ),
+    "truncated_path": ({"0/1": "SL204 JUSTIFIED"}, 2, 2),
+    "truthful_torch_assert": ({"0/1": "SL101 JUSTIFIED"}, 2, 2),
+    "unbacked_equality": ({"0/1": "SL204 JUSTIFIED"}, 2, 2),
+}
+
+
+def sentence(name: str, label: str) -> str:
+    (found,) = [item for item in report_of(f"causes/{name}.log.gz").recompiles if item.compile.label == label]
+    return "; ".join([*[cause.sentence for cause in found.causes], *filter(None, [found.why_not_markable])])
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_each_recompile_has_its_cause_and_verdict(name: str) -> None:
+    found = {item.compile.label: f"{' '.join(item.codes)} {item.verdict.name}" for item in report_of(f"causes/{name}.log.gz").recompiles}
+    assert found == ANSWERS[name][0]
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_cost_is_the_measured_one(name: str) -> None:
+    advice = advice_of(f"causes/{name}.log.gz")
+    assert (advice.before.total, advice.after.total) == ANSWERS[name][1:]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "words"),
+    [
+        ("aliasing_with_size", "0/1", "a and b were different tensors, and are one and the same now"),
+        ("dict_types_and_kwargs", "1/2", "d was of type collections.OrderedDict, now collections.defaultdict"),
+        ("dict_types_and_kwargs", "2/1", "kw no longer holds 'a'"),
+        ("float_branch", "0/2", "the code branches on a float: the entry serves t <= 0.5 only"),
+        ("functions_passed", "0/1", "act was of type function, now builtin_function_or_method"),
+        ("functions_passed", "1/1", "act is another function of a library than before: torch.relu, now torch.sin"),
+        ("functions_passed", "2/1", "act was the function a1 (m06_functions_passed.py:16) and is now a2 (m06_functions_passed.py:17)"),
+        ("inference_mode", "0/1", "inference mode was switched on since this was compiled"),
+        ("inference_mode", "1/2", "x was made in inference mode this time"),
+        ("inference_mode", "2/1", "inference mode was switched off since this was compiled"),
+        ("int_branch", "0/1", "the code branches on this value (if mode == 1:)"),
+        ("ndarray_then_tensor", "0/1", "m was of type numpy.ndarray, now a tensor"),
+        ("other_dynamic_or_mode", "0/1", "torch.compile was called with dynamic=True after dynamic=False for the same code"),
+        ("other_dynamic_or_mode", "1/1", "torch.compile was called with another mode=, options= or dynamic= for the same code"),
+        ("slices_of_a_buffer", "1/1", "the strides of x do not follow from its sizes here, as in a slice or crop"),
+        ("super_int", "0/1", "PyTorch takes what super() finds, such as type(self).__mro__[1].step, as a constant"),
+        ("unbacked_equality", "0/1", "the code needs two unbacked sizes to be equal"),
+    ],
+)
+def test_what_changed_is_named(name: str, label: str, words: str) -> None:
+    assert words in sentence(name, label)
+
+
+def test_a_function_that_is_passed_on_purpose_is_not_to_be_defined_once() -> None:
+    (found,) = [item for item in report_of("causes/functions_passed.log.gz").recompiles if item.compile.label == "2/1"]
+    assert found.remedy(True) == "each function that is passed has a graph of its own: pass fewer, or accept one graph for each"
+
+
+def test_a_limit_that_raised_leaves_nothing_to_run_eagerly() -> None:
+    (finding,) = [item for item in report_of("causes/limit_under_fullgraph.log.gz").findings if item.rule.code == "SL401"]
+    assert finding.sentence == "f hit the recompile limit at 0/2, with 2 entries: it raised"
+
+
+def test_a_path_that_pytorch_cut_is_whole_again() -> None:
+    (found,) = report_of("causes/truncated_path.log.gz").recompiles
+    assert str(found.causes[0].place) == "/srv/ml/min/m16_truncated_path.py:3"
+
+
+def test_a_backend_for_constant_shapes_is_warned_of() -> None:
+    (found,) = advice_of("causes/backend_for_constant_shapes.log.gz").suggestions
+    assert any("a backend for constant shapes fails" in caveat for caveat in found.caveats)
+
+
+def test_a_list_is_not_given_twice() -> None:
+    """What PyTorch pins in both tensors of an ``out=`` goes with no list."""
+    assert advice_of("causes/out_pins_both.log.gz").env == ""
+
+
+def test_the_graph_that_breaks_only_once_a_size_is_symbolic_stays_whole() -> None:
+    report = report_of("causes/truthful_torch_assert.log.gz")
+    broken: list[Compile] = [compile for compile in report.trace.compiles if compile.breaks]
+    assert [compile.label for compile in broken] == ["0/1"]
+    assert not any(item.verdict is Verdict.MARKING for item in report.recompiles)
