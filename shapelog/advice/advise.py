@@ -19,6 +19,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.explain import Explanations
 from shapelog.rules import Verdict
+from shapelog.text import plural
 
 # Rules about values that the code itself pins or branches on: another line of code removes them.
 _REWRITABLE = frozenset(("SL201", "SL202", "SL204", "SL311", "SL322"))
@@ -98,6 +99,12 @@ class Advice(NamedTuple):
         if fitting and item.rule.code != "SL101":
             return fitting
         return "a code change" if item.rule.verdict in (Verdict.CODE, Verdict.FAILED) or item.rule.code in _REWRITABLE else "nothing"
+
+    @property
+    def what_to_mark(self) -> str:
+        """``3 sources``, with the number of entries of the list where a source has several: ``1 source (2 entries)``."""
+        sources, number = plural(len(self.suggestions), "source"), sum(len(item.entries) for item in self.suggestions)
+        return f"{sources} ({number} entries)" if number > len(self.suggestions) else sources
 
     @property
     def env(self) -> str:

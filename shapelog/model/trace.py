@@ -261,19 +261,21 @@ class Frame:
     @property
     def title(self) -> str:
         """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``, and the
-        function itself for what resumes it after a graph break.
+        function or method itself for what resumes it after a graph break.
         """
         resumed = resumed_by(self.name)
-        if resumed:
-            return f"{resumed[0]} (resumed at line {resumed[1]})"
-        if self.name not in _WRAPPERS:
-            return self.name or "unknown code"
+        name = self._name_with_class(resumed[0] if resumed else self.name)
+        return f"{name} (resumed at line {resumed[1]})" if resumed else name
+
+    def _name_with_class(self, name: str) -> str:
+        if name not in _WRAPPERS:
+            return name or "unknown code"
         for compile in self.compiles:
             tree = compile.guards
             named = next((tree.types[source] for source in _CALLEES if source in tree.types), "") if tree else ""
             if named:
-                return f"{named.rsplit('.', 1)[-1]}.{self.name}"
-        return self.name
+                return f"{named.rsplit('.', 1)[-1]}.{name}"
+        return name
 
     def caller(self, compile: Compile) -> StackFrame | None:
         """The user's line that called this code when ``compile`` was made, None if the stack holds library code alone."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import LENGTH, Kind
-from shapelog.reading.payloads.source_names import Source, display_text
+from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.global_state import describe_change
@@ -200,16 +200,20 @@ def _specialization(known: CompileFacts, source: str) -> Specialization | None:
 def _specializer(item: Specialization) -> str:
     """The rule that fits who pinned it: the code of the user, or a library."""
     frames = item.user_stack.frames
-    return "SL202" if not frames or "-packages/" in frames[-1].file else "SL201"
+    return "SL202" if not frames or is_library(frames[-1].file) else "SL201"
 
 
 def _by_whom(item: Specialization) -> str:
+    """The line that pinned it: the innermost one of the user, with the library that it called where that did it."""
     frames = item.user_stack.frames
     if not frames:
         return "the framework"
-    where = f"{frames[-1].file.rsplit('/', 1)[-1]}:{frames[-1].line}"
-    code = frames[-1].code.strip().split("  #")[0]
-    return f"{where} ({code[:_SHOWN_CODE]}{'…' if len(code) > _SHOWN_CODE else ''})" if code else where
+    own = next((frame for frame in reversed(frames) if not is_library(frame.file)), frames[-1])
+    where = f"{own.file.rsplit('/', 1)[-1]}:{own.line}"
+    code = own.code.strip().split("  #")[0]
+    line = f"{where} ({code[:_SHOWN_CODE]}{'…' if len(code) > _SHOWN_CODE else ''})" if code else where
+    library = "/".join(frames[-1].file.rsplit("/", 2)[-2:])
+    return line if own is frames[-1] else f"{library}:{frames[-1].line}, called at {line},"
 
 
 def _stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

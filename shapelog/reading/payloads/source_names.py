@@ -18,7 +18,8 @@ _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", 
 # The paths of the last line are those that the comment of a guard shortens.
 _LIBRARY = re.compile(
     r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>"
-    r"|^(?:nn|optim|_library|_dynamo|_functorch|_higher_order_ops|torch|transformers|diffusers)/"
+    r"|^(?:nn|optim|_library|_logging|_dynamo|_functorch|_higher_order_ops|_subclasses|_prims_common|_refs|_inductor)/"
+    r"|^(?:torch|transformers|diffusers|peft)/"
 )
 # Each process writes the cells of a notebook to a directory of its own.
 _CELL = re.compile(r"[\\/]ipykernel_\d+[\\/]|^<ipython-input-")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from shapelog.model.trace import Compile
+from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import Specialization, Stack
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
@@ -25,17 +26,16 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
 
 
 def place(stack: Stack) -> str:
-    """The innermost user line of a stack, with its code where that is known."""
+    """The innermost line of a stack outside of libraries, with its code where that is known."""
     frames = stack.frames
     if not frames:
         return ""
-    last = frames[-1]
+    last = next((frame for frame in reversed(frames) if not is_library(frame.file)), frames[-1])
     where = f"{last.file.rsplit('/', 1)[-1]}:{last.line}"
     return f"{where}  {last.code}" if last.code else where
 
 
 def framework_place(stack: Stack) -> str:
-    frames = stack.frames
-    if not frames:
-        return "unknown"
-    return f"{frames[-1].file.rsplit('/torch/', 1)[-1]}:{frames[-1].line} in {frames[-1].name} (framework)"
+    """The innermost line of PyTorch, without those that only write the record."""
+    last = next((frame for frame in reversed(stack.frames) if "/_logging/" not in frame.file), None)
+    return f"{last.file.rsplit('/torch/', 1)[-1]}:{last.line} in {last.name} (framework)" if last else "unknown"

@@ -96,11 +96,10 @@ def _verdict(report: Report) -> tuple[str, str]:
     hits = f" and {plural(before.limit_hits, 'limit hit')}" if before.limit_hits else ""
     left = f"{plural(after.compiles, 'compile')} and {plural(after.limit_hits, 'limit hit')}" if after.limit_hits else str(after.compiles)
     saved = f"{seconds(before.seconds)} of compiling would be {seconds(after.seconds)}"
-    sources = plural(len(advice.suggestions), "source")
     where = f"{advice.scope[:1].upper()}{advice.scope[1:]}, " if advice.scope else ""
     title = f"{where}{plural(before.compiles, 'compile')}{hits} become {left}."
     there = " there" if where else ""
-    return title, f"Mark {sources} dynamic, and {saved}{there} (predicted). {recompiled}{failed}"
+    return title, f"Mark {advice.what_to_mark} dynamic, and {saved}{there} (predicted). {recompiled}{failed}"
 
 
 def _tiles(report: Report) -> Iterator[Tile]:

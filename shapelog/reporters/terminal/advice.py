@@ -34,9 +34,8 @@ def headline(page: TextPage, advice: Advice, indent: int = 0) -> None:
     if not advice.suggestions:
         page.line(("Nothing to mark dynamic", "bold"), f": {advice.why_empty}.", indent=indent)
         return
-    sources = plural(len(advice.suggestions), "source")
     page.line(
-        (f"Mark {sources} dynamic", "bold"),
+        (f"Mark {advice.what_to_mark} dynamic", "bold"),
         f": {cost_of(advice.before)} become ",
         (f"{cost_of(advice.after)}", "bold green"),
         f" (predicted{f', {advice.scope}' if advice.scope else ''})",
