@@ -309,6 +309,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return Classification(("SL311",), f"{name} is another function of a library than before{which}", remedy=_EACH_FUNCTION)
     if expected.startswith("the class "):
         before, after = _short_type(expected.removeprefix("the class ")), _short_type(str(item.actual).removeprefix("the class "))
+        if before == after:
+            return Classification(("SL308",), f"{name} is another class {before} than the one this was compiled for, made anew")
         return Classification(("SL311",), f"{name} was the class {before} and is now {after}")
     if "<enum " in expected:
         return Classification(("SL311",), f"{name} is another member of the enum {_short_type(expected)} than before")
