@@ -67,7 +67,6 @@ _SIMPLE = {
     Kind.ATTRIBUTES: ("SL320", "an attribute of {name} that was there before is gone"),
     Kind.NAN: ("SL312", "the float {name} changed between NaN and a number"),
     Kind.PRESENT: ("SL320", "{name} was there before and is gone"),
-    Kind.UNKNOWN: ("SL399", "PyTorch itself could not say which guard failed: the state changed while it looked"),
 }
 _BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|PrivateUse\d|Meta)$")
 _KEY_KINDS = (
@@ -105,6 +104,14 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
         return Classification(("SL303",), f"{name} is now used {now}")
     listed = ", ".join(sorted(differing)) or "the trace does not tell which"
     return Classification(("SL303",), f"{name} is a tensor of another kind than before: {listed}")
+
+
+def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    if item.reason and item.reason.family == "not_a_view":
+        return Classification(("SL303",), "a tensor was a view of another one when this was compiled, and is none now")
+    if item.reason and item.reason.family == "other":
+        return Classification(("SL399",), f"PyTorch names a guard that shapelog does not know: {item.reason.text}")
+    return Classification(("SL399",), "PyTorch itself could not say which guard failed: the state changed while it looked")
 
 
 def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -420,6 +427,7 @@ _CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], 
     Kind.SHAPE_GUARD: _shape_guard,
     Kind.DISPATCH_KEYS: _dispatch_keys,
     Kind.MARKING: _marking,
+    Kind.UNKNOWN: _unknown,
     Kind.ALIASING: _aliasing,
     Kind.BACKEND: _backend,
     Kind.INFERENCE_MODE: _inference_mode,

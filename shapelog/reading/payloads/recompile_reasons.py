@@ -86,6 +86,7 @@ _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
             Kind.BACKEND,
             r"BACKEND_MATCH.*?(?:Cached backend: (?P<expected>.*?) \(id=\w+\)\. New backend: (?P<actual>.*?) \(id=\w+\)\..*)?",
         ),
+        ("not_a_view", Kind.UNKNOWN, r"'NoneType' object has no attribute '(?:size|stride|storage_offset)'"),
         ("unexpected", Kind.UNKNOWN, r"Unexpected recompilation.*"),
         ("id", Kind.ID, r"___check_obj_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
         ("type", Kind.TYPE, r"___check_type_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),

@@ -189,6 +189,7 @@ KNOWN = [
     ("2.8, 2.10", "getattr failed on source o.v", ("getattr", "o.v", "attributes", "", "")),
     ("2.13, 2.15", "getattr failed on source o", ("getattr", "o", "attributes", "", "")),
     ("2.10 to 2.15", "ClosureGuardAccessor: Not a function on fn.__closure__", ("closure", "fn", "closure", "", "")),
+    ("2.13", "'NoneType' object has no attribute 'size'", ("not_a_view", "", "", "", "")),
     ("all", "Not a weakref obj", ("accessor", "", "present", "", "")),
     ("all", "TYPE_MISMATCH(d)", ("other_type", "d", "type", "", "")),
     ("all", "not a tensor - grad field is accessed x", ("accessor", "", "present", "", "")),
