@@ -72,6 +72,7 @@ def hostile() -> bytes:
                 }
                 for line, stack in enumerate((_stack(), _stack(WORDS), _stack(TABS)))
             ),
+            reasons=None,
             is_started=False,
             name=f"forward{name('function')}",
             co_filename=f"{FOLDER}{name('file')}.py",
