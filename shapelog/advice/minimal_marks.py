@@ -38,8 +38,9 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     left_out: list[HarmfulMark] = []
     frames = explained.trace.frames if any(not mark.is_int for mark in wanted) else ()
     firsts = [(frame, tree) for frame in frames if (tree := frame.compiles[0].guards)]
+    broken = [frame for frame in explained.trace.frames if any(compile.breaks for compile in frame.compiles)]
     for mark in sorted(wanted):
-        harm = _breaks_once_symbolic(mark, explained.trace.frames)
+        harm = _breaks_once_symbolic(mark, broken)
         harm = harm or (_harm(mark, explained, replayed) if mark.is_int else _harm_of_size(mark, firsts, replayed))
         if harm is not None:
             left_out.append(harm)
@@ -77,8 +78,11 @@ def _is_parameter(mark: Mark, explained: Explanations) -> bool:
     )
 
 
-def _breaks_once_symbolic(mark: Mark, frames: tuple[Frame, ...]) -> HarmfulMark | None:
-    """Code whose graph breaks in a way that it does only where this size or int is symbolic: the mark would break it for every call."""
+def _breaks_once_symbolic(mark: Mark, frames: list[Frame]) -> HarmfulMark | None:
+    """The frame whose graph breaks somewhere only where this size or int is symbolic: the mark would break it for every call.
+
+    ``frames`` are those whose graphs break at all.
+    """
     for frame in frames:
         made = [compile for compile in frame.compiles if compile.outcome in (Outcome.COMPILED, Outcome.FAILED)]
         symbolic = [compile for compile in made if _has_symbol(compile, mark)]

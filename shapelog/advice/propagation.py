@@ -80,11 +80,12 @@ class DynamismPropagation:
         if source.is_registered or not self._runs_autograd(frame):
             return ()
         found: dict[Mark, None] = {}
+        own = set(frame.entries)
         for previous, compile in pairwise(frame.entries):
             before, tensor = (next((item for item in one.inputs if item.source == source), None) for one in (previous, compile))
             if before is None or tensor is None or before.size == tensor.size:
                 continue
-            made = [item for item in self._made_between(previous, compile) if item not in frame.entries]
+            made = [item for item in self._made_between(previous, compile) if item not in own]
             through = next((marks for maker in reversed(made) if (marks := _only_output(maker, compile, tensor, dim))), ())
             for mark in through:
                 found[mark] = None

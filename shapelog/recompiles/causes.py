@@ -230,7 +230,8 @@ def _whole_path(file: str, compile: Compile) -> str:
     if file.startswith(("/", "<")) or file[1:3] in (":/", ":\\"):
         return file
     known = (compile.metrics.code_file, *[frame.file for frame in compile.stack.frames])
-    return next((path for path in known if path.endswith(file)), file)
+    end = file if "/" in file else f"/{file}"  # a name alone is whole
+    return next((path for path in known if path.endswith(end)), file)
 
 
 def _shown(item: Violation) -> tuple[str, str]:

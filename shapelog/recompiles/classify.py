@@ -108,7 +108,7 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
 
 def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     if item.reason and item.reason.family == "not_a_view":
-        return Classification(("SL303",), "a tensor was a view of another one when this was compiled, and is none now")
+        return Classification(("SL303",), "a tensor was a view of another one when this was compiled, and no longer is")
     if item.reason and item.reason.family == "other":
         return Classification(("SL399",), f"PyTorch names a guard that shapelog does not know: {item.reason.text}")
     return Classification(("SL399",), "PyTorch itself could not say which guard failed: the state changed while it looked")
