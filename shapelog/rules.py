@@ -368,6 +368,17 @@ def remedy_for(rule: Rule, supports_dynamic_sources: bool) -> str:
     return rule.remedy if supports_dynamic_sources else rule.remedy_without_sources or rule.remedy
 
 
+class Remedy(NamedTuple):
+    """What helps against a cause: what its rule recommends, or ``own`` where more is known of the cause."""
+
+    rule: Rule
+    own: str = ""
+
+    def text(self, supports_dynamic_sources: bool) -> str:
+        """In one sentence, for the torch version at hand."""
+        return self.own or remedy_for(self.rule, supports_dynamic_sources)
+
+
 def any_blocks_marking(codes: Iterable[str]) -> bool:
     """Whether the rule of one of these codes keeps a mark from removing the recompile."""
     return any(RULES[code].blocks_marking for code in codes)

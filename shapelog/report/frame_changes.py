@@ -10,7 +10,7 @@ from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome, failure_message
 from shapelog.recompiles.shape_table import State
 from shapelog.report.report import FrameReport
-from shapelog.rules import RULES, UNEXPLAINED, Rule
+from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule
 from shapelog.text import plural, without_addresses
 
 _WITHOUT_CODE = (Outcome.FAILED, Outcome.LIMIT, Outcome.SKIPPED, Outcome.UNFINISHED)
@@ -72,14 +72,14 @@ class Counts:
 class CauseChange:
     """How many recompiles a cause took part in: its rule, and the property that changed ("" where that is not known).
 
-    ``remedy_code`` is the code of the rule whose remedy holds: marking a size that the code pins does not help.
+    ``remedy`` is what helps in the later run: marking a size that the code pins does not.
     """
 
     code: str
     axis: str
     before: int
     after: int
-    remedy_code: str
+    remedy: Remedy
 
     @property
     def rule(self) -> Rule:
@@ -153,7 +153,7 @@ def _breaks(compiles: Iterable[Compile]) -> dict[tuple[str, str], GraphBreak]:
 def cause_changes(before: Side, after: Side) -> tuple[CauseChange, ...]:
     """The causes of either run, those that changed most first."""
     was, now = causes_of(before), causes_of(after)
-    remedies = _remedy_codes(before) | _remedy_codes(after)
+    remedies = _remedies(before) | _remedies(after)
     return _in_order(CauseChange(*key, was[key], now[key], remedies[key]) for key in was | now)
 
 
@@ -163,8 +163,8 @@ def merged(causes: Iterable[CauseChange]) -> tuple[CauseChange, ...]:
     for item in causes:
         known = found.get((item.code, item.axis))
         sums = (item.before + known.before, item.after + known.after) if known else (item.before, item.after)
-        remedy_code = known.remedy_code if known and item.remedy_code == item.code else item.remedy_code
-        found[item.code, item.axis] = CauseChange(item.code, item.axis, *sums, remedy_code)
+        remedy = known.remedy if known and item.remedy.rule is item.rule else item.remedy
+        found[item.code, item.axis] = CauseChange(item.code, item.axis, *sums, remedy)
     return _in_order(found.values())
 
 
@@ -182,13 +182,13 @@ def causes_of(side: Side) -> Counter[tuple[str, str]]:
     return found
 
 
-def _remedy_codes(side: Side) -> dict[tuple[str, str], str]:
-    """(rule code, property) → the rule whose remedy holds; one why marking is not enough wins over one that marks."""
-    found = {(UNEXPLAINED.code, ""): UNEXPLAINED.code}
+def _remedies(side: Side) -> dict[tuple[str, str], Remedy]:
+    """(rule code, property) → what helps; why marking is not enough wins over what to mark."""
+    found = {(UNEXPLAINED.code, ""): Remedy(UNEXPLAINED)}
     for cause in (cause for report in side.reports for item in report.recompiles for cause in item.causes):
         key = cause.codes[0], cause.axis
-        if found.get(key, key[0]) == key[0]:
-            found[key] = cause.remedy_rule.code
+        if key not in found or found[key].rule is cause.rule:
+            found[key] = cause.what_helps
     return found
 
 

@@ -60,7 +60,12 @@ def _key(item: FrameReport, with_values: bool) -> Hashable:
         (file_of(frame.file), frame.line, frame.name, frame.title, frame.label),
         tuple((compile.label, compile.outcome, compile.is_dynamic) for compile in frame.compiles),
         tuple(
-            (without_addresses(axis.name), tuple(map(without_addresses, axis.values)) if with_values else (), axis.rules, axis.remedy_rules)
+            (
+                without_addresses(axis.name),
+                tuple(map(without_addresses, axis.values)) if with_values else (),
+                axis.rules,
+                tuple(item.rule for item in axis.remedies),
+            )
             for axis in item.axes
         ),
         tuple(

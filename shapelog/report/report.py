@@ -19,7 +19,7 @@ from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.analyses import ANALYSES
 from shapelog.report.results import Finding, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
-from shapelog.rules import RULES, Rule, Verdict
+from shapelog.rules import RULES, Remedy, Rule, Verdict
 
 if TYPE_CHECKING:
     from shapelog.distributed.compare_ranks import RankReport
@@ -53,14 +53,14 @@ class Summary(NamedTuple):
 class Axis(NamedTuple):
     """A property that took more than one value among the compiles of a frame, in order of appearance.
 
-    ``rules`` say what it caused, ``remedy_rules`` those of them whose remedy holds.
+    ``rules`` are what it caused, ``remedies`` what helps against that.
     """
 
     name: str
     source: str
     values: tuple[str, ...]
     rules: tuple[Rule, ...]
-    remedy_rules: tuple[Rule, ...]
+    remedies: tuple[Remedy, ...]
 
 
 class FrameReport(NamedTuple):
@@ -193,7 +193,7 @@ def _axes(frame: Frame, explained: Explanations) -> tuple[Axis, ...]:
     found = []
     for source, name, values in varying_axes(frame, recompiles, explained.facts):
         rules = dict.fromkeys(RULES[code] for cause in causes[name] for code in cause.codes)
-        found.append(Axis(name, source, values, tuple(rules), tuple(dict.fromkeys(cause.remedy_rule for cause in causes[name]))))
+        found.append(Axis(name, source, values, tuple(rules), tuple(dict.fromkeys(cause.what_helps for cause in causes[name]))))
     return tuple(found)
 
 

@@ -8,7 +8,6 @@ from shapelog.advice.marks import split_list
 from shapelog.advice.paste_formats import VARIABLE
 from shapelog.report.compare import Comparison, FrameChange, compare
 from shapelog.report.report import Report
-from shapelog.rules import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,5 +107,5 @@ def _notes(comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...
 
 
 def _why(item: FrameProof) -> str:
-    stay = dict.fromkeys(f"{cause.axis or 'something'} ({RULES[cause.remedy_code].name})" for cause in item.change.causes if cause.after)
+    stay = dict.fromkeys(f"{cause.axis or 'something'} ({cause.remedy.rule.name})" for cause in item.change.causes if cause.after)
     return f"; still recompiling because of {', '.join(stay)}" if stay else ""

@@ -124,6 +124,12 @@ def test_a_function_that_is_passed_on_purpose_is_not_to_be_defined_once() -> Non
     assert found.remedy(True) == "each function that is passed has a graph of its own: pass fewer, or accept one graph for each"
 
 
+def test_what_varied_in_a_frame_has_the_remedy_of_its_cause() -> None:
+    axes = [axis for frame in report_of("causes/functions_passed.log.gz").frames for axis in frame.axes]
+    remedies = {axis.name: [item.text(True) for item in axis.remedies] for axis in axes}
+    assert remedies["id(act)"] == ["each function that is passed has a graph of its own: pass fewer, or accept one graph for each"]
+
+
 def test_a_limit_that_raised_leaves_nothing_to_run_eagerly() -> None:
     (finding,) = [item for item in report_of("causes/limit_under_fullgraph.log.gz").findings if item.rule.code == "SL401"]
     assert finding.sentence == "f hit the recompile limit at 0/2, with 2 entries: it raised"

@@ -17,7 +17,7 @@ from shapelog.reporters.html.highlight import Highlighter
 from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import rows_html
 from shapelog.reporters.html.redact import without_stack
-from shapelog.rules import RULES, problem_rule, remedy_for
+from shapelog.rules import RULES, problem_rule
 from shapelog.text import escape_controls, file_name, file_size, one_line, rank_list
 
 # Rows of a table.
@@ -49,7 +49,7 @@ def page_environment(context: PageContext) -> Environment:
         rank_list=rank_list,
         place=lambda place: f"{file_name(place.file)}:{place.line}",
         record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(sanitize(text))),
-        remedy=lambda rule: _sentence(remedy_for(rule, reads_sources)),
+        remedy=lambda remedy: _sentence(remedy.text(reads_sources)),
         sentence=_sentence,
         shortened=_shortened,
     )

@@ -8,7 +8,6 @@ from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts
 from shapelog.report.report import Report
 from shapelog.reporters.json.parts import trace_data
-from shapelog.rules import RULES, remedy_for
 
 # 1: first shape.
 FORMAT_VERSION = 1
@@ -40,8 +39,8 @@ def _cause_data(item: CauseChange, supports_dynamic_sources: bool) -> dict[str, 
         "axis": item.axis or None,
         "before": item.before,
         "after": item.after,
-        "helping": item.remedy_code,
-        "remedy": remedy_for(RULES[item.remedy_code], supports_dynamic_sources),
+        "helping": item.remedy.rule.code,
+        "remedy": item.remedy.text(supports_dynamic_sources),
     }
 
 

@@ -11,7 +11,7 @@ from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect
 from shapelog.report.results import Cell, Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.rules import RULES, remedy_for
+from shapelog.rules import RULES
 from shapelog.text import one_line, plural, plural_noun, seconds, shorten
 
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
@@ -181,12 +181,12 @@ def _left(page: TextPage, comparison: Comparison) -> None:
             names = ", ".join(one_line(cause.axis) + (f" ×{cause.after}" if cause.after > 1 else "") for cause in own if cause.axis)
             listed = names if page.verbose else shorten(names, page.width)
             page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
-            for rule in dict.fromkeys(RULES[cause.remedy_code] for cause in own):
-                remedy = remedy_for(rule, comparison.after.trace.supports_dynamic_sources)
-                if remedy not in shown_remedies:
-                    name = f"{rule.code} {rule.name}: " if rule.code != code else ""
-                    page.line("→ ", (name, "dim"), remedy, indent=6)
-                shown_remedies.add(remedy)
+            for remedy in dict.fromkeys(cause.remedy for cause in own):
+                text = remedy.text(comparison.after.trace.supports_dynamic_sources)
+                if text not in shown_remedies:
+                    name = f"{remedy.rule.code} {remedy.rule.name}: " if remedy.rule.code != code else ""
+                    page.line("→ ", (name, "dim"), text, indent=6)
+                shown_remedies.add(text)
 
 
 def _recompiles(counts: Counts) -> str:

@@ -15,7 +15,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice import headline, what_to_set
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
-from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule, remedy_for
+from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule
 from shapelog.text import megabytes, one_line, plural, seconds, shorten, some
 
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
@@ -158,7 +158,7 @@ def _notes(page: TextPage, item: FrameReport) -> None:
 
 
 def _axes(page: TextPage, axes: Sequence[Axis], limit: int, supports_dynamic_sources: bool, shown_remedies: set[str]) -> None:
-    """Each axis with its values, codes and remedies; ``shown_remedies`` are the codes whose remedy is shown above already."""
+    """Each axis with its values, codes and remedies; ``shown_remedies`` are those that are shown above already."""
     listed = first(axes, limit)
     width = min(max((len(one_line(axis.name)) for axis in listed), default=0), page.width // 2)
     for axis in listed:
@@ -168,10 +168,11 @@ def _axes(page: TextPage, axes: Sequence[Axis], limit: int, supports_dynamic_sou
         gap = ", " if any(" " in value for value in axis.values) else " "
         values = shorten(gap.join(one_line(value) for value in axis.values), room)
         page.line((f"{name:<{width}}", "bold cyan"), f"  {values}" if values else "", (f"  {codes}", "dim"), indent=6)
-        for rule in axis.remedy_rules:
-            if rule.code not in shown_remedies:
-                shown_remedies.add(rule.code)
-                page.line((f"{rule.code} {rule.name}", "dim"), f": {remedy_for(rule, supports_dynamic_sources)}", indent=8)
+        for remedy in axis.remedies:
+            text = remedy.text(supports_dynamic_sources)
+            if text not in shown_remedies:
+                shown_remedies.add(text)
+                page.line((f"{remedy.rule.code} {remedy.rule.name}", "dim"), f": {text}", indent=8)
     page.more(len(axes) - len(listed), "axis", 6)
 
 
