@@ -80,9 +80,9 @@ def graph_text(inputs: str = 'L_x_: "f32[10, 8][8, 1]cpu"', *statements: str) ->
     return "\n".join([*head, *(f"        {line}" for line in lines), ""])
 
 
-def size_mismatch(entry: str, expected: int, actual: int, dim: int = 0) -> str:
-    """A recompile reason about a size of ``x``."""
-    return f"{entry}: tensor 'x' size mismatch at index {dim}. expected {expected}, actual {actual}"
+def size_mismatch(entry: str, expected: int, actual: int, dim: int = 0, name: str = "x") -> str:
+    """A recompile reason about a size of a tensor."""
+    return f"{entry}: tensor '{name}' size mismatch at index {dim}. expected {expected}, actual {actual}"
 
 
 def reason_list(reasons: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ from payload_text import size_mismatch
 import shapelog
 from shapelog.advice.advise import Advice
 from shapelog.advice.mark_dynamic_code import mark_line
-from shapelog.advice.marks import Mark, entries, is_expression, matches
+from shapelog.advice.marks import Mark, SourceNames, entries, is_expression, matches
 from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
@@ -291,7 +291,7 @@ def test_numbers_of_thousands_of_digits_are_text() -> None:
 def test_an_entry_that_takes_for_ever_to_match_is_not_tried(entry: str) -> None:
     source = "a" * 60 + "!"
     assert not matches(entry, Mark(Source(source)), V213)
-    (written,) = entries([Mark(Source(entry))], V213, [source])
+    (written,) = entries([Mark(Source(entry))], V213, SourceNames([source]))
     assert written != entry
     assert matches(written, Mark(Source(entry)), V213)
 

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from shapelog.advice.alternatives import Alternative, alternatives
 from shapelog.advice.caveats import ObservedValues, caveats_of_list, caveats_of_source, observed_values, rationale, scope
+from shapelog.advice.frames_by_source import FramesBySource
 from shapelog.advice.mark_dynamic_code import mark_line
-from shapelog.advice.marks import Mark, entries, printable, split_list
+from shapelog.advice.marks import Mark, SourceNames, entries, printable, split_list
 from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
 from shapelog.advice.pgo_comparison import PgoSuggestion, pgo_suggestion
 from shapelog.advice.remaining_recompiles import Remaining, remaining
@@ -162,7 +163,8 @@ class _Selected(NamedTuple):
     replayed: Replay
     marks: Marks
     version: TorchVersion
-    sources: frozenset[str]
+    places: FramesBySource
+    sources: SourceNames
 
 
 def _suggestions(explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> Iterator[Suggestion]:
@@ -174,7 +176,8 @@ def _suggestions(explained: Explanations, replayed: Replay, choice: MarkSelectio
         replayed=replayed,
         marks=choice.marks,
         version=version,
-        sources=_all_sources(explained) if by_source else frozenset(),
+        places=FramesBySource(explained.trace),
+        sources=_all_sources(explained) if by_source else SourceNames(),
     )
     made = [_suggestion(selected, marks) for marks in by_source.values()]
     for number, item in enumerate(sorted(made, key=lambda item: (-item.seconds, item.source)), 1):
@@ -192,7 +195,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     codes = tuple(dict.fromkeys(_codes(selected.explained, frames, marks)))
     confidence = _confidence(helped, set(marks), selected.marks)
     caveats = (
-        *caveats_of_source(marks, seen, codes, selected.explained, frames, selected.version),
+        *caveats_of_source(marks, seen, codes, selected.explained, frames, selected.version, selected.places),
         *_narrowed(helped, set(marks), selected.marks),
     )
     return Suggestion(
@@ -224,12 +227,12 @@ def _mark_lines(seen: tuple[ObservedValues, ...], codes: tuple[str, ...], frames
             yield mark_line(item.mark, [value for _, value in item.values], codes, is_resumed)
 
 
-def _all_sources(explained: Explanations) -> frozenset[str]:
+def _all_sources(explained: Explanations) -> SourceNames:
     """Every source that PyTorch will match the list with."""
     compiles = explained.trace.compiles
     names = {item.source for compile in compiles for item in compile.inputs}
     trees = dict.fromkeys(tree for tree in (compile.guards for compile in compiles) if tree)
-    return frozenset(names).union(*[tree.sources for tree in trees])
+    return SourceNames(sorted(names.union(*[tree.sources for tree in trees])))
 
 
 def _gone(plans: Iterable[FramePlan], chosen: Marks, rest: Marks) -> Iterator[Compile]:

@@ -8,6 +8,7 @@ from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark, entries, mark_at, pattern
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.replay import Marks
+from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
@@ -299,9 +300,10 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
     if not context.version.at_least(13):
         return
     name = "dynamic_shapes" if context.version.at_least(15) else "shapes_spec"
+    marks = grouped(sorted(context.marks), lambda mark: mark.source)
     for frame in context.explained.trace.frames:
         first = next(iter(frame.entries), None)
-        mine = [mark for mark in context.marks if first and any(item.source == mark.source for item in first.inputs)]
+        mine = [mark for item in first.inputs for mark in marks.get(item.source, ())] if first else []
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
             continue
         codes = {code for item in context.explained.of_frame(frame) for code in item.codes}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from shapelog.advice.frames_by_source import FramesBySource
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.model.ids import TorchVersion
@@ -72,6 +73,7 @@ def caveats_of_source(
     explained: Explanations,
     frames: tuple[Frame, ...],
     version: TorchVersion,
+    places: FramesBySource,
 ) -> Iterator[str]:
     """What to beware of with one source that is marked for the sake of ``frames``."""
     source, name = marks[0].source, marks[0].source.display_name
@@ -79,11 +81,8 @@ def caveats_of_source(
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
     others = [
         frame.title
-        for frame in explained.trace.frames
-        if frame not in frames
-        and _is_guarded(frame, source)
-        and (frame.file, frame.line, frame.name) not in codes_helped
-        and not _varied(frame, source, explained)
+        for frame in places.with_tensor_or_value(source)
+        if frame not in frames and (frame.file, frame.line, frame.name) not in codes_helped and not _varied(frame, source, explained)
     ]
     if others and version.reads_sources:
         named = ", ".join(list(dict.fromkeys(others))[:4])
@@ -118,14 +117,6 @@ def _across_ranks(seen: tuple[ObservedValues, ...], frames: tuple[Frame, ...], e
 
 def _listed(values: tuple[str, ...]) -> str:
     return ", ".join(values[:_SHOWN]) + (", …" if len(values) > _SHOWN else "")
-
-
-def _is_guarded(frame: Frame, source: Source) -> bool:
-    """Whether a frame has a tensor at this source, or its guards check a value there."""
-    return any(
-        any(item.source == source for item in compile.inputs) or (compile.guards is not None and source in compile.guards.guarded_values)
-        for compile in frame.compiles
-    )
 
 
 def _stays_static(frame: Frame, source: Source) -> bool:

@@ -6,7 +6,7 @@ when it equals the source, or when ``re.match`` finds it at the start of the sou
 
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shapelog.model.ids import TorchVersion
@@ -17,6 +17,8 @@ _WITH_DIM = re.compile(r"^(.+):(\d+)$")
 _REPEAT = re.compile(r"\\.|\)?[*+?{]", re.S)
 _MOST_REPEATS, _LONGEST_MATCHED = 2, 2000
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()\-&~#]")
+# A letter and a set of characters, of which there must be one.
+_LETTER_AND_SET = re.compile(r"(\w)\[([^\]\[\\^-]+)\](?![*+?{])")
 
 
 class Mark(NamedTuple):
@@ -36,21 +38,42 @@ def mark_at(place: Source) -> Mark:
     return Mark(part.tensor, part.dim) if part else Mark(place)
 
 
-def pattern(source: str, others: Iterable[str] = ()) -> str:
+class SourceNames:
+    """Sources that PyTorch compares with each entry of the list, by how they begin: an entry can find few of them."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names = tuple(names)
+        self._by_start: dict[str, list[str]] = {}
+        for name in self._names:
+            self._by_start.setdefault(name[:2], []).append(name)
+
+    def found_by(self, entry: str) -> Iterator[str]:
+        """Those at whose start an entry matches as an expression.
+
+        ``L['x']`` is an L and one of the characters in brackets, so only sources that begin with those two can match.
+        """
+        start = _LETTER_AND_SET.match(entry) if "|" not in entry else None
+        names = (name for character in set(start[2]) for name in self._by_start.get(start[1] + character, ())) if start else self._names
+        return filter(re.compile(entry).match, names)
+
+
+_NONE = SourceNames()
+
+
+def pattern(source: str, others: SourceNames = _NONE) -> str:
     """How a source is spelled in the list so that PyTorch matches it, and none of the ``others``.
 
     Unchanged where that works. Every entry is tried as a regular expression on all other sources too, so a name with a comma, a
     blank or a control character, one that is no valid expression (PyTorch would fail every compile), and one that finds others, is
     escaped: a dot matches a comma or a blank, unless it would find others.
     """
-    known = tuple(others)
     dotted, exact = ("".join(_escaped(character, dot) for character in source) + "$" for dot in (True, False))
     spellings = ([source] if _is_literal(source) else []) + [dotted]
-    return next((spelled for spelled in spellings if not _finds_others(spelled, source, known)), exact)
+    return next((spelled for spelled in spellings if not _finds_others(spelled, source, others)), exact)
 
 
-def _finds_others(entry: str, source: str, others: Iterable[str]) -> bool:
-    return any(other != source for other in filter(re.compile(entry).match, others))
+def _finds_others(entry: str, source: str, others: SourceNames) -> bool:
+    return any(other != source for other in others.found_by(entry))
 
 
 def _is_literal(source: str) -> bool:
@@ -94,15 +117,14 @@ def _escaped(character: str, dot: bool) -> str:
     return f"\\{character}" if _SPECIAL.match(character) else character
 
 
-def entries(marks: Iterable[Mark], version: TorchVersion, others: Iterable[str] = ()) -> tuple[str, ...]:
+def entries(marks: Iterable[Mark], version: TorchVersion, others: SourceNames = _NONE) -> tuple[str, ...]:
     """The entries of the list for these marks, sorted; () in a version that reads no list. Before 2.13 a dim cannot be named."""
     if not version.reads_sources:
         return ()
-    known = tuple(others)
     spelled: dict[str, None] = {}
     names: dict[str, str] = {}
     for mark in sorted(set(marks)):
-        name = names.get(mark.source) or names.setdefault(mark.source, pattern(mark.source, known))
+        name = names.get(mark.source) or names.setdefault(mark.source, pattern(mark.source, others))
         spelled[name if mark.is_int or not version.reads_dims else f"{name}:{mark.dim}"] = None
     return tuple(spelled)
 

@@ -3,14 +3,14 @@
 from collections import Counter
 from typing import NamedTuple
 
+from shapelog.advice.frames_by_source import FramesBySource
 from shapelog.advice.int_usage import Use, is_seen_whole, lines_of, spelled, use_by, use_in
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import GuardTree, place_of
-from shapelog.reading.payloads.properties import VALUE, size
+from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.payloads.properties import size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import Explanations
 from shapelog.text import one_line
@@ -36,12 +36,10 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     """The minimal list for this version. Before 2.8 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
     wanted = {mark for plan in replayed.plans for mark in plan.marks}
     left_out: list[HarmfulMark] = []
-    frames = explained.trace.frames if any(not mark.is_int for mark in wanted) else ()
-    firsts = [(frame, tree) for frame in frames if (tree := frame.compiles[0].guards)]
-    broken = [frame for frame in explained.trace.frames if any(compile.breaks for compile in frame.compiles)]
+    places = FramesBySource(explained.trace)
     for mark in sorted(wanted):
-        harm = _breaks_once_symbolic(mark, broken)
-        harm = harm or (_harm(mark, explained, replayed) if mark.is_int else _harm_of_size(mark, firsts, replayed))
+        harm = _breaks_once_symbolic(mark, places)
+        harm = harm or (_harm(mark, places, replayed) if mark.is_int else _harm_of_size(mark, places, replayed))
         if harm is not None:
             left_out.append(harm)
             wanted.discard(mark)
@@ -78,12 +76,9 @@ def _is_parameter(mark: Mark, explained: Explanations) -> bool:
     )
 
 
-def _breaks_once_symbolic(mark: Mark, frames: list[Frame]) -> HarmfulMark | None:
-    """The frame whose graph breaks somewhere only where this size or int is symbolic: the mark would break it for every call.
-
-    ``frames`` are those whose graphs break at all.
-    """
-    for frame in frames:
+def _breaks_once_symbolic(mark: Mark, places: FramesBySource) -> HarmfulMark | None:
+    """The frame whose graph breaks somewhere only where this size or int is symbolic: the mark would break it for every call."""
+    for frame in places.broken_with_symbol(mark):
         made = [compile for compile in frame.compiles if compile.outcome in (Outcome.COMPILED, Outcome.FAILED)]
         symbolic = [compile for compile in made if _has_symbol(compile, mark)]
         if not symbolic or len(symbolic) == len(made):
@@ -107,13 +102,11 @@ def _has_symbol(compile: Compile, mark: Mark) -> bool:
     return any(symbol.source == part if not mark.is_int else symbol.source.unwrapped == mark.source for symbol in compile.symbols)
 
 
-def _harm(mark: Mark, explained: Explanations, replayed: Replay) -> HarmfulMark | None:
+def _harm(mark: Mark, places: FramesBySource, replayed: Replay) -> HarmfulMark | None:
     """Why an int had better not be listed: code that formats it loses its graph, code that needs its value gains nothing."""
     helped = [plan.frame for plan in replayed.by_mark.get(mark, ())]
     name = mark.source.display_name
-    for frame in explained.trace.frames:
-        if not any(_has_int(compile, mark.source) for compile in frame.compiles):
-            continue
+    for frame in places.with_int(mark.source):
         failed = _symbolic(frame, mark.source, Outcome.FAILED)
         if failed is not None:
             reason = f"compile {failed.label} of {frame.title} failed once {name} was symbolic, and the code ran eagerly"
@@ -137,16 +130,12 @@ def _harm(mark: Mark, explained: Explanations, replayed: Replay) -> HarmfulMark 
     return None
 
 
-def _harm_of_size(mark: Mark, firsts: list[tuple[Frame, GuardTree]], replayed: Replay) -> HarmfulMark | None:
-    """Why a dim had better not be listed: other code that has a tensor of this name puts its sizes into a string.
-
-    ``firsts`` are frames with what the first compile of each checks.
-    """
+def _harm_of_size(mark: Mark, places: FramesBySource, replayed: Replay) -> HarmfulMark | None:
+    """Why a dim had better not be listed: other code that has a tensor of this name puts its sizes into a string."""
     helped = [plan.frame for plan in replayed.by_mark.get(mark, ())]
-    name, of_dim = spelled(mark.source), (mark.source, size(mark.dim))
-    for frame, tree in firsts:
-        guard = tree.by_key.get(of_dim)
-        place = place_of(guard.comment) if guard and (".shape" in guard.comment or ".size(" in guard.comment) else None
+    name = spelled(mark.source)
+    for frame, guard in places.with_guarded_size((mark.source, size(mark.dim))):
+        place = place_of(guard.comment) if ".shape" in guard.comment or ".size(" in guard.comment else None
         if place is None or any(frame is item for item in helped):
             continue
         is_named = f"{name}.shape" in place.code or f"{name}.size(" in place.code
@@ -170,13 +159,6 @@ def _line(frame: Frame, source: Source, use: Use) -> str:
         if use_in(code, name) is use:
             return f" at {frame.file.rsplit('/', 1)[-1]}:{line} ({code.strip()[:60]})"
     return ""
-
-
-def _has_int(compile: Compile, source: Source) -> bool:
-    """Whether its guards or symbols have an int at this source."""
-    tree = compile.guards
-    fact = tree.facts.get((source, VALUE)) if tree else None
-    return (isinstance(fact, str) and integer(fact) is not None) or _is_symbolic(compile, source)
 
 
 def _is_symbolic(compile: Compile, source: Source) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from odd_sources import SOURCES
 
-from shapelog.advice.marks import Mark, entries, matches, pattern, split_list
+from shapelog.advice.marks import Mark, SourceNames, entries, is_expression, matches, pattern, split_list
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.source_names import Source
 
@@ -50,7 +50,7 @@ def dynamic_in_pytorch(value: str, source: str, version: TorchVersion) -> tuple[
     ],
 )
 def test_a_name_that_pytorch_reads_as_it_stands_stays_as_it_is(source: str) -> None:
-    assert pattern(source, SOURCES) == source
+    assert pattern(source, SourceNames(SOURCES)) == source
 
 
 @pytest.mark.parametrize(
@@ -70,19 +70,22 @@ def test_any_other_name_is_a_regular_expression_for_it_alone(source: str, spelle
 
 
 def test_a_name_that_finds_others_is_escaped_and_one_that_is_only_alike_is_not() -> None:
-    assert pattern("a.b", ["a.b", "a.c"]) == "a.b"
-    assert pattern("a.b", ["a.b", "axb"]) == r"a\.b$"
-    assert pattern("x", ["xy"]) == "x$"
+    assert pattern("a.b", SourceNames(["a.b", "a.c"])) == "a.b"
+    assert pattern("a.b", SourceNames(["a.b", "axb"])) == r"a\.b$"
+    assert pattern("x", SourceNames(["xy"])) == "x$"
 
 
 def test_a_dot_stands_for_a_comma_or_a_blank_unless_it_would_find_others() -> None:
     blank, comma = "L['d']['a b']", "L['d']['a,b']"
-    assert pattern(blank, [blank, "L['d']['ab']"]) == r"L\['d'\]\['a.b'\]$"
-    assert (pattern(blank, [blank, comma]), pattern(comma, [blank, comma])) == (r"L\['d'\]\['a\x20b'\]$", r"L\['d'\]\['a\x2cb'\]$")
+    assert pattern(blank, SourceNames([blank, "L['d']['ab']"])) == r"L\['d'\]\['a.b'\]$"
+    both = SourceNames([blank, comma])
+    assert (pattern(blank, both), pattern(comma, both)) == (r"L\['d'\]\['a\x20b'\]$", r"L\['d'\]\['a\x2cb'\]$")
 
 
-def test_names_that_others_are_held_against_may_come_from_a_generator() -> None:
-    assert pattern("a.b", (name for name in ("a.c", "axb"))) == r"a\.b$"
+@pytest.mark.parametrize("entry", [*(name for name in SOURCES if is_expression(name, may_warn=False)), "L['x']|b", "L['x']*", "L[^x]", "L[a-z]", "L[x]?"])
+def test_the_names_that_an_entry_finds_are_those_that_it_matches(entry: str) -> None:
+    names = [*SOURCES, "L", "Lx", "L'", "L['x']", "Lb", "b"]
+    assert set(SourceNames(names).found_by(entry)) == {name for name in names if re.match(entry, name)}
 
 
 def test_no_warning_comes_of_a_name() -> None:
@@ -90,14 +93,14 @@ def test_no_warning_comes_of_a_name() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for source in SOURCES:
-            entry = pattern(source, SOURCES)
+            entry = pattern(source, SourceNames(SOURCES))
             re.purge()
             assert re.match(entry, source) or entry == source
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_list_is_one_printable_line_whatever_the_name(source: str) -> None:
-    assert all(entry.isprintable() for entry in entries([Mark(Source(source), 0)], V213, SOURCES))
+    assert all(entry.isprintable() for entry in entries([Mark(Source(source), 0)], V213, SourceNames(SOURCES)))
 
 
 def test_a_dim_is_named_from_torch_2_13_on() -> None:
@@ -117,7 +120,7 @@ def test_a_version_that_reads_no_list_gets_none() -> None:
 def test_each_entry_finds_its_own_source_and_no_other(version: TorchVersion) -> None:
     for source in SOURCES:
         for mark in (Mark(Source(source), 3), Mark(Source(source))):
-            value = ",".join(entries([mark], version, SOURCES))
+            value = ",".join(entries([mark], version, SourceNames(SOURCES)))
             dims = {3} if version is V213 and not mark.is_int else None
             assert [item for item in SOURCES if dynamic_in_pytorch(value, item, version)[0]] == [source]
             assert dynamic_in_pytorch(value, source, version) == (True, dims)
@@ -126,7 +129,7 @@ def test_each_entry_finds_its_own_source_and_no_other(version: TorchVersion) -> 
 @pytest.mark.parametrize("version", READERS)
 def test_a_list_of_all_finds_all_with_the_dims_of_each(version: TorchVersion) -> None:
     wanted = {source: {number % 3, 7} for number, source in enumerate(SOURCES)}
-    value = ",".join(entries([Mark(Source(source), dim) for source, dims in wanted.items() for dim in dims], version, SOURCES))
+    value = ",".join(entries([Mark(Source(source), dim) for source, dims in wanted.items() for dim in dims], version, SourceNames(SOURCES)))
     for source, dims in wanted.items():
         assert dynamic_in_pytorch(value, source, version) == (True, dims if version is V213 else None)
 
@@ -151,7 +154,7 @@ NAMED = st.one_of(
 def test_whatever_the_names_an_entry_finds_its_own_and_no_other(names: set[str], version: TorchVersion) -> None:
     for name in names:
         for mark in (Mark(name, 1), Mark(name)):
-            value = ",".join(entries([mark], version, names))
+            value = ",".join(entries([mark], version, SourceNames(names)))
             assert {item for item in names if dynamic_in_pytorch(value, item, version)[0]} == {name}
             assert dynamic_in_pytorch(value, name, version)[1] == ({1} if version is V213 and not mark.is_int else None)
 
@@ -203,7 +206,7 @@ def test_pytorch_finds_what_is_meant() -> None:
     from torch._dynamo.variables.builder import is_dynamic_source
 
     for source in SOURCES:
-        dim, whole = entries([Mark(Source(source), 1)], V213, SOURCES), entries([Mark(Source(source))], V213, SOURCES)
+        dim, whole = entries([Mark(Source(source), 1)], V213, SOURCES), entries([Mark(Source(source))], V213, SourceNames(SOURCES))
         with torch.compiler.config.patch(dynamic_sources=",".join(dim)):
             assert [item for item in SOURCES if is_dynamic_source(item)] == [source]
             assert [number for number in range(3) if is_dynamic_source(source, number)] == [1]
@@ -219,6 +222,6 @@ def test_pytorch_finds_each_of_any_names_and_no_other(names: set[str]) -> None:
     from torch._dynamo.variables.builder import is_dynamic_source
 
     for name in names:
-        with torch.compiler.config.patch(dynamic_sources=",".join(entries([Mark(name, 0)], V213, names))):
+        with torch.compiler.config.patch(dynamic_sources=",".join(entries([Mark(name, 0)], V213, SourceNames(names)))):
             assert {item for item in names if is_dynamic_source(item, 0)} == {name}
             assert not is_dynamic_source(name, 1)

@@ -1,0 +1,91 @@
+"""Which frames have something at a source, for questions that come up for each mark: one pass over the trace answers all of them."""
+
+from collections.abc import Callable, Hashable, Iterable
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from shapelog.advice.marks import Mark
+from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards import Guard, Key
+from shapelog.reading.payloads.properties import VALUE, Kind
+from shapelog.reading.payloads.source_names import Source
+
+_Place = TypeVar("_Place", bound=Hashable)
+
+
+class GuardedSize(NamedTuple):
+    """The guard on one size in the first compile of a frame."""
+
+    frame: Frame
+    guard: Guard
+
+
+class FramesBySource:
+    """The frames of a trace by what they have, each list in the order of the trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._frames = trace.frames
+
+    def with_int(self, source: Source) -> list[Frame]:
+        """Those whose guards or symbols have an int there."""
+        return self._ints.get(source, [])
+
+    def with_tensor_or_value(self, source: Source) -> list[Frame]:
+        """Those that have a tensor there, or whose guards check a value there."""
+        return self._tensors_and_values.get(source, [])
+
+    def broken_with_symbol(self, mark: Mark) -> list[Frame]:
+        """Those with a graph break, and a symbol for this size or int."""
+        part = mark.source if mark.is_int else Source(f"{mark.source}.size()[{mark.dim}]")
+        return self._broken.get((part, mark.is_int), [])
+
+    def with_guarded_size(self, key: Key) -> list[GuardedSize]:
+        """Those whose first compile has a guard on this size, with the guard."""
+        return self._sizes.get(key, [])
+
+    @cached_property
+    def _ints(self) -> dict[Source, list[Frame]]:
+        return self._by_place(_ints_of)
+
+    @cached_property
+    def _tensors_and_values(self) -> dict[Source, list[Frame]]:
+        return self._by_place(_tensors_and_values_of)
+
+    @cached_property
+    def _broken(self) -> dict[tuple[Source, bool], list[Frame]]:
+        return self._by_place(_symbols_of, [frame for frame in self._frames if any(compile.breaks for compile in frame.compiles)])
+
+    @cached_property
+    def _sizes(self) -> dict[Key, list[GuardedSize]]:
+        found: dict[Key, list[GuardedSize]] = {}
+        for frame in self._frames:
+            tree = frame.compiles[0].guards
+            for key, guard in tree.by_key.items() if tree else ():
+                if key[1].kind is Kind.SIZE:
+                    found.setdefault(key, []).append(GuardedSize(frame, guard))
+        return found
+
+    def _by_place(self, places: Callable[[Compile], Iterable[_Place]], frames: Iterable[Frame] | None = None) -> dict[_Place, list[Frame]]:
+        found: dict[_Place, list[Frame]] = {}
+        for frame in self._frames if frames is None else frames:
+            for place in dict.fromkeys(place for compile in frame.compiles for place in places(compile)):
+                found.setdefault(place, []).append(frame)
+        return found
+
+
+def _ints_of(compile: Compile) -> Iterable[Source]:
+    facts = compile.guards.facts if compile.guards else {}
+    yield from (source for (source, prop), fact in facts.items() if prop == VALUE and isinstance(fact, str) and integer(fact) is not None)
+    yield from (symbol.source.unwrapped for symbol in compile.symbols)
+
+
+def _tensors_and_values_of(compile: Compile) -> Iterable[Source]:
+    yield from (item.source for item in compile.inputs)
+    yield from compile.guards.guarded_values if compile.guards else ()
+
+
+def _symbols_of(compile: Compile) -> Iterable[tuple[Source, bool]]:
+    for symbol in compile.symbols:
+        yield symbol.source, False
+        yield symbol.source.unwrapped, True
