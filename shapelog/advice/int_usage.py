@@ -7,8 +7,10 @@ arithmetic, comparisons, slices and sizes are fine, and so is a message that is 
 """
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from functools import cached_property
 
 from shapelog.model.trace import Frame
 from shapelog.reading.payloads.guard_expressions import canonical, syntax_tree
@@ -30,6 +32,7 @@ class Use(IntEnum):
 
 
 _CONTAINERS = frozenset(("list", "tuple", "dict", "OrderedDict", "defaultdict", "ModuleList", "ModuleDict", "ParameterList", "Sequential"))
+_WORD = re.compile(r"\w+")
 _PINNING = frozenset(("range", "hash", "islice"))
 _FORMATTING = frozenset(("format", "format_map"))
 _SPELLING = frozenset(("str", "repr", "format", "ascii"))
@@ -164,42 +167,69 @@ def spelled(source: Source) -> str:
     return canonical(source.display_name)
 
 
-def lines_of(frame: Frame) -> dict[int, str]:
-    """The lines of a frame's own code that its guards and graphs quote."""
-    lines = (item for compile in frame.compiles if compile.graph for item in compile.graph.user_lines)
-    found = {item.line: item.code for item in lines if item.file == frame.file and item.name == frame.name}
-    trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
-    file = frame.file.rsplit("/", 1)[-1]
-    for place in map(place_of, dict.fromkeys(guard.comment for tree in trees for guard in tree.guards)):
-        if place and place.code and place.name == frame.name and place.file.rsplit("/", 1)[-1] == file:
-            found[place.line] = place.code
-    return found
+class QuotedCode:
+    """The lines of a frame's own code that its guards and graphs quote, and what they do with an int.
 
+    ``lines`` has them by their numbers.
+    """
 
-def use_by(frame: Frame, source: Source) -> Use:
-    """The most harmful use of an int that the frame's trace quotes, wherever the int was looked at first."""
-    name, containers = spelled(source), _containers(frame)
-    is_eager = source.startswith(("L['self'].", "G["))
-    trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
-    places = [place_of(guard.comment) for tree in trees for guard in tree.guards if guard.source == source]
-    guarded = {place.code for place in places if place and place.code}
-    own = {code for code in lines_of(frame).values() if name in code}
-    return max((use_in(code, name, containers, is_eager) for code in guarded | own), default=Use.UNSEEN)
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self._trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
+        self.lines = self._own_lines()
 
+    def _own_lines(self) -> dict[int, str]:
+        frame = self.frame
+        lines = (item for compile in frame.compiles if compile.graph for item in compile.graph.user_lines)
+        found = {item.line: item.code for item in lines if item.file == frame.file and item.name == frame.name}
+        file = frame.file.rsplit("/", 1)[-1]
+        for place in map(place_of, dict.fromkeys(guard.comment for tree in self._trees for guard in tree.guards)):
+            if place and place.code and place.name == frame.name and place.file.rsplit("/", 1)[-1] == file:
+                found[place.line] = place.code
+        return found
 
-def _containers(frame: Frame) -> frozenset[str]:
-    """The lists, tuples and dicts that a frame's guards know, as its code names them."""
-    trees = [tree for tree in (compile.guards for compile in frame.compiles) if tree]
-    typed = {source for tree in trees for source, kind in tree.types.items() if kind.rsplit(".", 1)[-1] in _CONTAINERS}
-    measured = {source for tree in trees for source, prop in tree.facts if prop == LENGTH}
-    return frozenset(spelled(source) for source in typed | measured if source)
+    def use_of(self, source: Source) -> Use:
+        """The most harmful use of the int at a source, wherever it was looked at first."""
+        name, is_eager = spelled(source), source.startswith(("L['self'].", "G["))
+        places = map(place_of, self._comments.get(source, ()))
+        guarded = {place.code for place in places if place and place.code}
+        own = {code for code in self._lines_with(name) if name in code}
+        return max((use_in(code, name, self._containers, is_eager) for code in guarded | own), default=Use.UNSEEN)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every line from the first of the body to the last that is quoted is quoted, so that no other use can hide."""
+        if not self.lines:
+            return False
+        # the code object begins at its decorator, if it has one: one line more before the body
+        body = self.frame.line + 1
+        missing = [line for line in range(body, max(self.lines)) if line not in self.lines]
+        return not missing or missing == [body]
 
-def is_seen_whole(frame: Frame) -> bool:
-    """Whether every line from the first of the body to the last that is quoted is quoted, so that no other use can hide."""
-    lines = lines_of(frame)
-    if not lines:
-        return False
-    # the code object begins at its decorator, if it has one: one line more before the body
-    missing = [line for line in range(frame.line + 1, max(lines)) if line not in lines]
-    return not missing or missing == [frame.line + 1]
+    def _lines_with(self, name: str) -> Iterable[str]:
+        """The lines that have the first word of a name."""
+        word = _WORD.search(name)
+        return self._by_word.get(word[0], ()) if word else self.lines.values()
+
+    @cached_property
+    def _by_word(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for code in self.lines.values():
+            for word in dict.fromkeys(_WORD.findall(code)):
+                found.setdefault(word, []).append(code)
+        return found
+
+    @cached_property
+    def _comments(self) -> dict[Source, dict[str, None]]:
+        """The comments of the guards on each source."""
+        found: dict[Source, dict[str, None]] = {}
+        for guard in (guard for tree in self._trees for guard in tree.guards):
+            found.setdefault(guard.source, {})[guard.comment] = None
+        return found
+
+    @cached_property
+    def _containers(self) -> frozenset[str]:
+        """The lists, tuples and dicts that the guards know, as the code names them."""
+        typed = {source for tree in self._trees for source, kind in tree.types.items() if kind.rsplit(".", 1)[-1] in _CONTAINERS}
+        measured = {source for tree in self._trees for source, prop in tree.facts if prop == LENGTH}
+        return frozenset(spelled(source) for source in typed | measured if source)

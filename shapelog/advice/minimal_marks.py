@@ -1,10 +1,11 @@
 """Which marks to put on the list: all that would help, without those that could do harm, and without those that save no compile."""
 
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shapelog.advice.frames_by_source import FramesBySource
-from shapelog.advice.int_usage import Use, is_seen_whole, lines_of, spelled, use_by, use_in
+from shapelog.advice.int_usage import QuotedCode, Use, spelled, use_in
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.model.ids import TorchVersion
@@ -13,7 +14,10 @@ from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.properties import size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.facts import FactTable
 from shapelog.text import one_line
+
+_NOT_ALL_SEEN = "and the trace does not show all that it does with it"
 
 
 class HarmfulMark(NamedTuple):
@@ -36,12 +40,11 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     """The minimal list for this version. Before 2.8 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
     wanted = {mark for plan in replayed.plans for mark in plan.marks}
     left_out: list[HarmfulMark] = []
-    places = FramesBySource(explained.trace)
+    harm = _Harm(explained.facts, replayed, FramesBySource(explained.trace))
     for mark in sorted(wanted):
-        harm = _breaks_once_symbolic(mark, places)
-        harm = harm or (_harm(mark, places, replayed) if mark.is_int else _harm_of_size(mark, places, replayed))
-        if harm is not None:
-            left_out.append(harm)
+        harmful = harm.of(mark)
+        if harmful is not None:
+            left_out.append(harmful)
             wanted.discard(mark)
     if not version.reads_sources:
         wanted = {mark for mark in wanted if not mark.is_int and not _is_parameter(mark, explained)}
@@ -76,74 +79,93 @@ def _is_parameter(mark: Mark, explained: Explanations) -> bool:
     )
 
 
-def _breaks_once_symbolic(mark: Mark, places: FramesBySource) -> HarmfulMark | None:
-    """The frame whose graph breaks somewhere only where this size or int is symbolic: the mark would break it for every call."""
-    for frame in places.broken_with_symbol(mark):
-        made = [compile for compile in frame.compiles if compile.outcome in (Outcome.COMPILED, Outcome.FAILED)]
-        symbolic = [compile for compile in made if _has_symbol(compile, mark)]
-        if not symbolic or len(symbolic) == len(made):
-            continue
-        known = {item.reason for compile in made if compile not in symbolic for item in compile.breaks}
-        new = [{item.reason for item in compile.breaks} - known for compile in symbolic]
-        if all(new):
-            broken = symbolic[0]
-            name = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
-            found = next(item for item in broken.breaks if item.reason not in known)
-            where = f" at {found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
-            reason = (
-                f"the graph of {frame.title} breaks{where} once {name} is symbolic ({one_line(found.reason)[:80]}), as in {broken.label}"
-            )
-            return HarmfulMark(mark, frame, reason, "change that line so that it works with a symbolic value, then mark")
-    return None
+@dataclass(frozen=True, slots=True)
+class _Harm:
+    """Finds out why a mark had better not be listed. ``quoted`` is the code of the frames that were asked about."""
 
+    facts: FactTable
+    replayed: Replay
+    places: FramesBySource
+    quoted: dict[Frame, QuotedCode] = field(default_factory=dict)
 
-def _has_symbol(compile: Compile, mark: Mark) -> bool:
-    part = f"{mark.source}.size()[{mark.dim}]"
-    return any(symbol.source == part if not mark.is_int else symbol.source.unwrapped == mark.source for symbol in compile.symbols)
+    def of(self, mark: Mark) -> HarmfulMark | None:
+        return self._of_break(mark) or (self._of_int(mark) if mark.is_int else self._of_size(mark))
 
+    def _of_break(self, mark: Mark) -> HarmfulMark | None:
+        """The frame whose graph breaks somewhere only where this size or int is symbolic: the mark would break it for every call."""
+        part = mark.source if mark.is_int else Source(f"{mark.source}.size()[{mark.dim}]")
+        for frame in self.places.broken_with_symbol(mark):
+            made = [compile for compile in frame.compiles if compile.outcome in (Outcome.COMPILED, Outcome.FAILED)]
+            symbolic = [compile for compile in made if part in self.facts.of(compile).symbolic]
+            if not symbolic or len(symbolic) == len(made):
+                continue
+            known = {item.reason for compile in made if compile not in symbolic for item in compile.breaks}
+            new = [{item.reason for item in compile.breaks} - known for compile in symbolic]
+            if all(new):
+                broken = symbolic[0]
+                name = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
+                found = next(item for item in broken.breaks if item.reason not in known)
+                where = f" at {found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
+                what = one_line(found.reason)[:80]
+                reason = f"the graph of {frame.title} breaks{where} once {name} is symbolic ({what}), as in {broken.label}"
+                return HarmfulMark(mark, frame, reason, "change that line so that it works with a symbolic value, then mark")
+        return None
 
-def _harm(mark: Mark, places: FramesBySource, replayed: Replay) -> HarmfulMark | None:
-    """Why an int had better not be listed: code that formats it loses its graph, code that needs its value gains nothing."""
-    helped = [plan.frame for plan in replayed.by_mark.get(mark, ())]
-    name = mark.source.display_name
-    for frame in places.with_int(mark.source):
-        failed = _symbolic(frame, mark.source, Outcome.FAILED)
-        if failed is not None:
-            reason = f"compile {failed.label} of {frame.title} failed once {name} was symbolic, and the code ran eagerly"
-            return HarmfulMark(mark, frame, reason, f"pass {name} as a tensor, or keep it out of strings and hashes")
-        if _symbolic(frame, mark.source, Outcome.COMPILED):
-            continue
-        use = use_by(frame, mark.source)
-        if use >= Use.FORMATS:
-            does = f"formats {name} into a string" if use is Use.FORMATS else f"does with {name} what no symbolic int can"
-            reason = f"{frame.title} {does}{_line(frame, mark.source, use)}: its graph would be lost or broken in two"
-            return HarmfulMark(mark, frame, reason, _rename(name, frame, helped, "build the string" if use is Use.FORMATS else "do that"))
-        if frame in helped:
-            if use is Use.PINS:
-                reason = (
-                    f"{frame.title} needs the exact value of {name}{_line(frame, mark.source, use)}, so a mark would be specialized at once"
-                )
-                return HarmfulMark(mark, frame, reason, "accept one graph for each value, or move it out of the compiled code")
-        elif use is Use.HANDS_ON or not is_seen_whole(frame):
-            reason = f"{frame.title} has an int of the same name that never varied, and the trace does not show all that it does with it"
-            return HarmfulMark(mark, frame, reason, _rename(name, frame, helped))
-    return None
+    def _of_int(self, mark: Mark) -> HarmfulMark | None:
+        """Code that formats an int loses its graph, code that needs its value gains nothing."""
+        helped = self._helped(mark)
+        name = mark.source.display_name
+        for frame in self.places.with_int(mark.source):
+            failed = self._symbolic(frame, mark.source, Outcome.FAILED)
+            if failed is not None:
+                reason = f"compile {failed.label} of {frame.title} failed once {name} was symbolic, and the code ran eagerly"
+                return HarmfulMark(mark, frame, reason, f"pass {name} as a tensor, or keep it out of strings and hashes")
+            if self._symbolic(frame, mark.source, Outcome.COMPILED):
+                continue
+            code = self._code_of(frame)
+            use = code.use_of(mark.source)
+            where = _line(code, mark.source, use)
+            if use >= Use.FORMATS:
+                does = f"formats {name} into a string" if use is Use.FORMATS else f"does with {name} what no symbolic int can"
+                reason = f"{frame.title} {does}{where}: its graph would be lost or broken in two"
+                what = "build the string" if use is Use.FORMATS else "do that"
+                return HarmfulMark(mark, frame, reason, _rename(name, frame, helped, what))
+            if frame in helped:
+                if use is Use.PINS:
+                    reason = f"{frame.title} needs the exact value of {name}{where}, so a mark would be specialized at once"
+                    return HarmfulMark(mark, frame, reason, "accept one graph for each value, or move it out of the compiled code")
+            elif use is Use.HANDS_ON or not code.is_whole:
+                reason = f"{frame.title} has an int of the same name that never varied, {_NOT_ALL_SEEN}"
+                return HarmfulMark(mark, frame, reason, _rename(name, frame, helped))
+        return None
 
+    def _of_size(self, mark: Mark) -> HarmfulMark | None:
+        """Other code that has a tensor of this name puts its sizes into a string."""
+        helped = self._helped(mark)
+        name = spelled(mark.source)
+        for frame, guard in self.places.with_guarded_size((mark.source, size(mark.dim))):
+            place = place_of(guard.comment) if ".shape" in guard.comment or ".size(" in guard.comment else None
+            if place is None or frame in helped:
+                continue
+            is_named = f"{name}.shape" in place.code or f"{name}.size(" in place.code
+            if is_named and use_in(place.code, "") >= Use.FORMATS:
+                where = f"{frame.file.rsplit('/', 1)[-1]}:{place.line} ({place.code.strip()[:60]})"
+                reason = f"{frame.title} puts sizes of its own {name} into a string at {where}: its graph would be lost or broken in two"
+                return HarmfulMark(mark, frame, reason, _rename(name, frame, helped))
+        return None
 
-def _harm_of_size(mark: Mark, places: FramesBySource, replayed: Replay) -> HarmfulMark | None:
-    """Why a dim had better not be listed: other code that has a tensor of this name puts its sizes into a string."""
-    helped = [plan.frame for plan in replayed.by_mark.get(mark, ())]
-    name = spelled(mark.source)
-    for frame, guard in places.with_guarded_size((mark.source, size(mark.dim))):
-        place = place_of(guard.comment) if ".shape" in guard.comment or ".size(" in guard.comment else None
-        if place is None or any(frame is item for item in helped):
-            continue
-        is_named = f"{name}.shape" in place.code or f"{name}.size(" in place.code
-        if is_named and use_in(place.code, "") >= Use.FORMATS:
-            where = f"{frame.file.rsplit('/', 1)[-1]}:{place.line} ({place.code.strip()[:60]})"
-            reason = f"{frame.title} puts sizes of its own {name} into a string at {where}: its graph would be lost or broken in two"
-            return HarmfulMark(mark, frame, reason, _rename(name, frame, helped))
-    return None
+    def _helped(self, mark: Mark) -> list[Frame]:
+        return [plan.frame for plan in self.replayed.by_mark.get(mark, ())]
+
+    def _code_of(self, frame: Frame) -> QuotedCode:
+        if frame not in self.quoted:
+            self.quoted[frame] = QuotedCode(frame)
+        return self.quoted[frame]
+
+    def _symbolic(self, frame: Frame, source: Source, outcome: Outcome) -> Compile | None:
+        """The first compile with this outcome in which the int was symbolic."""
+        made = (compile for compile in frame.compiles if compile.outcome is outcome)
+        return next((compile for compile in made if source in self.facts.of(compile).symbolic), None)
 
 
 def _rename(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:
@@ -153,18 +175,9 @@ def _rename(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str
     return f"the list goes by name in every frame: rename {name} in {others}, or pass it there as a tensor"
 
 
-def _line(frame: Frame, source: Source, use: Use) -> str:
+def _line(code: QuotedCode, source: Source, use: Use) -> str:
     name = spelled(source)
-    for line, code in sorted(lines_of(frame).items()):
-        if use_in(code, name) is use:
-            return f" at {frame.file.rsplit('/', 1)[-1]}:{line} ({code.strip()[:60]})"
+    for number, line in sorted(code.lines.items()) if use >= Use.PINS else ():
+        if use_in(line, name) is use:
+            return f" at {code.frame.file.rsplit('/', 1)[-1]}:{number} ({line.strip()[:60]})"
     return ""
-
-
-def _is_symbolic(compile: Compile, source: Source) -> bool:
-    return any(symbol.source.unwrapped == source for symbol in compile.symbols)
-
-
-def _symbolic(frame: Frame, source: Source, outcome: Outcome) -> Compile | None:
-    """The first compile with this outcome in which the int was symbolic."""
-    return next((compile for compile in frame.compiles if compile.outcome is outcome and _is_symbolic(compile, source)), None)

@@ -80,6 +80,11 @@ class CompileFacts:
         return frozenset([item.source for item in self.compile.inputs if not item.source.startswith("___as_tensor(")])
 
     @cached_property
+    def symbolic(self) -> frozenset[Source]:
+        """The sizes and ints that have a symbol, each as the symbol's source is written and without what wraps it."""
+        return frozenset([source for symbol in self.compile.symbols for source in (symbol.source, symbol.source.unwrapped)])
+
+    @cached_property
     def pinned_numbers(self) -> Pinned:
         """The constants in its graph that operators need as such."""
         return tuple(pinned_numbers(self.compile.graph.statements)) if self.compile.graph else ()

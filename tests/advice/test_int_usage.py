@@ -6,7 +6,7 @@ import make
 import pytest
 from payload_text import graph_text, guard_manager, guard_tree, tensor_match
 
-from shapelog.advice.int_usage import Use, is_seen_whole, lines_of, spelled, use_by, use_in
+from shapelog.advice.int_usage import QuotedCode, Use, spelled, use_in
 from shapelog.model.trace import Frame
 from shapelog.reading.payloads.source_names import Source
 
@@ -173,45 +173,47 @@ def frame(*comments: str, containers: tuple[str, ...] = (), **more: object) -> F
 
 def test_the_lines_of_a_function_are_those_that_its_guards_and_graphs_quote() -> None:
     found = frame(quoted(8, "y = x * k"), quoted(9, "return number", name="helper"), quoted(7, "z = 1", file="app/other.py"))
-    assert lines_of(found) == {6: "return x + 1", 8: "y = x * k"}
+    assert QuotedCode(found).lines == {6: "return x + 1", 8: "y = x * k"}
 
 
 def test_lines_of_another_file_of_a_like_name_are_not_its_own() -> None:
-    assert lines_of(frame(quoted(7, "z = f'{k}'", file="app/supermodel.py"))) == {6: "return x + 1"}
+    assert QuotedCode(frame(quoted(7, "z = f'{k}'", file="app/supermodel.py"))).lines == {6: "return x + 1"}
 
 
 def test_the_most_harmful_use_counts() -> None:
-    assert use_by(frame(quoted(8, "y = x * k")), Source("L['k']")) is Use.PLAIN
-    assert use_by(frame(quoted(8, "y = x * k"), quoted(9, "z = y * range(k)[-1]")), Source("L['k']")) is Use.PINS
-    assert use_by(frame(quoted(8, "y = x * k"), quoted(9, "z = f'{k}'"), quoted(10, "range(k)")), Source("L['k']")) is Use.FORMATS
+    assert QuotedCode(frame(quoted(8, "y = x * k"))).use_of(Source("L['k']")) is Use.PLAIN
+    assert QuotedCode(frame(quoted(8, "y = x * k"), quoted(9, "z = y * range(k)[-1]"))).use_of(Source("L['k']")) is Use.PINS
+    assert (
+        QuotedCode(frame(quoted(8, "y = x * k"), quoted(9, "z = f'{k}'"), quoted(10, "range(k)"))).use_of(Source("L['k']")) is Use.FORMATS
+    )
 
 
 def test_a_use_in_a_function_that_is_called_counts() -> None:
     """The guard says where the int was looked at first, under whatever name."""
-    assert use_by(frame(quoted(30, "return f'{number}'", name="helper")), Source("L['k']")) is Use.FORMATS
-    assert use_by(frame(quoted(30, "return number + 1", name="helper")), Source("L['k']")) is Use.UNSEEN
+    assert QuotedCode(frame(quoted(30, "return f'{number}'", name="helper"))).use_of(Source("L['k']")) is Use.FORMATS
+    assert QuotedCode(frame(quoted(30, "return number + 1", name="helper"))).use_of(Source("L['k']")) is Use.UNSEEN
 
 
 def test_the_lists_and_dicts_of_a_function_are_known_by_its_guards() -> None:
     comment = quoted(8, "y = x * table[k]")
-    assert use_by(frame(comment), Source("L['k']")) is Use.PLAIN
-    assert use_by(frame(comment, containers=("G['table']",)), Source("L['k']")) is Use.PINS
+    assert QuotedCode(frame(comment)).use_of(Source("L['k']")) is Use.PLAIN
+    assert QuotedCode(frame(comment, containers=("G['table']",))).use_of(Source("L['k']")) is Use.PINS
 
 
 def test_an_int_that_no_line_names_is_unseen() -> None:
-    assert use_by(frame(), Source("L['k']")) is Use.UNSEEN
+    assert QuotedCode(frame()).use_of(Source("L['k']")) is Use.UNSEEN
 
 
 def test_a_function_is_seen_whole_when_each_line_up_to_the_last_is_quoted() -> None:
-    assert is_seen_whole(frame(quoted(7, "z = k"), quoted(8, "y = x * k")))
-    assert not is_seen_whole(frame(quoted(9, "y = x * k")))
+    assert QuotedCode(frame(quoted(7, "z = k"), quoted(8, "y = x * k"))).is_whole
+    assert not QuotedCode(frame(quoted(9, "y = x * k"))).is_whole
 
 
 def test_the_line_below_a_decorator_need_not_be_quoted() -> None:
     body = graph_text().replace("model.py:6", "model.py:7")
-    assert is_seen_whole(frame(graph=body))
-    assert is_seen_whole(frame(quoted(8, "y = x * k"), graph=body))
-    assert not is_seen_whole(frame(quoted(9, "y = x * k"), graph=body))
+    assert QuotedCode(frame(graph=body)).is_whole
+    assert QuotedCode(frame(quoted(8, "y = x * k"), graph=body)).is_whole
+    assert not QuotedCode(frame(quoted(9, "y = x * k"), graph=body)).is_whole
 
 
 def test_a_function_without_any_line_is_not_seen() -> None:
@@ -221,9 +223,14 @@ def test_a_function_without_any_line_is_not_seen() -> None:
             "0/0", make.tensor(10, 8), graph=bare, guards=guard_tree(guard_manager("L['k']", "EQUALS_MATCH: L['k'] == 3", comment=""))
         )
     )
-    assert not is_seen_whole(make.load(made).frames[0])
+    assert not QuotedCode(make.load(made).frames[0]).is_whole
 
 
 @pytest.mark.parametrize("code", ["name = 'layer' + str(k)", "y = x * TABLE[repr(k)]", "label = format(k, 'd')"])
 def test_spelling_an_int_out_is_formatting_though_it_only_breaks_the_graph(code: str) -> None:
     assert use_in(code, "k") is Use.FORMATS
+
+
+def test_a_line_with_a_longer_name_does_not_count() -> None:
+    found = frame(quoted(8, "y = x * k"), graph=graph_text().replace("code: return x + 1", "code: z = f'{key}'"))
+    assert QuotedCode(found).use_of(Source("L['k']")) is Use.PLAIN

@@ -82,7 +82,9 @@ def test_a_dot_stands_for_a_comma_or_a_blank_unless_it_would_find_others() -> No
     assert (pattern(blank, both), pattern(comma, both)) == (r"L\['d'\]\['a\x20b'\]$", r"L\['d'\]\['a\x2cb'\]$")
 
 
-@pytest.mark.parametrize("entry", [*(name for name in SOURCES if is_expression(name, may_warn=False)), "L['x']|b", "L['x']*", "L[^x]", "L[a-z]", "L[x]?"])
+@pytest.mark.parametrize(
+    "entry", [*(name for name in SOURCES if is_expression(name, may_warn=False)), "L['x']|b", "L['x']*", "L[^x]", "L[a-z]", "L[x]?"]
+)
 def test_the_names_that_an_entry_finds_are_those_that_it_matches(entry: str) -> None:
     names = [*SOURCES, "L", "Lx", "L'", "L['x']", "Lb", "b"]
     assert set(SourceNames(names).found_by(entry)) == {name for name in names if re.match(entry, name)}
