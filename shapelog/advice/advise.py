@@ -1,21 +1,21 @@
 """What to mark dynamic, what it will save, and what it will not fix: ``advise(explained)`` → Advice."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from shapelog.advice.alternatives import Alternative, alternatives
 from shapelog.advice.caveats import ObservedValues, caveats_of_list, caveats_of_source, observed_values, rationale, scope
-from shapelog.advice.frames_by_source import FramesBySource
 from shapelog.advice.mark_dynamic_code import mark_line
 from shapelog.advice.marks import Mark, SourceNames, entries, printable, split_list
 from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
 from shapelog.advice.pgo_comparison import PgoSuggestion, pgo_suggestion
 from shapelog.advice.remaining_recompiles import Remaining, remaining
-from shapelog.advice.replay import Cost, FramePlan, Marks, Replay, replay
-from shapelog.advice.routes import Route
+from shapelog.advice.replay import Cost, Marks, Replay, replay
+from shapelog.advice.savings import Savings, ServedCall
+from shapelog.advice.source_index import SourceIndex
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
+from shapelog.model.trace import Frame, Outcome, resumed_by
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.explain import Explanations
@@ -162,8 +162,9 @@ class _Selected(NamedTuple):
     explained: Explanations
     replayed: Replay
     marks: Marks
+    savings: Savings
     version: TorchVersion
-    places: FramesBySource
+    known: SourceIndex
     sources: SourceNames
 
 
@@ -175,8 +176,9 @@ def _suggestions(explained: Explanations, replayed: Replay, choice: MarkSelectio
         explained=explained,
         replayed=replayed,
         marks=choice.marks,
+        savings=Savings(replayed, choice.marks),
         version=version,
-        places=FramesBySource(explained.trace),
+        known=SourceIndex(explained),
         sources=_all_sources(explained) if by_source else SourceNames(),
     )
     made = [_suggestion(selected, marks) for marks in by_source.values()]
@@ -186,17 +188,19 @@ def _suggestions(explained: Explanations, replayed: Replay, choice: MarkSelectio
 
 def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark[mark]))
-    gone = tuple(_gone(plans, selected.marks, selected.marks - set(marks)))
+    gone = selected.savings.lost_without(marks).calls
     helped = [plan for plan in plans if not set(gone).isdisjoint(plan.frame.compiles)] or plans
+    served = [call for call in selected.savings.served_by(marks) if call.plan in helped]
     frames = tuple(plan.frame for plan in helped)
     seen = tuple(observed_values(mark, frames, selected.explained) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)
     name = marks[0].source.display_name
-    codes = tuple(dict.fromkeys(_codes(selected.explained, frames, marks)))
-    confidence = _confidence(helped, set(marks), selected.marks)
+    causes = (cause for frame in frames for cause in selected.known.causes(frame, marks[0].source))
+    codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
+    confidence = _confidence(served, selected.marks)
     caveats = (
-        *caveats_of_source(marks, seen, codes, selected.explained, frames, selected.version, selected.places),
-        *_narrowed(helped, set(marks), selected.marks),
+        *caveats_of_source(marks, seen, codes, selected.explained, frames, selected.version, selected.known),
+        *_narrowed(served, selected.marks),
     )
     return Suggestion(
         id="",
@@ -235,24 +239,6 @@ def _all_sources(explained: Explanations) -> SourceNames:
     return SourceNames(sorted(names.union(*[tree.sources for tree in trees])))
 
 
-def _gone(plans: Iterable[FramePlan], chosen: Marks, rest: Marks) -> Iterator[Compile]:
-    """The compiles that only go with these marks."""
-    for plan in plans:
-        without = plan.served(rest)
-        for index in plan.served(chosen):
-            if index not in without:
-                yield plan.calls[index].compile
-
-
-def _codes(explained: Explanations, frames: tuple[Frame, ...], marks: list[Mark]) -> Iterator[str]:
-    for frame in frames:
-        for item in explained.of_frame(frame):
-            for cause in item.causes:
-                part = cause.source.tensor_part
-                if cause.source == marks[0].source or (part is not None and part.tensor == marks[0].source):
-                    yield from cause.codes
-
-
 def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> str:
     if not dims:
         return f"mark the int {name} dynamic"
@@ -261,29 +247,22 @@ def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> 
     return f"mark {which} of {name} dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
 
 
-def _narrowed(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> Iterator[str]:
+def _narrowed(served: list[ServedCall], chosen: Marks) -> Iterator[str]:
     """Where a compile is saved that could do more than what takes its place."""
-    for plan in plans:
-        for index, route in plan.served(chosen).items():
-            lost = route.narrows(chosen)
-            if lost and _uses(route, marks):
-                names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in lost)
-                gone = plan.calls[index].compile.label
-                yield f"{gone}, which goes, was symbolic in {names} too: later calls with other values of it would compile again"
+    for call in served:
+        lost = call.route.narrows(chosen)
+        if lost:
+            names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in lost)
+            gone = call.compile.label
+            yield f"{gone}, which goes, was symbolic in {names} too: later calls with other values of it would compile again"
 
 
-def _uses(route: Route, marks: set[Mark]) -> bool:
-    return not all(map(marks.isdisjoint, route.required_marks))
-
-
-def _confidence(plans: list[FramePlan], marks: set[Mark], chosen: Marks) -> str:
+def _confidence(served: list[ServedCall], chosen: Marks) -> str:
     """High where a dynamic graph of this trace serves every saved call, medium where there is none, low where only a limit hit is saved."""
     levels = []
-    for plan in plans:
-        for index, route in plan.served(chosen).items():
-            if _uses(route, marks):
-                is_hit = plan.calls[index].compile.outcome is Outcome.LIMIT
-                is_sure = route.is_proven and not route.narrows(chosen)
-                levels.append("low" if is_hit else "high" if is_sure else "medium")
+    for call in served:
+        is_hit = call.compile.outcome is Outcome.LIMIT
+        is_sure = call.route.is_proven and not call.route.narrows(chosen)
+        levels.append("low" if is_hit else "high" if is_sure else "medium")
     kept = [level for level in levels if level != "low"]
     return "low" if not kept else "medium" if "medium" in kept else "high"

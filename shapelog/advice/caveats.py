@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from shapelog.advice.frames_by_source import FramesBySource
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
+from shapelog.advice.source_index import SourceIndex
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Frame, Outcome, Trace
 from shapelog.reading.payloads.guard_expressions import integer
@@ -73,7 +73,7 @@ def caveats_of_source(
     explained: Explanations,
     frames: tuple[Frame, ...],
     version: TorchVersion,
-    places: FramesBySource,
+    index: SourceIndex,
 ) -> Iterator[str]:
     """What to beware of with one source that is marked for the sake of ``frames``."""
     source, name = marks[0].source, marks[0].source.display_name
@@ -81,14 +81,14 @@ def caveats_of_source(
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
     others = [
         frame.title
-        for frame in places.with_tensor_or_value(source)
-        if frame not in frames and (frame.file, frame.line, frame.name) not in codes_helped and not _varied(frame, source, explained)
+        for frame in index.with_tensor_or_value(source)
+        if frame not in frames and (frame.file, frame.line, frame.name) not in codes_helped and not index.varied(frame, source)
     ]
     if others and version.reads_sources:
         named = ", ".join(list(dict.fromkeys(others))[:4])
         harm = "checked: nothing there formats it" if marks[0].is_int else "at worst it is specialized again"
         yield f"the list goes by name: {name} of {named} is marked too, though it did not vary there ({harm})"
-    if marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source) for frame in frames):
+    if marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source, index) for frame in frames):
         yield "never symbolic though it varied, as under dynamic=False: the list overrides that, and a backend for constant shapes fails"
     if "SL106" in codes:
         yield "a parameter has one width for each instance: this saves a compile an instance, not a call; a graph each may be fine"
@@ -98,7 +98,7 @@ def caveats_of_source(
     small = [item.name for item in seen if not item.mark.is_int and any(value in ("0", "1") for _, value in item.values)]
     if small:
         yield f"calls with {' or '.join(small)} of 0 or 1 still get a graph of their own"
-    if any(_rank_varied(frame, source, explained) for frame in frames):
+    if any(cause.prop == RANK for frame in frames for cause in index.causes(frame, source)):
         yield f"the number of dims of {name} varied, so PyTorch made all its dims dynamic: others than these may vary too"
 
 
@@ -119,19 +119,11 @@ def _listed(values: tuple[str, ...]) -> str:
     return ", ".join(values[:_SHOWN]) + (", …" if len(values) > _SHOWN else "")
 
 
-def _stays_static(frame: Frame, source: Source) -> bool:
+def _stays_static(frame: Frame, source: Source, index: SourceIndex) -> bool:
     """Whether a tensor's sizes varied in a frame in which nothing became symbolic; sizes of 0 and 1 never do."""
-    sizes = list(dict.fromkeys(item.size for compile in frame.entries for item in compile.inputs if item.source == source))
+    sizes = list(dict.fromkeys(index.sizes(frame, source)))
     varied = any(before != after > 1 for one, other in pairwise(sizes) for before, after in zip(one, other, strict=False))
     return varied and not any(compile.is_dynamic for compile in frame.entries)
-
-
-def _varied(frame: Frame, source: Source, explained: Explanations) -> bool:
-    return any(cause.source.startswith(source) for item in explained.of_frame(frame) for cause in item.causes)
-
-
-def _rank_varied(frame: Frame, source: Source, explained: Explanations) -> bool:
-    return any(cause.source == source and cause.prop == RANK for item in explained.of_frame(frame) for cause in item.causes)
 
 
 def scope(trace: Trace) -> str:

@@ -4,10 +4,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from shapelog.advice.frames_by_source import FramesBySource
 from shapelog.advice.int_usage import QuotedCode, Use, spelled, use_in
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
+from shapelog.advice.savings import Savings
+from shapelog.advice.source_index import SourceIndex
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guards import place_of
@@ -40,7 +41,7 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     """The minimal list for this version. Before 2.8 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
     wanted = {mark for plan in replayed.plans for mark in plan.marks}
     left_out: list[HarmfulMark] = []
-    harm = _Harm(explained.facts, replayed, FramesBySource(explained.trace))
+    harm = _Harm(explained.facts, replayed, SourceIndex(explained))
     for mark in sorted(wanted):
         harmful = harm.of(mark)
         if harmful is not None:
@@ -50,7 +51,8 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
         wanted = {mark for mark in wanted if not mark.is_int and not _is_parameter(mark, explained)}
     chosen = _minimal(frozenset(wanted), replayed, version)
     every = frozenset(wanted.union(item.mark for item in left_out))  # a mark may help only together with others
-    saving = [item for item in left_out if replayed.compiles_lost_without([item.mark], every) > 0]
+    savings = Savings(replayed, every)
+    saving = [item for item in left_out if savings.lost_without([item.mark]).total > 0]
     return MarkSelection(chosen, tuple(saving))
 
 
@@ -61,12 +63,12 @@ def _minimal(wanted: Marks, replayed: Replay, version: TorchVersion) -> Marks:
     units: dict[object, set[Mark]] = {}
     for mark in wanted:
         units.setdefault(mark.source if version.reads_sources and not version.reads_dims else mark, set()).add(mark)
-    chosen = wanted
+    savings = Savings(replayed, wanted)
     order = sorted(units.values(), key=lambda unit: (max(uses[mark] for mark in unit), [(-mark.dim, mark.source) for mark in sorted(unit)]))
     for unit in [*order, *([mark] for mark in sorted(wanted, reverse=True))]:  # of a source that remains, the dims that save nothing go
-        if chosen.issuperset(unit) and replayed.compiles_lost_without(unit, chosen) == 0:
-            chosen -= frozenset(unit)
-    return chosen
+        if savings.chosen.issuperset(unit) and savings.lost_without(unit).total == 0:
+            savings.drop(unit)
+    return frozenset(savings.chosen)
 
 
 def _is_parameter(mark: Mark, explained: Explanations) -> bool:
@@ -85,7 +87,7 @@ class _Harm:
 
     facts: FactTable
     replayed: Replay
-    places: FramesBySource
+    index: SourceIndex
     quoted: dict[Frame, QuotedCode] = field(default_factory=dict)
 
     def of(self, mark: Mark) -> HarmfulMark | None:
@@ -94,7 +96,7 @@ class _Harm:
     def _of_break(self, mark: Mark) -> HarmfulMark | None:
         """The frame whose graph breaks somewhere only where this size or int is symbolic: the mark would break it for every call."""
         part = mark.source if mark.is_int else Source(f"{mark.source}.size()[{mark.dim}]")
-        for frame in self.places.broken_with_symbol(mark):
+        for frame in self.index.broken_with_symbol(mark):
             made = [compile for compile in frame.compiles if compile.outcome in (Outcome.COMPILED, Outcome.FAILED)]
             symbolic = [compile for compile in made if part in self.facts.of(compile).symbolic]
             if not symbolic or len(symbolic) == len(made):
@@ -115,7 +117,7 @@ class _Harm:
         """Code that formats an int loses its graph, code that needs its value gains nothing."""
         helped = self._helped(mark)
         name = mark.source.display_name
-        for frame in self.places.with_int(mark.source):
+        for frame in self.index.with_int(mark.source):
             failed = self._symbolic(frame, mark.source, Outcome.FAILED)
             if failed is not None:
                 reason = f"compile {failed.label} of {frame.title} failed once {name} was symbolic, and the code ran eagerly"
@@ -143,7 +145,7 @@ class _Harm:
         """Other code that has a tensor of this name puts its sizes into a string."""
         helped = self._helped(mark)
         name = spelled(mark.source)
-        for frame, guard in self.places.with_guarded_size((mark.source, size(mark.dim))):
+        for frame, guard in self.index.with_guarded_size((mark.source, size(mark.dim))):
             place = place_of(guard.comment) if ".shape" in guard.comment or ".size(" in guard.comment else None
             if place is None or frame in helped:
                 continue

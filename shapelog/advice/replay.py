@@ -119,12 +119,6 @@ class Replay:
             compiles, limit_hits, seconds = compiles + cost.compiles, limit_hits + cost.limit_hits, seconds + cost.seconds
         return Cost(compiles, limit_hits, seconds)
 
-    def compiles_lost_without(self, unit: Iterable[Mark], chosen: Marks) -> int:
-        """How many compiles and limit hits would come back were these marks left out of the chosen ones."""
-        members = frozenset(unit)
-        plans = dict.fromkeys(plan for mark in members for plan in self.by_mark.get(mark, ()))
-        return sum(plan.cost(chosen - members).total - plan.cost(chosen).total for plan in plans)
-
 
 def replay(explained: Explanations) -> Replay:
     """Work out, for each call of each frame, which earlier entries would serve it under which marks."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.reading.payloads.properties import Kind
-from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import follows_from_sizes, same_order
 from shapelog.recompiles.violations import Described, Violation
@@ -27,22 +27,28 @@ class Consequence(NamedTuple):
 class Changes:
     """All that separates a call from an entry, and what the consequences are recognized by.
 
-    ``replaced`` has, by source, the first sign that an object was replaced. ``resized`` are tensors of which a size, stride or the rank
-    changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard expressions.
+    ``replaced`` has, by source, the first sign that an object was replaced, ``replaced_objects`` only the sources; ``collected`` are
+    objects that are gone, ``converted`` those that became tensors or are on another device. ``resized`` are tensors of which a size,
+    stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard
+    expressions.
     """
 
     violations: Sequence[Violation]
     entry: CompileFacts
     call: CompileFacts
+    kinds: frozenset[Kind]
     replaced: dict[str, Violation]
+    replaced_objects: Owners
+    collected: Owners
+    converted: frozenset[Source]
     resized: frozenset[str]
     rank_changed: frozenset[str]
-    length_changed: frozenset[str]
+    length_changed: Owners
     grad_mode_changed: bool
     autocast_changed: bool
 
     def has(self, kind: Kind) -> bool:
-        return any(item.prop.kind is kind for item in self.violations)
+        return kind in self.kinds
 
 
 def separate(violations: Sequence[Violation], entry: CompileFacts, call: CompileFacts) -> tuple[list[Violation], list[Consequence]]:
@@ -65,16 +71,21 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         names = item.shape.parsed.names if item.shape else ()
         if not any(".stride()[" in name for name in names):
             resized.update(name.split(".size()[")[0] for name in names)
+    # Of several signs that one object was replaced, the first counts.
+    replaced = {_owner(item): item for item in reversed(violations) if _replaces(item)}
     states = [f"{item.prop} {item.expected}" for item in violations if item.prop.kind is Kind.GLOBAL_STATE]
     return Changes(
         violations=violations,
         entry=entry,
         call=call,
-        # Of several signs that one object was replaced, the first counts.
-        replaced={_owner(item): item for item in reversed(violations) if _replaces(item)},
+        kinds=frozenset(item.prop.kind for item in violations),
+        replaced=replaced,
+        replaced_objects=Owners(replaced),
+        collected=Owners(item.source for item in violations if item.prop.kind is Kind.LIFETIME),
+        converted=frozenset(item.source for item in violations if item.prop.kind in _TENSOR_OR_DEVICE),
         resized=frozenset(resized),
         rank_changed=frozenset(item.source.canonical for item in violations if item.prop.kind is Kind.RANK),
-        length_changed=frozenset(item.source.canonical for item in violations if item.prop.kind is Kind.LENGTH),
+        length_changed=Owners(item.source.canonical for item in violations if item.prop.kind is Kind.LENGTH),
         grad_mode_changed=any("grad_mode" in text for text in states),
         autocast_changed=any(item.prop.kind is Kind.AUTOCAST or "autocast" in str(item.expected) for item in violations if not item.source),
     )
@@ -95,7 +106,7 @@ def _owner(item: Violation) -> str:
 def below_replaced_object(item: Violation, changes: Changes) -> bool:
     if item.prop.kind not in _OBJECT_KINDS:
         return False
-    return any(item.source.is_below(owner) for owner, own in changes.replaced.items() if own is not item)
+    return any(changes.replaced[owner] is not item for owner in changes.replaced_objects.of(item.source))
 
 
 def rank_changed(item: Violation, changes: Changes) -> bool:
@@ -111,14 +122,14 @@ def strides_follow_resized_tensor(item: Violation, changes: Changes) -> bool:
     tensors = {name.split(".stride()[")[0] for name in names if ".stride()[" in name} & changes.resized
     if not tensors or not any(".size()[" in name for name in names):
         return False
-    sources = [tensor.source for tensor in changes.call.compile.inputs if tensor.source.canonical in tensors]
-    return all(same_order(source, changes.entry, changes.call) for source in sources)
+    found = [tensor.source for name in tensors for tensor in changes.call.inputs_by_canonical.get(name, ())]
+    return all(same_order(source, changes.entry, changes.call) for source in found)
 
 
 def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
     """A guard over an item of a container whose length changed belongs to the path for that length."""
     names = item.shape.parsed.names if item.shape else ()
-    return any(Source(name).is_below(container) for name in names for container in changes.length_changed)
+    return any(any(changes.length_changed.of(Source(name))) for name in names)
 
 
 def object_was_collected(item: Violation, changes: Changes) -> bool:
@@ -127,9 +138,7 @@ def object_was_collected(item: Violation, changes: Changes) -> bool:
 
 
 def below_collected_object(item: Violation, changes: Changes) -> bool:
-    if item.prop.kind is Kind.LIFETIME:
-        return False
-    return any(item.source.is_below(other.source) for other in changes.violations if other.prop.kind is Kind.LIFETIME)
+    return item.prop.kind is not Kind.LIFETIME and any(changes.collected.of(item.source))
 
 
 def not_named_by_pytorch(item: Violation, changes: Changes) -> bool:
@@ -141,8 +150,8 @@ def computed_under_other_grad_mode(item: Violation, changes: Changes) -> bool:
     """The requires_grad of the result of a computation follows the grad mode."""
     if item.prop.kind is not Kind.REQUIRES_GRAD or not changes.grad_mode_changed:
         return False
-    found = (*changes.entry.compile.inputs, *changes.call.compile.inputs)
-    return any(tensor.source == item.source and tensor.requires_grad and not tensor.is_leaf for tensor in found)
+    found = (changes.entry.input(item.source), changes.call.input(item.source))
+    return any(tensor is not None and tensor.requires_grad and not tensor.is_leaf for tensor in found)
 
 
 def changed_by_inference_mode(item: Violation, changes: Changes) -> bool:
@@ -167,9 +176,7 @@ def stride_follows_size(item: Violation, changes: Changes) -> bool:
 
 def dispatch_keys_of_device(item: Violation, changes: Changes) -> bool:
     """Another device, or an object that is a tensor now, has other dispatch keys."""
-    if item.prop.kind is not Kind.DISPATCH_KEYS:
-        return False
-    return any(other.source == item.source and other.prop.kind in _TENSOR_OR_DEVICE for other in changes.violations)
+    return item.prop.kind is Kind.DISPATCH_KEYS and item.source in changes.converted
 
 
 CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guard_expressions import Value, integer
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
@@ -73,6 +74,11 @@ class CompileFacts:
     @cached_property
     def _inputs(self) -> dict[str, Input]:
         return {item.source: item for item in reversed(self.compile.inputs)}
+
+    @cached_property
+    def inputs_by_canonical(self) -> dict[str, list[Input]]:
+        """Its tensors by their sources as guard expressions spell them."""
+        return grouped(self.compile.inputs, lambda item: item.source.canonical)
 
     @cached_property
     def tensors(self) -> frozenset[Source]:

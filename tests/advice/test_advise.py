@@ -16,6 +16,7 @@ import shapelog
 from shapelog.advice.advise import Advice, Suggestion
 from shapelog.advice.marks import Mark, matches
 from shapelog.advice.replay import Cost, Replay, replay
+from shapelog.advice.savings import Savings
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import merged
 from shapelog.recompiles.explain import explain_trace
@@ -77,7 +78,7 @@ def test_each_mark_earns_a_compile(name: str) -> None:
     assert found.cost(()) == advice.before
     for mark in marks:
         assert found.cost(marks - {mark}).total > advice.after.total
-        assert found.compiles_lost_without([mark], marks) == found.cost(marks - {mark}).total - advice.after.total
+        assert Savings(found, marks).lost_without([mark]).total == found.cost(marks - {mark}).total - advice.after.total
 
 
 def test_no_recompile_both_goes_and_stays() -> None:

@@ -134,7 +134,6 @@ def test_a_call_is_served_only_by_an_entry_that_is_still_made() -> None:
         made += compiled(f"0/{number}", tensor(size, 8), guards=guard_tree(tensor_match(size=(size, 8)), leaf))
     found = replayed(made)
     assert [found.cost(marks).total for marks in ((), (K,), (X0,), (K, X0))] == [3, 2, 2, 1]
-    assert [found.compiles_lost_without(unit, frozenset((K, X0))) for unit in ([K], [X0], [K, X0], [])] == [1, 1, 2, 0]
 
 
 def test_the_entries_that_pytorch_did_not_look_at_serve_nothing() -> None:

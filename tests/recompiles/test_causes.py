@@ -159,7 +159,7 @@ def test_a_pinned_size_names_the_one_who_pinned_it() -> None:
         assert only(made).remedy_rule.code == code
         assert last_recompile(made).remedy(reads_sources=True) == RULES[code].remedy
         (axis,) = report(made).frames[0].axes
-        assert ([rule.code for rule in axis.rules], [rule.code for rule in axis.remedy_rules]) == (["SL101", code], [code])
+        assert ([rule.code for rule in axis.rules], [item.rule.code for item in axis.remedies]) == (["SL101", code], [code])
 
 
 def test_a_parameter_bears_a_second_code() -> None:

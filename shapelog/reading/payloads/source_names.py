@@ -1,6 +1,7 @@
 """Sources, Dynamo's expressions for where a value comes from: ``L['x']``, ``L['self']._parameters['weight']``, ``G['N']``."""
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
+_OPEN = re.compile(r"\(")
 # The paths of the last line are those that the comment of a guard shortens.
 _LIBRARY = re.compile(
     r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>"
@@ -98,6 +100,25 @@ class Source(str):
         if len(self) > len(parent) and self.startswith(parent):
             return self[len(parent)] in ".["
         return self != parent and f"({parent})" in self
+
+
+class Owners:
+    """Sources that others may be below, for questions about many others."""
+
+    def __init__(self, sources: Iterable[str]) -> None:
+        self._sources = frozenset(sources)
+        self._lengths = sorted({len(source) for source in self._sources})
+
+    def of(self, source: Source) -> Iterator[str]:
+        """Those that a source is below (``Source.is_below``); one may come more than once."""
+        for length in self._lengths:
+            if length >= len(source):
+                break
+            if source[length] in ".[" and source[:length] in self._sources:
+                yield source[:length]
+            for begin in (match.end() for match in _OPEN.finditer(source)):
+                if source[begin + length : begin + length + 1] == ")" and source[begin : begin + length] in self._sources:
+                    yield source[begin : begin + length]
 
 
 class TensorPart(NamedTuple):

@@ -3,7 +3,7 @@
 import pytest
 
 from shapelog.reading.payloads.properties import size, stride
-from shapelog.reading.payloads.source_names import Source, without_locals
+from shapelog.reading.payloads.source_names import Owners, Source, without_locals
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,15 @@ def test_a_part_of_a_tensor_is_displayed_as_its_user_writes_it() -> None:
     part = Source("L['self']._buffers['mean'].size()[1]").tensor_part
     assert part is not None
     assert (str(part), part.dim, part.is_size) == ("self.mean.size[1]", 1, True)
+
+
+NAMES = (
+    *("L['x']", "L['x'].a", "L['x'].a['k']", "L['xy']", "L['y']", "L['x'].ab", "len(L['x'])", "___from_numpy(L['m'])", "L['m']"),
+    *("G['f'](L['x'].a)", "list(dict.keys(L['d']))[0]", "L['d']", "L", ""),
+)
+
+
+@pytest.mark.parametrize("source", NAMES)
+def test_the_owners_of_a_source_are_all_that_it_is_below(source: str) -> None:
+    parents = [name for name in NAMES if name]
+    assert set(Owners(parents).of(Source(source))) == {parent for parent in parents if Source(source).is_below(parent)}

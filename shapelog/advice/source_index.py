@@ -1,15 +1,18 @@
-"""Which frames have something at a source, for questions that come up for each mark: one pass over the trace answers all of them."""
+"""What a trace has at a source, for questions that come up for each mark: one pass over the trace answers all of them."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from shapelog.advice.marks import Mark
-from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import Guard, Key
 from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.explain import Explanations
 
 _Place = TypeVar("_Place", bound=Hashable)
 
@@ -21,11 +24,14 @@ class GuardedSize(NamedTuple):
     guard: Guard
 
 
-class FramesBySource:
-    """The frames of a trace by what they have, each list in the order of the trace."""
+class SourceIndex:
+    """What the frames of a trace have at each source, in the order of the trace."""
 
-    def __init__(self, trace: Trace) -> None:
-        self._frames = trace.frames
+    def __init__(self, explained: Explanations) -> None:
+        self._explained = explained
+        self._frames = explained.trace.frames
+        self._causes: dict[Frame, dict[Source, list[Cause]]] = {}
+        self._varying: dict[Frame, list[Source]] = {}
 
     def with_int(self, source: Source) -> list[Frame]:
         """Those whose guards or symbols have an int there."""
@@ -39,6 +45,25 @@ class FramesBySource:
         """Those with a graph break, and a symbol for this size or int."""
         part = mark.source if mark.is_int else Source(f"{mark.source}.size()[{mark.dim}]")
         return self._broken.get((part, mark.is_int), [])
+
+    def causes(self, frame: Frame, source: Source) -> list[Cause]:
+        """The causes of a frame's recompiles at a source, or at a size or stride of the tensor there."""
+        if frame not in self._causes:
+            self._causes[frame] = self._causes_of(frame)
+        return self._causes[frame].get(source, [])
+
+    def varied(self, frame: Frame, source: Source) -> bool:
+        """Whether a recompile of a frame has a cause at a source or below it."""
+        if frame not in self._varying:
+            self._varying[frame] = sorted({cause.source for item in self._explained.of_frame(frame) for cause in item.causes})
+        found = self._varying[frame]
+        at = bisect_left(found, source)
+        return at < len(found) and found[at].startswith(source)
+
+    def sizes(self, frame: Frame, source: Source) -> list[tuple[int, ...]]:
+        """The sizes of the tensor at a source in the entries of a frame, in order."""
+        found = (self._explained.facts.of(compile).input(source) for compile in frame.entries)
+        return [item.size for item in found if item is not None]
 
     def with_guarded_size(self, key: Key) -> list[GuardedSize]:
         """Those whose first compile has a guard on this size, with the guard."""
@@ -64,6 +89,14 @@ class FramesBySource:
             for key, guard in tree.by_key.items() if tree else ():
                 if key[1].kind is Kind.SIZE:
                     found.setdefault(key, []).append(GuardedSize(frame, guard))
+        return found
+
+    def _causes_of(self, frame: Frame) -> dict[Source, list[Cause]]:
+        found: dict[Source, list[Cause]] = {}
+        for cause in (cause for item in self._explained.of_frame(frame) for cause in item.causes):
+            part = cause.source.tensor_part
+            for source in (cause.source, part.tensor) if part else (cause.source,):
+                found.setdefault(source, []).append(cause)
         return found
 
     def _by_place(self, places: Callable[[Compile], Iterable[_Place]], frames: Iterable[Frame] | None = None) -> dict[_Place, list[Frame]]:
