@@ -355,6 +355,13 @@ _ALL = (
         "a part of the report is missing; the rest stands (--debug raises the error)",
         problems=("analysis-failed",),
     ),
+    Rule(
+        "SL909",
+        "many-entries",
+        Verdict.TRACE,
+        "an entry that is nearer may not have been looked at: a cause may be less simple than stated, and a suggestion may be missing",
+        problems=("many-entries",),
+    ),
 )
 
 RULES = {rule.code: rule for rule in _ALL}

@@ -191,6 +191,12 @@ def test_the_example_of_an_analysis_that_failed_is_what_the_report_shows(monkeyp
     assert is_reported("SL908", FIXTURES / "lab" / "batch_varies.log.gz")
 
 
+def test_the_example_of_many_entries_is_what_the_report_shows(tmp_path: Path) -> None:
+    path = tmp_path / "many.log"
+    path.write_bytes(make.trace(make.int_values(*range(2, 42))))
+    assert is_reported("SL909", path)
+
+
 RANKS = {"SL701": [(FIRST, AGAIN)] * 3 + [(FIRST,)], "SL702": [sized(12, 16), sized(10, 14)], "SL703": [(GATHER,)] * 3 + [(SCATTER,)]}
 
 

@@ -1,12 +1,12 @@
 """Which marks it takes for an earlier entry to serve a later call."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark, mark_at
 from shapelog.advice.propagation import DynamismPropagation
 from shapelog.model.trace import Compile, Frame
-from shapelog.reading.payloads.guards import DYNAMIC
+from shapelog.reading.payloads.guards import DYNAMIC, Key
 from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause, EntryDifference
@@ -43,6 +43,7 @@ class Router:
 
     explained: Explanations
     propagation: DynamismPropagation
+    _varying: dict[tuple[Frame, Key], bool] = field(default_factory=dict)
 
     def route(self, frame: Frame, difference: EntryDifference, compile: Compile) -> Route | None:
         """How the entry of a difference would serve this call, None if no mark makes it do so."""
@@ -83,7 +84,7 @@ class Router:
 
         Later calls may have hit the compile that goes with other values of it, and then compile again: such calls left no record.
         """
-        own = {symbol.source.unwrapped for symbol in entry.compile.symbols}
+        own = entry.symbolic
         pinned = {source for special in compile.specializations for source in special.sources}
         found: dict[Source, MarkChoice] = {}
         for symbol in compile.symbols:
@@ -93,15 +94,21 @@ class Router:
                 continue
             key = (part.tensor, part.prop) if part else (source, VALUE)
             static = entry.guarded(key)
-            if static is not None and static != DYNAMIC and len(set(map(str, self.explained.facts.values(frame.compiles, key)))) > 1:
+            if static is not None and static != DYNAMIC and self._varies(frame, key):
                 origins = self.propagation.origins(frame, part.tensor, part.dim) if part else ()
                 found[source] = frozenset((mark_at(source), *origins))
         return tuple(found.items())
 
+    def _varies(self, frame: Frame, key: Key) -> bool:
+        """Whether a property has several values among the compiles of a frame."""
+        if (frame, key) not in self._varying:
+            self._varying[frame, key] = len(set(map(str, self.explained.facts.values(frame.compiles, key)))) > 1
+        return self._varying[frame, key]
+
 
 def _partners(cause: Cause, difference: EntryDifference, entry: CompileFacts) -> MarkChoice:
     """Marks on what is static and pins a size that is symbolic without a mark, as the sizes that compiled autograd captures are."""
-    symbolic = {symbol.source for symbol in entry.compile.symbols}
+    symbolic = entry.symbolic
     if cause.prop.kind is not Kind.SIZE or f"{cause.source}.size()[{cause.prop.dim}]" not in symbolic:
         return frozenset()
     return frozenset(

@@ -7,9 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guard_expressions import Value, canonical, integer, parse, syntax_tree
-from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.facts import CompileFacts
@@ -19,7 +17,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 
 def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> str:
     """What shows that the code takes another path for what varied, as the end of a sentence; "" where nothing does."""
-    for code in _quoted_lines(entry.compile) | _quoted_lines(call.compile):
+    for code in dict.fromkeys((*entry.quoted_lines, *call.quoted_lines)):
         if _comparison_splits(code, difference, entry, call):
             return f"the code branches on this value ({code.strip()[:60]})"
     one, other = entry.compile.graph, call.compile.graph
@@ -32,15 +30,6 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
         if before != after and "." in before and {before, after} <= written:
             return f"the code has another constant for this value ({before}, now {after})"
     return ""
-
-
-def _quoted_lines(compile: Compile) -> dict[str, None]:
-    """The lines of the frame's own function that its guards and its graph quote."""
-    name = compile.metrics.code_name
-    places = map(place_of, dict.fromkeys(guard.comment for guard in compile.guards.guards)) if compile.guards else ()
-    found = {place.code: None for place in places if place and place.code and place.name == name}
-    found.update((line.code, None) for line in (compile.graph.user_lines if compile.graph else ()) if line.name == name)
-    return found
 
 
 def _comparison_splits(code: str, difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> bool:

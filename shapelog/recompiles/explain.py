@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from shapelog.errors import DATA_LOSS, Problem
+from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
@@ -11,7 +11,7 @@ from shapelog.recompiles.backends import new_backend_each_time, with_backend
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import GraphReuse
-from shapelog.recompiles.nearest_entry import candidates, entries_outside_trace, nearest, with_shared_failures
+from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries, entries_outside_trace, nearest, with_shared_failures
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import RULES, Verdict
@@ -132,13 +132,18 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
     unexplained: set[Frame] = set()
     for frame in trace.frames:
         try:
-            by_frame[frame] = _explain_frame(frame, reuse, reasons, compared)
+            by_frame[frame], left_out = _explain_frame(frame, reuse, reasons, compared)
         except Exception as error:
             if debug:
                 raise
             unexplained.add(frame)
             text = f"frame {frame.label} ({frame.name}) could not be explained ({type(error).__name__}: {error})"
             problems.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
+            continue
+        if left_out > 0:
+            named = f"frame {frame.label} ({frame.name})"
+            text = f"{named}: a call had {MOST_COMPARED + left_out} entries before it, and was compared with {MOST_COMPARED}"
+            problems.append(Problem("many-entries", text, trace.name, severity=INFO))
     return Explanations(
         trace=trace,
         differences=differences,
@@ -167,10 +172,13 @@ def _reasons_of(trace: Trace) -> _Reasons:
 
 def _explain_frame(
     frame: Frame, reuse: GraphReuse, reasons: _Reasons, compared: dict[Compile, tuple[EntryDifference, ...]]
-) -> tuple[Recompile, ...]:
-    """The recompiles of a frame; what separates each from the entries that it was compared with is added to ``compared``."""
+) -> tuple[tuple[Recompile, ...], int]:
+    """The recompiles of a frame, and the largest number of entries that one of them was not compared with.
+
+    What separates each from the entries that it was compared with is added to ``compared``.
+    """
     found: list[Recompile] = []
-    entries: list[Compile] = []
+    entries = Entries()
     backend = new_backend_each_time(frame, reuse.differences)
     for index, compile in enumerate(frame.compiles):
         outside = [] if entries else entries_outside_trace(frame.compiles[:index], compile)
@@ -181,12 +189,12 @@ def _explain_frame(
         elif outside:
             found.append(_explain_without_entries(frame, compile, outside, reuse.differences))
         elif index:
-            earlier = with_shared_failures([reuse.differences.between(entry, compile) for entry in candidates(entries, compile)])
+            earlier = with_shared_failures([reuse.differences.between(entry, compile) for entry in entries.compared_with(compile)])
             compared[compile] = tuple(with_backend(earlier, backend))
             found.append(_explain_compile(frame, compile, compared[compile], reuse, reasons.are_there))
         if compile.outcome is Outcome.COMPILED:
-            entries.append(compile)
-    return tuple(found)
+            entries.add(compile)
+    return tuple(found), entries.left_out
 
 
 def _explain_other_object(frame: Frame, compile: Compile) -> Recompile:

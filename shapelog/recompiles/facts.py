@@ -11,7 +11,7 @@ from operator import attrgetter
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guard_expressions import Value, integer
-from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
+from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, place_of
 from shapelog.reading.payloads.properties import (
     DISPATCH_KEYS,
     DTYPE,
@@ -84,6 +84,15 @@ class CompileFacts:
     def tensors(self) -> frozenset[Source]:
         """The sources of its tensors. A float that became symbolic is described as a tensor, but is not one."""
         return frozenset([item.source for item in self.compile.inputs if not item.source.startswith("___as_tensor(")])
+
+    @cached_property
+    def quoted_lines(self) -> tuple[str, ...]:
+        """The lines of the frame's own function that its guards and its graph quote."""
+        compile, name = self.compile, self.compile.metrics.code_name
+        places = map(place_of, dict.fromkeys(guard.comment for guard in self.tree.guards)) if self.tree else ()
+        guarded = [place.code for place in places if place and place.code and place.name == name]
+        lines = compile.graph.user_lines if compile.graph else ()
+        return tuple(dict.fromkeys([*guarded, *(line.code for line in lines if line.name == name)]))
 
     @cached_property
     def symbolic(self) -> frozenset[Source]:

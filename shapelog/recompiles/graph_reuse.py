@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
@@ -22,6 +23,8 @@ from shapelog.rules import any_blocks_marking
 
 # A size of 0 or 1 in what a failed guard compares: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
 _SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
+# The dynamic entries that are tried for one graph.
+_MOST_DYNAMIC = 32
 _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
 
@@ -92,6 +95,7 @@ class GraphReuse:
 
     differences: Differences
     _proofs: dict[tuple[Compile, Compile], bool | None] = field(default_factory=dict)
+    _dynamic: dict[Frame, dict[str, list[Compile]]] = field(default_factory=dict)
 
     def serves(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool:
         """Whether the graph of an entry would serve this call, were all its causes marked dynamic."""
@@ -123,7 +127,7 @@ class GraphReuse:
             return True
         if not (similar(entry, compile) or not (has_operations(entry) or has_operations(compile))):
             return None
-        dynamic = [item for item in frame.entries if item.is_dynamic and similar(item, compile)]
+        dynamic = self._dynamic_entries(frame, compile)
         wide = [item for item in dynamic if _is_dynamic_in(item, difference)]
         if not wide and (pinning_operator(difference, compile, table) or other_path(difference, known, call)):
             return None
@@ -132,6 +136,14 @@ class GraphReuse:
         ints = tuple(cause.source for cause in difference.causes if cause.is_int)
         held = any(all(guards_hold(table.of(item), one, ints) for one in (call, known)) for item in wide or dynamic)
         return bool(wide) if held else None
+
+    def _dynamic_entries(self, frame: Frame, compile: Compile) -> list[Compile]:
+        """The dynamic entries of a frame that have a graph similar to this one; of many only the first."""
+        if frame not in self._dynamic:
+            entries = (entry for entry in frame.entries if entry.is_dynamic and has_operations(entry))
+            self._dynamic[frame] = grouped(entries, lambda entry: entry.graph.key if entry.graph else "")
+        found = self._dynamic[frame].get(compile.graph.key, []) if compile.graph else []
+        return found[:_MOST_DYNAMIC]
 
 
 def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Compile) -> str:

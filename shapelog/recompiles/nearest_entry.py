@@ -9,16 +9,37 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.graph_reuse import similar
 
+# The entries that a call is compared with, and how many of them are the oldest.
+MOST_COMPARED, _OLDEST = 32, 8
 _SHARED = frozenset((Kind.REQUIRES_GRAD, Kind.VALUE, Kind.TYPE, Kind.ID, Kind.DTYPE, Kind.DEVICE, Kind.LENGTH))
 
 
-def candidates(earlier: Sequence[Compile], compile: Compile) -> list[Compile]:
-    """The cache entries that the call was compared with, most recently used first: those PyTorch lists, else all earlier ones."""
-    if not compile.reasons:
-        return list(earlier[::-1])
-    by_label = {entry.label.partition("#")[0]: entry for entry in earlier}
-    listed = [by_label[reason.entry] for reason in compile.reasons if reason.entry in by_label]
-    return list(dict.fromkeys(listed)) if listed else list(earlier[::-1])
+class Entries:
+    """The cache entries of a frame, as they come."""
+
+    def __init__(self) -> None:
+        self._made: list[Compile] = []
+        self._by_label: dict[str, Compile] = {}
+        self.left_out = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._made)
+
+    def add(self, entry: Compile) -> None:
+        self._made.append(entry)
+        self._by_label[entry.label.partition("#")[0]] = entry
+
+    def compared_with(self, compile: Compile) -> list[Compile]:
+        """The entries that the call was compared with, most recently used first: those PyTorch lists, else all.
+
+        Of more than ``MOST_COMPARED``, which takes a raised recompile limit, these are the most recently used and the oldest ones;
+        ``left_out`` is the largest number of entries that were left out.
+        """
+        listed = dict.fromkeys(self._by_label[reason.entry] for reason in compile.reasons if reason.entry in self._by_label)
+        known = list(listed) if listed else self._made
+        self.left_out = max(self.left_out, len(known) - MOST_COMPARED)
+        ordered = known if listed else known[::-1]
+        return ordered if len(known) <= MOST_COMPARED else ordered[: MOST_COMPARED - _OLDEST] + ordered[-_OLDEST:]
 
 
 def entries_outside_trace(earlier: Sequence[Compile], compile: Compile) -> list[Compile]:
@@ -26,7 +47,7 @@ def entries_outside_trace(earlier: Sequence[Compile], compile: Compile) -> list[
 
     All that is known of them is what those reasons state.
     """
-    labels = {entry.label.partition("#")[0] for entry in earlier}
+    labels = {entry.label.partition("#")[0] for entry in earlier} if compile.reasons else set()
     found = []
     for name in dict.fromkeys(reason.entry for reason in compile.reasons):
         identity = parse_compile_id(name)

@@ -1,0 +1,49 @@
+"""Which entries a call is compared with, and that their number is bounded."""
+
+import pytest
+from make import compile, int_values, load, report, tensor, trace
+from payload_text import size_mismatch
+
+from shapelog.model.trace import Compile
+from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries
+
+
+def entries_of(compiles: tuple[Compile, ...]) -> Entries:
+    found = Entries()
+    for item in compiles:
+        found.add(item)
+    return found
+
+
+def compiles_of(count: int, reasons: tuple[str, ...] = ()) -> tuple[Compile, ...]:
+    made = (compile(f"0/{number}", tensor(number + 3, 8), reasons=reasons if number == count - 1 else ()) for number in range(count))
+    return load(trace(*made)).compiles
+
+
+def test_without_reasons_all_entries_are_compared_the_last_first() -> None:
+    *earlier, last = compiles_of(4)
+    found = entries_of(tuple(earlier))
+    assert [item.label for item in found.compared_with(last)] == ["0/2", "0/1", "0/0"]
+
+
+def test_the_entries_that_pytorch_lists_are_compared_in_its_order() -> None:
+    *earlier, last = compiles_of(4, (size_mismatch("0/0", 3, 6), size_mismatch("0/2", 5, 6)))
+    assert [item.label for item in entries_of(tuple(earlier)).compared_with(last)] == ["0/0", "0/2"]
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_of_very_many_entries_the_last_and_the_first_are_compared(is_listed: bool) -> None:
+    reasons = tuple(size_mismatch(f"0/{number}", number + 3, 53) for number in range(49, -1, -1)) if is_listed else ()
+    *earlier, last = compiles_of(51, reasons)
+    found = entries_of(tuple(earlier))
+    labels = [item.label for item in found.compared_with(last)]
+    assert labels == [f"0/{number}" for number in (*range(49, 25, -1), *range(7, -1, -1))]
+    assert (len(labels), found.left_out) == (MOST_COMPARED, 50 - MOST_COMPARED)
+
+
+def test_entries_that_were_not_compared_are_reported() -> None:
+    at_most = report(trace(int_values(*range(2, 2 + MOST_COMPARED + 1))))
+    assert at_most.problems == ()
+    (problem,) = report(trace(int_values(*range(2, 2 + MOST_COMPARED + 2)))).problems
+    assert (problem.code, problem.severity) == ("many-entries", "info")
+    assert "33 entries before it, and was compared with 32" in problem.message
