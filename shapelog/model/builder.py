@@ -23,6 +23,7 @@ from shapelog.reading.scanner import Record, Span
 
 # Before torch 2.6 the prefix holds a thread id of 15 digits; a process id has seven at most.
 _LARGEST_PROCESS_ID = 1 << 22
+_RECOMPILE_FORBIDDEN = "RecompileError"
 # Kinds that can open another compile under an id that was used before.
 _OPENING_KINDS = frozenset(
     ("dynamo_start", "artifact", "describe_source", "create_symbol", "compilation_metrics", "bwd_compilation_metrics")
@@ -253,6 +254,8 @@ class Builder:
             compile.backward.append(metrics)
         else:
             compile.metrics = metrics
+            if metrics.fail_type == _RECOMPILE_FORBIDDEN and not compile.reasons:
+                compile.reasons.extend(map(self._reason, recompile_reasons.of_error(metrics.fail_reason)))
 
     def _event(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         span = record.payload

@@ -20,6 +20,9 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
     for code in dict.fromkeys((*entry.quoted_lines, *call.quoted_lines)):
         if _comparison_splits(code, difference, entry, call):
             return f"the code branches on this value ({code.strip()[:60]})"
+    moved = _used_on_another_line(entry, call)
+    if moved:
+        return f"the code takes another path for this value: it uses {moved} on another line"
     one, other = entry.compile.graph, call.compile.graph
     if one is None or other is None:
         return ""
@@ -30,6 +33,13 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
         if before != after and "." in before and {before, after} <= written:
             return f"the code has another constant for this value ({before}, now {after})"
     return ""
+
+
+def _used_on_another_line(entry: CompileFacts, call: CompileFacts) -> str:
+    """Something that the function first uses on one line in one call, and on another line in the other; "" without one."""
+    lines = call.lines_of_use
+    moved = (key[0].display_name for key, line in entry.lines_of_use.items() if lines.get(key, line) != line)
+    return next(moved, "")
 
 
 def _comparison_splits(code: str, difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> bool:

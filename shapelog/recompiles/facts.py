@@ -32,6 +32,7 @@ from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
 _LOOK = attrgetter("source", "size", "stride", "dtype", "requires_grad")
 _HINT = attrgetter("source", "hint")
 _SOURCES = attrgetter("sources")
+_OPERATORS = "torch/_ops.py"
 _GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
 
 
@@ -72,6 +73,11 @@ class CompileFacts:
         return self._inputs.get(source)
 
     @cached_property
+    def is_in_operator(self) -> bool:
+        """Whether it was called from the kernel of an operator, where autograd's dispatch keys are excluded."""
+        return any(frame.file.endswith(_OPERATORS) for frame in self.compile.stack.frames)
+
+    @cached_property
     def _inputs(self) -> dict[str, Input]:
         return {item.source: item for item in reversed(self.compile.inputs)}
 
@@ -93,6 +99,13 @@ class CompileFacts:
         guarded = [place.code for place in places if place and place.code and place.name == name]
         lines = compile.graph.user_lines if compile.graph else ()
         return tuple(dict.fromkeys([*guarded, *(line.code for line in lines if line.name == name)]))
+
+    @cached_property
+    def lines_of_use(self) -> Mapping[Key, int]:
+        """The line on which the frame's own function first uses what each guard checks, as far as the guards tell."""
+        name, guards = self.compile.metrics.code_name, self.tree.by_key if self.tree else {}
+        places = {comment: place_of(comment) for comment in {guard.comment for guard in guards.values()}}
+        return {key: place.line for key, guard in guards.items() if (place := places[guard.comment]) and place.name == name}
 
     @cached_property
     def symbolic(self) -> frozenset[Source]:
@@ -167,9 +180,10 @@ def _facts_of(compile: Compile) -> CompileFacts:
         elif prop.is_of_dim and isinstance(fact, int) and not compile.inputs:
             # torch 2.4 describes no parameters, but static guards hold their sizes
             numbers.setdefault(f"{source.canonical}.{prop.kind.value}()[{prop.dim}]", fact)
-    if tree and (mode := inference_mode(tree)) is not None:
+    found = CompileFacts(compile, facts, numbers)
+    if tree and (mode := inference_mode(tree)) is not None and not (mode and found.is_in_operator):
         facts[Source(), INFERENCE_MODE] = mode
-    return CompileFacts(compile, facts, numbers)
+    return found
 
 
 def inference_mode(tree: GuardTree) -> bool | None:

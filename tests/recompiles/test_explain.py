@@ -8,7 +8,17 @@ import make
 import pytest
 from make import compile as compiled
 from make import explain, last_recompile, load, output_graph, record, refused, static_sizes, tensor
-from payload_text import RETURN_LINE, equals_match, global_state, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
+from payload_text import (
+    RETURN_LINE,
+    code_comment,
+    equals_match,
+    global_state,
+    graph_text,
+    guard_manager,
+    guard_tree,
+    size_mismatch,
+    tensor_match,
+)
 from recorded import FIXTURES, LAB, RECORDED, recompile_of, report_of
 
 from shapelog.advice.advise import advise
@@ -195,6 +205,25 @@ def test_a_failed_compile_is_failed_whatever_its_cause() -> None:
     recompile = last_recompile(sized(3) + compiled("0/1", tensor(4, 8), guards="", **failure))
     assert (recompile.compile.outcome, recompile.verdict) == (Outcome.FAILED, Verdict.FAILED)
     assert recompile.codes == ("SL101",)
+
+
+def test_a_forbidden_recompile_is_explained_by_its_error() -> None:
+    text = "Recompiling function f in /srv/app/model.py:5\n    triggered by the following guard failure(s):\n"
+    text += "    - 0/0: tensor 'x' size mismatch at index 0. expected 3, actual 4"
+    failure = {"fail_type": "RecompileError", "fail_reason": text, "has_guarded_code": False}
+    recompile = last_recompile(sized(3) + compiled("0/1", is_started=False, reasons=None, **failure))
+    assert (recompile.verdict, recompile.codes) == (Verdict.FAILED, ("SL101",))
+
+
+def test_a_value_that_is_used_on_another_line_shows_another_path() -> None:
+    trees = [
+        guard_tree(equals_match("L['k']", value), equals_match("G['n']", 0, comment=code_comment(line, "n += 1")))
+        for value, line in ((2, 47), (3, 51))
+    ]
+    first, second = (compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees))
+    recompile = last_recompile(make.trace(first, second))
+    assert recompile.verdict is Verdict.JUSTIFIED
+    assert recompile.why_not_markable.endswith("it uses n on another line")
 
 
 def test_a_failed_compile_is_no_entry_for_the_next_one() -> None:

@@ -35,6 +35,7 @@ _MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forwa
 _NOT_USER_CODE = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
 _ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
 _SAME_OBJECT = re.compile(r"[LG]\[\S+ is [LG]\[\S+$")
+_DICT_OF_ATTRIBUTES = ".__dict__"
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
 _DEVICE, _DISPATCH_KEYS = Property(Kind.DEVICE), Property(Kind.DISPATCH_KEYS)
@@ -221,7 +222,14 @@ def _node(parent: Source, body: str) -> "Guard | ShapeGuard | tuple[Source, str]
 
 
 def _guard(kind: str, source: Source, code: str, comment: str) -> Guard:
-    return Guard(kind, source, code, tuple([((source, name), value) for name, value in facts_of(kind, code, source)]), comment)
+    return Guard(kind, source, code, tuple([(attribute_key(source, name), value) for name, value in facts_of(kind, code, source)]), comment)
+
+
+def attribute_key(source: Source, prop: Property) -> Key:
+    """A key that is asked of an object's ``__dict__``, as an attribute of the object."""
+    if prop.kind is Kind.HAS and source.endswith(_DICT_OF_ATTRIBUTES):
+        return Source(source.removesuffix(_DICT_OF_ATTRIBUTES)), Property(Kind.HAS_ATTRIBUTE, name=prop.name.strip("'\""))
+    return source, prop
 
 
 def _manager(body: str) -> tuple[str, str]:

@@ -7,12 +7,15 @@ import json
 import re
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guards import MAX_LENGTH, UserLine, place_of, split_comment, without_hint
+from shapelog.reading.payloads.guards import MAX_LENGTH, UserLine, attribute_key, place_of, split_comment, without_hint
 from shapelog.reading.payloads.properties import LENGTH, UNNAMED, VALUE, Kind, Property
 from shapelog.reading.payloads.source_names import Source, is_library
 
 _ENTRY = re.compile(r"^((?:!\d+/)?\d+/\d+): ?", re.S)
 _STACK = "\nUser stack trace:"
+_FORBIDDEN = "triggered by the following guard failure(s):"
+_INDENT = re.compile(r"^ {4}- ", re.M)
+_FIRST_LINE = re.compile(r"^(?=(?:!\d+/)?\d+/\d+: )", re.M)
 _PARAMETER = ". Guard failed on a parameter"
 _FRAME = re.compile(r'File "([^"]*)", line (\d{1,18}), in (\S+)(?:\n\s*(.*))?')
 
@@ -36,6 +39,13 @@ class Reason(NamedTuple):
     place: UserLine | None = None
     comment: str = ""
 
+    @property
+    def same(self) -> tuple[Source, ...]:
+        """The sources that were to be different objects, or one and the same; none where the text does not name them."""
+        if self.family == "aliasing" and self.source:
+            return self.source, Source(self.expected)
+        return tuple([Source(name) for name in split(self.actual)]) if self.family == "duplicate" else ()
+
 
 def split(payload: str) -> list[str]:
     """The reasons in a ``recompile_reasons`` payload: a JSON list, or (torch 2.13 and later, one reason) bare text."""
@@ -47,6 +57,12 @@ def split(payload: str) -> list[str]:
         if isinstance(items, list):
             return [str(item) for item in items]
     return [payload] if payload.strip() else []
+
+
+def of_error(message: str) -> list[str]:
+    """The reasons in the message of a RecompileError, which ``error_on_recompile`` raises before they are recorded."""
+    _, _, failures = message.partition(_FORBIDDEN)
+    return [text.strip() for text in _FIRST_LINE.split(_INDENT.sub("", failures))[1:]]
 
 
 _T = r"tensor '(?P<source>.*?)' "
@@ -128,14 +144,15 @@ def parse(text: str) -> Reason:
     code = without_hint(code).strip()
     is_parameter = _PARAMETER in code
     code = code.split(_PARAMETER, 1)[0]
-    family, source, prop, expected, actual = _classify(code)
+    family, of, kind, expected, actual = _classify(code)
+    source, prop = attribute_key(Source(of), kind)
     place = _stack_place(trace) or place_of(comment)
     return Reason(
         entry=entry,
         text=body.strip(),
         code=code,
         family=family,
-        source=Source(source),
+        source=source,
         prop=prop,
         expected=expected,
         actual=actual,
