@@ -134,11 +134,15 @@ def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, .
 
 
 def _part(item: Violation, cause: Cause) -> str:
-    """The same for violations of one source that are one cause: several guards on a size fail together, and so do keys of a dict."""
+    """The same for violations of one source that are one cause: several guards on a size fail together, and so do keys of a dict
+    and the ways in which a tensor can be marked.
+    """
     if cause.codes[0] == "SL102":
         return Kind.VALUE.value  # its constant, or a guard on its symbol
     if item.shape and cause.prop != _LAYOUT:
         return cause.codes[0]
+    if cause.prop.kind is Kind.MARKING:
+        return Kind.MARKING.value
     return _ANY_KEY if cause.prop.kind in _HAS else str(cause.prop)
 
 

@@ -5,20 +5,23 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.properties import LENGTH, Kind
+from shapelog.reading.payloads.properties import LENGTH, TENSOR, Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.global_state import describe_change
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
-from shapelog.recompiles.violations import Described, Violation
+from shapelog.recompiles.violations import Described, Violation, constant_type
 from shapelog.rules import Verdict
 
 _SLICE, _LAYOUT = "a slice of another width", "another memory layout (transposed, channels last, or a view)"
 _ZERO_ONE = "0/1 specialization"
 _SHOWN_CODE = 60
+_CLASS = "the class "
+_SCALARS = frozenset(("bool", "int", "float", "str"))
 _EACH_FUNCTION = "each function that is passed has a graph of its own: pass fewer, or accept one graph for each"
+_SAME_OBJECTS = "pass objects that are distinct (or the same) each time, or accept a graph for each"
 _ONE_CALL = "compile the code once, with one set of options, or accept a graph for each"
 _FLOAT_BRANCH = "a branch on the float splits the graphs: as many graphs as branches taken is the floor"
 _CALLED = re.compile(r" = ([A-Za-z_][\w.]*)\(")
@@ -92,7 +95,7 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
         if not differing.isdisjoint(keys):
             now = "is no longer" if new.isdisjoint(keys) else "is now"
             return Classification(("SL303",), f"{name} {now} {words}")
-    if "ADInplaceOrView" in differing:
+    if "ADInplaceOrView" in differing and not (entry.is_in_operator or call.is_in_operator):
         now = "was not made in inference mode any more" if "ADInplaceOrView" in new else "was made in inference mode this time"
         return Classification(("SL303",), f"{name} {now}: tensors of inference mode have no place for gradients")
     if any(key.startswith("Autograd") for key in differing):
@@ -115,15 +118,13 @@ def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
 
 
 def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    words = "which of the inputs are the same tensor (or overlap in memory) changed"
-    for pair, now in (
-        (item.actual, "were different tensors, and are one and the same now"),
-        (item.expected, "were one tensor, and differ now"),
-    ):
+    for pair, now in ((item.actual, "were different {}s, and are one and the same now"), (item.expected, "were one {}, and differ now")):
         first, same, second = str(pair).partition(" is ")
-        if same and Described.DISTINCT in (item.expected, item.actual):
-            words = f"{display_text(first)} and {display_text(second)} {now}"
-    return Classification(("SL317",), words)
+        if same:
+            is_tensor = any((Source(first), TENSOR) in known.facts for known in (entry, call))
+            words = f"{display_text(first)} and {display_text(second)} {now.format('tensor' if is_tensor else 'object')}"
+            return Classification(("SL317",), words, remedy="" if is_tensor else _SAME_OBJECTS)
+    return Classification(("SL317",), "which of the inputs are the same tensor (or overlap in memory) changed")
 
 
 def _backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -314,8 +315,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         operators = _first_other_operator(entry, call)
         which = f": {operators[0]}, now {operators[1]}" if operators else ""
         return Classification(("SL311",), f"{name} is another function of a library than before{which}", remedy=_EACH_FUNCTION)
-    if expected.startswith("the class "):
-        before, after = _short_type(expected.removeprefix("the class ")), _short_type(str(item.actual).removeprefix("the class "))
+    if expected.startswith(_CLASS):
+        before, after = _short_type(expected.removeprefix(_CLASS)), _short_type(str(item.actual).removeprefix(_CLASS))
         if before == after:
             return Classification(("SL308",), f"{name} is another class {before} than the one this was compiled for, made anew")
         return Classification(("SL311",), f"{name} was the class {before} and is now {after}")
@@ -362,10 +363,16 @@ def _short_type(text: str) -> str:
     return (quoted[1] if quoted else text).rsplit(".", 1)[-1]
 
 
+def _shown_object(text: str) -> str:
+    """``the class numpy.float32`` → ``the class float32``; anything else as it is."""
+    return _CLASS + _short_type(text.removeprefix(_CLASS)) if text.startswith(_CLASS) else text
+
+
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
-    now = f"now {after}" if after else "now something else"
-    named = before if item.expected is Described.TENSOR or before == "None" else f"of type {before}"
+    now = f"now {_shown_object(after)}" if after else "now something else"
+    is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(_CLASS)
+    named = _shown_object(before) if is_named else f"of type {before}"
     was = f"was {named}, {now}" if before and before != after else f"is of another type than before ({now})"
     code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
     return Classification((code,), f"{name} {was}")
@@ -379,15 +386,16 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if before == "not None":
         return Classification(("SL322",), f"{name} was not None and is now None")
     if "None" in (before, after) and before != after:
-        return Classification(("SL322",), f"{name} was {before} and is now {now}")
+        return Classification(("SL322",), f"{name} was {_shown_object(before)} and is now {_shown_object(now)}")
     if item.source.endswith(".training"):
         return Classification(("SL316",), f"{name} was {before} and is now {now}: train() and eval() compile apart")
-    if integer(before) is not None:
-        if after and integer(after) is None:
-            return Classification(("SL310",), f"{name} was the int {before} and is now {now}")
+    kind = constant_type(before)
+    if kind in _SCALARS and after and constant_type(after) != kind:
+        return Classification(("SL310",), f"{name} was the {kind} {before} and is now {_shown_object(now)}")
+    if kind == "int":
         return _int(item, f"the int {name} was {before} and is now {now}", entry, call)
     is_nan = is_compared_with_tensor(before)
-    if is_nan or _is_float(before):
+    if is_nan or kind == "float":
         return Classification(("SL312",), f"the float {name} was {'NaN or another value' if is_nan else before} and is now {now}")
     return Classification(("SL311",), f"{name} was {before} and is now {now}")
 
@@ -402,14 +410,6 @@ def _int(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts
 def is_compared_with_tensor(expected: str) -> bool:
     """Whether a float was NaN when it was compiled: then it is compared with the tensor made of it."""
     return "___as_tensor(" in expected
-
-
-def _is_float(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_module_attribute(source: Source, entry: CompileFacts) -> bool:

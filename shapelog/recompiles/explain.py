@@ -14,7 +14,7 @@ from shapelog.recompiles.graph_reuse import GraphReuse
 from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries, entries_outside_trace, nearest, with_shared_failures
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, verdict_of, verdict_of_outcome, verdict_without_graphs
-from shapelog.rules import RULES, Verdict
+from shapelog.rules import RULES, Verdict, any_blocks_marking
 from shapelog.text import one_line
 
 _AFTER_FAILURE = Cause(
@@ -92,7 +92,8 @@ class Recompile(NamedTuple):
             return "take mark_static away from what varies, or accept one graph for each size"
         if self.blocking_rule:
             return RULES[self.blocking_rule].remedy
-        ordered = sorted(self.causes, key=lambda cause: cause.size_related)
+        is_enough = self.verdict is Verdict.MARKING
+        ordered = sorted(self.causes, key=lambda cause: (cause.size_related, not (is_enough or any_blocks_marking(cause.codes))))
         return ordered[0].remedy(reads_sources) if ordered else RULES["SL399"].remedy
 
 

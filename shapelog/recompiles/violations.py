@@ -103,6 +103,7 @@ def violations(entry: CompileFacts, call: CompileFacts, reasons: Sequence[Reason
     """Every fact in which a call is known not to satisfy the guards of an entry, the failures that PyTorch named (``reasons``) first."""
     named = [_from_reason(entry, call, reason) for reason in reasons]
     found = list(_against_guards(entry.tree, call) if entry.tree else _against_inputs(entry, call))
+    named, found = _with_marked_tensor(named, found)
     state = next((item.reason for item in named if item.prop.kind is Kind.GLOBAL_STATE), None)
     if state is not None and any(item.is_global_state for item in found):  # the tree has both values of each field
         named = [item for item in named if item.prop.kind is not Kind.GLOBAL_STATE]
@@ -111,6 +112,15 @@ def violations(entry: CompileFacts, call: CompileFacts, reasons: Sequence[Reason
     identified = {item.source for item in named if item.prop.kind in _IDENTITY}
     new = [item for item in found if item.key not in known and not (item.prop.kind in _IDENTITY and item.source in identified)]
     return (*_inference_mode(entry, call, named), *named, *{item.key: item for item in new}.values())
+
+
+def _with_marked_tensor(named: list[Violation], found: list[Violation]) -> tuple[list[Violation], list[Violation]]:
+    """A marking that PyTorch names without its tensor, as the guards have it."""
+    reason = next((item.reason for item in named if item.prop.kind is Kind.MARKING and not item.source), None)
+    if reason is None or not any(item.prop.kind is Kind.MARKING for item in found):
+        return named, found
+    rest = [item for item in named if item.prop.kind is not Kind.MARKING or item.source]
+    return rest, [item._replace(reason=reason) if item.prop.kind is Kind.MARKING else item for item in found]
 
 
 def _inference_mode(entry: CompileFacts, call: CompileFacts, named: Sequence[Violation]) -> Iterator[Violation]:
@@ -182,6 +192,10 @@ def _from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Vio
         written = (shape for shape in shapes if reason.code in (shape.expression, without_locals(shape.expression)))
         return _shape_violation(next(written, ShapeGuard(reason.code, reason.comment)), call, reason)
     owner = entry if entry.tree else call  # without guards of the entry: the same sources are guarded in this compile
+    if len(reason.same) == 2:
+        pair = " is ".join(_full_source(owner, name) for name in reason.same)
+        before, after = (Described.DISTINCT, pair) if reason.family == "duplicate" else (pair, Described.DISTINCT)
+        return Violation(Source(), _ALIASING, before, after, reason.comment, reason=reason)
     source = _full_source(owner, reason.source)
     prop, expected, actual = _named_values(entry, call, source, reason)
     return Violation(source, prop, expected, actual, reason.comment, reason=reason)
@@ -202,8 +216,7 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
     if kind is Kind.REQUIRES_GRAD:
         return prop, reason.expected == "1", reason.expected != "1"
     if reason.family == "tensor_type":
-        was = entry.guarded((source, TENSOR))
-        return TYPE, Described.TENSOR if was in (None, "Tensor") else f"torch.nn.{was}", type_name(reason.actual)
+        return TYPE, _tensor_type(entry, source), type_name(reason.actual)
     if kind in (Kind.TYPE, Kind.ID):
         return _objects(entry.tree, call, source, prop, reason.actual or reason.expected, _kind_seen(call, source))
     expected: Known = reason.expected
@@ -220,6 +233,14 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
     return prop, expected, Described.UNKNOWN if actual is None or actual == expected else actual
 
 
+def _tensor_type(entry: CompileFacts, source: Source) -> Known:
+    """What kind of tensor an entry was compiled with."""
+    if source.startswith(_FROM_NUMPY):
+        return _NDARRAY
+    was = entry.guarded((source, TENSOR))
+    return Described.TENSOR if was in (None, "Tensor") else f"torch.nn.{was}"
+
+
 def _dtype(name: str) -> str:
     """``float32`` for the ``Float`` of PyTorch's C++ code."""
     return _DTYPES.get(name, name)
@@ -234,12 +255,17 @@ def _objects(
     """
     was, now = tree.types.get(source, "") if tree else "", call.types.get(source, "")
     if was and now and was != now:
-        return _another_type(was, now, call, source)
+        return _another_type(was, now, tree, call, source)
     if was and was == now and was.endswith(_METACLASSES):
         classes = [_class_of(known, source) for known in (tree, call.tree)]
         if all(classes):
             return prop, classes[0], classes[1]
     return prop, was or expected, now or actual
+
+
+def _object_known(of_type: str, tree: GuardTree | None, source: Source) -> str:
+    """What is known of an object: its type, or, where it is a class, which one."""
+    return (_class_of(tree, source) if of_type.endswith(_METACLASSES) else "") or of_type
 
 
 def _class_of(tree: GuardTree | None, source: Source) -> str:
@@ -257,7 +283,7 @@ def _full_source(owner: CompileFacts, name: Source) -> Source:
     return known.get(name) or known.get(without_locals(name)) or name
 
 
-def _constant_type(text: str) -> str:
+def constant_type(text: str) -> str:
     """The Python type of a constant as written in a guard."""
     if text in _CONSTANT_TYPES:
         return _CONSTANT_TYPES[text]
@@ -281,27 +307,30 @@ def _kind_seen(call: CompileFacts, source: Source) -> Known:
     if isinstance(value, str):
         return value
     has_identity = (source, TYPE) in facts or (source, ID) in facts
-    return call.types.get(source, Described.OTHER_OBJECT if has_identity else Described.UNKNOWN)
+    return _object_known(call.types.get(source, ""), call.tree, source) or (Described.OTHER_OBJECT if has_identity else Described.UNKNOWN)
 
 
 def _another_kind(tree: GuardTree, call: CompileFacts, source: Source, prop: Property, expected: Fact) -> Iterator[Violation]:
     """A source that is guarded as one kind of thing in the entry, and as another in the new compile."""
     comment = tree.by_key[source, prop].comment
     was, now = tree.types.get(source, ""), call.types.get(source, "")
-    found = _another_type(was, now, call, source) if was and now and was != now else _another_guard(tree, call, source, prop, expected)
+    found = (
+        _another_type(was, now, tree, call, source) if was and now and was != now else _another_guard(tree, call, source, prop, expected)
+    )
     if found is not None:
         other, before, after = found
         yield Violation(source, other, before, after, comment)
 
 
-def _another_type(was: str, now: str, call: CompileFacts, source: Source) -> tuple[Property, Known, Known]:
+def _another_type(was: str, now: str, tree: GuardTree | None, call: CompileFacts, source: Source) -> tuple[Property, Known, Known]:
     """Where both trees name the type of what they look at."""
     value = call.facts.get((source, VALUE))
+    before, after = (_type_known(_object_known(name, of, source)) for name, of in ((was, tree), (now, call.tree)))
     if was == "NoneType":
-        return VALUE, "None", _type_known(now) if value is None else value
+        return VALUE, "None", after if value is None else value
     if now == "NoneType":
-        return VALUE, _type_known(was), "None"
-    return TYPE, _type_known(was), _type_known(now) if value is None else value
+        return VALUE, before, "None"
+    return TYPE, before, after if value is None else value
 
 
 def _type_known(name: str) -> Known:
@@ -318,7 +347,7 @@ def _another_guard(
     if prop.kind is Kind.VALUE:
         if is_tensor:
             return VALUE, expected, Described.TENSOR
-        constant = _constant_type(str(expected))
+        constant = constant_type(str(expected))
         if value is None and (has_type or (source, ID) in facts):
             if constant == "NoneType" or (type_seen and constant and type_seen != constant):
                 return VALUE, expected, type_seen or Described.OTHER_OBJECT
@@ -332,7 +361,7 @@ def _another_guard(
     elif prop.kind is Kind.TYPE and (source, TENSOR) not in tree.facts:
         if is_tensor:
             return TYPE, own or Described.OTHER_TYPE, Described.TENSOR
-        if isinstance(value, str) and (value == "None" or (own and _constant_type(value) and own != _constant_type(value))):
+        if isinstance(value, str) and (value == "None" or (own and constant_type(value) and own != constant_type(value))):
             return VALUE if value == "None" else TYPE, own or Described.OBJECT, value
     elif prop.kind is Kind.ID and (is_tensor or value is not None):
         return VALUE, own or Described.OBJECT, Described.TENSOR if is_tensor else str(value)

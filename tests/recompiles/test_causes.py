@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from make import MODEL, cpp_guards, describe, last_recompile, metrics, output_graph, recompile_reasons, record, report, tensor, trace
 from make import compile as compiled
-from make import last_recompile, recompile_reasons, record, report, tensor, trace
 from payload_text import CPU_KEYS, RETURN_LINE, equals_match, global_state, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import FIXTURES, LAB, recompile_of, report_of
 
@@ -534,6 +534,87 @@ def test_a_mark_that_an_entry_was_made_without() -> None:
         unmarked,
     )
     assert last_recompile(made).codes == ("SL321",)
+
+
+def test_a_marking_that_pytorch_names_without_its_tensor_is_one_cause() -> None:
+    ways = ("_dynamo_dynamic_indices", "_dynamo_unbacked_indices")
+    plain = [f"NO_HASATTR: hasattr(L['x'], '{way}') == False" for way in ways]
+    marked = [f"DYNAMIC_INDICES: ((L['x'].{way}.issubset({{0}})) if hasattr(L['x'], '{way}') else True)" for way in ways]
+    reason = "_has_dynamo_dim_marking is present on runtime tensor but was absent at compile time"
+    cause = only(two(guard_tree(tensor_match(more=plain)), guard_tree(tensor_match(more=marked)), reason))
+    assert (cause.codes, cause.source, cause.named_by_pytorch) == (("SL321",), "L['x']", True)
+
+
+TWO_TENSORS = (tensor_match(), tensor_match("L['y']"))
+TWO_OBJECTS = [guard_manager(f"L['{name}']", f"TYPE_MATCH: ___check_type_id(L['{name}'], 7)", type="app.Box") for name in "ab"]
+
+
+@pytest.mark.parametrize(
+    ("guards", "reason", "sentence"),
+    [
+        (TWO_TENSORS, 'Duplicate tensors found: ["x", "y"]', "x and y were different tensors, and are one and the same now"),
+        (TWO_TENSORS, "x is y", "x and y were one tensor, and differ now"),
+        (TWO_OBJECTS, "a is b", "a and b were one object, and differ now"),
+        (TWO_TENSORS, "check_overlapping(overlapping=[x], non_overlapping=[y])", "the same tensor (or overlap in memory) changed"),
+    ],
+)
+def test_what_became_one_or_two_is_named(guards: tuple[str, ...], reason: str, sentence: str) -> None:
+    cause = only(two(guard_tree(*guards), guard_tree(*guards), reason))
+    assert cause.codes == ("SL317",)
+    assert cause.sentence.endswith(sentence)
+    assert ("clone()" in cause.remedy(True)) is ("object" not in sentence)
+
+
+def a_class(name: str, number: int) -> str:
+    return guard_manager("L['k']", f"ID_MATCH: ___check_obj_id(L['k'], {number}), type=<class '{name}'>", type="type")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason", "sentence"),
+    [
+        (equals_match("L['k']", "a", "str"), a_class("app.A", 7), "k == 'a'", "k was the str 'a' and is now the class A"),
+        (
+            a_class("app.A", 7),
+            equals_match("L['k']", "a", "str"),
+            "___check_obj_id(k, 7), type=<class 'app.A'>",
+            "k was the class A, now 'a'",
+        ),
+        (equals_match("L['k']", True, "bool"), equals_match("L['k']", 3), "k == True", "k was the bool True and is now 3"),
+        (equals_match("L['k']", 0.5, "float"), tensor_match("L['k']"), "k == 0.5", "k was the float 0.5 and is now a tensor"),
+    ],
+)
+def test_a_constant_that_became_something_of_another_type(before: str, after: str, reason: str, sentence: str) -> None:
+    cause = only(two(guard_tree(tensor_match(), before), guard_tree(tensor_match(), after), reason))
+    assert (cause.codes, cause.sentence) == (("SL310",), sentence)
+
+
+def test_an_array_that_became_none_was_no_tensor() -> None:
+    reason = "expected type of '___from_numpy(a)' to be a tensor type, ' but found <class 'NoneType'>"
+    trees = guard_tree(tensor_match(), tensor_match("___from_numpy(L['a'])")), guard_tree(tensor_match(), equals_match("L['a']", None))
+    assert "numpy.ndarray" in last_recompile(two(*trees, reason)).causes[0].sentence
+
+
+def test_an_attribute_that_is_looked_up_in_the_dict_of_an_object() -> None:
+    trees = [
+        guard_tree(tensor_match(), guard_manager("L['o'].__dict__", f"DICT_CONTAINS: {no}___dict_contains('cache', L['o'].__dict__)"))
+        for no in ("not ", "")
+    ]
+    for reason in ("not ___dict_contains('cache', o.__dict__)", "x == 3"):
+        causes = last_recompile(two(*trees, reason)).causes
+        assert ("SL320", "o now has the attribute cache") in [(cause.codes[0], cause.sentence) for cause in causes]
+
+
+def test_a_kernel_of_an_operator_is_no_inference_mode() -> None:
+    keys, state = "DispatchKeySet(CPU, BackendSelect)", global_state(grad_mode=False)
+    frames = [{"line": 9, "name": "__call__", "filename": "/env/torch/_ops.py"}, {"line": 5, "name": "f", "filename": MODEL}]
+    where = {"id": "0/0"}
+    below = b"".join(
+        (record("dynamo_start", {"stack": frames}, **where), describe(tensor(10, 8), **where), output_graph((10, 8), **where))
+    ) + cpp_guards(guard_tree(state, tensor_match(keys=keys)), **where)
+    reason = f"0/0: tensor 'x' dispatch key set mismatch. expected {keys}, actual {CPU_KEYS}"
+    above = compiled("0/1", tensor(10, 8), guards=guard_tree(state, tensor_match()), reasons=(reason,))
+    cause = only(trace(below, metrics("0/0", has_guarded_code=True), above))
+    assert (cause.codes, cause.sentence) == (("SL303",), "x is now used with autograd again")
 
 
 def test_a_guard_in_one_tree_alone_is_no_cause() -> None:
