@@ -147,7 +147,7 @@ _ALL = (
         "SL202",
         "size-specialized-by-framework",
         _FINE,
-        "a library or backend pinned the value: try mark_unbacked, or accept one graph for each value",
+        "a library or backend pinned the value: for a size try mark_unbacked; else accept one graph for each value",
         size_related=True,
         blocks_marking=True,
     ),

@@ -18,7 +18,7 @@ def new_backend_each_time(frame: Frame, differences: Differences) -> Cause | Non
     for compile in frame.compiles:
         for reason in compile.reasons:
             if reason.prop.kind is Kind.BACKEND and _is_made_anew(reason):
-                entry = next((item for item in frame.compiles if item.label == reason.entry), None)
+                entry = next((item for item in frame.compiles if item.label.partition("#")[0] == reason.entry), None)
                 causes = differences.between(entry, compile).causes if entry else ()
                 return next((cause for cause in causes if cause.prop.kind is Kind.BACKEND), None)
     return None

@@ -4,7 +4,21 @@ import json
 from typing import Any
 
 import pytest
-from make import MODEL, cpp_guards, describe, last_recompile, metrics, output_graph, recompile_reasons, record, report, tensor, trace
+from make import (
+    MODEL,
+    cpp_guards,
+    describe,
+    explain,
+    int_values,
+    last_recompile,
+    metrics,
+    output_graph,
+    recompile_reasons,
+    record,
+    report,
+    tensor,
+    trace,
+)
 from make import compile as compiled
 from payload_text import CPU_KEYS, RETURN_LINE, equals_match, global_state, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import FIXTURES, LAB, recompile_of, report_of
@@ -602,6 +616,19 @@ def test_an_attribute_that_is_looked_up_in_the_dict_of_an_object() -> None:
     for reason in ("not ___dict_contains('cache', o.__dict__)", "x == 3"):
         causes = last_recompile(two(*trees, reason)).causes
         assert ("SL320", "o now has the attribute cache") in [(cause.codes[0], cause.sentence) for cause in causes]
+
+
+def test_a_backend_made_anew_is_seen_in_every_generation_of_a_frame() -> None:
+    backends = [f"_TorchCompileWrapper(compiler='<app.Backend object at 0x7f{digit}>', dynamic=None) (id=0x7e{digit})" for digit in (1, 2)]
+    changed = f"BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: {backends[0]}. New backend: "
+    once = int_values(8, 9) + compiled(
+        "0/2",
+        tensor(10, 8),
+        guards=guard_tree(tensor_match(), equals_match("L['k']", 9)),
+        reasons=(f"0/1: {changed}{backends[1]}. If this is unexpected, ...", "0/0: k == 8"),
+    )
+    last = [item for item in explain(trace(once, once)).recompiles if item.compile.id.compile == 2]
+    assert [item.codes for item in last] == [("SL318",), ("SL318",)]
 
 
 def test_a_kernel_of_an_operator_is_no_inference_mode() -> None:
