@@ -48,7 +48,7 @@ def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse)
     dim = statically_marked_dim(nearest)
     if dim:
         return "SL321", f"the program calls mark_static on {dim}, which beats every mark: take that call away"
-    if not all(cause.rule.markable for cause in nearest.causes) or any(any_blocks_marking(cause.codes) for cause in nearest.causes):
+    if not all(cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) for cause in nearest.causes):
         return "", ""
     constant = found_by_super(nearest)
     if constant:

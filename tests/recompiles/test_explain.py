@@ -105,6 +105,13 @@ def test_marking_does_not_serve_a_call_that_takes_another_path() -> None:
     assert "takes another path" in recompile.why_not_markable
 
 
+def test_another_layout_is_not_blamed_on_a_branch_on_the_size() -> None:
+    second = tensor(10, 8, stride=(1, 10))
+    recompile = last_recompile(make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", second, graph=TANH)))
+    assert (recompile.codes, recompile.blocking_rule) == (("SL105",), "")
+    assert recompile.remedy(True).startswith("call .contiguous()")
+
+
 def test_an_entry_that_is_not_the_nearest_may_serve_when_marked() -> None:
     nearer = guard_tree(tensor_match(size=(None, 8)), shapes=("2 <= L['x'].size()[0] <= 30  # if x.size(0) <= 30:  # a.py:8 in f",))
     made = make.trace(compiled("0/0", tensor(50, 8)))

@@ -13,6 +13,7 @@ _LOCAL = re.compile(r"L\[\s{0,9}['\"](.{0,100}?)['\"]\s{0,9}\]")
 _MODULE_DICT = re.compile(r"(\.)_(?:modules|parameters|buffers)\['([^'\]]+)'\]")
 _WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*)\)$")
 _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
+_BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
@@ -56,7 +57,7 @@ def display_text(text: str) -> str:
     if "G['" not in text:
         return text
     text = _IMPORT.sub(lambda match: match[1].replace("_dot_", "."), text)
-    return _keep_groups(_GLOBAL, text)
+    return _keep_groups(_GLOBAL, _keep_groups(_BUILTIN, text))
 
 
 class Source(str):
