@@ -19,12 +19,16 @@ _SLICE, _LAYOUT = "a slice of another width", "another memory layout (transposed
 _ZERO_ONE = "0/1 specialization"
 _SHOWN_CODE = 60
 _CLASS = "the class "
-_SCALARS = frozenset(("bool", "int", "float", "str"))
+_SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
+_COUNTER = "itertools.count"
+_ENUM = re.compile(r"<(?:enum|flag) '")
+_PLAIN = "pass a plain {}: what has a class of its own is a constant to PyTorch"
+_ONE_ORDER = "insert the keys in one order"
 _EACH_FUNCTION = "each function that is passed has a graph of its own: pass fewer, or accept one graph for each"
 _SAME_OBJECTS = "pass objects that are distinct (or the same) each time, or accept a graph for each"
 _ONE_CALL = "compile the code once, with one set of options, or accept a graph for each"
 _FLOAT_BRANCH = "a branch on the float splits the graphs: as many graphs as branches taken is the floor"
-_CALLED = re.compile(r" = ([A-Za-z_][\w.]*)\(")
+_CALLED = re.compile(r" = (torch\.[\w.]*)\(")
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
 
@@ -45,7 +49,7 @@ class Classification(NamedTuple):
 def classify(item: Violation, source: Source, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Which rules a violation falls under. ``source`` is what to name in the sentence: the dict, where the violation is about a key."""
     if source != item.source and not item.prop.is_of_dim and item.prop.kind is not Kind.SHAPE_GUARD:
-        return Classification(("SL314",), f"the keys of the dict {source.display_name} changed")
+        return _keys(item._replace(source=source), source.display_name, entry, call)
     classifier = _CLASSIFIERS.get(item.prop.kind)
     if classifier is not None:
         return classifier(item, source.display_name, entry, call)
@@ -60,7 +64,6 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
 
 
 _SIMPLE = {
-    Kind.KEYS: ("SL314", "the keys of the dict {name} changed"),
     Kind.RANK: ("SL107", "{name} had rank {before} and now has rank {after}"),
     Kind.DTYPE: ("SL301", "the dtype of {name} was {before} and is now {after}"),
     Kind.REQUIRES_GRAD: ("SL302", "{name} had requires_grad={before} and now has {after}"),
@@ -77,6 +80,20 @@ _KEY_KINDS = (
     (("FuncTorchBatched", "FuncTorchGradWrapper", "BatchedNestedTensor", "Functionalize"), "inside a torch.func transform such as vmap"),
     (("Python", "PythonTLSSnapshot"), "a tensor subclass, or used under a dispatch mode"),
 )
+
+
+def _keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Other keys of a dict, or the same ones in another order."""
+    before, after = (_keys_in_order(item.source, known) for known in (entry, call))
+    if before != after and sorted(before) == sorted(after):
+        return Classification(("SL314",), f"the keys of the dict {name} came in another order", remedy=_ONE_ORDER)
+    return Classification(("SL314",), f"the keys of the dict {name} changed")
+
+
+def _keys_in_order(source: Source, known: CompileFacts) -> list[str]:
+    """The keys of a dict as far as they are guarded, by their place."""
+    of_dict = [(of, str(fact)) for (of, prop), fact in known.facts.items() if prop.kind is Kind.VALUE and of.dict_of_key == source]
+    return [key for _, key in sorted(of_dict, key=lambda item: integer(item[0].rpartition("[")[2].rstrip("]")) or 0)]
 
 
 def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -118,11 +135,17 @@ def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
 
 
 def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    for pair, now in ((item.actual, "were different {}s, and are one and the same now"), (item.expected, "were one {}, and differ now")):
-        first, same, second = str(pair).partition(" is ")
-        if same:
-            is_tensor = any((Source(first), TENSOR) in known.facts for known in (entry, call))
-            words = f"{display_text(first)} and {display_text(second)} {now.format('tensor' if is_tensor else 'object')}"
+    for group, now in (
+        (item.actual, "were different {}s, and {}are one and the same now"),
+        (item.expected, "were one {}, and {}differ now"),
+    ):
+        *others, last = str(group).split(" is ")
+        if others:
+            is_tensor = bool(item.reason and item.reason.family == "duplicate") or any(
+                (Source(last), TENSOR) in known.facts for known in (entry, call)
+            )
+            happened = now.format("tensor" if is_tensor else "object", "some of them " if len(others) > 1 else "")
+            words = f"{', '.join(map(display_text, others))} and {display_text(last)} {happened}"
             return Classification(("SL317",), words, remedy="" if is_tensor else _SAME_OBJECTS)
     return Classification(("SL317",), "which of the inputs are the same tensor (or overlap in memory) changed")
 
@@ -186,6 +209,8 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         which = "sizes of 0 and 1 are" if is_both else "a size of 1 is" if 1 in values else "a size of 0 is"
         sentence += f"; {which} always compiled on {'their' if is_both else 'its'} own"
     codes_of_pin, words = _pinned(item, f"{item.source}.size()[{dim}]", entry, call)
+    if "SL104" in codes and not codes_of_pin:
+        words = ""  # what a size of 0 or 1 is tied to makes no difference
     return Classification((*codes, *codes_of_pin), sentence + words, True)
 
 
@@ -312,7 +337,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if item.source.endswith("__code__") or "code" in expected.split("'")[-2:]:
         return _other_function(name.removesuffix(".__code__"), entry, call)
     if "function" in expected:
-        operators = _first_other_operator(entry, call)
+        operators = _other_operators(entry, call)
         which = f": {operators[0]}, now {operators[1]}" if operators else ""
         return Classification(("SL311",), f"{name} is another function of a library than before{which}", remedy=_EACH_FUNCTION)
     if expected.startswith(_CLASS):
@@ -320,7 +345,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         if before == after:
             return Classification(("SL308",), f"{name} is another class {before} than the one this was compiled for, made anew")
         return Classification(("SL311",), f"{name} was the class {before} and is now {after}")
-    if "<enum " in expected:
+    if _ENUM.search(expected):
         return Classification(("SL311",), f"{name} is another member of the enum {_short_type(expected)} than before")
     before_id, after_id = integer(expected), integer(str(item.actual))
     if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
@@ -348,13 +373,14 @@ def _functions_in(known: CompileFacts) -> set[tuple[str, str]]:
     return {(name, f"{file.rsplit('/', 1)[-1]}:{line}") for (name, file), line in found.items()}
 
 
-def _first_other_operator(entry: CompileFacts, call: CompileFacts) -> tuple[str, str] | None:
-    """The first operators in which two graphs differ, as the graphs name them."""
+def _other_operators(entry: CompileFacts, call: CompileFacts) -> tuple[str, str] | None:
+    """The operators of torch that only one of two graphs has, where that is one each."""
     graphs = entry.compile.graph, call.compile.graph
     if not all(graphs):
         return None
-    called = [[match[1] for text in graph.statements if (match := _CALLED.search(text))] for graph in graphs if graph]
-    return next(((one, other) for one, other in zip(*called, strict=False) if one != other), None)
+    before, after = ({match[1] for text in graph.statements if (match := _CALLED.search(text))} for graph in graphs if graph)
+    gone, new = sorted(before - after), sorted(after - before)
+    return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
 
 
 def _short_type(text: str) -> str:
@@ -387,6 +413,10 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL322",), f"{name} was not None and is now None")
     if "None" in (before, after) and before != after:
         return Classification(("SL322",), f"{name} was {_shown_object(before)} and is now {_shown_object(now)}")
+    if entry.types.get(item.source) == _COUNTER:
+        return Classification(
+            ("SL311",), f"{name} was {_COUNTER}{before} and is now {_COUNTER}{after}" if after else f"{name} was {_COUNTER}{before}"
+        )
     if item.source.endswith(".training"):
         return Classification(("SL316",), f"{name} was {before} and is now {now}: train() and eval() compile apart")
     kind = constant_type(before)
@@ -398,6 +428,15 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if is_nan or kind == "float":
         return Classification(("SL312",), f"the float {name} was {'NaN or another value' if is_nan else before} and is now {now}")
     return Classification(("SL311",), f"{name} was {before} and is now {now}")
+
+
+def _plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """The value of an instance of a subclass of int and the like, which is never symbolic."""
+    now = str(item.actual) or "something else"
+    of_type = _short_type(entry.types.get(item.source, "")) or "subclass of a plain type"
+    sentence = f"{name}, a {of_type}, was {item.expected} and is now {now}"
+    kind = constant_type(str(item.expected))
+    return Classification(("SL311",), sentence, remedy=_PLAIN.format(kind) if kind in ("int", "float") else "")
 
 
 def _int(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -437,5 +476,7 @@ _CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], 
     Kind.RANGE: _range,
     Kind.ID: _identity,
     Kind.TYPE: _type,
+    Kind.KEYS: _keys,
     Kind.VALUE: _value,
+    Kind.PLAIN_VALUE: _plain_value,
 }

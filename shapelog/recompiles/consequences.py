@@ -13,6 +13,8 @@ from shapelog.recompiles.violations import Described, Violation
 
 # What another object has of its own; sizes and values below it changed by themselves.
 _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
+# What a member of an enum is made of.
+_OF_ENUM = ("._value_", "._name_")
 _TENSOR_OR_DEVICE = frozenset((Kind.TENSOR, Kind.DEVICE))
 
 
@@ -104,7 +106,7 @@ def _owner(item: Violation) -> str:
 
 
 def below_replaced_object(item: Violation, changes: Changes) -> bool:
-    if item.prop.kind not in _OBJECT_KINDS:
+    if item.prop.kind not in _OBJECT_KINDS and not item.source.endswith(_OF_ENUM):
         return False
     return any(changes.replaced[owner] is not item for owner in changes.replaced_objects.of(item.source))
 

@@ -17,6 +17,7 @@ _WORDS = {
     "torch_function": "the torch_function switch",
     "torch_function_all_disabled": "the torch_function switch",
     "allow_tf32": "TF32",
+    "function modes": "the stack of torch function modes (such as a device in a with statement)",
     "allow_fp16_reduce": "reduced precision of fp16 sums",
     "allow_bf16_reduce": "reduced precision of bf16 sums",
 }

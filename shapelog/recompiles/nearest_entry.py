@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Compile, Outcome
-from shapelog.reading.payloads.guards import Key
+from shapelog.reading.payloads.guards import GuardTree, Key
 from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.graph_reuse import similar
@@ -12,6 +12,8 @@ from shapelog.recompiles.graph_reuse import similar
 # The entries that a call is compared with, and how many of them are the oldest.
 MOST_COMPARED, _OLDEST = 32, 8
 _SHARED = frozenset((Kind.REQUIRES_GRAD, Kind.VALUE, Kind.TYPE, Kind.ID, Kind.DTYPE, Kind.DEVICE, Kind.LENGTH))
+# State that is guarded without its value. A reason names the first guard that fails alone, so one of these hides behind another.
+_STATE = frozenset((Kind.FUNCTION_MODES, Kind.DEFAULT_DEVICE, Kind.SAVED_TENSOR_HOOKS, Kind.FUNCTORCH_STATE))
 
 
 class Entries:
@@ -75,7 +77,7 @@ def with_shared_failures(differences: Sequence[EntryDifference]) -> tuple[EntryD
         (cause.source, cause.prop): cause
         for item in differences
         for cause in item.causes
-        if cause.named_by_pytorch and cause.source and cause.prop.kind in _SHARED and cause.before
+        if cause.named_by_pytorch and ((cause.source and cause.prop.kind in _SHARED and cause.before) or cause.prop.kind in _STATE)
     }
     return tuple([_completed(item, named) for item in differences]) if named and len(differences) > 1 else tuple(differences)
 
@@ -86,9 +88,19 @@ def _completed(item: EntryDifference, named: Mapping[Key, Cause]) -> EntryDiffer
     more = [
         cause._replace(named_by_pytorch=False)
         for key, cause in named.items()
-        if tree and key not in known and cause.axis not in item.consequences and str(tree.facts.get(key, "")) == cause.before
+        if tree and key not in known and cause.axis not in item.consequences and _requires_the_same(item.entry, tree, cause)
     ]
     return item._replace(causes=(*item.causes, *more)) if more and item.causes else item
+
+
+def _requires_the_same(entry: Compile, tree: GuardTree, cause: Cause) -> bool:
+    """Whether an entry requires what the call does not satisfy. State that had not changed when it was compiled is that of the others."""
+    if cause.prop.kind in _STATE:
+        return all(reason.prop.kind is not cause.prop.kind for reason in entry.reasons)
+    required = tree.facts.get((cause.source, cause.prop))
+    if required is None and cause.prop.kind is Kind.LENGTH and cause.source in tree.sources:
+        required = tree.key_counts.get(cause.source, 0)  # the guard on a dict has no leaf for its length
+    return required is not None and str(required) == cause.before
 
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:

@@ -30,7 +30,7 @@ from shapelog.reading.payloads.source_names import Source, without_locals
 from shapelog.recompiles.facts import CompileFacts
 
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
-_BRACKET_TYPES = {"(": "tuple", "[": "list", "{": "set", "b": "bytes"}
+_BRACKET_TYPES = {"(": "tuple", "[": "list", "{": "set"}
 _TENSOR_TYPE = "torch.Tensor"
 _FROM_NUMPY, _NDARRAY = "___from_numpy(", "numpy.ndarray"
 # What the types of classes end with.
@@ -192,7 +192,7 @@ def _from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Vio
         written = (shape for shape in shapes if reason.code in (shape.expression, without_locals(shape.expression)))
         return _shape_violation(next(written, ShapeGuard(reason.code, reason.comment)), call, reason)
     owner = entry if entry.tree else call  # without guards of the entry: the same sources are guarded in this compile
-    if len(reason.same) == 2:
+    if len(reason.same) > 1:
         pair = " is ".join(_full_source(owner, name) for name in reason.same)
         before, after = (Described.DISTINCT, pair) if reason.family == "duplicate" else (pair, Described.DISTINCT)
         return Violation(Source(), _ALIASING, before, after, reason.comment, reason=reason)
@@ -229,7 +229,7 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         expected = reason.expected == "True"
     if kind is Kind.VALUE and actual is None:
         seen = _kind_seen(call, source)
-        return prop, expected, Described.UNKNOWN if seen == expected else seen
+        return prop, expected, Described.UNKNOWN if seen in (expected, constant_type(str(expected))) else seen
     return prop, expected, Described.UNKNOWN if actual is None or actual == expected else actual
 
 
@@ -291,11 +291,15 @@ def constant_type(text: str) -> str:
         return "int"
     if text[:1] in "'\"":
         return "str"
-    try:
-        float(text)
-    except ValueError:
-        return _BRACKET_TYPES.get(text[:1], "")
-    return "float"
+    if text[:2] in ("b'", 'b"'):
+        return "bytes"
+    for known in (float, complex):
+        try:
+            known(text)
+        except ValueError:
+            continue
+        return known.__name__
+    return _BRACKET_TYPES.get(text[:1], "")
 
 
 def _kind_seen(call: CompileFacts, source: Source) -> Known:

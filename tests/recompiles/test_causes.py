@@ -559,6 +559,7 @@ def test_a_marking_that_pytorch_names_without_its_tensor_is_one_cause() -> None:
     assert (cause.codes, cause.source, cause.named_by_pytorch) == (("SL321",), "L['x']", True)
 
 
+INPUT = 'L_x_: "f32[10, 8][8, 1]cpu"'
 TWO_TENSORS = (tensor_match(), tensor_match("L['y']"))
 TWO_OBJECTS = [guard_manager(f"L['{name}']", f"TYPE_MATCH: ___check_type_id(L['{name}'], 7)", type="app.Box") for name in "ab"]
 
@@ -568,6 +569,11 @@ TWO_OBJECTS = [guard_manager(f"L['{name}']", f"TYPE_MATCH: ___check_type_id(L['{
     [
         (TWO_TENSORS, 'Duplicate tensors found: ["x", "y"]', "x and y were different tensors, and are one and the same now"),
         (TWO_TENSORS, "x is y", "x and y were one tensor, and differ now"),
+        (
+            TWO_TENSORS,
+            'Duplicate tensors found: ["x", "y", "z"]',
+            "x, y and z were different tensors, and some of them are one and the same now",
+        ),
         (TWO_OBJECTS, "a is b", "a and b were one object, and differ now"),
         (TWO_TENSORS, "check_overlapping(overlapping=[x], non_overlapping=[y])", "the same tensor (or overlap in memory) changed"),
     ],
@@ -593,6 +599,7 @@ def a_class(name: str, number: int) -> str:
             "___check_obj_id(k, 7), type=<class 'app.A'>",
             "k was the class A, now 'a'",
         ),
+        (equals_match("L['k']", b"a", "bytes"), equals_match("L['k']", "a", "str"), "k == b'a'", "k was the bytes b'a' and is now 'a'"),
         (equals_match("L['k']", True, "bool"), equals_match("L['k']", 3), "k == True", "k was the bool True and is now 3"),
         (equals_match("L['k']", 0.5, "float"), tensor_match("L['k']"), "k == 0.5", "k was the float 0.5 and is now a tensor"),
     ],
@@ -616,6 +623,90 @@ def test_an_attribute_that_is_looked_up_in_the_dict_of_an_object() -> None:
     for reason in ("not ___dict_contains('cache', o.__dict__)", "x == 3"):
         causes = last_recompile(two(*trees, reason)).causes
         assert ("SL320", "o now has the attribute cache") in [(cause.codes[0], cause.sentence) for cause in causes]
+
+
+@pytest.mark.parametrize(
+    ("check", "values", "codes", "sentence"),
+    [
+        ("int({})", (3, 4), ("SL311",), "k, a MyInt, was 3 and is now 4"),
+        ("str({})", ("'a'", "'b'"), ("SL311",), "k, a MyInt, was 'a' and is now 'b'"),
+        ("___normalize_count_iter({})", ("(3, 1)", "(4, 1)"), ("SL311",), "k was (3, 1) and is now (4, 1)"),
+    ],
+)
+def test_a_constant_that_python_code_checks(check: str, values: tuple[object, object], codes: tuple[str, ...], sentence: str) -> None:
+    code = check.format("L['k']")
+    trees = [guard_tree(tensor_match(), guard_manager("L['k']", f"LAMBDA_GUARD: {code} == {value}", type="app.MyInt")) for value in values]
+    cause = only(two(*trees, f"{check.format('k')} == {values[0]}"))
+    assert (cause.codes, cause.sentence, cause.size_related) == (codes, sentence, False)
+
+
+def test_an_iterator_of_itertools_is_named() -> None:
+    trees = [
+        guard_tree(
+            tensor_match(), guard_manager("L['c']", f"LAMBDA_GUARD: ___normalize_count_iter(L['c']) == {at}", type="itertools.count")
+        )
+        for at in ("(3, 1)", "(4, 1)")
+    ]
+    sentence = only(two(*trees, "___normalize_count_iter(c) == (3, 1)")).sentence
+    assert sentence == "c was itertools.count(3, 1) and is now itertools.count(4, 1)"
+
+
+def test_keys_that_came_in_another_order() -> None:
+    trees = [
+        guard_tree(
+            tensor_match(),
+            guard_manager("L['d']", type="dict"),
+            *(equals_match(f"list(dict.keys(L['d']))[{at}]", key, "str") for at, key in enumerate(keys)),
+        )
+        for keys in ("ab", "ba")
+    ]
+    cause = only(two(*trees, "list(dict.keys(d))[0] == 'a'"))
+    assert (cause.codes, cause.sentence) == (("SL314",), "the keys of the dict d came in another order")
+
+
+def test_another_member_of_an_enum_has_another_value() -> None:
+    trees = [
+        guard_tree(
+            tensor_match(),
+            f"| +- GuardManager: source=L['e'], accessed_by=FrameLocalsGuardAccessor(key='e', framelocals_idx=0), type=<flag 'F'>\n"
+            f"| | +- ID_MATCH: ___check_obj_id(L['e'], {number}), type=<class 'app.F'>",
+            equals_match("L['e']._value_", number),
+        )
+        for number in (1, 2)
+    ]
+    cause = only(two(*trees, "___check_obj_id(e, 1), type=<class 'app.F'>"))
+    assert (cause.codes, cause.sentence) == (("SL311",), "e is another member of the enum F than before")
+
+
+def test_a_library_function_is_not_named_by_other_operators_that_differ() -> None:
+    trees = [guard_tree(tensor_match(), identity("L['op']", number, "builtin_function_or_method")) for number in (1, 2)]
+    graphs = [
+        graph_text(INPUT, f"{first} = torch._C._nn.linear(l_x_)", f"b = torch.{operator}({first})", f"c = b{method}")
+        for first, operator, method in (("a", "relu", ".abs()"), ("z", "sigmoid", ".item()"))
+    ]
+    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
+    assert last_recompile(made).causes[0].sentence.endswith(": torch.relu, now torch.sigmoid")
+
+
+def test_state_that_no_guard_writes_hides_behind_a_failure_of_another_entry() -> None:
+    on, off = (guard_tree(global_state(grad_mode=mode), tensor_match()) for mode in (True, False))
+    made = trace(compiled("0/0", tensor(10, 8), guards=on))
+    made += compiled("0/1", tensor(10, 8), guards=off, reasons=("0/0: GLOBAL_STATE changed: grad_mode ",))
+    reasons = ("0/1: GLOBAL_STATE changed: grad_mode ", "0/0: ___check_torch_function_mode_stack()")
+    recompile = last_recompile(made + compiled("0/2", tensor(10, 8), guards=on, reasons=reasons))
+    assert (recompile.nearest.label if recompile.nearest else "", recompile.codes) == ("0/0", ("SL307",))
+
+
+def test_a_dict_without_keys_has_a_length_all_the_same() -> None:
+    no_keys = guard_manager("L['k']", type="dict", kind="DictGuardManager")
+    one_key = guard_manager("L['k']['q']", "EQUALS_MATCH: L['k']['q'] == 2.0", type="float")
+    lists = [guard_manager("L['a']", f"LENGTH_CHECK: len(L['a']) == {number}", type="tuple") for number in (1, 2)]
+    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), lists[number], no_keys)) for number in (0, 1)])
+    made += compiled(
+        "0/2", tensor(10, 8), guards=guard_tree(tensor_match(), lists[0], one_key), reasons=("0/1: len(a) == 2", "0/0: len(k) != 0")
+    )
+    recompile = last_recompile(made)
+    assert (recompile.nearest.label if recompile.nearest else "", recompile.codes) == ("0/0", ("SL314",))
 
 
 def test_a_backend_made_anew_is_seen_in_every_generation_of_a_frame() -> None:

@@ -13,7 +13,21 @@ from typing import NamedTuple
 import orjson
 
 from shapelog.reading.payloads.guard_expressions import Expression, integer, parse
-from shapelog.reading.payloads.properties import DTYPE, ID, LENGTH, RANK, REQUIRES_GRAD, TENSOR, TYPE, VALUE, Kind, Property, size, stride
+from shapelog.reading.payloads.properties import (
+    DTYPE,
+    ID,
+    LENGTH,
+    PLAIN_VALUE,
+    RANK,
+    REQUIRES_GRAD,
+    TENSOR,
+    TYPE,
+    VALUE,
+    Kind,
+    Property,
+    size,
+    stride,
+)
 from shapelog.reading.payloads.source_names import Source
 
 _NODE = re.compile(r"\n([| ]*)\+- ")
@@ -26,6 +40,8 @@ _TENSOR = re.compile(
 _OBJECT = re.compile(r"^___check_(obj|type)_id\(.*, (\d+)\)(?:, type=.*)?$", re.S)
 _LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)\) (==|!=) (\d{1,18})$", re.S)
 _CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), .*\)|(?:set|frozenset)\.__contains__\(.*?, (?P<item>.*)\))$", re.S)
+_PLAIN_VALUE = re.compile(r"^(?:int|float|str|bytes|complex)\((.*)\) == (.*)$", re.S)
+_COUNTER = re.compile(r"^___normalize_count_iter\((.*)\) == (.*)$")
 _HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$", re.S)
 _MARKED = re.compile(r"\b(_dynamo_\w+)(?:', set\(\)\))?\.issubset\((\{.*?\}|set\(\))\)")
 # Longer texts are not matched, because some of these patterns take quadratic time.
@@ -346,6 +362,15 @@ def _length(code: str, source: str) -> Facts:
     return ((LENGTH, 0),) if code.startswith("not ") else _equality(code, source, LENGTH) if " == " in code else ()
 
 
+def _lambda(code: str, source: str) -> Facts:
+    """A check that is written in Python: of an ``itertools.count``, or of an instance of a subclass of int and the like."""
+    for pattern, prop in ((_PLAIN_VALUE, PLAIN_VALUE), (_COUNTER, VALUE)):
+        found = pattern.match(code)
+        if found and found[1] == source:
+            return ((prop, found[2]),)
+    return ()
+
+
 def _contains(code: str, source: str) -> Facts:
     found = _CONTAINS.match(code)
     return ((Property(Kind.HAS, name=found["key"] or found["item"]), not found[1]),) if found else ()
@@ -418,4 +443,5 @@ _READERS: dict[str, Callable[[str, str], Facts]] = {
     "RANGE_ITERATOR_MATCH": partial(_equality, of=Property(Kind.RANGE)),
     "DEFAULT_DEVICE": lambda code, source: _equality(code, "utils_device.CURRENT_DEVICE", Property(Kind.DEFAULT_DEVICE)),
     **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), lambda code, source: ()),
+    "LAMBDA_GUARD": _lambda,
 }

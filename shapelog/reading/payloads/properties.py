@@ -17,6 +17,7 @@ class Kind(Enum):
     TENSOR = "tensor"
     MARKING = "marking"
     VALUE = "value"
+    PLAIN_VALUE = "plain value"
     TYPE = "type"
     ID = "id"
     LENGTH = "len"
@@ -85,6 +86,8 @@ REQUIRES_GRAD = Property(Kind.REQUIRES_GRAD)
 DISPATCH_KEYS = Property(Kind.DISPATCH_KEYS)
 TENSOR = Property(Kind.TENSOR)
 VALUE = Property(Kind.VALUE)
+# What an instance of a subclass of int, float or str stands for; PyTorch takes it as a constant.
+PLAIN_VALUE = Property(Kind.PLAIN_VALUE)
 TYPE = Property(Kind.TYPE)
 ID = Property(Kind.ID)
 LENGTH = Property(Kind.LENGTH)

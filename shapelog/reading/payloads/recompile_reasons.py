@@ -118,11 +118,17 @@ _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
         ("closure", Kind.CLOSURE, r"\w*(?:Closure|Defaults)GuardAccessor: Not a function on (?P<source>.*?)(?:\.__\w+__)?"),
         ("other_type", Kind.TYPE, r"(?:\w+: )?Not an? (?P<expected>function|type|callable)(?: \w+)? on (?P<source>.*?)(?:\.__code__)?"),
         ("other_type", Kind.TYPE, r"TYPE_MISMATCH\((?P<source>.*)\)"),
-        ("accessor", Kind.PRESENT, r"(?:Not a weakref obj|Weakref_GetRef failed|not a tensor - .*)"),
+        ("accessor", Kind.PRESENT, r"(?:Not a weakref|Not a weakref obj|Weakref_GetRef failed|not a tensor - .*)"),
         ("key_order", Kind.KEYS, r"list\((?:dict\.keys\()?(?P<source>.*?)(?:\.keys\(\))?\)\)?(?:\[\d+\])? == (?P<expected>.*)"),
         ("iterator", Kind.RANGE, r"___normalize_range_iter\((?P<source>.*)\) == (?P<expected>.*)"),
         ("iterator", Kind.LENGTH, r"___tuple_iterator_len\((?P<source>.*)\) == (?P<expected>.*)"),
-        ("nan", Kind.NAN, r"(?:\(type\(.*\) is float and )?__math_isnan\((?P<source>.*?)\)\)?|not math\.isnan\((?P<source2>.*)\)"),
+        ("iterator", Kind.VALUE, r"___normalize_count_iter\((?P<source>.*)\) == (?P<expected>.*)"),
+        ("plain_value", Kind.PLAIN_VALUE, r"(?:int|float|str|bytes|complex)\((?P<source>\S+)\) == (?P<expected>.*)"),
+        (
+            "nan",
+            Kind.NAN,
+            r"(?:\(type\(.*\) is \w+ and )?__(?:math|numpy)_isnan\((?P<source>.*?)\)\)?|not math\.isnan\((?P<source2>.*)\)",
+        ),
     )
 )
 _SHAPE_WORDS = re.compile(r"\.(?:size|stride)\(\)\[|\.storage_offset\(\)| (?:<=|>=|<|>|!=) |^.+ % \d+\)* ==")

@@ -14,6 +14,7 @@ _MODULE_DICT = re.compile(r"(\.)_(?:modules|parameters|buffers)\['([^'\]]+)'\]")
 _WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*)\)$")
 _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
+_CLASS_ATTRIBUTE = re.compile(r"dict\((type\([^()]*\))\.__dict__\)\['(\w+)'\]")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
@@ -54,6 +55,8 @@ def display_text(text: str) -> str:
     text = without_locals(wrapped[1] if wrapped else text)
     if "._" in text:
         text = _keep_groups(_MODULE_DICT, text)
+    if "dict(type(" in text:
+        text = _CLASS_ATTRIBUTE.sub(r"\1.\2", text)
     if "G['" not in text:
         return text
     text = _IMPORT.sub(lambda match: match[1].replace("_dot_", "."), text)
