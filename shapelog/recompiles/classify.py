@@ -12,13 +12,12 @@ from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.global_state import describe_change
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
-from shapelog.recompiles.violations import Described, Violation, constant_type
+from shapelog.recompiles.violations import THE_CLASS, Described, Violation, constant_type
 from shapelog.rules import Verdict
 
 _SLICE, _LAYOUT = "a slice of another width", "another memory layout (transposed, channels last, or a view)"
 _ZERO_ONE = "0/1 specialization"
 _SHOWN_CODE = 60
-_CLASS = "the class "
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _ENUM = re.compile(r"<(?:enum|flag) '")
@@ -141,9 +140,8 @@ def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     ):
         *others, last = str(group).split(" is ")
         if others:
-            is_tensor = bool(item.reason and item.reason.family == "duplicate") or any(
-                (Source(last), TENSOR) in known.facts for known in (entry, call)
-            )
+            is_named_tensor = bool(item.reason and item.reason.family == "duplicate")
+            is_tensor = is_named_tensor or any((Source(name), TENSOR) in known.facts for name in (*others, last) for known in (entry, call))
             happened = now.format("tensor" if is_tensor else "object", "some of them " if len(others) > 1 else "")
             words = f"{', '.join(map(display_text, others))} and {display_text(last)} {happened}"
             return Classification(("SL317",), words, remedy="" if is_tensor else _SAME_OBJECTS)
@@ -340,8 +338,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         operators = _other_operators(entry, call)
         which = f": {operators[0]}, now {operators[1]}" if operators else ""
         return Classification(("SL311",), f"{name} is another function of a library than before{which}", remedy=_EACH_FUNCTION)
-    if expected.startswith(_CLASS):
-        before, after = _short_type(expected.removeprefix(_CLASS)), _short_type(str(item.actual).removeprefix(_CLASS))
+    if expected.startswith(THE_CLASS):
+        before, after = _short_type(expected.removeprefix(THE_CLASS)), _short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
             return Classification(("SL308",), f"{name} is another class {before} than the one this was compiled for, made anew")
         return Classification(("SL311",), f"{name} was the class {before} and is now {after}")
@@ -391,13 +389,13 @@ def _short_type(text: str) -> str:
 
 def _shown_object(text: str) -> str:
     """``the class numpy.float32`` → ``the class float32``; anything else as it is."""
-    return _CLASS + _short_type(text.removeprefix(_CLASS)) if text.startswith(_CLASS) else text
+    return THE_CLASS + _short_type(text.removeprefix(THE_CLASS)) if text.startswith(THE_CLASS) else text
 
 
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
     now = f"now {_shown_object(after)}" if after else "now something else"
-    is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(_CLASS)
+    is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS)
     named = _shown_object(before) if is_named else f"of type {before}"
     was = f"was {named}, {now}" if before and before != after else f"is of another type than before ({now})"
     code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"

@@ -33,6 +33,7 @@ _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
 _BRACKET_TYPES = {"(": "tuple", "[": "list", "{": "set"}
 _TENSOR_TYPE = "torch.Tensor"
 _FROM_NUMPY, _NDARRAY = "___from_numpy(", "numpy.ndarray"
+THE_CLASS = "the class "
 # What the types of classes end with.
 _METACLASSES = ("type", "Meta", "Type")
 # c10::ScalarType, as reasons name it.
@@ -272,7 +273,7 @@ def _class_of(tree: GuardTree | None, source: Source) -> str:
     """``the class A``, for a source that is guarded as a class; "" where the guards do not name it."""
     guard = tree.by_key.get((source, ID)) if tree else None
     _, named, text = guard.text.rpartition(", type=") if guard else ("", "", "")
-    return f"the class {type_name(text)}" if named else ""
+    return f"{THE_CLASS}{type_name(text)}" if named else ""
 
 
 def _full_source(owner: CompileFacts, name: Source) -> Source:
@@ -334,6 +335,8 @@ def _another_type(was: str, now: str, tree: GuardTree | None, call: CompileFacts
         return VALUE, "None", after if value is None else value
     if now == "NoneType":
         return VALUE, before, "None"
+    if all(str(known).startswith(THE_CLASS) for known in (before, after)):  # of different metaclasses
+        return ID, before, after
     return TYPE, before, after if value is None else value
 
 

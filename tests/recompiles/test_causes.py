@@ -574,6 +574,7 @@ TWO_OBJECTS = [guard_manager(f"L['{name}']", f"TYPE_MATCH: ___check_type_id(L['{
             'Duplicate tensors found: ["x", "y", "z"]',
             "x, y and z were different tensors, and some of them are one and the same now",
         ),
+        (TWO_TENSORS[:1], "x is y", "x and y were one tensor, and differ now"),
         (TWO_OBJECTS, "a is b", "a and b were one object, and differ now"),
         (TWO_TENSORS, "check_overlapping(overlapping=[x], non_overlapping=[y])", "the same tensor (or overlap in memory) changed"),
     ],
@@ -607,6 +608,17 @@ def a_class(name: str, number: int) -> str:
 def test_a_constant_that_became_something_of_another_type(before: str, after: str, reason: str, sentence: str) -> None:
     cause = only(two(guard_tree(tensor_match(), before), guard_tree(tensor_match(), after), reason))
     assert (cause.codes, cause.sentence) == (("SL310",), sentence)
+
+
+def test_classes_of_different_metaclasses_are_classes_all_the_same() -> None:
+    trees = [
+        guard_tree(
+            tensor_match(), guard_manager("L['k']", f"ID_MATCH: ___check_obj_id(L['k'], {number}), type=<class '{name}'>", type=meta)
+        )
+        for number, name, meta in ((7, "app.A", "type"), (8, "app.B", "app.Meta"))
+    ]
+    cause = only(two(*trees, "___check_obj_id(k, 7), type=<class 'app.A'>"))
+    assert (cause.codes, cause.sentence) == (("SL311",), "k was the class A and is now B")
 
 
 def test_an_array_that_became_none_was_no_tensor() -> None:
