@@ -363,10 +363,13 @@ def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Class
 
 
 def _functions_in(known: CompileFacts) -> set[tuple[str, str]]:
-    """(name, ``file:first line``) of each function that the graph of a compile has code of; the first line is that seen in the graph."""
+    """(name, ``file:first line``) of each function that the graph of a compile has code of, other than its own; the first line is that
+    seen in the graph.
+    """
+    own = known.compile.metrics.code_name
     found: dict[tuple[str, str], int] = {}
     for line in known.compile.graph.user_lines if known.compile.graph else ():
-        if not line.file.startswith("<"):
+        if not line.file.startswith("<") and line.name != own:
             found.setdefault((line.name, line.file), line.line)
     return {(name, f"{file.rsplit('/', 1)[-1]}:{line}") for (name, file), line in found.items()}
 

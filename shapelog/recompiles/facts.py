@@ -164,6 +164,10 @@ def _facts_of(compile: Compile) -> CompileFacts:
     numbers: dict[str, Value] = {}
     for item in compile.inputs:
         _add_tensor(item, facts, numbers)
+    for pair in tree.same if tree else ():  # of inputs that are one tensor, the first alone is described
+        kind = next((facts[source, TENSOR] for source in pair if (source, TENSOR) in facts), None)
+        if kind is not None:
+            facts.update(((source, TENSOR), kind) for source in pair)
     for symbol in compile.symbols:
         source = symbol.source.unwrapped
         if source and symbol.hint and source.tensor_part is None:

@@ -22,6 +22,7 @@ _WORDS = {
     "allow_bf16_reduce": "reduced precision of bf16 sums",
 }
 _DTYPE_OF_AUTOCAST = Property(Kind.AUTOCAST, name="dtype")
+_PARTS_OF_AUTOCAST = {"dtype": " its dtype", "cached_enabled": " its cache"}
 _DEFAULT_DTYPE = Property(Kind.GLOBAL_STATE, name="default_dtype")
 # at::ScalarType, as the global state in the guard tree writes it
 _SCALAR_TYPES = {"5": "float16", "6": "float32", "7": "float64", "9": "complex64", "10": "complex128", "15": "bfloat16"}
@@ -47,7 +48,7 @@ def _from_to(item: Violation) -> str:
     """The two values, "" where the trace does not hold them."""
     if item.prop.kind is Kind.AUTOCAST:
         pair = autocast_pair(item)
-        what = " its dtype" if item.prop == _DTYPE_OF_AUTOCAST else ""
+        what = _PARTS_OF_AUTOCAST.get(item.prop.name, "")
         return f"{what} from {pair[0]} to {pair[1]}" if pair else ""
     if (item.prop.kind is Kind.GLOBAL_STATE and not item.prop.name) or item.actual in ("", Described.UNKNOWN):
         return ""

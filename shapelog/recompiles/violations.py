@@ -221,6 +221,9 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
     if kind in (Kind.TYPE, Kind.ID):
         return _objects(entry.tree, call, source, prop, reason.actual or reason.expected, _kind_seen(call, source))
     expected: Known = reason.expected
+    was, now = entry.types.get(source, ""), call.types.get(source, "")
+    if reason.family == "iterator" and was and now and was != now:  # its check has the type in it
+        return _another_type(was, now, entry.tree, call, source)
     if kind is Kind.LENGTH:
         length = integer(reason.expected)
         counted = call.tree.key_counts.get(source) if call.tree and actual is None else None

@@ -690,6 +690,48 @@ def test_another_member_of_an_enum_has_another_value() -> None:
     assert (cause.codes, cause.sentence) == (("SL311",), "e is another member of the enum F than before")
 
 
+def test_an_iterator_of_another_type_has_no_other_length() -> None:
+    iterator = guard_manager("L['g']", "TUPLE_ITERATOR_LEN: ___tuple_iterator_len(L['g']) == 2", type="tuple_iterator")
+    generator = guard_manager("L['g']", "TYPE_MATCH: ___check_type_id(L['g'], 7)", type="generator")
+    cause = only(two(guard_tree(tensor_match(), iterator), guard_tree(tensor_match(), generator), "___tuple_iterator_len(g) == 2"))
+    assert (cause.codes, cause.sentence) == (("SL310",), "g was of type tuple_iterator, now generator")
+
+
+def test_a_constant_that_became_a_tensor_that_is_an_input_already() -> None:
+    trees = guard_tree(tensor_match(), equals_match("L['k']", 1)), guard_tree(tensor_match(), "+- LAMBDA_GUARD: L['x'] is L['k']")
+    cause = only(two(*trees, "k == 1"))
+    assert (cause.codes, cause.sentence) == (("SL310",), "k was the int 1 and is now a tensor")
+
+
+def test_the_keys_of_a_mapping_are_not_its_value() -> None:
+    trees = [
+        guard_tree(tensor_match(), guard_manager("L['d']", guard, type=kind))
+        for guard, kind in (
+            ("TYPE_MATCH: ___check_type_id(L['d'], 7)", "collections.OrderedDict"),
+            ("MAPPING_KEYS_MATCH: list(L['d'].keys()) == ['a']", "mappingproxy"),
+        )
+    ]
+    cause = only(two(*trees, "TYPE_MISMATCH(d)"))
+    assert (cause.codes, cause.sentence) == (("SL310",), "d was of type collections.OrderedDict, now mappingproxy")
+
+
+def test_the_cache_of_autocast_is_a_part_of_it() -> None:
+    trees = [guard_tree(global_state({"cached_enabled": is_on}), tensor_match()) for is_on in (True, False)]
+    sentence = only(two(*trees, "GLOBAL_STATE changed: autocast_cache_enabled ")).sentence
+    assert sentence == "autocast changed its cache from on to off since this was compiled"
+
+
+def test_the_frame_itself_is_no_function_that_was_passed() -> None:
+    trees = [guard_tree(tensor_match(), identity("L['fn'].__code__", number, "code")) for number in (7001, 7002)]
+    line = "# File: /srv/app/model.py:{} in {}, code: return x"
+    graphs = [
+        graph_text(INPUT, line.format(at, name), f"b = torch.{operator}(l_x_)")
+        for at, name, operator in ((9, "<lambda>", "abs"), (6, "f", "relu"))
+    ]
+    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
+    assert last_recompile(made).causes[0].sentence == "fn is another function than before: its code object differs"
+
+
 def test_a_library_function_is_not_named_by_other_operators_that_differ() -> None:
     trees = [guard_tree(tensor_match(), identity("L['op']", number, "builtin_function_or_method")) for number in (1, 2)]
     graphs = [

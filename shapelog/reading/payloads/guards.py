@@ -346,7 +346,9 @@ def _equality(code: str, source: str, of: Property = VALUE) -> Facts:
     """``S == constant``, ``S is None`` and the like."""
     if source and code.startswith((" is ", " == "), len(source)) and code.startswith(source):
         return ((of, code[len(source) + 4 :]),)
-    _, equals, value = code.partition(" == ")
+    checked, equals, value = code.partition(" == ")
+    if equals and checked in (f"list({source}.keys())", f"list(dict.keys({source}))"):
+        return ((Property(Kind.KEYS), value),)
     return ((of, value),) if equals else ()
 
 
