@@ -13,7 +13,7 @@ from shapelog.recompiles.graph_reuse import similar
 MOST_COMPARED, _OLDEST = 32, 8
 _SHARED = frozenset((Kind.REQUIRES_GRAD, Kind.VALUE, Kind.TYPE, Kind.ID, Kind.DTYPE, Kind.DEVICE, Kind.LENGTH))
 # State that is guarded without its value. A reason names the first guard that fails alone, so one of these hides behind another.
-_STATE = frozenset((Kind.FUNCTION_MODES, Kind.DEFAULT_DEVICE, Kind.SAVED_TENSOR_HOOKS, Kind.FUNCTORCH_STATE))
+_STATE = frozenset((Kind.FUNCTION_MODES, Kind.DEFAULT_DEVICE, Kind.SAVED_TENSOR_HOOKS))
 
 
 class Entries:
