@@ -723,21 +723,17 @@ def test_the_cache_of_autocast_is_a_part_of_it() -> None:
 
 def test_the_frame_itself_is_no_function_that_was_passed() -> None:
     trees = [guard_tree(tensor_match(), identity("L['fn'].__code__", number, "code")) for number in (7001, 7002)]
-    line = "# File: /srv/app/model.py:{} in {}, code: return x"
-    graphs = [
-        graph_text(INPUT, line.format(at, name), f"b = torch.{operator}(l_x_)")
-        for at, name, operator in ((9, "<lambda>", "abs"), (6, "f", "relu"))
-    ]
-    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
+    inlined, called = graph_text(INPUT).replace("model.py:6 in f", "model.py:9 in <lambda>"), graph_text(INPUT, "b = torch.relu(l_x_)")
+    made = trace(
+        *[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graph) for number, graph in enumerate((inlined, called))]
+    )
     assert last_recompile(made).causes[0].sentence == "fn is another function than before: its code object differs"
 
 
 def test_a_library_function_is_not_named_by_other_operators_that_differ() -> None:
     trees = [guard_tree(tensor_match(), identity("L['op']", number, "builtin_function_or_method")) for number in (1, 2)]
-    graphs = [
-        graph_text(INPUT, f"{first} = torch._C._nn.linear(l_x_)", f"b = torch.{operator}({first})", f"c = b{method}")
-        for first, operator, method in (("a", "relu", ".abs()"), ("z", "sigmoid", ".item()"))
-    ]
+    linear = "a = torch._C._nn.linear(l_x_)"
+    graphs = graph_text(INPUT, linear, "b = torch.relu(a)"), graph_text(INPUT, linear, "s = a.item()", linear, "b = torch.sigmoid(a)")
     made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
     assert last_recompile(made).causes[0].sentence.endswith(": torch.relu, now torch.sigmoid")
 
