@@ -14,7 +14,15 @@ from shapelog.cli.options import (
     policy_options,
     reporter_options,
 )
-from shapelog.cli.output import Output, Target, message, reject_duplicate_files, reject_page_on_terminal, write_outputs
+from shapelog.cli.output import (
+    Output,
+    Target,
+    message,
+    reject_duplicate_files,
+    reject_overwriting,
+    reject_page_on_terminal,
+    write_outputs,
+)
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
 
@@ -55,6 +63,7 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
     policy = policy_of(options)
     paths, new_baseline = baseline_to_write(traces, write_baseline, baseline)
     reject_duplicate_files(options.targets, new_baseline)
+    reject_overwriting(options.targets, (baseline,) if baseline else ())
     if not paths:
         raise ShapelogError("check: which trace? shapelog check TRACE")
     known = read_baseline(baseline) if baseline and not new_baseline else None

@@ -7,7 +7,7 @@ import click
 
 from shapelog.cli.load import load_report, select
 from shapelog.cli.options import CommonOptions, list_options, output_options, rendering, unpacking_options
-from shapelog.cli.output import Output, write_outputs
+from shapelog.cli.output import Output, reject_overwriting, write_outputs
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
 
@@ -39,6 +39,7 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     second = replace(options, run=after_run, run_option="--after-run")
     if before == after == "-":
         raise ShapelogError("compare - -: one of the two traces can come from standard input, the other must be a file or a directory")
+    reject_overwriting(options.targets, (before, after or before))
     pair = _two_runs(before, first, second) if after is None else (select(before, first), select(after, second))
     old, new = (load_report(selection, options) for selection in pair)
     comparison = compare(old, new)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shapelog.cli.options import CommonOptions, needs_record_index
-from shapelog.cli.output import message
+from shapelog.cli.output import message, reject_overwriting
 from shapelog.cli.progress import progress_bar
 from shapelog.errors import ShapelogError
 
@@ -35,18 +35,22 @@ def select(path: str, options: CommonOptions, rank: int | None = None, in_full: 
 def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = None) -> "tuple[Trace, bool]":
     """The readable traces as one, and whether another one could not be read, which is reported in one line each.
 
-    Raises ShapelogError where none can be read, or where a path does not exist, which is a typo. ``rank`` as in ``select``.
+    Raises ShapelogError where none can be read, where a path does not exist, which is a typo, or where an output would replace one of
+    them. ``rank`` as in ``select``.
     """
     from shapelog.model.trace import merged
     from shapelog.reading.inputs import is_large, join
 
     if options.run and options.all_runs:
         raise ShapelogError(f"--run {options.run} and --all-runs: only one of them can be meant")
+    reject_overwriting(options.targets, paths)
     if len(paths) == 1:
         return load(select(paths[0], options, rank), options), False
     loaded: list[Trace] = []
     unreadable: list[ShapelogError] = []
     selections = _selections(paths, options, rank, unreadable)
+    for selection in selections:
+        _reject_overwriting_files(selection, options)
     if is_large(selections, bool(options.executor)):
         selections = [join(selections)]
     for selection in selections:
@@ -79,15 +83,23 @@ def _selections(paths: Sequence[str], options: CommonOptions, rank: int | None, 
 
 
 def load(selection: "Selection", options: CommonOptions) -> "Trace":
-    """Read a trace, and print its notes. Raises ShapelogError where there is not one record in it."""
+    """Read a trace, and print its notes.
+
+    Raises ShapelogError where there is not one record in it, or where an output would replace one of its files.
+    """
     from shapelog.reading.inputs import is_large
 
+    _reject_overwriting_files(selection, options)
     with progress_bar() as progress:
         read = _read_large_job if is_large([selection], bool(options.executor)) else _read
         trace = read(selection, options, progress)
     for note in trace.notes:
         message(note)
     return trace
+
+
+def _reject_overwriting_files(selection: "Selection", options: CommonOptions) -> None:
+    reject_overwriting(options.targets, (file.path for file in selection.files if file.path))
 
 
 def load_report(selection: "Selection", options: CommonOptions) -> "Report":

@@ -9,7 +9,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-from shapelog.cli.output import OutputOptions, Target, message, reject_duplicate_files, targets_of
+from shapelog.cli.output import OutputOptions, Target, message, reject_duplicate_files, reject_overwriting, targets_of
 from shapelog.errors import ShapelogError
 from shapelog.reporters import Options, Result, renderer
 
@@ -113,6 +113,7 @@ def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) ->
         own = {name: value for name, value in given.items() if name not in _SHARED}
         try:
             reject_duplicate_files(targets)
+            reject_overwriting(targets, (config,) if config else ())
             sys.exit(command(options=options, **own))
         except ShapelogError as error:
             if options.debug:

@@ -1,6 +1,8 @@
 """The targets of the formats, and writing them. Nothing is printed anywhere else, except by ``watch_view``."""
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -100,15 +102,40 @@ def reject_page_on_terminal(targets: Iterable[Target]) -> None:
         raise ShapelogError("the HTML page is for a file: -o report.html")
 
 
+def reject_overwriting(targets: Iterable[Target], inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Raises ShapelogError for a target that is one of the files that are read (``-``: standard input), since that would be lost."""
+    read = set(map(_identity, inputs)) - {None}
+    for target in targets:
+        if target.file and _identity(target.file) in read:
+            raise ShapelogError(f"{target.file}: it is read, and would be lost if the output were written there; name another file")
+
+
+def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """What two names of one file have in common; None where there is no regular file of that name."""
+    try:
+        found = os.stat(sys.stdin.fileno() if path == "-" else path)
+    except (OSError, ValueError, AttributeError):  # the last where standard input is closed
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
 def reject_unwritable(targets: Iterable[Target]) -> None:
     """Raises ShapelogError for the first file that cannot be written; before a command that can take hours."""
     for target in targets:
-        path = os.path.realpath(target.file) if target.file else ""
+        path = _resolved(target.file) if target.file else ""
         folder = os.path.dirname(path)
         if not path or (os.path.exists(path) and not os.path.isfile(path)):
             continue
         if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
             raise ShapelogError(f"{target.file}: cannot write: {folder} is no directory that can be written to")
+
+
+def _resolved(file: str) -> str:
+    """The path of a file behind all symbolic links. Raises ShapelogError where these form a loop."""
+    path = os.path.realpath(file)
+    if os.path.islink(path):
+        raise ShapelogError(f"{file}: cannot write: {os.strerror(errno.ELOOP)}")
+    return path
 
 
 def write_outputs(output: Output, options: OutputOptions, stream: TextIO | None = None) -> int:
@@ -169,7 +196,7 @@ def write(content: bytes, target: Target, stream: TextIO) -> None:
         if target.file is None:
             _write_to_stream(content, stream)
         else:
-            _write_to_file(content, os.path.realpath(target.file), target.room)
+            _write_to_file(content, _resolved(target.file), target.room)
     except OSError as error:
         raise ShapelogError(f"{target.file or stream.name}: cannot write: {error.strerror}") from error
 

@@ -4,7 +4,7 @@ import click
 
 from shapelog.cli.load import load_report, select
 from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, unpacking_options
-from shapelog.cli.output import reject_page_on_terminal, reject_unwritable, write_outputs
+from shapelog.cli.output import reject_overwriting, reject_page_on_terminal, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
 from shapelog.reporters import formats
 
@@ -33,6 +33,7 @@ def watch(where: str, idle: float | None, options: CommonOptions) -> int:
     try:
         reject_page_on_terminal(options.targets)
         reject_unwritable(options.targets)
+        reject_overwriting(options.targets, (where,))
         follow(where, idle, options)
         report = load_report(select(where, options), options)
         return write_outputs(report_output(report, options), options)

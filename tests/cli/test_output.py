@@ -4,16 +4,29 @@ import io
 import json
 import os
 import stat
+import sys
 import threading
 from pathlib import Path
 
 import make
+import packing
 import pytest
 from command_line import MAIN, SMALL, Process, call, refusal
 
-from shapelog.cli.output import Output, OutputOptions, Target, reject_duplicate_files, targets_of, write, write_outputs
+from shapelog.cli.output import (
+    Output,
+    OutputOptions,
+    Target,
+    reject_duplicate_files,
+    reject_overwriting,
+    targets_of,
+    write,
+    write_outputs,
+)
+from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
 
+NAME = "dedicated_log_torch_trace_abcdefgh.log"
 KNOWN = (*formats("check"), "html")
 
 
@@ -79,6 +92,57 @@ def test_two_outputs_cannot_go_to_the_same_file(here: Path) -> None:
     assert done.exit_code == 2
     assert "named by both --write-baseline and -o" in done.stderr
     assert sorted(path.name for path in here.iterdir()) == ["link.txt", "made.log"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "made.log", "-o", "made.log"),
+        ("report", "made.log", "-f", "json", "-o", "link.json"),
+        ("report", "made.log", "--html", "made.log"),
+        ("report", ".", "-o", "made.log"),
+        ("report", "other.log", ".", "-o", "made.log"),
+        ("report", "made.log", "other.log", "-o", "made.log"),
+        ("check", "made.log", "-o", "made.log"),
+        ("check", "made.log", "--baseline", "known.json", "-o", "known.json"),
+        ("check", "made.log", "--config", "own.toml", "-o", "own.toml"),
+        ("explain", "made.log", "0/0", "-o", "made.log"),
+        ("suggest-dynamic", "made.log", "-o", "made.log"),
+        ("compare", "other.log", "made.log", "-o", "made.log"),
+        ("watch", "made.log", "-o", "made.log"),
+        ("run", "--trace-dir", "traces", "-o", f"traces/{NAME}", "--", "sh", "-c", f"cat made.log >>traces/{NAME}"),
+        ("report", "packed.zip", "-o", "packed.zip"),
+        ("report", "packed.zip", "made.log", "-o", "packed.zip"),
+    ],
+)
+def test_what_is_read_is_never_replaced_by_the_output(here: Path, arguments: tuple[str, ...]) -> None:
+    (here / "other.log").write_bytes(make.small_trace())
+    (here / "link.json").symlink_to(here / "made.log")
+    (here / "traces").mkdir()
+    (here / "traces" / NAME).write_bytes(make.small_trace())
+    (here / "packed.zip").write_bytes(packing.zipped({"made.log": make.small_trace()}))
+    (here / "own.toml").write_text("limit = 3\n")
+    call("check", "made.log", "--write-baseline", "known.json")
+    before = {path: path.read_bytes()[:1000] for path in here.rglob("*") if path.is_file()}
+    done = call(*arguments)
+    assert done.exit_code == 2
+    assert "it is read, and would be lost if the output were written there" in done.stderr
+    assert {path: path.read_bytes()[:1000] for path in here.rglob("*") if path.is_file()} == before
+
+
+def test_standard_input_is_not_replaced_by_the_output(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (here / "made.log").open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with pytest.raises(ShapelogError, match=r"made\.log: it is read"):
+            reject_overwriting([Target("json", "made.log")], ["-"])
+    reject_overwriting([Target("json", os.devnull)], [os.devnull])
+
+
+def test_an_output_that_is_a_loop_of_links_is_refused(here: Path) -> None:
+    (here / "loop").symlink_to("loop")
+    assert refusal("report", "made.log", "-o", "loop") == "shapelog: loop: cannot write: Too many levels of symbolic links\n"
+    assert refusal("check", "made.log", "--write-baseline", "loop").endswith("symbolic links\n")
+    assert (here / "loop").is_symlink()
 
 
 def test_two_outputs_can_go_to_the_same_device() -> None:
