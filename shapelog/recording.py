@@ -46,8 +46,11 @@ class Recording:
 
     @property
     def trace(self) -> Trace:
-        """The trace as ``shapelog.load`` reads it; read again when more was recorded since."""
-        size = self.path.stat().st_size
+        """The trace as ``shapelog.load`` reads it; read again when more was recorded since. Raises ShapelogError if it was removed."""
+        try:
+            size = self.path.stat().st_size
+        except OSError as error:
+            raise ShapelogError(f"{self.path}: cannot read what was recorded: {error.strerror}") from error
         if self._trace is None or size != self._size:
             self._trace, self._report, self._size = load(select_files((self.path,))), None, size
         return self._trace

@@ -66,6 +66,22 @@ def every_test_recompiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.setattr(recording, "record_to", made)
 
 
+@pytest.mark.parametrize("ranks", [1, 16, 17, 64])
+def test_a_test_whose_forked_children_are_ranks_is_counted_whole(session: Session, monkeypatch: pytest.MonkeyPatch, ranks: int) -> None:
+    made = b"".join(make.trace(make.compile("0/0", make.tensor(8, 16), process=rank), process=rank) for rank in range(ranks))
+
+    @contextmanager
+    def recorded(path: Path) -> Iterator[Recording]:
+        path.write_bytes(b"")
+        yield Recording(path)
+        path.write_bytes(made)
+
+    monkeypatch.setattr(recording, "record_to", recorded)
+    done = session(MARKS, "--shapelog-dir", "traces")
+    done.assert_outcomes(passed=2 if ranks > 2 else 3, failed=1 if ranks > 2 else 0)
+    done.stdout.fnmatch_lines([f"3 tests compiled: {3 * ranks} compiles, 0 recompiles"])
+
+
 # Off, and wrong use.
 
 

@@ -34,6 +34,22 @@ TURN = "\u202egnp.exe"
 # How a recording shows itself.
 
 
+@pytest.mark.parametrize("ranks", [1, 16, 17, 64])
+def test_a_recording_of_one_rank_is_its_own_and_those_of_all_are_one_job(tmp_path: Path, ranks: int) -> None:
+    for rank in range(ranks):
+        made = written(tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log", make.small_trace())
+    assert (len(made.compiles), made.trace.ranks[0].number) == (2, ranks - 1)
+    trace = shapelog.load(tmp_path)
+    assert sum(len(members) for members in trace.representatives.values()) == (ranks if ranks > 16 else 0)
+    assert ranks > 16 or len(trace.ranks) == ranks
+
+
+def test_a_recording_that_was_removed_is_an_error_with_its_name(recording: Recording) -> None:
+    recording.path.unlink()
+    with pytest.raises(ShapelogError, match=r"aaaaaaaa\.log: cannot read what was recorded: No such file"):
+        _ = recording.report
+
+
 def written(path: Path, data: bytes) -> Recording:
     path.write_bytes(data)
     return Recording(path)

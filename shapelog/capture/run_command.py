@@ -8,14 +8,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from shapelog.errors import ShapelogError
-from shapelog.reading.inputs import Selection, select_files
+from shapelog.reading.inputs import Selection, is_filled, select_files
 from shapelog.reading.trace_files import TRACE_NAME
 
 # The exit codes of shells for a command that cannot be run, or that a signal ended.
@@ -41,7 +41,8 @@ class Run:
     """A command that has ended.
 
     ``returncode`` is as in a shell: 128 + N if signal N (``killed_by``) ended the command. ``seconds`` is wall time. ``files`` are the
-    trace files that appeared or grew while it ran; ``grown`` those that existed before.
+    trace files that appeared or grew while it ran; ``grown`` those that existed before. ``lost`` is set where the command removed the
+    directory of its trace, or put something else in its place: one line that names it.
     """
 
     returncode: int
@@ -49,15 +50,20 @@ class Run:
     seconds: float
     files: tuple[Path, ...]
     grown: tuple[Path, ...] = ()
+    lost: str = ""
 
     @property
     def has_trace(self) -> bool:
-        return any(path.stat().st_size for path in self.files)
+        return any(map(is_filled, self.files))
+
+    @property
+    def why_no_trace(self) -> str:
+        return self.lost or _why_nothing_compiled()
 
     def selection(self) -> Selection:
         """The traces of all processes, as one run. Raises ShapelogError if there are none."""
         if not self.has_trace:
-            raise ShapelogError(why_no_trace())
+            raise ShapelogError(self.why_no_trace)
         notes = tuple(f"{path.name} was there before the run and grew; all of it is read" for path in self.grown)
         return select_files(self.files, notes)
 
@@ -83,7 +89,11 @@ def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] | Non
         relay.attach(process)
         ended = process.wait()
         seconds = time.monotonic() - started
-    after = _file_states(trace_dir)
+    after, lost = {}, ""
+    try:
+        after = _file_states(trace_dir)
+    except OSError as error:
+        lost = f"{trace_dir}: no trace can be read there once the command has ended: {error.strerror or error}"
     changed = sorted(path for path, state in after.items() if before.get(path) != state)
     return Run(
         returncode=ended if ended >= 0 else SIGNALED - ended,
@@ -91,6 +101,7 @@ def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] | Non
         seconds=seconds,
         files=tuple(changed),
         grown=tuple(path for path in changed if path in before),
+        lost=lost,
     )
 
 
@@ -108,7 +119,7 @@ def trace_dir_for(given: str | None) -> tuple[Path, bool]:
         raise ShapelogError(f"no temporary directory to record into ({error}); name one with --trace-dir") from error
 
 
-def why_no_trace() -> str:
+def _why_nothing_compiled() -> str:
     """What to check when a command has ended without a trace."""
     switch = next((name for name in _SWITCHES if os.environ.get(name, "0") not in ("", "0")), None)
     if switch:
@@ -134,8 +145,13 @@ def end_like(run: Run, otherwise: int = 0) -> NoReturn:
 
 
 def _file_states(folder: Path) -> dict[Path, tuple[int, int, int]]:
-    states = ((path, path.stat()) for path in folder.iterdir() if TRACE_NAME.match(path.name) and path.is_file())
-    return {path: (state.st_ino, state.st_size, state.st_mtime_ns) for path, state in states}
+    states = {}
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # it was removed meanwhile
+            if TRACE_NAME.match(path.name) and path.is_file():
+                state = path.stat()
+                states[path] = (state.st_ino, state.st_size, state.st_mtime_ns)
+    return states
 
 
 def _start(command: Sequence[str], settings: Mapping[str, str]) -> subprocess.Popen[bytes]:

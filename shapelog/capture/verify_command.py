@@ -49,7 +49,7 @@ def run_and_verify(
     message(f"second run, with {VARIABLE} set{' in addition to what it was' if set_already else ''}")
     second = _record(command, folder / "after", {VARIABLE: value})
     if not second.has_trace:
-        message(f"the second run ended with {second.returncode} and compiled nothing")
+        message(second.lost or f"the second run ended with {second.returncode} and compiled nothing")
         return DID_NOT_HELP
     after = analyze(second.selection())
     verification = verify(

@@ -58,7 +58,7 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
         message(f"the trace is kept in {where}; to see the report again: shapelog report {quote(str(where))}")
         status = _report(done, options)
     else:
-        message(run_command.why_no_trace())
+        message(done.why_no_trace)
     run_command.end_like(done, status)
 
 

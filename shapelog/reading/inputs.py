@@ -113,13 +113,21 @@ def select_files(paths: Sequence[Path], notes: Sequence[str] = ()) -> Selection:
 
     Raises ShapelogError when all of them are empty.
     """
-    filled = [path for path in paths if path.stat().st_size]
+    filled = [path for path in paths if is_filled(path)]
     if not filled:
         raise ShapelogError(f"no trace to read: {', '.join(map(str, paths)) or 'no file was given'}; {HOW_TO_RECORD}")
     files = sorted((TraceFile(path, path.name, rank_of(path.name)) for path in filled), key=_by_rank)
     empty = len(paths) - len(filled)
     left_out = (f"{plural(empty, 'empty trace file')} left out: a process that compiled nothing",) if empty else ()
     return Selection(tuple(files), (*notes, *left_out))
+
+
+def is_filled(path: Path) -> bool:
+    """Whether a file holds anything. One that cannot be looked at counts as filled: opening it gives the reason."""
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return True
 
 
 def join(selections: Sequence[Selection]) -> Selection:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import make
 import pytest
+from command_line import call
 
 import shapelog
 from shapelog.capture import run_command
@@ -193,6 +194,44 @@ def test_all_processes_of_a_job_are_one_run_in_the_order_of_their_ranks(python: 
     report = json.loads((tmp_path / "report.json").read_bytes())
     assert [rank["rank"] for rank in report["trace"]["ranks"]] == [9, 10, None]
     assert report["summary"]["compiles"] == 6
+
+
+@pytest.mark.parametrize("ranks", [1, 16, 17, 64])
+def test_a_job_of_any_number_of_ranks_is_reported_on_and_its_exit_code_kept(tmp_path: Path, ranks: int) -> None:
+    job = f"for rank in {' '.join(map(str, range(ranks)))}; do cp made.log $TORCH_TRACE/{RANK.format('${rank}', 'aaaaaaaa')}; done; exit $1"
+    (tmp_path / "made.log").write_bytes(make.small_trace())
+    done = call("run", "-o", str(tmp_path / "report.json"), "--", "sh", "-c", f"cd '{tmp_path}'; {job}", "sh", "5")
+    assert done.exit_code == 5
+    assert json.loads((tmp_path / "report.json").read_bytes())["summary"]["compiles"] == 2 * ranks
+    done = call("verify", "-o", str(tmp_path / "verified.json"), "--", "sh", "-c", f"cd '{tmp_path}'; {job}", "sh", "0")
+    assert (done.exit_code, json.loads((tmp_path / "verified.json").read_bytes())["helped"]) == (1, False)
+
+
+@pytest.mark.parametrize("change", ["rm -r $TORCH_TRACE", "rm -r $TORCH_TRACE; touch $TORCH_TRACE"])
+@pytest.mark.parametrize("status", [0, 5])
+def test_a_command_that_removes_the_directory_of_its_trace_keeps_its_exit_code(tmp_path: Path, change: str, status: int) -> None:
+    command = ["sh", "-c", f"{change}; exit {status}"]
+    done = call("run", "--trace-dir", str(tmp_path / "traces"), "--", *command)
+    assert done.exit_code == status
+    assert done.stderr.startswith(f"shapelog: {tmp_path / 'traces'}: no trace can be read there once the command has ended: No")
+    assert done.stderr.count("\n") == 1
+    done = call("verify", "--trace-dir", str(tmp_path / "verified"), "--", *command)
+    assert done.exit_code == (status or 2)
+    assert status or f"{tmp_path / 'verified' / 'before'}: no trace can be read there" in done.stderr
+
+
+def test_a_second_run_that_removes_its_trace_did_not_help(tmp_path: Path) -> None:
+    (tmp_path / "made.log").write_bytes(make.small_trace())
+    job = f"[ $(basename $TORCH_TRACE) = after ] && rm -r $TORCH_TRACE || cp '{tmp_path}/made.log' $TORCH_TRACE/{NAME.format('aaaaaaaa')}"
+    done = call("verify", "--trace-dir", str(tmp_path), "--", "sh", "-c", job)
+    assert (done.exit_code, "after: no trace can be read there" in done.stderr) == (1, True)
+
+
+def test_a_trace_that_is_removed_before_it_is_read_is_named(trace: str, tmp_path: Path) -> None:
+    done = run_command.run(scribe(NAME.format("aaaaaaaa"), trace), tmp_path / "traces")
+    done.files[0].unlink()
+    with pytest.raises(ShapelogError, match="it was there and is gone now"):
+        load(done.selection())
 
 
 def test_an_empty_file_of_a_run_is_left_out_and_counted(trace: str, tmp_path: Path) -> None:
