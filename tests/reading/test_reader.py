@@ -211,6 +211,15 @@ def test_strict_verifies_payloads_that_are_not_read_too() -> None:
     assert reader.ledger.payloads_verified == 1
 
 
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_strict_verifies_each_of_several_payloads_that_state_the_same_checksum(damaged: int) -> None:
+    payloads = [make.artifact("note", "the same text") for _ in range(2)]
+    payloads[damaged] = payloads[damaged].replace(b"\tthe same text", b"\tthe sane text")
+    reader, _, problems = read(make.trace(*payloads), strict=True)
+    assert [(problem.code, problem.line) for problem in problems] == [("checksum-mismatch", make.trace(*payloads[:damaged]).count(b"\n") + 1)]
+    assert reader.ledger.payloads_verified == 3
+
+
 def test_strict_decodes_every_header_also_those_that_are_only_counted() -> None:
     bad = make.line('{"describe_storage": {"id": ]}}')
     reader, _, problems = read(bad + AFTER)
