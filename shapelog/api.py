@@ -11,6 +11,7 @@ from shapelog.model import load as loading
 from shapelog.model.ids import parse_version
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import InputOptions, is_large, select
+from shapelog.reading.trace_files import WEB_TIMEOUT
 from shapelog.recompiles.explain import explain_trace
 from shapelog.recording import record
 from shapelog.report.report import Report
@@ -20,7 +21,13 @@ __all__ = ["advise", "analyze", "load", "record"]
 
 
 def load(
-    path: str | os.PathLike[str], *, strict: bool = False, run: str | int = "", max_unpacked: int | None = None, executor: str = ""
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    run: str | int = "",
+    max_unpacked: int | None = None,
+    executor: str = "",
+    timeout: float = WEB_TIMEOUT,
 ) -> Trace:
     """Read a trace: a file, a directory or an archive (its newest run), a URL, or ``-`` for standard input.
 
@@ -29,13 +36,14 @@ def load(
     to more than ``max_unpacked`` bytes is refused; None is a limit that depends on its size. Records that cannot be used are listed in
     ``Trace.problems``. Of a job with more than 16 ranks, a few representatives are read in full, and the others are summarized
     (``Trace.representatives``, ``Trace.summarized``): here, or by the workers of an ``executor``: ``"processes"``, ``"processes:4"`` or
-    ``"dask://HOST:PORT"``. Raises ShapelogError where there is nothing to read, or not one trace record in it.
+    ``"dask://HOST:PORT"``. A web server may send nothing for ``timeout`` seconds. Raises ShapelogError where there is nothing to read,
+    or not one trace record in it.
     """
-    selection = select(os.fspath(path), InputOptions(str(run), max_unpacked))
+    selection = select(os.fspath(path), InputOptions(str(run), max_unpacked, timeout=timeout))
     if is_large([selection], bool(executor)):
         return load_large_job(
             selection,
-            ReadOptions(parse_executor(executor) if executor else None, strict, max_bytes=max_unpacked),
+            ReadOptions(parse_executor(executor) if executor else None, strict, max_bytes=max_unpacked, timeout=timeout),
         )
     return loading.load(selection, strict)
 

@@ -194,6 +194,7 @@ def test_a_plain_file_is_opened_without_what_reads_archives_runs_and_urls(python
         "tarfile",
         "shapelog.reading.archives",
         "shapelog.reading.remote",
+        "shapelog.reading.web",
         "shapelog.reading.run_selection",
     }
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shapelog.cli.load import load_report, select
-from shapelog.cli.options import CommonOptions, list_options, output_options, rendering, unpacking_options
+from shapelog.cli.options import CommonOptions, list_options, output_options, rendering, transfer_options
 from shapelog.cli.output import Output, reject_overwriting, write_outputs
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 )
 @click.option("--after-run", metavar="RUN", help="Which run of AFTER, or of BEFORE alone, likewise.  [default: the newest]")
 @list_options("Show everything: all entries, also the frames and causes that did not change.")
-@unpacking_options
+@transfer_options
 @output_options(formats("comparison"))
 def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> int:
     """Tell what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.

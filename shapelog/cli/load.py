@@ -27,7 +27,12 @@ def select(path: str, options: CommonOptions, rank: int | None = None, in_full: 
     run = "all" if options.all_runs else options.run or ""
     with progress_bar() as progress:
         wanted = inputs.InputOptions(
-            run=run, max_bytes=options.max_unpacked, progress=progress, full_names=in_full, option=options.run_option
+            run=run,
+            max_bytes=options.max_unpacked,
+            progress=progress,
+            full_names=in_full,
+            option=options.run_option,
+            timeout=options.timeout,
         )
         return inputs.only_rank(inputs.select(path, wanted), rank)
 
@@ -127,6 +132,7 @@ def _read_large_job(selection: "Selection", options: CommonOptions, progress: "P
         is_strict=options.strict,
         debug=options.debug,
         max_bytes=options.max_unpacked,
+        timeout=options.timeout,
         progress=progress,
         with_records=needs_record_index(options),
     )

@@ -11,6 +11,7 @@ import click
 
 from shapelog.cli.output import OutputOptions, Target, message, reject_duplicate_files, reject_overwriting, targets_of
 from shapelog.errors import ShapelogError
+from shapelog.reading.trace_files import WEB_TIMEOUT
 from shapelog.reporters import Options, Result, renderer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -21,7 +22,8 @@ class CommonOptions(OutputOptions):
     """The values of all shared options; those that a command does not offer have their defaults.
 
     ``html`` is the file of ``--html``; ``embed`` and ``no_source`` are as in ``reporters.Options``. ``run_option`` is the option that
-    names ``run``; ``max_unpacked`` is in bytes. Each text of a list of the policy may hold several entries with commas.
+    names ``run``; ``max_unpacked`` is in bytes, ``timeout`` in seconds. Each text of a list of the policy may hold
+    several entries with commas.
     """
 
     html: str | None = None
@@ -35,6 +37,7 @@ class CommonOptions(OutputOptions):
     all_runs: bool = False
     executor: str | None = None
     max_unpacked: int | None = None
+    timeout: float = WEB_TIMEOUT
     run_option: str = "--run"
     # The policy of a check.
     max_compiles: int | None = None
@@ -186,11 +189,23 @@ def _size(value: str | int) -> int:
         raise click.BadParameter(f"{value!r} is no size such as 500M or 100G") from error
 
 
-unpacking_options = click.option(
+unpacking_option = click.option(
     "--max-unpacked",
     type=_size,
     metavar="SIZE",
     help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
+)
+
+# How traces are got that are packed or behind a URL.
+transfer_options = _offer(
+    unpacking_option,
+    click.option(
+        "--timeout",
+        type=click.FloatRange(0, min_open=True),
+        default=WEB_TIMEOUT,
+        metavar="SECONDS",
+        help=f"Give a web server up that sends nothing for so long.  [default: {WEB_TIMEOUT:g}]",
+    ),
 )
 
 input_options = _offer(
@@ -207,7 +222,7 @@ input_options = _offer(
         help="Who reads the ranks of a job: processes:N of this machine, or dask://HOST:PORT, the workers of a Dask cluster, "
         "which have to see the files.  [default: from 17 ranks on, one process for each core]",
     ),
-    unpacking_options,
+    transfer_options,
 )
 
 

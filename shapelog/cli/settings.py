@@ -39,6 +39,12 @@ def _number(*types: type, least: int = 0) -> Callable[[Any], Any]:
     return read
 
 
+def _positive(value: Any) -> Any:
+    if not _seconds(value):
+        raise ValueError(value)
+    return _seconds(value)
+
+
 def _instance(kind: type) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         if not isinstance(value, kind):
@@ -119,6 +125,7 @@ KEYS: Mapping[str, Key] = {
     "source-root": Key(_path, _text, "the path of a directory", is_path=True),
     "strict": _FLAG,
     "strip-prefix": Key(_paths, lambda text: tuple(text.split(os.pathsep)), "a path, or a list of paths"),
+    "timeout": Key(_positive, lambda text: _positive(float(text)), "a number of seconds, more than 0"),
     "width": Key(_columns, lambda text: _columns(int(text)), "a number of columns, 40 or more"),
 }
 

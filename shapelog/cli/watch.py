@@ -3,7 +3,7 @@
 import click
 
 from shapelog.cli.load import load_report, select
-from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, unpacking_options
+from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, unpacking_option
 from shapelog.cli.output import reject_overwriting, reject_page_on_terminal, reject_unwritable, write_outputs
 from shapelog.cli.report import report_output
 from shapelog.reporters import formats
@@ -19,7 +19,7 @@ from shapelog.reporters import formats
 )
 @list_options("Show everything in the report: all entries, each recompile, records by kind.")
 @format_options
-@unpacking_options
+@unpacking_option
 @output_options(formats("report", "overview"), several=True)
 def watch(where: str, idle: float | None, options: CommonOptions) -> int:
     """Follow a job that runs, and report on it when it ends.

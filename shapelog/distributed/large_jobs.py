@@ -19,7 +19,7 @@ from shapelog.reading.compression import DamagedError, quota_for
 from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, Selection, select
 from shapelog.reading.open_trace import open_all, open_trace
 from shapelog.reading.reader import Reader
-from shapelog.reading.trace_files import ProgressCallback, TraceFile
+from shapelog.reading.trace_files import WEB_TIMEOUT, ProgressCallback, TraceFile
 from shapelog.recompiles.explain import explain_trace
 from shapelog.text import plural_noun, rank_list
 
@@ -39,6 +39,7 @@ class Task:
     rank: int
     size: int
     max_bytes: int | None
+    timeout: float
     is_strict: bool
 
 
@@ -60,12 +61,13 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How the ranks of a job are read; without an executor, in this process. ``max_bytes`` is as in ``InputOptions``."""
+    """How the ranks of a job are read; without an executor, in this process. ``max_bytes`` and ``timeout`` are as in ``InputOptions``."""
 
     executor: Executor | None = None
     is_strict: bool = False
     debug: bool = False
     max_bytes: int | None = None
+    timeout: float = WEB_TIMEOUT
     progress: ProgressCallback | None = None
     with_records: bool = False
 
@@ -91,7 +93,7 @@ def read_file(task: Task) -> FileResult | Lost:
 def _file(task: Task) -> TraceFile:
     if "://" not in task.address:
         return TraceFile(Path(task.address), task.name, task.rank, None, quota_for(task.name, task.size, task.max_bytes))
-    (file,) = select(task.address, InputOptions(max_bytes=task.max_bytes)).files
+    (file,) = select(task.address, InputOptions(max_bytes=task.max_bytes, timeout=task.timeout)).files
     return file._replace(name=task.name, rank=task.rank)
 
 
@@ -242,6 +244,7 @@ class _LargeJob:
                 rank=file.rank or 0,
                 size=sizes[index],
                 max_bytes=self.options.max_bytes,
+                timeout=self.options.timeout,
                 is_strict=self.options.is_strict,
             )
 

@@ -152,17 +152,21 @@ def decompress(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 class _Stream(io.RawIOBase):
-    """Chunks as a readable file."""
+    """Chunks as a readable file. It ends where they are damaged, and then has that ``damage``."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self.chunks = chunks
         self.rest = b""
+        self.damage: DamagedError | None = None
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        self.rest = self.rest or next(self.chunks, b"")
+        try:
+            self.rest = self.rest or next(self.chunks, b"")
+        except DamagedError as error:  # the file ends there, so that what is buffered is not lost
+            self.damage = error
         count = min(len(buffer), len(self.rest))
         buffer[:count], self.rest = self.rest[:count], self.rest[count:]
         return count
@@ -172,12 +176,15 @@ def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
     import gzip
     import zlib
 
-    with gzip.GzipFile(fileobj=io.BufferedReader(_Stream(chunks), 1 << 16)) as file:
+    stream = _Stream(chunks)
+    with gzip.GzipFile(fileobj=io.BufferedReader(stream, 1 << 16)) as file:
         try:
             while chunk := file.read1(CHUNK):
                 yield chunk
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise DamagedError(f"the gzip data ends early or is damaged ({error})") from error
+            raise stream.damage or DamagedError(f"the gzip data ends early or is damaged ({error})") from error
+    if stream.damage:
+        raise stream.damage
 
 
 def _unzstd(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:

@@ -24,6 +24,7 @@ from shapelog.reading.compression import (
 from shapelog.reading.not_a_trace import HOW_TO_RECORD
 from shapelog.reading.trace_files import (
     TLPARSE_LOG,
+    WEB_TIMEOUT,
     FileEntry,
     ProgressCallback,
     TraceFile,
@@ -59,7 +60,7 @@ class InputOptions(NamedTuple):
 
     ``run`` is as in ``run_selection.choose``, and ``option`` the command-line option that messages mention for it. ``max_bytes`` limits
     what is unpacked, None for the usual limit for the size of the input. ``progress`` is called during downloads. ``full_names`` keeps
-    the path in the names of files.
+    the path in the names of files. A web server may send nothing for ``timeout`` seconds.
     """
 
     run: str = ""
@@ -67,6 +68,7 @@ class InputOptions(NamedTuple):
     progress: ProgressCallback | None = None
     full_names: bool = False
     option: str = "--run"
+    timeout: float = WEB_TIMEOUT
 
 
 _DEFAULT = InputOptions()
@@ -174,8 +176,8 @@ def _local_entry(path: Path, name: str, state: os.stat_result) -> FileEntry:
 
 
 def _select_stream(name: str, chunks: Iterable[bytes], options: InputOptions) -> Selection:
-    """A stream can be read only once, so it goes through a temporary file."""
-    handle, damage = to_temporary_file(chunks, UnpackQuota(name))
+    """A stream can be read only once, so it goes through a temporary file, which grows as long as the disk has room."""
+    handle, damage = to_temporary_file(chunks, UnpackQuota(name, options.max_bytes, is_requested=options.max_bytes is not None))
     entry = entry_within(handle, name, 0, handle.seek(0, os.SEEK_END), damage=damage)
     return _select_file(entry, name, options, handle)
 
@@ -210,7 +212,7 @@ def _rank(entry: FileEntry) -> int | None:
 def _select_url(url: str, options: InputOptions) -> Selection:
     from shapelog.reading import remote
 
-    entry, entries = remote.find(url, options.progress)
+    entry, entries = remote.find(url, options.progress, options.timeout)
     name = redacted_url(url)
     if entry is not None:
         return _select_stream(name if options.full_names else entry.base_name or name, entry.chunks(), options)

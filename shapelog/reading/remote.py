@@ -1,18 +1,22 @@
-"""Traces behind a URL, read through fsspec: the bytes of a file, or the files of a directory."""
+"""Traces behind a URL: the bytes of a file, or the files of a directory. All but those of web servers are read through fsspec."""
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
+from http.client import HTTPException
 from typing import Any
+from urllib.error import URLError
 from urllib.parse import urlsplit
 
 from shapelog.errors import ShapelogError
+from shapelog.reading import web
 from shapelog.reading.compression import CHUNK, DamagedError
-from shapelog.reading.trace_files import TLPARSE_LOG, FileEntry, ProgressCallback, redacted_url
+from shapelog.reading.trace_files import TLPARSE_LOG, WEB_TIMEOUT, FileEntry, ProgressCallback, redacted_url
 from shapelog.text import file_name
 
-_WEB = ("http", "https")
+_WEB = ("http://", "https://")
+_WEB_ERRORS = (OSError, HTTPException, ValueError, OverflowError)
 _DRIVERS = {
     "s3": "s3fs",
     "s3a": "s3fs",
@@ -23,40 +27,65 @@ _DRIVERS = {
     "az": "adlfs",
     "hf": "huggingface_hub",
 }
-# When the connection to a web server breaks, the chunk being received is lost.
-_WEB_CHUNK = 1 << 16
 # The first page of tlparse's output, whose URL people give for its directory.
 _PAGE = "index.html"
 _TIMES = ("mtime", "LastModified", "last_modified", "updated", "created", "modified")
 
 
-def find(url: str, progress: ProgressCallback | None = None) -> tuple[FileEntry | None, list[FileEntry]]:
-    """The file behind a URL, or else the files in that directory.
+def find(url: str, progress: ProgressCallback | None = None, timeout: float = WEB_TIMEOUT) -> tuple[FileEntry | None, list[FileEntry]]:
+    """The file behind a URL, or else the files in that directory. A web server may be silent for ``timeout`` seconds.
 
     Raises ShapelogError when there is neither, when it cannot be reached, or when the package that reads such URLs is not installed.
     """
+    if url.lower().startswith(_WEB):
+        return _find_on_web(url, progress, timeout)
     name = redacted_url(url)
     system, path = _file_system(url)
     try:
-        if _is_web(url):
-            path = path.removesuffix(_PAGE) if urlsplit(url).path.endswith(f"/{_PAGE}") else path
-            is_directory = path.endswith("/")
-            info: dict[str, Any] = {"name": path, "size": None} if not is_directory else {}
-        else:
-            info = system.info(path)
-            is_directory = info.get("type") == "directory"
-        if not is_directory:
-            return _entry(system, url, info, name, progress), []
+        info = system.info(path)
+        if info.get("type") != "directory":
+            return _entry(system, info, name, progress), []
         found = [file for file in system.ls(path, detail=True) if file.get("type") != "directory"]
-        if _is_web(url) and system.exists(path + TLPARSE_LOG):  # the page of tlparse has no link to it
-            found = [{"name": path + TLPARSE_LOG, "size": None}]
     except Exception as error:  # each driver raises errors of its own
         raise _refusal(name, error) from error
-    return None, [_entry(system, url, file, file_name(file["name"].rstrip("/")).partition("?")[0], progress) for file in found]
+    return None, [_entry(system, file, file_name(file["name"].rstrip("/")), progress) for file in found]
 
 
-def _is_web(url: str) -> bool:
-    return urlsplit(url).scheme.lower() in _WEB
+def _find_on_web(url: str, progress: ProgressCallback | None, timeout: float) -> tuple[FileEntry | None, list[FileEntry]]:
+    name = redacted_url(url)
+    try:
+        folder = url.removesuffix(_PAGE) if urlsplit(url).path.endswith(f"/{_PAGE}") else url
+        if not folder.endswith("/"):
+            return _web_entry(url, name, progress, timeout), []
+        log = folder + TLPARSE_LOG
+        found = [log] if web.exists(log, timeout) else web.linked_files(folder, timeout)  # the page of tlparse has no link to it
+    except _WEB_ERRORS as error:
+        raise _refusal(name, error) from error
+    return None, [_web_entry(file, file_name(file.partition("?")[0]), progress, timeout) for file in found]
+
+
+def _web_entry(url: str, name: str, progress: ProgressCallback | None, timeout: float) -> FileEntry:
+    def chunks() -> Iterator[bytes]:
+        done = expected = 0
+        try:
+            with closing(web.open_url(url, timeout)) as response:
+                expected = response.length or 0
+                while chunk := response.read1(CHUNK):
+                    done += len(chunk)
+                    yield chunk
+                    if progress:
+                        progress(name, done, expected)
+        except _WEB_ERRORS as error:
+            if done:
+                raise DamagedError(f"the connection ended early ({_words(error)})") from error
+            raise _refusal(name, error) from error
+        finally:
+            if progress:
+                progress(name, done, -1)
+        if done < expected:
+            raise DamagedError(f"only {done:,} of {expected:,} bytes were sent")
+
+    return FileEntry(name, -1, None, chunks, is_remote=True, url=url)
 
 
 def _file_system(url: str) -> tuple[Any, str]:
@@ -64,7 +93,7 @@ def _file_system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise ShapelogError(f'{redacted_url(url)}: reading URLs takes one more package: pip install "shapelog[remote]"') from error
+        raise ShapelogError(f'{redacted_url(url)}: reading such URLs takes one more package: pip install "shapelog[remote]"') from error
     try:
         system, path = url_to_fs(url, use_listings_cache=False)
     except ImportError as error:
@@ -76,18 +105,16 @@ def _file_system(url: str) -> tuple[Any, str]:
     return system, path
 
 
-def _entry(system: Any, url: str, info: dict[str, Any], name: str, progress: ProgressCallback | None) -> FileEntry:
+def _entry(system: Any, info: dict[str, Any], name: str, progress: ProgressCallback | None) -> FileEntry:
     path, size = info["name"], info.get("size")
     size = -1 if size is None else int(size)
-    is_web = _is_web(url)
 
     def chunks() -> Iterator[bytes]:
-        done = 0
+        done = expected = 0
         try:
-            # block_size=0 reads a web server's response as a stream, whether or not the server supports ranges
-            with system.open(path, "rb", **({"block_size": 0} if is_web else {})) as file:
-                expected = max(size, 0) or getattr(file, "size", 0) or _content_length(file)
-                while chunk := file.read(_WEB_CHUNK if is_web else CHUNK):
+            with system.open(path, "rb") as file:
+                expected = max(size, 0) or getattr(file, "size", 0) or 0
+                while chunk := file.read(CHUNK):
                     done += len(chunk)
                     yield chunk
                     if progress:
@@ -99,7 +126,7 @@ def _entry(system: Any, url: str, info: dict[str, Any], name: str, progress: Pro
         finally:
             if progress:
                 progress(name, done, -1)
-        if expected and done < expected:
+        if done < expected:
             raise DamagedError(f"only {done:,} of {expected:,} bytes were sent")
 
     def read(start: int, end: int) -> bytes:
@@ -113,17 +140,10 @@ def _entry(system: Any, url: str, info: dict[str, Any], name: str, progress: Pro
         size=size,
         modified=_modified(info),
         chunks=chunks,
-        read_range=None if is_web or size <= 0 else read,
+        read_range=None if size <= 0 else read,
         is_remote=True,
-        url=path if is_web else str(system.unstrip_protocol(path)),
+        url=str(system.unstrip_protocol(path)),
     )
-
-
-def _content_length(file: Any) -> int:
-    """The length that a web server announced, 0 if it did not or if it compresses the response."""
-    headers = getattr(getattr(file, "r", None), "headers", {})
-    length = str(headers.get("Content-Length", ""))
-    return int(length) if length.isdecimal() and "Content-Encoding" not in headers else 0
 
 
 def _modified(info: dict[str, Any]) -> float | None:
@@ -142,8 +162,6 @@ def _modified(info: dict[str, Any]) -> float | None:
 def _refusal(name: str, error: Exception) -> ShapelogError:
     if isinstance(error, ShapelogError):
         return error
-    if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):
-        error = error.__cause__  # fsspec reports errors of a web server as FileNotFoundError
     status = getattr(error, "status", None)
     if isinstance(error, FileNotFoundError) or status == 404:
         return ShapelogError(f"{name}: there is no such file or directory")
@@ -153,6 +171,10 @@ def _refusal(name: str, error: Exception) -> ShapelogError:
 
 
 def _words(error: Exception) -> str:
-    """A driver's message in one line and without URLs, which may hold secrets."""
+    """The message of an error in one line and without URLs, which may hold secrets."""
+    if isinstance(error, URLError) and isinstance(error.reason, Exception):
+        error = error.reason
+    if isinstance(error, TimeoutError):
+        return "the server sends nothing; --timeout SECONDS waits longer"
     text = " ".join(re.sub(r"[a-z0-9+]+://\S+", "", str(error)).split())
     return text[:200].strip(" ,:") or type(error).__name__

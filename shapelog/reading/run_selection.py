@@ -152,8 +152,11 @@ def _read_members(entries: Sequence[FileEntry]) -> list[Member]:
         return [_member(entry) for entry in entries]
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(_CONNECTIONS) as workers:
+    workers = ThreadPoolExecutor(_CONNECTIONS)
+    try:
         return list(workers.map(_member, entries))
+    finally:  # when it is interrupted, without waiting for answers
+        workers.shutdown(wait=False, cancel_futures=True)
 
 
 def _date_undated(members: Sequence[Member]) -> Iterator[Member]:

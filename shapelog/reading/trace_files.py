@@ -16,6 +16,8 @@ TLPARSE_LOG = "raw.log"
 _TLPARSE_RANK = re.compile(r"(?:^|/)rank_(\d{1,9})/raw\.log$")
 _LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
 _ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")
+# How many seconds a web server may send nothing.
+WEB_TIMEOUT = 30.0
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 # Called with the name of what is being read, the bytes read so far, and its size: 0 if unknown, -1 once it is complete.
 ProgressCallback = Callable[[str, int, int], None]
@@ -117,7 +119,6 @@ def redacted_url(url: str) -> str:
     """A URL without what may be secret: a password, and the signature in its query. A path is returned as it is."""
     if not is_url(url):
         return url
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    scheme, _, rest = url.partition("://")  # by hand, since an invalid one is shown, too
+    host, slash, path = re.split("[?#]", rest, maxsplit=1)[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"

@@ -216,7 +216,9 @@ def test_strict_verifies_each_of_several_payloads_that_state_the_same_checksum(d
     payloads = [make.artifact("note", "the same text") for _ in range(2)]
     payloads[damaged] = payloads[damaged].replace(b"\tthe same text", b"\tthe sane text")
     reader, _, problems = read(make.trace(*payloads), strict=True)
-    assert [(problem.code, problem.line) for problem in problems] == [("checksum-mismatch", make.trace(*payloads[:damaged]).count(b"\n") + 1)]
+    assert [(problem.code, problem.line) for problem in problems] == [
+        ("checksum-mismatch", make.trace(*payloads[:damaged]).count(b"\n") + 1)
+    ]
     assert reader.ledger.payloads_verified == 3
 
 

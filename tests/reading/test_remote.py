@@ -3,6 +3,8 @@
 import builtins
 import gzip
 import io
+import os
+import socket
 import sys
 import tarfile
 import threading
@@ -17,15 +19,15 @@ import pytest
 from packing import refusal
 
 from shapelog import load
-from shapelog.errors import DATA_LOSS
+from shapelog.errors import DATA_LOSS, ShapelogError
 from shapelog.reading.inputs import InputOptions, select
 from shapelog.reading.open_trace import open_all
 
 fsspec = pytest.importorskip("fsspec")
-pytest.importorskip("aiohttp")
 
 TRACE = make.small_trace()
 LONG = TRACE * 1000
+PACKED = gzip.compress(TRACE)
 OLD, NEW = "dedicated_log_torch_trace_oldoldol.log", "dedicated_log_torch_trace_newnewne.log"
 
 
@@ -50,6 +52,33 @@ class Handler(SimpleHTTPRequestHandler):
             self.send_header("Content-Length", str(len(LONG)))
             self.end_headers()
             self.wfile.write(LONG[: len(LONG) // 2])
+        elif self.path == "/compressed.log":
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip")
+            self.end_headers()
+            self.wfile.write(gzip.compress(TRACE))
+        elif self.path == "/short.log.gz":
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(PACKED)))
+            self.end_headers()
+            self.wfile.write(PACKED[:-100])
+        elif self.path == "/cut.log":
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(TRACE), TRACE))
+        elif self.path == "/reset.log":
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(LONG)))
+            self.end_headers()
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            os.close(self.connection.detach())  # with a reset
+        elif self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", self.path.removeprefix("/to/"))
+            self.end_headers()
+        elif self.path == "/mine.log" and self.headers["Authorization"] != "Basic bWU6YSBiOmM=":  # me:a b:c
+            self.send_error(401)
         else:
             super().do_GET()
 
@@ -148,12 +177,80 @@ def test_errors_of_a_web_server_are_one_line_with_the_url(web: str) -> None:
     assert refusal(closed_port).startswith(f"{closed_port}: cannot read: ")
 
 
-def test_what_was_received_before_the_connection_broke_is_read(web: str) -> None:
-    (opened,) = open_all(select(f"{web}/short.log").files)
-    assert 0 < opened.size <= len(LONG) // 2
-    assert LONG.startswith(opened.data[:])
+@pytest.mark.parametrize(
+    ("name", "sent", "message"),
+    [
+        ("short.log", len(LONG) // 2, f"only {len(LONG) // 2:,} of {len(LONG):,} bytes were sent"),
+        ("cut.log", len(TRACE), "the connection ended early (IncompleteRead(0 bytes read))"),
+    ],
+)
+def test_what_was_received_before_the_connection_broke_is_read(web: str, name: str, sent: int, message: str) -> None:
+    (opened,) = open_all(select(f"{web}/{name}").files)
+    assert bytes(opened.data[:]) == LONG[:sent]
     (problem,) = opened.problems
-    assert (problem.code, problem.severity) == ("damaged-archive", DATA_LOSS)
+    assert (problem.code, problem.message, problem.severity) == ("damaged-archive", message, DATA_LOSS)
+
+
+def test_what_was_received_of_a_compressed_file_is_read(web: str) -> None:
+    (opened,) = open_all(select(f"{web}/short.log.gz").files)
+    assert len(opened.data) > len(TRACE) // 2
+    assert TRACE.startswith(opened.data[:])
+    assert [problem.message for problem in opened.problems] == [f"only {len(PACKED) - 100:,} of {len(PACKED):,} bytes were sent"]
+
+
+def test_a_connection_that_is_reset_is_an_error_of_one_line(web: str) -> None:
+    assert refusal(f"{web}/reset.log") == f"{web}/reset.log: cannot read: [Errno 104] Connection reset by peer"
+
+
+def test_a_response_that_is_compressed_is_read(web: str) -> None:
+    assert len(load(f"{web}/compressed.log").compiles) == 2
+
+
+def test_a_server_that_accepts_and_never_answers_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        for name in ("a.log", "traces/"):
+            url = f"http://127.0.0.1:{server.getsockname()[1]}/{name}"
+            with pytest.raises(ShapelogError) as caught:
+                load(url, timeout=0.01)
+            assert str(caught.value) == f"{url}: cannot read: the server sends nothing; --timeout SECONDS waits longer"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1/a.log", "http://h:x/a.log", "http://127.0.0.1:99999/a.log", "http://", "http:///a", "https://h\x00/a"]
+)
+def test_an_invalid_address_is_refused_in_one_line(url: str) -> None:
+    assert refusal(url).startswith(f"{url}: cannot read: ")
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/a.log", "data:text/plain,x", "/to//to/"])
+def test_a_redirect_leads_to_web_servers_alone(web: str, target: str) -> None:
+    assert refusal(f"{web}/to/{target}").startswith(f"{web}/to/{target}: cannot read: ")
+
+
+def test_links_of_a_directory_that_lead_elsewhere_are_left_out(web: str, tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / NEW).write_bytes(TRACE)
+    elsewhere = (
+        "//127.0.0.1:9/{}",
+        "http://127.0.0.1:9/{}",
+        "/{}",
+        "../{}",
+        "file:///job/{}",
+        "deeper/{}",
+        "javascript:{}",
+        "http://[::1/{}",
+        "",
+    )
+    links = [link.format(OLD) for link in elsewhere]
+    (tmp_path / "job" / "index.html").write_text("".join(f'<a href="{link}">x</a>' for link in (*links, NEW, f"{web}/job/{NEW}#top")))
+    assert load(f"{web}/job/").notes == (f"read {NEW}, the newest run in {web}/job/",)
+
+
+def test_a_password_is_sent_to_its_server_and_after_a_redirect_no_more(web: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.log").write_bytes(TRACE)
+    address = web.replace("://", "://me:a%20b:c@")
+    assert len(load(f"{address}/mine.log").compiles) == 2
+    assert "no permission to read it" in refusal(f"{address}/to//mine.log")
 
 
 def test_passwords_and_signatures_are_never_shown(web: str) -> None:
@@ -175,7 +272,7 @@ def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         return real(name, *arguments, **others)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    assert refusal("https://host/a.log") == 'https://host/a.log: reading URLs takes one more package: pip install "shapelog[remote]"'
+    assert refusal("s3://host/a.log") == 's3://host/a.log: reading such URLs takes one more package: pip install "shapelog[remote]"'
 
 
 def test_the_url_of_a_local_file_needs_no_package(tmp_path: Path) -> None:
