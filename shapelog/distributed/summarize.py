@@ -172,19 +172,20 @@ def _was_lowered(compile: Compile) -> bool:
 
 def code_before(reader: Reader, offset: int, first: int) -> str:
     """The last generated code of the same compile between the offsets ``first`` and ``offset``; "" if there is none."""
-    data, own = reader.data, reader.header(offset)
-    at = data.rfind(_CODE_RECORD, max(first, offset - _MAX_DISTANCE), offset)
-    start = data.rfind(b"\n", 0, at) + 1 if at >= 0 else 0
-    if at < 0 or data[start : start + 1] == b"\t":
+    base = max(first, offset - _MAX_DISTANCE)
+    text, own = reader.data[base:offset], reader.header(offset)
+    at = text.rfind(_CODE_RECORD)
+    start = text.rfind(b"\n", 0, at) + 1 if at >= 0 else 0
+    if at < 0 or text[start : start + 1] == b"\t":
         return ""
-    header = reader.header(start)
+    header = reader.header(base + start)
     if any(header.get(key) != own.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id")):
         return ""
-    end = _RECORD_END.search(data, at, offset)
+    end = _RECORD_END.search(text, at)
     digest = header.get("has_payload")
     if end is None or not isinstance(digest, str):
         return ""
-    return reader.payload_text(Span(data.find(b"\n", at) + 1, end.end(), digest))
+    return reader.payload_text(Span(base + text.find(b"\n", at) + 1, base + end.end(), digest))
 
 
 def _executed(rank: Rank) -> Executed | None:

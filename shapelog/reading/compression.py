@@ -130,7 +130,10 @@ def read_range(file: BinaryIO, start: int, end: int) -> bytes:
     """The bytes of an open file between two offsets, whatever its current position."""
     count = max(0, end - start)
     if hasattr(os, "pread"):
-        return os.pread(file.fileno(), count, start)
+        found = os.pread(file.fileno(), count, start)
+        while 0 < len(found) < count and (more := os.pread(file.fileno(), count - len(found), start + len(found))):
+            found += more  # one call reads 2 GB at most
+        return found
     file.seek(start)
     return file.read(count)
 

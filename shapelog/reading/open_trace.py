@@ -1,23 +1,55 @@
-"""A trace file → its bytes, mapped into memory, with a name for messages."""
+"""A trace file → its bytes, which are read when they are asked for, with a name for messages."""
 
-import mmap
 import os
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
-from shapelog.reading.compression import HEAD, decompress, is_compressed, quota_for, read_chunks, to_temporary_file
+from shapelog.reading.compression import HEAD, decompress, is_compressed, quota_for, read_chunks, read_range, to_temporary_file
 from shapelog.reading.trace_files import TraceFile
 
-Buffer = mmap.mmap | bytes
-# Touching a page maps the whole piece of the page cache that holds it: at most this many bytes, aligned to as many.
-_CACHED_PIECE = 2 << 20
+
+class FileBytes:
+    """The bytes of a file as it was when it was opened, by slices.
+
+    A file that is made shorter has fewer of them, and ``is_shorter`` is set when some of these were asked for. It is not mapped into
+    memory, where they would end the program.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.size = os.fstat(file.fileno()).st_size
+        self.is_shorter = False
+        self._file = file
+        self._window = 0, b""
+        weakref.finalize(self, file.close)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, place: slice) -> bytes:
+        start, stop, _ = place.indices(self.size)
+        first, window = self._window
+        if first <= start and stop <= first + len(window):
+            return window[start - first : stop - first]
+        found = read_range(self._file, start, stop)
+        self.is_shorter |= len(found) < stop - start
+        return found
+
+    def window(self, start: int, stop: int) -> bytes:
+        """These bytes, which are kept: what lies in them is not read again until the next window."""
+        self._window = 0, b""
+        self._window = start, self[start:stop]
+        return self._window[1]
+
+
+Buffer = FileBytes | bytes
 
 
 @dataclass(slots=True, eq=False)
 class OpenTrace:
-    """The bytes of one trace, mapped into memory, and the problems met while they were unpacked.
+    """The bytes of one trace, and the problems met while they were unpacked.
 
     ``is_lost`` marks one of several files that could not be read at all; it has no bytes.
     """
@@ -27,15 +59,6 @@ class OpenTrace:
     size: int
     problems: list[Problem] = field(default_factory=list)
     is_lost: bool = False
-
-    def release(self, start: int, end: int) -> None:
-        """Return mapped pages to the system: they count as resident memory, and are read only once.
-
-        The pages before ``start`` are returned again, because touching a page also maps those around it.
-        """
-        if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            start -= start % _CACHED_PIECE
-            self.data.madvise(mmap.MADV_DONTNEED, start, end - start)
 
 
 def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
@@ -58,20 +81,18 @@ def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
 
 
 def open_trace(file: TraceFile) -> OpenTrace:
-    """Map a trace into memory; a compressed or piped one is written to a temporary file first, so that memory does not grow with its size.
+    """Open a trace; a compressed or piped one is written to a temporary file first, so that memory does not grow with its size.
 
     Raises ShapelogError when the file cannot be read.
     """
     problems: list[Problem] = []
     try:
-        with _plain_file(file, problems) as handle:
-            size = os.fstat(handle.fileno()).st_size
-            mapped: Buffer = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        data = FileBytes(_plain_file(file, problems))
     except FileNotFoundError as error:
         raise ShapelogError(f"{file.name}: it was there and is gone now") from error
     except (OSError, ValueError) as error:
         raise ShapelogError(f"{file.name}: cannot read: {getattr(error, 'strerror', None) or error}") from error
-    return OpenTrace(file.name, mapped, len(mapped), problems)
+    return OpenTrace(file.name, data, data.size, problems)
 
 
 def _plain_file(file: TraceFile, problems: list[Problem]) -> BinaryIO:

@@ -8,23 +8,21 @@ from typing import Any
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.reading.kinds import DECODED, DECODED_ARTIFACTS, ENVELOPE_KEYS, KINDS
 from shapelog.reading.ledger import Ledger
-from shapelog.reading.open_trace import OpenTrace
+from shapelog.reading.open_trace import FileBytes, OpenTrace
 from shapelog.reading.record_positions import RecordPositions
 from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Location, Record, Span, decode, locate, name_in, scan
 
 # A longer header or payload is accounted for and not read. PyTorch writes some megabytes; reading one takes many times its size.
 _LONGEST = 64 << 20
-# Mapped pages are given back after this many bytes.
-_RELEASE = 2 << 20
-# What reading at a place is taken to map around it: 64 KiB, or what the system caches in one piece, up to 2 MiB.
-_MAPPED_AROUND = 512 << 10
 _AUTOMATIC_DYNAMIC = b'\t{\n\t"name": "automatic_dynamic"'
-_NEWLINE = ord("\n")
+_NEWLINE = b"\n"
 # What is left of a record that was cut off before its JSON.
 _CUT_OFF = re.compile(rb"[A-Z](?:\d{0,3}|\d{4}(?: (?:[\d:.]*|[\d:.]+ +(?:\d{0,18}|\d{1,18} [^\]\n]*(?:\] ?)?)))?)")
 # Names of bytecode artifacts hold the name of the function.
 _BYTECODE = re.compile(r".*_(ORIGINAL|MODIFIED)_BYTECODE$")
 _TIME = re.compile(rb"\n?[A-Z](\d{4} \d\d:\d\d:\d\d(?:\.\d{1,6})?) ")
+# How much is read at a time to count its lines.
+_STEP = 1 << 20
 # How far from the end the time of the last record is looked for.
 _TAIL = 1 << 20
 
@@ -39,7 +37,6 @@ class Reader:
         self.strict = strict
         self.positions = RecordPositions(trace.data) if with_positions else None
         self.ledger = Ledger(trace.name, trace.size)
-        self._mapped, self._last_read = 0, -_MAPPED_AROUND
         self._verified: set[str | int] = set()
         self._mismatched: set[int] = set()
         self._undecoded: set[int] = set()
@@ -51,20 +48,11 @@ class Reader:
         return self.positions.noting(found) if self.positions is not None else found
 
     def _records(self) -> Iterator[Record]:
-        released, stray_from, stray_to, stray_lines = 0, 0, 0, 0
         for place in scan(self.data, self.trace.size):
             if place.json_start < 0:
-                if place.start != stray_to:
-                    self._lose_lines(stray_from, stray_to, stray_lines)
-                    stray_from, stray_lines = place.start, 0
-                stray_to, stray_lines = place.stop, stray_lines + 1
+                self._lose_lines(place.start, place.stop)
             elif (record := self._record(place)) is not None:
                 yield record
-            if place.stop - released > _RELEASE:
-                self.trace.release(released, place.stop)
-                released = place.stop
-        self._lose_lines(stray_from, stray_to, stray_lines)
-        self.trace.release(released, self.trace.size)
 
     def _record(self, place: Location) -> Record | None:
         """Count one record, and decode its header where the model uses it or where its first line does not look whole."""
@@ -118,7 +106,7 @@ class Reader:
         if size > _LONGEST:
             text = f"the header of this record ({kind}) has {size:,} bytes, and none of more than {_LONGEST:,} is read"
             self._lose(place, "bad-size", text)
-        elif header is None and place.stop == self.trace.size and self.data[place.stop - 1] != _NEWLINE:
+        elif header is None and place.stop == self.trace.size and self.data[place.stop - 1 : place.stop] != _NEWLINE:
             self._lose(place, "cut-off", f"the last record ({kind}) is cut off")
         elif header is None:
             self._lose(place, "bad-json", f"the JSON of this record ({kind}) cannot be read")
@@ -127,15 +115,22 @@ class Reader:
     def _lose(self, place: Location, code: str, message: str) -> None:
         self.ledger.lose(place.start, code, message, size=place.stop - place.start)
 
-    def _lose_lines(self, start: int, stop: int, lines: int) -> None:
-        if not lines:
-            return
-        if stop == self.trace.size and _CUT_OFF.fullmatch(self.data, start, stop):
+    def _lose_lines(self, start: int, stop: int) -> None:
+        lines = self._line_count(start, stop)
+        if stop == self.trace.size and stop - start <= _STEP and _CUT_OFF.fullmatch(self.data[start:stop]):
             self.ledger.lose(start, "cut-off", "the last record is cut off", size=stop - start, records=lines)
             return
         first = self.data[start : min(stop, start + 60)].split(b"\n", 1)[0].decode("utf-8", "replace")
         severity = DATA_LOSS if lines > 1 or first.strip() else INFO
         self.ledger.lose(start, "bad-prefix", f"not a trace record: {first!r}", size=stop - start, records=lines, severity=severity)
+
+    def _line_count(self, start: int, stop: int) -> int:
+        """How many lines lie there; one that begins with a TAB counts with the line before it."""
+        lines = 1
+        for at in range(start, stop - 1, _STEP):
+            text = self.data[at : min(stop - 1, at + _STEP) + 1]
+            lines += text.count(b"\n", 0, -1) - text.count(b"\n\t")
+        return lines
 
     def _count_unused(self, kind: str, name: str) -> None:
         if kind == "artifact":
@@ -158,7 +153,7 @@ class Reader:
             return
         span = Span(record.json_end + 1, record.stop, digest)
         is_last = record.stop == self.trace.size
-        has_newline = self.data[record.stop - 1] == _NEWLINE
+        has_newline = self.data[record.stop - 1 : record.stop] == _NEWLINE
         if is_last and not has_newline and not self._is_whole(span):
             self.ledger.add(offset, "cut-off", f"the file ends inside the payload of this record ({kind})", severity=DATA_LOSS)
             self._mismatched.add(span.start)
@@ -199,17 +194,14 @@ class Reader:
 
     def json_text(self, start: int, stop: int) -> bytes:
         """The JSON text that lies there; empty if it is too long."""
-        self._release_pages(start, stop)
         return self.data[start:stop] if stop - start <= _LONGEST else b""
 
     def payload_bytes(self, span: Span) -> bytes:
         """The payload as PyTorch had it: without the TAB of each line and the last newline; empty if it is too long."""
         if span.end - span.start > _LONGEST:
             return b""
-        self._release_pages(span.start, span.end)
-        last = span.end - 1
-        end = last if last >= span.start and self.data[last] == _NEWLINE else span.end
-        return b"\n".join(self.data[span.start + 1 : end].split(b"\n\t"))  # half the time of replace()
+        text = self.data[span.start : span.end].removesuffix(_NEWLINE)
+        return b"\n".join(text[1:].split(b"\n\t"))  # half the time of replace()
 
     def payload_text(self, span: Span, offset: int = -1) -> str:
         """The payload as text. Its checksum is verified; one that does not match is used all the same, and reported.
@@ -235,14 +227,6 @@ class Reader:
                 self.ledger.add(offset, "checksum-mismatch", "the payload is not the one its checksum was made of")
         return payload.decode("utf-8", "replace")
 
-    def _release_pages(self, start: int, stop: int) -> None:
-        """Give back the pages of earlier reads once they are many. Next to the place of the last read, few are new."""
-        self._mapped += min(abs(start - self._last_read), _MAPPED_AROUND) + stop - start
-        self._last_read = stop
-        if self._mapped > _RELEASE:
-            self._mapped, self._last_read = 0, -_MAPPED_AROUND
-            self.trace.release(0, self.trace.size)
-
     def time_at(self, offset: int) -> str:
         """When the record that starts at ``offset`` was written, as ``1120 08:27:33.313000``; "" where that cannot be read."""
         found = _TIME.match(self.data[offset : offset + 64])
@@ -250,13 +234,14 @@ class Reader:
 
     def last_time(self) -> str:
         """When the last record was written, likewise; "" where it is longer than 1 MiB."""
-        data, end = self.data, self.trace.size
-        least = max(0, end - _TAIL)
-        while end > least:
-            at = max(data.rfind(b"\n", least, end - 1), -1 if least else 0)
+        is_cut = self.trace.size > _TAIL
+        tail = self.data[max(0, self.trace.size - _TAIL) :]
+        end = len(tail)
+        while end > 0:
+            at = max(tail.rfind(b"\n", 0, end - 1), -1 if is_cut else 0)
             if at < 0:
                 return ""
-            found = _TIME.match(data, at)
+            found = _TIME.match(tail, at)
             if found:
                 return found[1].decode("ascii")
             end = at
@@ -273,6 +258,9 @@ class Reader:
         if self.ledger.dropped_problems:
             text = f"{self.ledger.dropped_problems} more problems like these"
             placed.append(Problem("more-problems", text, self.trace.name, count=self.ledger.dropped_problems))
+        if isinstance(self.data, FileBytes) and self.data.is_shorter:
+            text = "the file was made shorter while it was read, and what was cut off is lost"
+            placed.append(Problem("cut-off", text, self.trace.name, severity=DATA_LOSS))
         return self.trace.problems + placed
 
     def _lines(self, offsets: list[int]) -> dict[int, int]:
@@ -281,7 +269,7 @@ class Reader:
         at, line = 0, 1
         for offset in offsets:
             while at < offset:
-                step = min(offset, at + (1 << 20))
+                step = min(offset, at + _STEP)
                 line += self.data[at:step].count(b"\n")
                 at = step
             lines[offset] = line

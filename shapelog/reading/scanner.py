@@ -11,27 +11,31 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from shapelog.reading.open_trace import Buffer
+from shapelog.reading.open_trace import Buffer, FileBytes
 
 # Groups: process, an empty one where the JSON begins, kind, and name of an artifact. The kind is found where it is the first key, as
 # PyTorch writes it. The end of a short line is matched as well, which saves a search for it.
 _HEAD = (
-    rb"[A-Z]\d{4} [\d:.]+ +(\d{1,18}) [^\]\n]*\] ()(?=\{)"
+    rb"[A-Z]\d{4} [\d:.]{1,99} {1,99}(\d{1,18}) [^\]\n]{0,9999}\] ()(?=\{)"
     rb'(?:\{"(\w{1,99})": (?:\{"name": "([^"\\\n]{0,999})"|)|)[^\n]{0,500}'
 )
 _PROCESS, _JSON, _KIND, _NAME = range(1, 5)
 _FIRST = re.compile(_HEAD)
+# What ends a record: the first line of the next one, or another line, the second what ends those.
 _NEXT = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb"|)")
+_NEXT_RECORD = re.compile(rb"\n" + _HEAD)
 # How a header ends that announces a payload: this, its MD5 in 32 digits, a quote and the last brace.
 ANNOUNCED = b'"has_payload": "'
 ANNOUNCEMENT_SIZE = len(ANNOUNCED) + 34
+# How much is searched at a time, and more than _HEAD can match.
+_WINDOW, _LONGEST_HEAD = 1 << 20, 16 << 10
 
 
 class Location(NamedTuple):
     """Where a record lies, in bytes from the start of the file, and what its first line begins with.
 
     The record ends before ``stop``, its JSON before ``json_end``, where the first line does. ``kind`` and ``name`` (of an artifact) are
-    empty where the line does not begin with them. ``json_start`` is -1 for a line that is not the first of any record.
+    empty where the line does not begin with them. ``json_start`` is -1 for lines that belong to no record.
     """
 
     start: int
@@ -77,30 +81,48 @@ class Record(NamedTuple):
 
 
 def scan(data: Buffer, size: int) -> Iterator[Location]:
-    """Every record, and every line that belongs to none, in file order and without gaps."""
-    if not size:
-        return
-    start, head = 0, _FIRST.match(data)
-    for following in _NEXT.finditer(data, head.end() if head is not None else 0):
-        stop = following.start() + 1
-        yield _located(data, start, stop, head)
-        start, head = stop, following
+    """Every record, and the lines between two of them that belong to none, in file order and without gaps."""
+    first = locate(data, 0) if size else None
+    start, head = 0, first[2:] if first else ()
+    for base in range(0, size, _WINDOW):
+        end = min(size, base + _WINDOW)
+        window = _window(data, base, min(size, end + _LONGEST_HEAD))
+        at = 0
+        while (following := (_NEXT if head else _NEXT_RECORD).search(window, at)) and base + following.start() < end:
+            stop, at = base + following.start() + 1, following.end()
+            yield Location(start, stop, *head)
+            start, head = stop, _head(data, window, base, following)
     if start < size:
-        yield _located(data, start, size, head)
+        yield Location(start, size, *head)
 
 
 def locate(data: Buffer, start: int) -> Location | None:
     """The first line of the record that starts there, taken for the whole record; None where none starts."""
-    head = _FIRST.match(data, start)
-    return _located(data, start, len(data), head) if head is not None else None
+    line = data[start : start + _LONGEST_HEAD]
+    head = _FIRST.match(line)
+    return Location(start, len(data), *_head(data, line, start, head)) if head is not None else None
 
 
-def _located(data: Buffer, start: int, stop: int, head: re.Match[bytes] | None) -> Location:
-    if head is None or head[_PROCESS] is None:
-        return Location(start, stop)
-    newline = data.find(b"\n", head.end(), stop)
-    json_end = newline if newline >= 0 else stop
-    return Location(start, stop, head.start(_JSON), json_end, int(head[_PROCESS]), head[_KIND] or b"", head[_NAME] or b"")
+def _window(data: Buffer, start: int, stop: int) -> bytes:
+    return data.window(start, stop) if isinstance(data, FileBytes) else data[start:stop]
+
+
+def _head(data: Buffer, window: bytes, base: int, head: re.Match[bytes]) -> tuple[int, int, int, bytes, bytes] | tuple[()]:
+    """The fields of a Location behind ``stop``, none for a line that belongs to no record. ``window`` starts at ``base``."""
+    if head[_PROCESS] is None:
+        return ()
+    newline = window.find(b"\n", head.end())
+    json_end = base + newline if newline >= 0 else _end_of_line(data, base + len(window))
+    return base + head.start(_JSON), json_end, int(head[_PROCESS]), head[_KIND] or b"", head[_NAME] or b""
+
+
+def _end_of_line(data: Buffer, start: int) -> int:
+    """Where the next newline is, the end of the file without one."""
+    for at in range(start, len(data), _WINDOW):
+        newline = data[at : at + _WINDOW].find(b"\n")
+        if newline >= 0:
+            return at + newline
+    return len(data)
 
 
 def decode(text: bytes) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """Bytes become entries and problems; every byte is accounted for, and a bad record never hides a good one."""
 
 import json
-import mmap
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,12 @@ import make
 import pytest
 
 from shapelog.errors import DATA_LOSS, INFO, Problem
+from shapelog.reading import scanner
 from shapelog.reading.inputs import select
 from shapelog.reading.open_trace import OpenTrace, open_trace
 from shapelog.reading.reader import Reader
 from shapelog.reading.scanner import Record
+from shapelog.reading.trace_files import TraceFile
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "real"
 GOOD = make.metrics("0/0")
@@ -438,28 +440,44 @@ MIXED = (
 )
 
 
-@pytest.mark.parametrize(("step", "times"), [(1 << 20, 5), (600 << 10, 5), (100 << 10, 1), (100, 0)])
-def test_looks_at_places_far_apart_give_all_pages_back_now_and_then(step: int, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is far from the look before counts 512 KiB, and 2 MiB may stay."""
-    given: list[tuple[int, int]] = []
-    monkeypatch.setattr(OpenTrace, "release", lambda self, start, end: given.append((start, end)))
-    reader = make.reader(bytes(20 << 20))
-    for number in range(20):
-        assert reader.json_text(step * number, step * number + 7) == bytes(7)
-    assert given == [(0, 20 << 20)] * times
+@pytest.mark.parametrize("line", [b"\n", b"x\n", b"V1120 \n", b"V1120 08:27:33.3 1 a.py:3] text\n", b"x\n\ty\n"])
+def test_lines_that_belong_to_no_record_are_one_step_of_the_search_however_many(line: bytes) -> None:
+    data = GOOD + line * 100_000 + AFTER
+    assert [place.json_start > 0 for place in scanner.scan(data, len(data))] == [True, False, True]
+    _, _, (problem,) = read(data)
+    assert (problem.code, problem.line, problem.count) == ("bad-prefix", 2, 100_000)
 
 
-def test_pages_are_given_back_with_those_before_them_that_are_cached_in_one_piece(tmp_path: Path) -> None:
-    class Advised(mmap.mmap):
-        def madvise(self, *given: int) -> None:
-            advised.append(given)
+@pytest.mark.parametrize("window", [1, 7, 100, 1000])
+def test_records_are_the_same_wherever_a_window_of_the_search_ends(window: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "mixed.log"
+    path.write_bytes(MIXED + b"no end of line")
+    whole = make.reader(path.read_bytes())
+    records = list(whole.records())
+    monkeypatch.setattr(scanner, "_WINDOW", window)
+    for opened in (OpenTrace("mixed.log", path.read_bytes(), path.stat().st_size), open_trace(TraceFile(path, "mixed.log"))):
+        reader = Reader(opened)
+        assert list(reader.records()) == records
+        assert [problem.line for problem in reader.problems()] == [problem.line for problem in whole.problems()]
 
-    advised: list[tuple[int, ...]] = []
-    file = tmp_path / "large"
-    file.write_bytes(bytes(9 << 20))
-    with file.open("rb") as handle, Advised(handle.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        OpenTrace(file.name, data, len(data)).release(5 << 20, 7 << 20)
-    assert advised == [(mmap.MADV_DONTNEED, 4 << 20, 3 << 20)]
+
+@pytest.mark.parametrize("left", [0, 1, 4000, len(MIXED) - 1])
+@pytest.mark.parametrize("is_read_before", [False, True])
+def test_what_is_cut_off_a_file_while_it_is_read_is_reported_and_the_rest_is_read(tmp_path: Path, left: int, is_read_before: bool) -> None:
+    path = tmp_path / "mixed.log"
+    path.write_bytes(MIXED * 400)  # more than what is read at once
+    reader = Reader(open_trace(TraceFile(path, "mixed.log")))
+    records = reader.records()
+    next(records)
+    os.truncate(path, path.stat().st_size if is_read_before else left)
+    found = [record for record in records if record.payload is not None]
+    os.truncate(path, left)
+    for record in found:
+        assert record.payload is not None
+        reader.payload_text(record.payload, record.offset)
+    problems = reader.problems()
+    assert problems[-1].message == "the file was made shorter while it was read, and what was cut off is lost"
+    assert (problems[-1].severity, reader.ledger.account().balances) == (DATA_LOSS, True)
 
 
 PLAIN = {
