@@ -4,6 +4,7 @@ test_robustness.py has arbitrary bytes, changed fields and every truncation of a
 """
 
 import ast
+import gc
 import gzip
 import json
 import os
@@ -22,6 +23,7 @@ import pytest
 from click.testing import CliRunner, Result
 from make import compile as compiled
 from make import create_symbol, digest, dynamo_start, load, metrics, only, small_trace, split_records, tensor, torch_version
+from packing import PACKS, RANK
 from payload_text import size_mismatch
 
 import shapelog
@@ -497,6 +499,26 @@ def test_a_file_that_grows_while_it_is_read_is_reported_as_it_was(tmp_path: Path
     path.unlink()
     assert opened.size == len(small_trace())
     assert bytes(opened.data) == small_trace()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are listed in /proc alone")
+@pytest.mark.parametrize("pack", ["plain", "gz", "zip", "tar.gz", "job"])
+def test_a_file_is_closed_with_its_trace_without_a_collection(tmp_path: Path, pack: str) -> None:
+    members = {RANK.format(rank, "aaaaaaaa"): small_trace() for rank in range(20 if pack == "job" else 3)}
+    for name, data in members.items():
+        (tmp_path / name).write_bytes(data)
+    path = tmp_path if pack in ("plain", "job") else tmp_path / "packed"
+    if path is not tmp_path:
+        path.write_bytes(gzip.compress(small_trace()) if pack == "gz" else PACKS[pack](members))
+    assert shapelog.load(path).compiles
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    gc.disable()
+    try:
+        assert shapelog.analyze(shapelog.load(path)).advice
+        assert len(os.listdir("/proc/self/fd")) == before
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("is_packed", [False, True])

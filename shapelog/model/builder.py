@@ -82,17 +82,6 @@ class Builder:
         self.overlaps: list[str] = []
         self._reasons: dict[str, Reason] = {}
         self._tensors: dict[bytes, DescribedTensor] = {}
-        self._handlers: dict[str, Callable[[CompileBuilder, Any, Record, ProcessState], None]] = {
-            "dynamo_start": self._start,
-            "dynamo_output_graph": self._graph,
-            "dynamo_guards": self._guards,
-            "dynamo_cpp_guards_str": self._guards,
-            "compilation_metrics": self._metrics,
-            "bwd_compilation_metrics": self._metrics,
-            "chromium_event": self._event,
-            "artifact": self._artifact,
-            **dict.fromkeys(records.PARSERS, self._parsed),
-        }
 
     def take(self, record: Record) -> None:
         """Take a record whose header was decoded. A field of it that is not as expected becomes a problem, and the rest goes on."""
@@ -128,11 +117,11 @@ class Builder:
                 self._torch_version(record.payload)
             return
         compile = self._compile_of(record, header, process)
-        handler = self._handlers.get(record.kind)
+        handler = _HANDLERS.get(record.kind)
         if compile is None or handler is None:
             self.outside[record.kind] = self.outside.get(record.kind, 0) + 1
         else:
-            handler(compile, header[record.kind], record, process)
+            handler(self, compile, header[record.kind], record, process)
 
     def _process(self, number: int) -> ProcessState:
         key = process_key(number)
@@ -310,6 +299,20 @@ class Builder:
                 )
             )
         return found
+
+
+# Functions, not methods of one builder, which would keep itself and its file in a cycle.
+_HANDLERS: dict[str, Callable[[Builder, CompileBuilder, Any, Record, ProcessState], None]] = {
+    "dynamo_start": Builder._start,
+    "dynamo_output_graph": Builder._graph,
+    "dynamo_guards": Builder._guards,
+    "dynamo_cpp_guards_str": Builder._guards,
+    "compilation_metrics": Builder._metrics,
+    "bwd_compilation_metrics": Builder._metrics,
+    "chromium_event": Builder._event,
+    "artifact": Builder._artifact,
+    **dict.fromkeys(records.PARSERS, Builder._parsed),
+}
 
 
 def _is_id(value: object) -> TypeGuard[int]:

@@ -79,13 +79,13 @@ class _BoundedFile(io.FileIO):
     def __init__(self, archive: Archive, limit: int, refusal: Exception) -> None:
         super().__init__(archive.handle.fileno(), closefd=False)
         self.seek(0)
-        self.archive = archive
+        self.handle = archive.handle  # kept open, and not the archive, whose entries hold this file
         self.limit = limit
         self.refusal = refusal
 
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0:
-            size = max(0, self.archive.size - self.tell())
+            size = max(0, os.fstat(self.fileno()).st_size - self.tell())
         if size > self.limit:
             raise self.refusal
         return super().read(size) or b""
