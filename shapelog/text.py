@@ -13,6 +13,8 @@ _LINE_BREAKS = re.compile(r"[\t\n]+\s*")
 # Addresses and ids differ from process to process.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
 _MAX_RANGES = 8
+# Of an option or a setting; every whole number up to it is exact as a float, too.
+LARGEST_NUMBER = 10**15
 
 
 def one_line(text: object) -> str:

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from shapelog.errors import ShapelogError
 from shapelog.rules import RULES, AlertKind
+from shapelog.text import LARGEST_NUMBER
 
 DEFAULT_KINDS = (AlertKind.AVOIDABLE, AlertKind.LIMIT, AlertKind.FAILURE)
+_LONGEST_SHOWN = 100
 # Where a budget limits recompiles, it decides about them.
 _KINDS_WITH_BUDGETS = (AlertKind.LIMIT, AlertKind.FAILURE)
 
@@ -110,12 +112,16 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}" if len(known) < 20 else "no rule begins with that"
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
 def budgets_of(metric: Metric, total: float | None, per_frame: Iterable[str]) -> Iterator[Budget]:
     """The budgets that options ask for; those per frame are written ``N`` for each frame, or ``PATTERN=N``."""
     option = f"--max-{metric.value.replace(' ', '-')}"
     if total is not None:
-        if not 0 <= total < float("inf"):
-            raise ShapelogError(f"{option} {total}: write a number, 0 or more")
+        if not 0 <= total <= LARGEST_NUMBER:
+            raise ShapelogError(f"{option} {_cut(str(total))}: write a number from 0 to 10^15")
         yield Budget(metric, total)
     for text in per_frame:
         pattern, _, number = text.rpartition("=")
@@ -123,6 +129,6 @@ def budgets_of(metric: Metric, total: float | None, per_frame: Iterable[str]) ->
             most = float(number) if metric is Metric.AVOIDABLE else int(number)
         except ValueError:
             most = -1
-        if not 0 <= most < float("inf"):
-            raise ShapelogError(f"{option}-per-frame {text}: write N for each frame, or FRAME=N, where N is a number and 0 or more")
+        if not 0 <= most <= LARGEST_NUMBER:
+            raise ShapelogError(f"{option}-per-frame {_cut(text)}: write N for each frame, or FRAME=N, where N is a number from 0 to 10^15")
         yield Budget(metric, most, pattern or "*")

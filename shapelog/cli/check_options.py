@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 
 from shapelog.check.alerts import Alerts
 from shapelog.check.baseline import Baseline, as_bytes, is_one, parse
@@ -10,6 +9,7 @@ from shapelog.check.policy import Metric, Policy, budgets_of, codes_of, kinds_of
 from shapelog.cli.options import CommonOptions
 from shapelog.cli.output import Target, message, write
 from shapelog.cli.settings import split
+from shapelog.cli.small_file import read_small_file
 from shapelog.errors import ShapelogError
 from shapelog.text import plural
 
@@ -66,7 +66,7 @@ def _is_another_file(path: str) -> bool:
 def read_baseline(path: str) -> Baseline:
     """Raises ShapelogError when it cannot be read, or is not a baseline."""
     try:
-        return parse(Path(path).read_bytes(), path)
+        return parse(read_small_file(path), path)
     except FileNotFoundError as error:
         raise ShapelogError(f"{path}: no such baseline; shapelog check TRACE --write-baseline {path} records one") from error
     except OSError as error:

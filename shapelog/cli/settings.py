@@ -7,12 +7,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shapelog.cli.small_file import read_small_file
 from shapelog.errors import ShapelogError
 from shapelog.reading.compression import parse_size
+from shapelog.text import LARGEST_NUMBER
 
 PREFIX = "SHAPELOG_"
 _FILES = ("shapelog.toml", "pyproject.toml")
 _SECTION = re.compile(r"(?m)^\s*\[\s*tool\s*\.\s*[\"']?shapelog\b")
+# Python converts no longer number from text.
+_LONG_NUMBER = re.compile(r"[\d_]{1000,}")
+_LONGEST_SHOWN = 100
 _FLAGS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off"), False)}
 
 
@@ -32,7 +37,7 @@ def _number(*types: type, least: int = 0) -> Callable[[Any], Any]:
     """Reads a number of these types, which becomes one of the last; true and false are not numbers."""
 
     def read(value: Any) -> Any:
-        if type(value) not in types or not least <= value < float("inf"):
+        if type(value) not in types or not least <= value <= LARGEST_NUMBER:
             raise ValueError(value)
         return types[-1](value)
 
@@ -100,8 +105,8 @@ def _per_frame(number: Callable[[Any], Any]) -> Callable[[Any], tuple[str, ...]]
     return read
 
 
-_COUNT = Key(_whole, lambda text: _whole(int(text)), "a whole number, 0 or more")
-_SECONDS = Key(_seconds, lambda text: _seconds(float(text)), "a number of seconds, 0 or more")
+_COUNT = Key(_whole, lambda text: _whole(int(text)), "a whole number from 0 to 10^15")
+_SECONDS = Key(_seconds, lambda text: _seconds(float(text)), "a number of seconds from 0 to 10^15")
 _LIST = Key(_texts, split, "a list, or one text with commas")
 _FLAG = Key(_flag, lambda text: _FLAGS[text.lower()], "true or false")
 _COUNTS = Key(_per_frame(_whole), split, 'a whole number, or a table such as {"Net.forward" = 2, "*" = 1}')
@@ -126,7 +131,7 @@ KEYS: Mapping[str, Key] = {
     "strict": _FLAG,
     "strip-prefix": Key(_paths, lambda text: tuple(text.split(os.pathsep)), "a path, or a list of paths"),
     "timeout": Key(_positive, lambda text: _positive(float(text)), "a number of seconds, more than 0"),
-    "width": Key(_columns, lambda text: _columns(int(text)), "a number of columns, 40 or more"),
+    "width": Key(_columns, lambda text: _columns(int(text)), "a number of columns from 40 to 10^15"),
 }
 
 
@@ -137,7 +142,7 @@ def settings(file: str | None = None, start: str = ".", environment: Mapping[str
     the wrong kind.
     """
     path = _find_file(Path(start)) if file is None else Path(file) if file else None
-    found = _file_settings(path) if path else {}
+    found = _file_settings(path, is_named=bool(file)) if path else {}
     found.update(_environment_settings(environment))
     return {name.replace("-", "_"): value for name, value in found.items()}
 
@@ -158,19 +163,21 @@ def _find_file(start: Path) -> Path | None:
 def _has_section(path: Path) -> bool:
     """Whether a pyproject.toml has settings for shapelog; one that does not mention it is not even parsed."""
     try:
-        if b"shapelog" not in path.read_bytes():
+        if b"shapelog" not in read_small_file(path):
             return False
         tool = _parse(path)[1].get("tool")
         return isinstance(tool, dict) and "shapelog" in tool
     except OSError:
         return False
     except ShapelogError:  # invalid TOML with such a section is reported, not skipped
-        return bool(_SECTION.search(path.read_bytes().decode("utf-8", "replace")))
+        return bool(_SECTION.search(read_small_file(path).decode("utf-8", "replace")))
 
 
-def _file_settings(path: Path) -> dict[str, Any]:
+def _file_settings(path: Path, is_named: bool) -> dict[str, Any]:
     text, data = _parse(path)
     name = _relative(path)
+    if is_named and not text.strip() and not path.samefile(os.devnull):
+        raise ShapelogError(f"{name}: no settings, this file is empty; --config {os.devnull} reads none")
     section = data.get("tool", {}).get("shapelog") if isinstance(data.get("tool"), dict) else None
     if section is None:
         section = {} if path.name == "pyproject.toml" else data
@@ -186,10 +193,18 @@ def _file_settings(path: Path) -> dict[str, Any]:
         try:
             found[known] = KEYS[known].from_file(value)
         except (ValueError, TypeError) as error:
-            raise ShapelogError(f"{where}: {key} = {value!r}: it has to be {KEYS[known].expected}") from error
+            raise ShapelogError(f"{where}: {key} = {_shown(value)}: it has to be {KEYS[known].expected}") from error
         if KEYS[known].is_path and found[known]:
             found[known] = _relative(path.resolve().parent / found[known])
     return found
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # an int of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def _parse(path: Path) -> tuple[str, dict[str, Any]]:
@@ -198,7 +213,7 @@ def _parse(path: Path) -> tuple[str, dict[str, Any]]:
     else:
         import tomli as tomllib
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_small_file(path).decode("utf-8-sig")
         return text, tomllib.loads(text)
     except OSError as error:
         raise ShapelogError(f"{path}: cannot read the settings: {error.strerror}") from error
@@ -206,6 +221,10 @@ def _parse(path: Path) -> tuple[str, dict[str, Any]]:
         raise ShapelogError(f"{path}: the settings are not UTF-8 (byte {error.start})") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ShapelogError(f"{path}: no valid TOML: {error}") from error
+    except ValueError as error:
+        number = _LONG_NUMBER.search(text)
+        line = f":{text.count(chr(10), 0, number.start()) + 1}" if number else ""
+        raise ShapelogError(f"{path}{line}: a number has too many digits") from error
 
 
 def _relative(path: Path) -> str:

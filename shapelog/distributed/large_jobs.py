@@ -39,8 +39,8 @@ class Task:
     rank: int
     size: int
     max_bytes: int | None
-    timeout: float
     is_strict: bool
+    timeout: float = WEB_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)

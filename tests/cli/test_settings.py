@@ -135,6 +135,9 @@ def test_every_key_refuses_invalid_values_and_names_the_valid_ones(here: Path, k
         "max-avoidable-seconds = inf",
         "color = 'red'",
         'baseline = "\\u0000"',
+        f"limit = 0x{'9' * 5000}",
+        f"max-compiles = {10**15 + 1}",
+        "max-avoidable-seconds = 1e300",
     ],
 )
 def test_a_value_out_of_range_is_refused(here: Path, line: str) -> None:
@@ -166,11 +169,12 @@ def test_no_other_keys_can_be_set(here: Path) -> None:
         (b"limit = '\xff'", "are not UTF-8 (byte 9)"),
         (b"a = " + b"[" * 100_000, "no valid TOML: "),
         (b"tool.shapelog = 3", "tool.shapelog is no table"),
+        (b"limit = 1\nwidth = " + b"9" * 5000, "shapelog.toml:2: a number has too many digits"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(here: Path, content: bytes, error_text: str) -> None:
     (here / "shapelog.toml").write_bytes(content)
-    with pytest.raises(ShapelogError, match=r"shapelog\.toml: ") as error:
+    with pytest.raises(ShapelogError, match=r"shapelog\.toml(:2)?: ") as error:
         settings(environment={})
     assert error_text in str(error.value)
     assert "\n" not in str(error.value)
@@ -182,13 +186,50 @@ def test_a_file_without_read_permission_is_named(here: Path, monkeypatch: pytest
     def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("shapelog.cli.settings.read_small_file", refuse)
     with pytest.raises(ShapelogError, match=r"shapelog\.toml: cannot read the settings: Permission denied"):
         settings(environment={})
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes and devices as POSIX has them")
+def test_a_device_a_pipe_or_an_empty_file_that_is_named_is_refused_at_once(here: Path) -> None:
+    os.mkfifo(here / "pipe")
+    write(here / "empty.toml", "\n")
+    (here / "made.log").write_bytes(make.small_trace())
+    for name, words in (
+        ("/dev/zero", "it has more than 67,108,864 bytes"),
+        ("pipe", "this file is empty"),
+        ("empty.toml", "this file is empty"),
+    ):
+        done = call("report", "made.log", "--config", name)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert words in done.stderr
+    for name in ("/dev/zero", "pipe"):
+        done = call("check", "made.log", "--baseline", name)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert call("report", "made.log", "--config", os.devnull).exit_code == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes as POSIX has them")
+def test_settings_may_come_through_a_pipe(here: Path) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"limit = 3")
+    os.close(writing)
+    assert settings(f"/dev/fd/{reading}", environment={}) == {"limit": 3}
+    os.close(reading)
+
+
+def test_numbers_that_are_too_large_for_any_use_are_refused(here: Path) -> None:
+    (here / "made.log").write_bytes(make.small_trace())
+    for option in ("--max-compiles", "--max-recompiles"):
+        assert "99...: write a number from 0 to 10^15" in call("check", "made.log", option, "9" * 300).stderr
+        assert "a number from 0 to 10^15" in call("check", "made.log", f"{option}-per-frame", "f=" + "9" * 300).stderr
+
+
 def test_a_broken_pyproject_is_an_error_only_if_it_has_the_section(here: Path) -> None:
     write(here / "pyproject.toml", "[tool.other]\nname = 'shapelog'\nx = [")
+    assert settings(environment={}) == {}
+    write(here / "pyproject.toml", f"[tool.other]\nname = 'shapelog'\nx = {'9' * 5000}")
     assert settings(environment={}) == {}
     write(here / "pyproject.toml", "[tool.shapelog]\nx = [")
     with pytest.raises(ShapelogError, match="no valid TOML"):
@@ -222,9 +263,9 @@ def test_the_environment_overrides_the_file(here: Path) -> None:
     ("variable", "text", "error_text"),
     [
         ("SHAPELOG_LIMITS", "3", "SHAPELOG_LIMITS in the environment: no such setting; did you mean SHAPELOG_LIMIT?"),
-        ("SHAPELOG_LIMIT", "-3", "SHAPELOG_LIMIT=-3 in the environment: it has to be a whole number, 0 or more"),
+        ("SHAPELOG_LIMIT", "-3", "SHAPELOG_LIMIT=-3 in the environment: it has to be a whole number from 0 to 10^15"),
         ("SHAPELOG_LIMIT", "x", "it has to be a whole number"),
-        ("SHAPELOG_WIDTH", "3", "it has to be a number of columns, 40 or more"),
+        ("SHAPELOG_WIDTH", "3", "it has to be a number of columns from 40 to 10^15"),
         ("SHAPELOG_STRICT", "maybe", "it has to be true or false"),
         ("SHAPELOG_MAX_AVOIDABLE_SECONDS", "nan", "it has to be a number of seconds"),
         ("SHAPELOG_COLOR", "red", "it has to be one of auto, always, never"),
