@@ -104,8 +104,9 @@ class Watch:
     _grown: float | None = None
 
     def __post_init__(self) -> None:
-        if self.where == "-" or is_url(self.where):
-            raise ShapelogError(f"{self.where}: only a directory or a file of this machine can be watched")
+        if self.where in ("", "-") or is_url(self.where):
+            name = self.where or '""'
+            raise ShapelogError(f"{name}: only a directory or a file of this machine can be watched")
 
     def snapshots(self) -> Iterator[Snapshot]:
         """One at each check of the files, about two a second, until the job has ended."""

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import struct
 import tarfile
 import time
@@ -15,12 +16,14 @@ from typing import BinaryIO, cast
 
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
 from shapelog.reading.compression import CHUNK, DamagedError, UnpackQuota
-from shapelog.reading.trace_files import FileEntry, entry_within, is_archive_name, trace_names
+from shapelog.reading.trace_files import FileEntry, clock_time, entry_within, is_archive_name, trace_names
 
 _MAX_MEMBERS = 100_000
 _MAX_NAMED = 3
 # The table of contents of a zip file is read into memory in one piece, and so are the long headers of a tar member.
 _MAX_ZIP_TABLE, _MAX_TAR_HEADER = 24 << 20, 1 << 20
+# tarfile of Python 3.11 takes the square of the length of a number in the headers of a member (CVE-2024-6232).
+_LONG_NUMBER = re.compile(rb"\d{100}")
 _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -61,7 +64,7 @@ def open_archive(name: str, handle: BinaryIO, kind: str, quota: UnpackQuota) -> 
     archive.entries = list(by_name.values())
     for reason, names in archive.skipped.items():
         if trace_names(names):
-            archive.add_problem("left-out", f"{reason} {'is' if len(names) == 1 else 'are'} not read from an archive: {_some(names)}")
+            archive.add_problem("left-out", f"{reason} is not read from an archive: {_some(names)}")
     nested = [entry.name for entry in archive.entries if is_archive_name(entry.base_name)]
     if nested:
         listed = ", ".join(nested[:_MAX_NAMED])
@@ -88,7 +91,10 @@ class _BoundedFile(io.FileIO):
             size = max(0, os.fstat(self.fileno()).st_size - self.tell())
         if size > self.limit:
             raise self.refusal
-        return super().read(size) or b""
+        content = super().read(size) or b""
+        if len(content) > tarfile.BLOCKSIZE and _LONG_NUMBER.search(content):
+            raise self.refusal
+        return content
 
 
 def _list_tar(archive: Archive) -> None:
@@ -108,7 +114,7 @@ def _list_tar(archive: Archive) -> None:
                     continue
                 start, rest = member.offset_data, archive.size - member.offset_data
                 damage = f"{archive.name} ends inside this member" if member.size > rest else ""
-                when = float(member.mtime) or None
+                when = clock_time(float(member.mtime))
                 archive.entries.append(entry_within(archive.handle, member.name, start, min(member.size, rest), when, damage))
                 if damage:
                     archive.add_problem("damaged-archive", f"the archive ends inside {member.name}")
@@ -126,13 +132,22 @@ def _list_zip(archive: Archive) -> None:
             f"{archive.name}: not read, because the table of contents at the end of this zip file is missing or damaged; "
             "copy or download it again"
         ) from error
-    for info in opened.infolist():
+    overlapping = _overlapping(opened.infolist())
+    for index, info in enumerate(opened.infolist()):
         if info.filename.endswith("/"):
             continue
-        if (info.external_attr >> 16) & 0o170000 == 0o120000:
+        if index in overlapping:
+            archive.skipped["a member that overlaps another, as in a zip bomb,"].append(info.filename)
+        elif (info.external_attr >> 16) & 0o170000 == 0o120000:
             archive.skipped["a link"].append(info.filename)
         else:
             archive.entries.append(_zip_entry(archive.name, opened, info))
+
+
+def _overlapping(members: Sequence[zipfile.ZipInfo]) -> set[int]:
+    """The indexes of those that do not end before the next one begins."""
+    places = sorted((info.header_offset, info.compress_size, index) for index, info in enumerate(members))
+    return {index for (start, size, index), (following, _, _) in zip(places, places[1:], strict=False) if start + size >= following}
 
 
 def _zip_entry(archive: str, opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> FileEntry:

@@ -28,6 +28,7 @@ from shapelog.reading.trace_files import (
     FileEntry,
     ProgressCallback,
     TraceFile,
+    clock_time,
     entry_within,
     is_archive_name,
     is_url,
@@ -89,6 +90,8 @@ def select(path: str, options: InputOptions = _DEFAULT) -> Selection:
 
 
 def _select(path: str, options: InputOptions) -> Selection:
+    if not path:
+        raise ShapelogError('"" is no path: which trace? The current directory is .')
     if path == "-":
         return _select_stream("standard input", read_chunks(sys.stdin.buffer), options)
     if is_url(path):
@@ -168,7 +171,7 @@ def _local_entry(path: Path, name: str, state: os.stat_result) -> FileEntry:
     return FileEntry(
         name=name,
         size=state.st_size,
-        modified=state.st_mtime,
+        modified=clock_time(state.st_mtime),
         chunks=lambda: read_chunks(path.open("rb"), close=True),
         read_range=read,
         path=path,

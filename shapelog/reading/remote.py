@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from shapelog.errors import ShapelogError
 from shapelog.reading import web
 from shapelog.reading.compression import CHUNK, DamagedError
-from shapelog.reading.trace_files import TLPARSE_LOG, WEB_TIMEOUT, FileEntry, ProgressCallback, redacted_url
+from shapelog.reading.trace_files import TLPARSE_LOG, WEB_TIMEOUT, FileEntry, ProgressCallback, clock_time, redacted_url
 from shapelog.text import file_name
 
 _WEB = ("http://", "https://")
@@ -138,7 +138,7 @@ def _entry(system: Any, info: dict[str, Any], name: str, progress: ProgressCallb
     return FileEntry(
         name=name,
         size=size,
-        modified=_modified(info),
+        modified=clock_time(_modified(info)),
         chunks=chunks,
         read_range=None if size <= 0 else read,
         is_remote=True,

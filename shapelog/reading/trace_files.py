@@ -16,6 +16,8 @@ TLPARSE_LOG = "raw.log"
 _TLPARSE_RANK = re.compile(r"(?:^|/)rank_(\d{1,9})/raw\.log$")
 _LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
 _ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")
+# The year 3058.
+_LAST_TIME = float(1 << 35)
 # How many seconds a web server may send nothing.
 WEB_TIMEOUT = 30.0
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
@@ -43,6 +45,11 @@ class FileEntry(NamedTuple):
     @property
     def base_name(self) -> str:
         return file_name(self.name)
+
+
+def clock_time(seconds: float | None) -> float | None:
+    """A time that a clock may have shown, in seconds since the epoch; None for any other, as headers of archives may have."""
+    return seconds if seconds is not None and 0 < seconds < _LAST_TIME else None
 
 
 def entry_within(handle: BinaryIO, name: str, start: int, size: int, modified: float | None = None, damage: str = "") -> FileEntry:

@@ -1,5 +1,6 @@
 """The forms of the advice that people paste: a shell and Python take back exactly the value that was meant."""
 
+import json
 import random
 import shutil
 import subprocess
@@ -214,3 +215,24 @@ def test_a_version_without_a_list_is_the_reason_though_marks_would_help() -> Non
         "torch 2.6 reads no list of dynamic sources (2.8 and later do); --format python gives the mark_dynamic lines"
     )
     assert why_nothing(PLAIN) == ""
+
+
+@pytest.mark.parametrize("version", [TorchVersion(2, minor) for minor in (4, 6, 8, 10, 13, 15)])
+def test_a_lone_surrogate_in_a_name_is_written_as_an_escape(version: TorchVersion) -> None:
+    name, parts = "L['\ud800']", []
+    for number, size in enumerate((8, 3, 5)):
+        id = f"0/{number}"
+        parts += [
+            make.artifact(
+                "recompile_reasons", json.dumps([f"0/0: tensor '{name}' size mismatch at index 0. expected 8, actual {size}"]), id=id
+            ),
+            make.dynamo_start("f\ud800", id=id),
+            make.describe(make.tensor(size, 16, source=name), number, number, id=id),
+            make.output_graph([size, 16], id=id),
+            make.record("dynamo_guards", None, json.dumps([{"code": f"check_tensor({name}, Tensor, size=[{size}, 16])"}]), id=id),
+            make.metrics(id),
+        ]
+    advice = advise(make.explain(make.trace(*parts)), version)
+    assert name in [suggestion.source for suggestion in advice.suggestions]
+    for form in ("env", "shell", "python", "json", "terminal"):
+        assert renderer("advice", form)(advice, Options()).decode("utf-8").isascii() or form == "terminal"

@@ -27,6 +27,11 @@ def test_explain_of_something_that_is_not_an_id_shows_what_ids_look_like(label: 
     assert f"{label!r} is no compile id; they look like 2/3" in refusal("explain", SMALL, label)
 
 
+def test_a_failure_whose_reason_is_white_space_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "made.log").write_bytes(make.trace(make.compile("0/0", fail_type="E", fail_reason=" \n ", is_started=False)))
+    assert "failed: E:" in call("explain", str(tmp_path / "made.log"), "0/0").stdout
+
+
 def test_an_id_of_thousands_of_digits_is_refused() -> None:
     refusal("explain", SMALL, "1" * 5000 + "/1")
 

@@ -35,6 +35,39 @@ def test_an_archive_of_any_name_is_read_like_a_directory(tmp_path: Path, pack: s
     assert [account.balances for account in trace.accounts] == [True, True]
 
 
+@pytest.mark.parametrize("time", ["1e300", "-1e300", "nan", "inf", "99999999999999"])
+def test_times_that_no_clock_shows_count_as_missing(tmp_path: Path, time: str) -> None:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name in (f"a/{FIRST}", f"b/{SECOND}"):
+            info = tarfile.TarInfo(name)
+            info.size, info.pax_headers = len(TRACE), {"mtime": time}
+            archive.addfile(info, io.BytesIO(TRACE))
+    assert f"mtime={time}\n".encode() in data.getvalue()
+    assert len(load(put(tmp_path, data.getvalue())).ranks) == 2
+
+
+def test_a_number_of_many_digits_in_a_header_is_refused_and_not_searched(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("PaxHeader")
+    header.type, header.size = tarfile.XHDTYPE, 1_000_000
+    padded = header.tobuf(tarfile.USTAR_FORMAT) + b"1" * header.size + bytes(-header.size % tarfile.BLOCKSIZE)
+    assert "ends early behind 0 members (a header is longer than any real one)" in refusal(put(tmp_path, padded + tarred({FIRST: TRACE})))
+    whole = tarfile.BLOCKSIZE * (1 + -(-len(TRACE) // tarfile.BLOCKSIZE))
+    assert len(load(put(tmp_path, tarred({FIRST: TRACE})[:whole] + padded)).compiles) == 2
+
+
+def test_of_members_of_a_zip_file_that_overlap_one_is_read(tmp_path: Path) -> None:
+    first, second = FIRST.encode(), SECOND.encode()
+    data = zipped({FIRST: TRACE})
+    table, end = data.index(b"PK\1\2"), data.index(b"PK\5\6")
+    entry = data[table:end]
+    entries = entry.replace(first, second) + entry
+    path = put(tmp_path, data[:table] + entries + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 2, 2, len(entries), table, 0))
+    trace = load(path)
+    assert (trace.name, len(trace.compiles)) == (FIRST, 2)
+    assert losses(trace) == [f"archive: a member that overlaps another, as in a zip bomb, is not read from an archive: {SECOND}"]
+
+
 @pytest.mark.parametrize("pack", PACKS)
 def test_no_file_of_an_archive_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: str) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
@@ -85,7 +118,7 @@ def test_links_and_devices_in_an_archive_are_reported_and_not_followed(tmp_path:
     trace = load(put(tmp_path, tarred_members(member(FIRST, TRACE), *members)))
     assert [rank.number for rank in trace.ranks] == [0]
     assert losses(trace) == [
-        "archive: a link, a device or a sparse file are not read from an archive: "
+        "archive: a link, a device or a sparse file is not read from an archive: "
         f"{RANK.format(2, 'cccccccc')}, {RANK.format(3, 'dddddddd')}, {RANK.format(4, 'eeeeeeee')} and 1 more"
     ]
     info = zipfile.ZipInfo(SECOND)

@@ -31,6 +31,21 @@ def names(path: Path) -> list[str]:
     return [file.name for file in select(str(path)).files]
 
 
+def test_no_path_is_refused_and_does_not_mean_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, "a.log")
+    assert refusal("") == '"" is no path: which trace? The current directory is .'
+
+
+def test_a_time_of_a_file_that_no_clock_shows_counts_as_missing(tmp_path: Path) -> None:
+    for name in (RANK.format(0, "aaaaaaaa"), RANK.format(1, "bbbbbbbb")):
+        try:
+            os.utime(put(tmp_path, name), (1 << 40, 1 << 40))
+        except OSError:
+            pytest.skip("this file system keeps no such time")
+    assert len(load(tmp_path).ranks) == 2
+
+
 def test_a_file_is_selected_whatever_its_name(tmp_path: Path) -> None:
     path = put(tmp_path, "any name.txt")
     selection = select(str(path))

@@ -50,7 +50,8 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
         place = f" at {item.place.file}:{item.place.line}" if item.place else ""
         page.line(("graph break", "yellow"), f"{place}: {item.reason}", indent=2)
     if metrics.fail_reason:
-        page.line(("failed", "red"), f": {metrics.fail_type}: {metrics.fail_reason.strip().splitlines()[0]}", indent=2)
+        reason = "".join(metrics.fail_reason.strip().splitlines()[:1])
+        page.line(("failed", "red"), f": {metrics.fail_type}: {reason}", indent=2)
 
 
 def _why(page: TextPage, explanation: CompileExplanation) -> None:
