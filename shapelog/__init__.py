@@ -4,9 +4,12 @@
 dynamic; ``with record() as trace:`` records one in this process.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+TYPE_CHECKING = False  # without typing, whose import takes a while in which Ctrl-C would end with a traceback
 if TYPE_CHECKING:
+    from typing import Any
+
     from shapelog.api import advise, analyze, load
     from shapelog.recording import record
 

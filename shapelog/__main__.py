@@ -1,17 +1,21 @@
 """The console script: sets the handler of Ctrl-C before the imports that take a while."""
 
-import gc
+import _signal  # type: ignore[import-not-found]  # what signal is made of, which takes longer to import than all else here
 import os
-import signal
 
 
 def main() -> None:
     """``shapelog`` and ``python -m shapelog``."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _exit)
-    gc.disable()  # a trace consists of many small objects that live until the program ends, so a collection only costs time
-    from shapelog.cli.main import main as command
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _exit)
+    try:
+        import gc
 
+        gc.disable()  # a trace consists of many small objects that live until the program ends, so a collection only costs time
+        from shapelog.cli.main import main as command
+    except OSError as error:  # a module cannot be read: too many open files
+        os.write(2, f"shapelog: cannot start: {error.strerror}\n".encode())
+        os._exit(2)
     command()
 
 

@@ -12,6 +12,10 @@ class ShapelogError(Exception):
     exit_code = 2
 
 
+class NoWorkersError(Exception):
+    """This process cannot start others to work for it; its text is the reason."""
+
+
 # How much the report suffers from a problem, least first.
 INFO, DEGRADED, DATA_LOSS = "info", "degraded", "data loss"
 

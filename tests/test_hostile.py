@@ -23,7 +23,7 @@ import pytest
 from click.testing import CliRunner, Result
 from make import compile as compiled
 from make import create_symbol, digest, dynamo_start, load, metrics, only, small_trace, split_records, tensor, torch_version
-from packing import PACKS, RANK
+from packing import PACKS, RANK, zipped
 from payload_text import size_mismatch
 
 import shapelog
@@ -597,6 +597,65 @@ def test_ctrl_c_ends_with_130_from_the_first_import_on(module: str, python: Proc
     (tmp_path / "made.log").write_bytes(small_trace())
     done = python(PRESSED, module, "report", "made.log")
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+# A signal comes while the members of an archive are with the workers, or when the first results of workers are waited for.
+SIGNALED = """
+import os, sys
+from shapelog.distributed import executor, large_jobs
+number, place = int(sys.argv.pop(1)), sys.argv.pop(1)
+module, name = {"unpacked": (large_jobs, "_unpack"), "waiting": (executor, "wait")}[place]
+before = getattr(module, name)
+def signaled(*given):
+    found = before(*given) if place == "unpacked" else None
+    os.kill(os.getpid(), number)
+    return found
+setattr(module, name, signaled)
+from shapelog.__main__ import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("place", ["unpacked", "waiting"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_leaves_no_temporary_directory_and_is_not_waited_with(name: str, place: str, python: Process, tmp_path: Path) -> None:
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "ranks.zip").write_bytes(zipped({RANK.format(rank, "aaaaaaaa"): small_trace() for rank in range(17)}))
+    number = getattr(signal, name)
+    code = (
+        f"import signal; signal.signal(signal.{name}, signal.default_int_handler if '{name}' == 'SIGINT' else signal.SIG_DFL)\n{SIGNALED}"
+    )
+    done = python(code, str(number), place, "report", "ranks.zip", TMPDIR=str(tmp_path / "temporary"))
+    assert (done.returncode, done.stdout) == (128 + number, b"")
+    assert b"Traceback" not in done.stderr
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_with_too_few_open_files_for_workers_a_job_is_read_in_this_process(python: Process, tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    for rank in range(17):
+        (tmp_path / "job" / RANK.format(rank, "aaaaaaaa")).write_bytes(small_trace())
+    limit = "import resource, sys\nfrom shapelog.distributed import large_jobs\nresource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))\n"
+    done = python(limit + MAIN, "report", "job", "-f", "json")
+    assert (done.returncode, json.loads(done.stdout)["summary"]["compiles"]) == (0, 34)
+    assert b"the ranks are read one by one, because no other process can be started ([Errno 24] Too many open files)" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_without_a_directory_for_temporary_files_a_pipe_is_refused_in_one_line(python: Process) -> None:
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    done = python(limit + MAIN, "report", "-", stdin=small_trace())
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert b"standard input: not read, because no directory takes temporary files; TMPDIR names another one" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_a_process_that_may_have_no_more_open_files_ends_with_one_line(python: Process) -> None:
+    limit = "import resource\nfrom shapelog.__main__ import main\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\nmain()"
+    done = python(limit, "report", "made.log")
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"shapelog: cannot start: Too many open files\n")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -12,11 +12,15 @@ from shapelog import __version__
 from shapelog.cli.check import check
 from shapelog.cli.compare import compare
 from shapelog.cli.explain import explain
+from shapelog.cli.output import message
 from shapelog.cli.report import report
 from shapelog.cli.rules import rule, rules
 from shapelog.cli.run import run, verify
 from shapelog.cli.suggest_dynamic import suggest_dynamic
 from shapelog.cli.watch import watch
+
+# This process may have no more files, processes or memory, or write no larger files.
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.EFBIG)
 
 
 class _Commands(click.Group):
@@ -45,16 +49,18 @@ def main() -> None:
     warnings.simplefilter("ignore", SyntaxWarning)  # of code that a trace quotes
     # A standard stream that the caller closed is None.
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
-    _end_on_interrupt()
+    _end_on_signals()
     status = 0
     try:
         cli(prog_name="shapelog")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1 if end.code else 0
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE):
+        if error.errno in _EXHAUSTED:
+            message(f"{error.filename or 'cannot go on'}: {error.strerror}")
+        elif error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE):
             raise
-        status = 2  # a standard stream is full or closed, so no message can be written
+        status = 2  # else, a standard stream is full or closed, so no message can be written
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -63,11 +69,15 @@ def main() -> None:
     os._exit(status)
 
 
-def _end_on_interrupt() -> None:
-    """Let Ctrl-C end the program at once, with 130 and without a traceback, unless SIGINT is ignored."""
+def _end_on_signals() -> None:
+    """Let Ctrl-C, SIGTERM and SIGHUP end the program with 128 + N, without a traceback or temporary files, unless they are ignored."""
 
-    def end(*_: object) -> None:
-        raise SystemExit(130)
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
 
     if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL, None):
         signal.signal(signal.SIGINT, end)
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, end)

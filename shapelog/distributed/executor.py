@@ -5,14 +5,14 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures import Executor as Pool
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from shapelog import __version__
-from shapelog.errors import ShapelogError
+from shapelog.errors import NoWorkersError, ShapelogError
 
 if TYPE_CHECKING:
     from shapelog.distributed.dask_cluster import Cluster
@@ -57,31 +57,42 @@ def parse_executor(text: str) -> Executor:
 
 
 def gather(
-    executor: Executor, call: Callable[[T], R], tasks: Iterable[T], patience: float = PATIENCE
+    executor: Executor,
+    call: Callable[[T], R],
+    tasks: Iterable[T],
+    patience: float = PATIENCE,
+    note: Callable[[str], None] = lambda text: None,
 ) -> Generator[tuple[T, R | Lost], None, None]:
     """Each task with its result, in the order in which they finish; only a few tasks for each worker are taken from ``tasks`` in advance.
 
     ``call`` is a function of a module; it, tasks and results are pickled. A task is Lost if ``call`` raises an exception, if its worker or
-    the scheduler dies, or if there is no worker for ``patience`` seconds. Raises ShapelogError if there is no scheduler.
+    the scheduler dies, or if there is no worker for ``patience`` seconds. Where no process can be started, this one runs the tasks, and
+    ``note`` is called with a line that says so. Raises ShapelogError if there is no scheduler.
     """
     remaining = iter(tasks)
     with _open_workers(executor, patience) as workers:
-        while retry := (yield from _run(workers, call, remaining, workers.max_pending)):
+        while retry := (yield from _run(workers, call, remaining, workers.max_pending, note)):
             # One of these killed its worker, and is found by running each alone.
             for task, _ in retry:
-                killers = yield from _run(workers, call, iter((task,)), 1)
+                killers = yield from _run(workers, call, iter((task,)), 1, note)
                 yield from ((killer, Lost(reason)) for killer, reason in killers)
 
 
 def _run(
-    workers: Workers, call: Callable[[T], R], tasks: Iterator[T], max_pending: int
+    workers: Workers, call: Callable[[T], R], tasks: Iterator[T], max_pending: int, note: Callable[[str], None]
 ) -> Generator[tuple[T, R | Lost], None, list[tuple[T, str]]]:
     """Run tasks until there are no more or a worker dies. Returns the tasks whose worker died, of them or of another one, and how."""
     retry: list[tuple[T, str]] = []
     first = list(islice(tasks, max_pending))
     if not first:
         return retry
-    with workers.pool(len(first)) as pool:
+    with ExitStack() as stack:
+        try:
+            pool = stack.enter_context(workers.pool(len(first)))
+        except NoWorkersError as error:
+            note(f"the ranks are read one by one, because no other process can be started ({error})")
+            yield from ((task, pickle.loads(_work(__version__, call, task))) for task in chain(first, tasks))
+            return retry
         pending = {_submit(workers, pool, call, task): task for task in first}
         while pending and not (failure := workers.failure()):
             for future in wait(pending, workers.poll_seconds, FIRST_COMPLETED).done:

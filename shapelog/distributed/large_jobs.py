@@ -141,7 +141,7 @@ def load_large_job(selection: Selection, options: ReadOptions) -> Trace:
     return replace(
         trace,
         name=name_of([file.name for file in selection.files]),
-        notes=(*trace.notes, *_notes(job.ranks, represented, leader_numbers), *_unread_notes(job.files, job.refusals)),
+        notes=(*trace.notes, *job.notes, *_notes(job.ranks, represented, leader_numbers), *_unread_notes(job.files, job.refusals)),
         summarized=tuple(item for index, item in sorted(job.results.items()) if index not in in_full),
         representatives=represented,
         total_seconds=_total_seconds(job.ranks, leader_numbers),
@@ -173,6 +173,7 @@ class _LargeJob:
     refusals: dict[int, str] = field(default_factory=dict)
     ranks: list[RankSummary] = field(default_factory=list)
     file_indexes: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     _steps: _StepPool = field(default_factory=_StepPool)
     # Of members of archives: the unpacked bytes, and what is damaged ("" if nothing is).
     unpacked: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -183,7 +184,8 @@ class _LargeJob:
         total, done = sum(sizes), 0
         with ExitStack() as stack:
             tasks = self._tasks(sizes, stack)
-            results = gather(executor, read_file, tasks) if executor else ((task, read_file(task)) for task in tasks)
+            here = ((task, read_file(task)) for task in tasks)
+            results = gather(executor, read_file, tasks, note=self.notes.append) if executor else here
             stack.callback(results.close)
             for task, result in results:
                 if self._is_in_archive(task.index):

@@ -8,10 +8,12 @@ import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, Any
+
+from shapelog.errors import NoWorkersError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -46,21 +48,29 @@ class Processes:
 
     @contextmanager
     def pool(self, task_count: int) -> Iterator[ProcessPoolExecutor]:
-        """At most ``task_count`` processes. They end with the block: after their tasks, or at once if it is left by an exception."""
+        """At most ``task_count`` processes. They end with the block: after their tasks, or at once if it is left by an exception.
+
+        Raises NoWorkersError where this process may start no others.
+        """
         # A forked worker has its imports already, and needs no `if __name__ == "__main__"` in the program that reads a trace.
         forks = sys.platform == "linux"
         context = multiprocessing.get_context("fork" if forks else None)
-        watched, held_open = context.Pipe(duplex=False)
-        with watched, held_open:
-            count = min(self.count, task_count, _MAX_PROCESSES)
-            pool = ProcessPoolExecutor(count, context, _start_worker, (watched, held_open if forks else None))
+        count = min(self.count, task_count, _MAX_PROCESSES)
+        with ExitStack() as stack:
+            try:
+                watched, held_open = map(stack.enter_context, context.Pipe(duplex=False))
+                pool = ProcessPoolExecutor(count, context, _start_worker, (watched, held_open if forks else None))
+                pool.submit(int)  # the first task starts them
+            except (OSError, RuntimeError, AssertionError, ImportError) as error:  # the third in a daemonic process
+                raise NoWorkersError(str(error)) from error
             try:
                 yield pool
-            except BaseException:
+            except BaseException as error:
                 held_open.close()
+                # An interrupt may have come in the middle of anything, so that waiting for them could take for ever.
+                pool.shutdown(wait=not isinstance(error, (KeyboardInterrupt, SystemExit)), cancel_futures=True)
                 raise
-            finally:
-                pool.shutdown(cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
 
     def failure(self) -> str:
         """Why there will be no more results; "" while there may be."""
@@ -74,8 +84,9 @@ class Processes:
 
 def _start_worker(watched: "Connection", inherited: "Connection | None") -> None:
     """In a worker process: end silently on a signal, and as soon as the other end of ``watched`` is closed or its process is gone."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
     if inherited is not None:
         inherited.close()  # that other end, which a forked worker must not keep open
@@ -87,4 +98,5 @@ def _start_worker(watched: "Connection", inherited: "Connection | None") -> None
             watched.poll(None)
         os._exit(1)
 
-    Thread(target=end, daemon=True).start()
+    with suppress(RuntimeError):  # no thread can be started
+        Thread(target=end, daemon=True).start()

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import BinaryIO, cast
 
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
@@ -147,7 +148,7 @@ def _list_zip(archive: Archive) -> None:
 def _overlapping(members: Sequence[zipfile.ZipInfo]) -> set[int]:
     """The indexes of those that do not end before the next one begins."""
     places = sorted((info.header_offset, info.compress_size, index) for index, info in enumerate(members))
-    return {index for (start, size, index), (following, _, _) in zip(places, places[1:], strict=False) if start + size >= following}
+    return {index for (start, size, index), (following, _, _) in pairwise(places) if start + size >= following}
 
 
 def _zip_entry(archive: str, opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> FileEntry:

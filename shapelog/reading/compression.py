@@ -229,7 +229,10 @@ def to_temporary_file(chunks: Iterable[bytes], quota: UnpackQuota) -> tuple[Bina
     """
     import tempfile  # plain files need none of this
 
-    file = tempfile.TemporaryFile()  # noqa: SIM115
+    try:
+        file = tempfile.TemporaryFile()  # noqa: SIM115
+    except FileNotFoundError as error:
+        raise ShapelogError(f"{quota.name}: not read, because no directory takes temporary files; TMPDIR names another one") from error
     damage = ""
     try:
         for chunk in chunks:

@@ -221,11 +221,9 @@ def test_a_version_without_a_list_is_the_reason_though_marks_would_help() -> Non
 def test_a_lone_surrogate_in_a_name_is_written_as_an_escape(version: TorchVersion) -> None:
     name, parts = "L['\ud800']", []
     for number, size in enumerate((8, 3, 5)):
-        id = f"0/{number}"
+        id, reason = f"0/{number}", f"0/0: tensor '{name}' size mismatch at index 0. expected 8, actual {size}"
         parts += [
-            make.artifact(
-                "recompile_reasons", json.dumps([f"0/0: tensor '{name}' size mismatch at index 0. expected 8, actual {size}"]), id=id
-            ),
+            make.artifact("recompile_reasons", json.dumps([reason]), id=id),
             make.dynamo_start("f\ud800", id=id),
             make.describe(make.tensor(size, 16, source=name), number, number, id=id),
             make.output_graph([size, 16], id=id),

@@ -191,6 +191,25 @@ def test_tasks_are_taken_only_as_workers_need_them(executor: Executor) -> None:
     assert len(taken) == 60
 
 
+def test_in_a_daemonic_process_the_tasks_run_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    notes: list[str] = []
+    found = gather(Executor("processes", 2), errands.fail, range(20), note=notes.append)
+    assert dict(found) == {number: Lost("KeyError: 'no\\nsuch key'") if number == 3 else number for number in range(20)}
+    assert notes == [
+        "the ranks are read one by one, because no other process can be started (daemonic processes are not allowed to have children)"
+    ]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_where_no_process_can_be_started_the_tasks_run_in_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    assert dict(gather(Executor("processes", 2), errands.square, range(20))) == {number: number * number for number in range(20)}
+
+
 @both
 def test_an_error_of_the_tasks_is_raised_and_leaves_no_process(executor: Executor) -> None:
     def tasks() -> Iterator[int]:
