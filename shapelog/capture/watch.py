@@ -4,7 +4,7 @@ import gc
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,8 @@ from shapelog.report.report import Report, analyze
 _CHECK_INTERVAL = 0.5
 # Seconds between two readings: at least this, and at least this many times as long as the last one took.
 _READ_INTERVAL, _READ_FACTOR = 1.0, 2.0
-# Seconds without a record after which a job is over: if all its processes run elsewhere; if some ran here and have ended.
+# Seconds without a record after which a job is over: if all its processes run elsewhere; if some ran here and have ended, or its
+# directory is gone.
 IDLE, _IDLE_ELSEWHERE = 600.0, 60.0
 # The level of a log message, with which a trace starts.
 _FIRST_BYTES = (b"V", b"I", b"D", b"W", b"E")
@@ -102,6 +103,7 @@ class Watch:
     _alive: int = 0
     _next: float = 0.0
     _grown: float | None = None
+    _gone: float | None = None
 
     def __post_init__(self) -> None:
         if self.where in ("", "-") or is_url(self.where):
@@ -134,9 +136,11 @@ class Watch:
     def _follow(self) -> None:
         """Read the files that have changed, if it is time for that."""
         state = _state_of(Path(self.where))
-        if self._report is not None and not state:
-            raise ShapelogError(f"{self.where}: it was there and is gone now")
         started = time.monotonic()
+        if self._report is not None and not state:
+            self._wait_for_another(started)
+            return
+        self._gone = None
         if state != self._checked and any(size for _, size, _ in state):
             age = max(0.0, time.time() - max(written for _, _, written in state) / 1e9)
             self._grown = started - (age if self._grown is None else 0.0)
@@ -148,6 +152,16 @@ class Watch:
         gc.collect()  # traces have reference cycles, and keep their files open until then
         ended = time.monotonic()
         self._next = ended + max(_READ_INTERVAL, _READ_FACTOR * (ended - started))
+
+    def _wait_for_another(self, now: float) -> None:
+        """After the directory was deleted: a job that starts again makes it anew. Raises ShapelogError if that takes long."""
+        if self._gone is None:
+            self._gone, self._checked, self._state = now, (), ()
+            self._files, self._events, self._unfinished = {}, (), ()
+            self._reported.clear()
+            self._writers.clear()
+        if now - self._gone >= (_IDLE_ELSEWHERE if self.idle is None else self.idle):
+            raise ShapelogError(f"{self.where}: it was there and is gone now")
 
     @property
     def _is_over(self) -> bool:
@@ -266,21 +280,29 @@ def _state_of(where: Path) -> State:
             return ((where.name, found.st_size, found.st_mtime_ns),)
         if not stat.S_ISDIR(found.st_mode):
             raise ShapelogError(f"{where}: neither a file nor a directory")
-        files, folders = [], []
-        with os.scandir(where) as entries:
-            for entry in entries:
-                with suppress(OSError):  # it is gone, or a loop of links
-                    state = entry.stat()
-                    if entry.is_file():
-                        files.append((entry.name, state.st_size, state.st_mtime_ns))
-                    elif entry.is_dir():
-                        folders.append((f"{entry.name}/", 0, state.st_mtime_ns))
+        with os.scandir(where) as scanned:
+            entries = list(scanned)
     except FileNotFoundError:
         return ()
     except OSError as error:
         raise ShapelogError(f"{where}: cannot read: {error.strerror}") from error
-    traces = set(trace_names(name for name, _, _ in files))
-    return tuple(sorted(file for file in files if file[0] in traces)) or tuple(sorted(folders))
+    traces = set(trace_names(entry.name for entry in entries if not _is_directory(entry)))
+    files = _states(entry for entry in entries if entry.name in traces)
+    return tuple(files) or tuple((f"{name}/", 0, written) for name, _, written in _states(filter(_is_directory, entries)))
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a loop of links
+        return False
+
+
+def _states(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, int, int]]:
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        with suppress(OSError):  # it is gone, or a loop of links
+            state = entry.stat()  # of traces alone: a directory may have thousands of other files
+            yield entry.name, state.st_size, state.st_mtime_ns
 
 
 def _may_begin(path: Path | None) -> bool:

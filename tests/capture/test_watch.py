@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -289,6 +290,33 @@ def test_a_run_that_begins_later_takes_the_place_of_the_one_before(tmp_path: Pat
     assert [event.compile.process for event in found.events] == [9]
 
 
+def test_a_directory_that_is_deleted_and_made_again_is_followed_on(tmp_path: Path, fake: Fake) -> None:
+    where = tmp_path / "traces"
+    where.mkdir()
+    append(where / NAME.format("aaaaaaaa"), FIRST)
+    snapshots = watch(where, fake)
+    last = until(snapshots, lambda item: item.report)
+    shutil.rmtree(where)
+    assert [next(snapshots).ended for _ in range(10)] == [""] * 10
+    where.mkdir()
+    append(where / NAME.format("aaaaaaaa"), FIRST)
+    assert lines(read_again(snapshots, last)) == ["08:27:33 0/0 f compiled (1.00 s)"]
+    shutil.rmtree(where)
+    with pytest.raises(ShapelogError, match="it was there and is gone now"):
+        until(snapshots, lambda item: False, 200)
+
+
+def test_of_a_directory_with_thousands_of_files_only_traces_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        (tmp_path / f"{number}.txt").write_bytes(b"")
+    (tmp_path / "loop.log").symlink_to("loop.log")
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
+    looked_at: list[str] = []
+    states = watching._states
+    monkeypatch.setattr(watching, "_states", lambda found: states(entry for entry in found if looked_at.append(entry.name) is None))  # type: ignore[func-returns-value]
+    assert [name for name, _, _ in watching._state_of(tmp_path)] == looked_at == [NAME.format("aaaaaaaa")]
+
+
 def test_waiting_for_a_directory_of_directories_is_explained(tmp_path: Path, fake: Fake) -> None:
     (tmp_path / "inner").mkdir()
     append(tmp_path / "inner" / NAME.format("aaaaaaaa"), FIRST)
@@ -297,7 +325,7 @@ def test_waiting_for_a_directory_of_directories_is_explained(tmp_path: Path, fak
 
 
 def test_urls_and_standard_input_are_refused(tmp_path: Path, fake: Fake) -> None:
-    for where in ("-", "https://example.org/trace"):
+    for where in ("", "-", "https://example.org/trace"):
         with pytest.raises(ShapelogError, match="only a directory or a file of this machine can be watched"):
             Watch(where)
     (tmp_path / "program.txt").write_bytes(b"Traceback (most recent call last):\n")
@@ -308,7 +336,7 @@ def test_urls_and_standard_input_are_refused(tmp_path: Path, fake: Fake) -> None
     next(snapshots)
     (tmp_path / NAME.format("aaaaaaaa")).unlink()
     with pytest.raises(ShapelogError, match="it was there and is gone now"):
-        next(snapshots)
+        until(snapshots, lambda item: False, 200)
 
 
 def test_the_beginning_of_a_first_record_is_waited_for(tmp_path: Path, fake: Fake) -> None:
