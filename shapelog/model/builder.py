@@ -117,7 +117,7 @@ class Builder:
                 self._torch_version(record.payload)
             return
         compile = self._compile_of(record, header, process)
-        handler = _HANDLERS.get(record.kind)
+        handler = Builder._parsed if record.kind in records.PARSERS else _HANDLERS.get(record.kind)
         if compile is None or handler is None:
             self.outside[record.kind] = self.outside.get(record.kind, 0) + 1
         else:
@@ -311,7 +311,6 @@ _HANDLERS: dict[str, Callable[[Builder, CompileBuilder, Any, Record, ProcessStat
     "bwd_compilation_metrics": Builder._metrics,
     "chromium_event": Builder._event,
     "artifact": Builder._artifact,
-    **dict.fromkeys(records.PARSERS, Builder._parsed),
 }
 
 

@@ -49,7 +49,9 @@ def written(folder: Path, *traces: bytes) -> Path:
     return folder
 
 
-def one_by_one(executor: Executor, call: Callable[[Task], FileResult], tasks: Iterable[Task]) -> Iterator[tuple[Task, FileResult | Lost]]:
+def one_by_one(
+    executor: Executor, call: Callable[[Task], FileResult], tasks: Iterable[Task], **_: object
+) -> Iterator[tuple[Task, FileResult | Lost]]:
     """In this process what workers do, with tasks and results pickled."""
     for task in tasks:
         yield task, pickle.loads(pickle.dumps(call(pickle.loads(pickle.dumps(task)))))
@@ -318,7 +320,7 @@ def test_an_archive_of_many_ranks_is_unpacked_rank_by_rank(here: None, tmp_path:
         return before(task)
 
     monkeypatch.setattr(large_jobs, "read_file", counted)
-    monkeypatch.setattr(large_jobs, "gather", lambda executor, call, tasks: ((task, call(task)) for task in tasks))
+    monkeypatch.setattr(large_jobs, "gather", lambda executor, call, tasks, note: ((task, call(task)) for task in tasks))
     assert _json("report", str(packed))["trace"]["ranks"][0]["stands_for"] == list(range(20))
     assert most == 1
 
@@ -338,7 +340,9 @@ def test_ranks_at_a_url_are_fetched_by_workers(here: None) -> None:
 
 
 def load_url(url: str, seen: list[str]) -> Trace:
-    def gather(executor: Executor, call: Callable[[Task], FileResult], tasks: Iterable[Task]) -> Iterator[tuple[Task, FileResult | Lost]]:
+    def gather(
+        executor: Executor, call: Callable[[Task], FileResult], tasks: Iterable[Task], **_: object
+    ) -> Iterator[tuple[Task, FileResult | Lost]]:
         for task in tasks:
             seen.append(task.address)
             yield task, call(task)
