@@ -5,10 +5,16 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-# Control characters (the C1 range, too), those that change the writing direction and invisible ones are shown as escapes.
-UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+# What is not seen: fillers, joiners, the soft hyphen, variation selectors, tags, and what changes the writing direction. The property
+# Default_Ignorable_Code_Point of Unicode 17.0 (DerivedCoreProperties.txt), which is that of 14.0.
+_IGNORABLE = (
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+# Control characters (the C1 range, too), line and paragraph separators, a Braille pattern and a musical note that are blank, what encloses
+# hidden annotations, and halves of surrogate pairs.
+_CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u2800\U0001d159\ufff9-\ufffb\ud800-\udfff"
+UNSAFE = re.compile(f"[{_CONTROL}{_IGNORABLE}]")
 _LINE_BREAKS = re.compile(r"[\t\n]+\s*")
 # Addresses and ids differ from process to process.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
@@ -19,16 +25,36 @@ LARGEST_NUMBER = 10**15
 
 def one_line(text: object) -> str:
     """One line of plain text: names and code from a trace are never written to a terminal as they are."""
-    return escape_controls(_LINE_BREAKS.sub(" ", str(text)))
+    line = str(text)
+    return line if _is_plain_ascii(line) else escape_controls(_LINE_BREAKS.sub(" ", line))
 
 
 def escape_controls(text: str) -> str:
-    """The same lines, with an escape for each character that could hide or reorder the text around it."""
-    return UNSAFE.sub(_escape, text)
+    """The same lines, with an escape for each character that is invisible, or that could hide or reorder the text around it."""
+    return text if _is_plain_ascii(text) else UNSAFE.sub(_escape, text)
+
+
+def is_visible(text: str) -> bool:
+    """Whether a text is one line of characters that are all seen, so that it may be copied from where it is shown."""
+    return text.isprintable() and (text.isascii() or not UNSAFE.search(text))
+
+
+def visible(text: str) -> str:
+    """``text`` with an escape for each character that is no printable one, line ends and tabs included."""
+    return text if is_visible(text) else "".join(character if is_visible(character) else _escaped(character) for character in text)
+
+
+def _is_plain_ascii(text: str) -> bool:
+    """Whether there is nothing to escape, as in most texts; much quicker than a search."""
+    return text.isascii() and text.isprintable()
 
 
 def _escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
+    return _escaped(match[0])
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 

@@ -1,6 +1,6 @@
 """Text for people: without control characters, in limited width, with counted nouns, readable times and ranges of ranks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from rich.cells import cell_len
@@ -8,8 +8,10 @@ from rich.cells import cell_len
 from shapelog.text import (
     as_sentence,
     cut,
+    escape_controls,
     file_name,
     file_size,
+    is_visible,
     megabytes,
     one_line,
     plural,
@@ -18,7 +20,25 @@ from shapelog.text import (
     seconds,
     shorten,
     some,
+    visible,
     without_addresses,
+)
+
+# Default_Ignorable_Code_Point as DerivedCoreProperties.txt of Unicode 17.0 has it; and two that are blank, though they are no space.
+INVISIBLE = (
+    *(
+        (0xAD, 0xAD),
+        (0x34F, 0x34F),
+        (0x61C, 0x61C),
+        (0x115F, 0x1160),
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180D),
+        (0x180E, 0x180E),
+        (0x180F, 0x180F),
+    ),
+    *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064), (0x2065, 0x2065), (0x2066, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F)),
+    *((0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+    *((0x2800, 0x2800), (0x1D159, 0x1D159)),
 )
 
 
@@ -28,6 +48,22 @@ def test_control_characters_are_shown_as_escapes(code: int) -> None:
     assert shown.isprintable()
     assert (shown[0], shown[-1]) == ("a", "b")
     assert len(shown) > 2
+
+
+@pytest.mark.parametrize("shown", [one_line, escape_controls, visible])
+def test_no_character_is_invisible(shown: Callable[[str], str]) -> None:
+    for first, last in INVISIBLE:
+        for code in range(first, last + 1):
+            assert shown(f"a{chr(code)}b") == (
+                f"a\\x{code:02x}b" if code < 256 else f"a\\u{code:04x}b" if code < 1 << 16 else f"a\\U{code:08x}b"
+            )
+            assert not is_visible(chr(code))
+
+
+def test_a_text_to_copy_is_one_line_of_characters_that_are_seen() -> None:
+    assert is_visible("L['naïve ☃ 模型']:0")
+    assert not any(map(is_visible, ("a\n", "a\tb", "\x1b[m", "x\u3164", "\ud800", "\ufe0f")))
+    assert visible("a\n\tb\u3164 é") == r"a\x0a\x09b\u3164 é"
 
 
 def test_line_breaks_and_tabs_become_one_space() -> None:

@@ -5,6 +5,7 @@ import re
 
 from shapelog.advice.marks import Mark
 from shapelog.reading.payloads.guard_expressions import integer, syntax_tree
+from shapelog.text import is_visible
 
 _LOCAL = re.compile(r"\b[LG]\['(\w+)'\]")
 _MODULE = re.compile(r"\._modules\['(\d+)'\]")
@@ -25,7 +26,7 @@ def expression(source: str) -> str:
 
 def is_plain(text: str) -> bool:
     """Whether a text is nothing but a name with attributes, items and constants, so that it may appear in code to paste."""
-    if not text.isprintable() or "#" in text:  # what follows on the line would be a comment
+    if not is_visible(text) or "#" in text:  # what follows on the line would be a comment
         return False
     tree = syntax_tree(text)
     return tree is not None and all(isinstance(node, _PLAIN) for node in ast.walk(tree))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.source_names import Source
+from shapelog.text import is_visible
 
 _WITH_DIM = re.compile(r"^(.+):(\d+)$")
 # Escapes, and what repeats: the list may come from a trace, and re knows no limit of time.
@@ -78,7 +79,7 @@ def _finds_others(entry: str, source: str, others: SourceNames) -> bool:
 
 def _is_literal(source: str) -> bool:
     """Whether a source may be in the list as it is: it survives the splitting, and is a valid regular expression."""
-    if not source or "," in source or " " in source or not source.isprintable() or _WITH_DIM.match(source) or not _is_quick(source):
+    if not source or "," in source or " " in source or not is_visible(source) or _WITH_DIM.match(source) or not _is_quick(source):
         return False
     return is_expression(source, may_warn=False)
 
@@ -112,7 +113,7 @@ def _finds(entry: str, source: str) -> bool:
 def _escaped(character: str, dot: bool) -> str:
     if character in ", ":
         return "." if dot else f"\\x{ord(character):02x}"
-    if not character.isprintable():
+    if not is_visible(character):
         return f"\\U{ord(character):08x}"
     return f"\\{character}" if _SPECIAL.match(character) else character
 
@@ -145,4 +146,4 @@ def split_list(value: str) -> tuple[str, ...]:
 
 def printable(entry: str) -> str:
     """An entry that a trace brought, in characters that may be shown: as an expression it matches what it matched before."""
-    return "".join(character if character.isprintable() else _escaped(character, dot=False) for character in entry)
+    return "".join(character if is_visible(character) else _escaped(character, dot=False) for character in entry)

@@ -12,6 +12,7 @@ import click
 
 from shapelog.errors import ShapelogError
 from shapelog.reporters import SUFFIXES, UNMISTAKABLE
+from shapelog.text import visible
 
 # GitHub shows at most that many bytes of the summary of a step.
 _SUMMARY = 1024 * 1024
@@ -186,8 +187,7 @@ def _is_written_to(file: str, target: Target, stream: TextIO) -> bool:
 
 def message(text: str) -> None:
     """Print one line on standard error; characters that are not printable are escaped."""
-    escaped = "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
-    click.echo(f"shapelog: {escaped}", err=True)
+    click.echo(f"shapelog: {visible(text)}", err=True)
 
 
 def write(content: bytes, target: Target, stream: TextIO) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shapelog.text import file_size, visible
+
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
@@ -45,7 +47,7 @@ class _Bars:
             return
         if self.bar is None:
             self.bar, self.done = _bar(size), 0
-        self.bar.label = "".join(filter(str.isprintable, name))[-_LONGEST_NAME:]
+        self.bar.label = visible(name)[-_LONGEST_NAME:]
         self.bar.update(done - self.done, done)
         self.done = done
 
@@ -57,8 +59,6 @@ class _Bars:
 
 
 def _bar(size: int) -> "ProgressBar[int]":
-    from shapelog.text import file_size
-
     return click.progressbar(
         range(size) if size else iter(int, 1),  # without a length where the size is not known
         bar_template="[%(bar)s] %(info)s  %(label)s",

@@ -36,8 +36,8 @@
     return unpacked.get(name);
   };
 
-  // Characters that hide or reorder the text around them, as escapes: in payloads as everywhere else in the page.
-  const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\u{e0000}-\u{e007f}]/gu;
+  // Characters that are invisible, or that hide or reorder the text around them, as escapes: in payloads as everywhere else in the page.
+  const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u2800\u{1d159}\ufff9-\ufffb\ud800-\udfff\p{Default_Ignorable_Code_Point}]/gu;
   const escaped = (character) => {
     const code = character.codePointAt(0);
     const [mark, width] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];

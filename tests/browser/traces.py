@@ -11,9 +11,9 @@ COMMENT = "--><!-- <svg onload=window.__owned='{0}'>"
 ATTRIBUTE = "\"' autofocus tabindex=0 onfocus=window.__owned='{0}' onmouseover=window.__owned='{0}' x=\"'"
 LINK = "javascript:window.__owned='{0}'"
 TEMPLATE = "{{{{ 7 * 191 }}}} {{% raw %}} ${{7*191}}"
-CONTROL = "\x1b]0;owned\x07\x9b2J\x00\x08\u202egnp.exe\u2066\u200b\ufeff\U000e0041"
+CONTROL = "\x1b]0;owned\x07\x9b2J\x00\x08\u202egnp.exe\u2066\u200b\ufeff\U000e0041\u115f\u3164\u2800\ufe0f\U000e0100"
 # What the page shows of CONTROL.
-SHOWN = r"\x1b]0;owned\x07\x9b2J\x00\x08\u202egnp.exe\u2066\u200b\ufeff\U000e0041"
+SHOWN = r"\x1b]0;owned\x07\x9b2J\x00\x08\u202egnp.exe\u2066\u200b\ufeff\U000e0041\u115f\u3164\u2800\ufe0f\U000e0100"
 # A line of code that could as well be any other text.
 WORDS = "return owned_by_us"
 TABS = f"if\t{WORDS} ==\t1:"

@@ -104,7 +104,7 @@ def _sanitizer(redact: Callable[[str], str] | None) -> Callable[[Any], Any]:
             value = _shortened(value, _MAX_VALUE)
         if redact is not None:
             value = redact(value)
-        return value if value.isprintable() else escape_controls(value)
+        return escape_controls(value)
 
     return sanitize
 

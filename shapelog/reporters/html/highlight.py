@@ -70,6 +70,6 @@ def _between(tokens: list[tuple[str, str]], start: int, end: int) -> str:
         piece = value[max(0, start - at) : max(0, end - at)]
         at += len(value)
         if piece:
-            shown = str(escape(piece if piece.isprintable() else escape_controls(piece)))
+            shown = str(escape(escape_controls(piece)))
             pieces.append(f'<span class="{name}">{shown}</span>' if name else shown)
     return "".join(pieces)

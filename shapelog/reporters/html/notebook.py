@@ -6,7 +6,7 @@ from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.environment import environment
 from shapelog.rules import UNEXPLAINED, Verdict
-from shapelog.text import one_line, plural, seconds, shorten
+from shapelog.text import is_visible, one_line, plural, seconds, shorten
 
 # Of a middle brightness, to be readable on white and on black.
 _COLORS = {
@@ -57,4 +57,4 @@ def _headline(report: Report) -> str:
 def _line_to_copy(advice: Advice) -> str:
     """The line of the shell, "" where it cannot be shown as it is."""
     shell = as_shell(advice)
-    return shell if shell.isprintable() and len(shell) <= _MAX_LINE else ""
+    return shell if is_visible(shell) and len(shell) <= _MAX_LINE else ""

@@ -10,7 +10,7 @@ from shapelog.report.results import Finding
 from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.rules import RULES, Rule, Section, Verdict
-from shapelog.text import plural, plural_noun, seconds
+from shapelog.text import is_visible, plural, plural_noun, seconds
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
@@ -54,7 +54,7 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
         tiles=tuple(_tiles(report)),
         parts=totals(part for view in views for part in view.parts),
         data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
-        shell=shell if shell.isprintable() and len(shell) <= _MAX_LIST else "",
+        shell=shell if is_visible(shell) and len(shell) <= _MAX_LIST else "",
         python=python if len(python) <= _MAX_LIST else "",
         why=_why(report, shell),
         recompiles=tuple((view, item) for view in views for item in view.compiles if item.recompile),
