@@ -7,6 +7,7 @@ from functools import cache
 
 import make
 import pytest
+from github_markdown import Page
 from hostile_names import names, outputs, trace_with
 
 from shapelog.text import UNSAFE
@@ -41,3 +42,10 @@ def test_every_format_that_is_read_is_there() -> None:
 @pytest.mark.parametrize("where", ["report terminal", "check markdown", "check github", "check html", "report html", "advice shell"])
 def test_no_character_is_hidden(where: str) -> None:
     assert set(UNSAFE.findall(read()[where])) == set()
+
+
+@pytest.mark.parametrize("where", ["check markdown", "overview markdown"])
+def test_nothing_in_markdown_is_live(where: str) -> None:
+    page = Page(read()[where])
+    assert page.live == []
+    assert page.tags["details"] > 100

@@ -4,25 +4,34 @@ import re
 
 from shapelog.text import escape_controls, one_line
 
-# What markup is made of. A name such as ``self.step`` stays readable: what matters only at the start of a line is seen to there.
-_MARKUP = re.compile(r"[\\`*_\[\]<>|~&]")
-_START = re.compile(r"^(?:[#+=-]|(?<!\d)\d{1,9}(?=[.)]))")
-# GitHub finds these after Markdown is done, in each text by itself, whatever was escaped: @name and addresses, #1 and GH-1, links,
-# :smile: and commits. A comment in between makes two texts of one.
-_FOUND = re.compile(
-    r"@|#(?=\d)|\bGH-(?=\d)|\bwww(?=\.)|\b(?:https?|ftp)(?=:)|:(?=[\w+-]*[a-z+-][\w+-]*:)|\b[0-9a-f]{6}(?=[0-9a-f]{1,34}\b)", re.IGNORECASE
+# What markup is made of. A name such as ``self.last_step`` stays as it is: what matters only at the start of a line is seen to there.
+_MARKUP = re.compile(r"[*<>|~&]|(?<![^\W_])_|_(?![^\W_])|^#")
+_START = re.compile(r"^(?:[+=-]|\d{1,9}(?=[.)]))")
+# Words that are better read as code, and those that GitHub and GitLab make something of whatever was escaped in them. In code they do not.
+_CODE = re.compile(
+    r"""[\[\]\\`]                                   # L['x'], links, pages, footnotes
+    | @ | \$ | :// | www\.                          # mentions, addresses, formulas, links
+    | [#!%~&^](?=[\w"{]) | [a-z_]-\d                # issues, requests, milestones, labels: #1 !1 %"x" ~x GH-1
+    | :[\w+-]+:                                     # :smile:
+    | (?<![0-9a-z])[0-9a-f]{7,}(?![0-9a-z])         # commits
+    | [-+]\}                                        # the end of {+ what was added +}
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
+# Between the parts of what would else be a link in spite of <code>, which is HTML and no code for Markdown.
 _SPLIT = "<!---->"
-# All but what means nothing: an underscore inside of a name, and the colon before a line.
-_PLAIN = re.compile(r"(?!(?<=[^\W_])_(?=[^\W_])|:(?=\d+$))[^\w ./,()=-]|(?<![^\W_])_|_(?![^\W_])")
+_LINKED = re.compile(r"&#(?:58|64);|www(?=\.)", re.IGNORECASE)
+# What could mean something in either: not an underscore inside of a name, and the colon before a line.
+_SPECIAL = re.compile(r"[!\"#$%&'*+;<>?@\[\\\]^`{|}~]|:(?!\d+$)|(?<![^\W_])_|_(?![^\W_])")
 _TICKS = re.compile(r"`+")
+# GitHub knows no span of code in more than 80 backticks.
+_MOST_TICKS = 60
 
 
 def escaped(text: object) -> str:
-    """Running text behind other text, on one line."""
-    line = _MARKUP.sub(r"\\\g<0>", one_line(text).strip())
-    # A dollar sign may begin a formula; this is how GitHub's manual writes one that does not.
-    return _FOUND.sub(rf"\g<0>{_SPLIT}", line).replace("$", "<span>$</span>")
+    """Running text behind other text, on one line; words that could become something else are code."""
+    words = one_line(text).strip().split(" ")
+    return " ".join(code(word) if _CODE.search(word) else _MARKUP.sub(r"\\\g<0>", word) for word in words)
 
 
 def listed(text: object) -> str:
@@ -37,19 +46,24 @@ def code(text: object) -> str:
     if not line.strip():
         return ""
     ticks = "`" * (max(map(len, _TICKS.findall(line)), default=0) + 1)
+    if len(ticks) > _MOST_TICKS:
+        return cell(line)
     pad = " " if line[0] in "` " or line[-1] in "` " else ""
     return f"{ticks}{pad}{line}{pad}{ticks}"
 
 
 def cell(text: object) -> str:
     """Code in a table or in HTML, where both bars and backticks have to be escaped."""
-    line = _PLAIN.sub(lambda match: f"&#{ord(match[0])};", one_line(text)).replace("&#64;", f"&#64;{_SPLIT}")
-    return f"<code>{line}</code>"
+    line = _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", one_line(text))
+    parted = _LINKED.sub(rf"\g<0>{_SPLIT}", line)
+    return f"<code>{parted}</code>"
 
 
 def fenced(text: str, language: str) -> str:
-    """A block of code."""
-    fence = "`" * max(3, max(map(len, _TICKS.findall(text)), default=0) + 1)
+    """A block of code, between more backticks or tildes than it has; GitHub counts no further than 255."""
+    longest = {mark: max(map(len, re.findall(f"{mark}+", text)), default=0) for mark in "`~"}
+    mark = min(longest, key=lambda mark: longest[mark])
+    fence = mark * max(3, longest[mark] + 1)
     return f"{fence}{language}\n{escape_controls(text)}\n{fence}"
 
 

@@ -1,56 +1,35 @@
 """Markdown: the answer first, nothing of a trace is markup, and it fits where it has to."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import ci
 import pytest
-from hypothesis import given
+from github_markdown import Page
+from hostile_names import PIECES
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
 from shapelog.reporters import Options
 from shapelog.reporters.ci import markdown
 from shapelog.reporters.ci.markdown import Section, fitted
-from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, listed
+from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
+from shapelog.text import one_line
 
 Golden = Callable[[str, bytes], None]
-# Tables, lines through and links without markup, as GitHub has them; HTML as well.
-GITHUB = MarkdownIt("gfm-like", {"html": True, "linkify": True})
-# What GitHub looks for in each text once Markdown is done.
-_FOUND = re.compile(r"@\w|#\d|\bGH-\d|:[a-z]+:|\$")
-_OURS = re.compile(r"<!---->|</?code>|</?span>|</?details>|</?summary>|<a id")
 
 
 def text_of(checked: CheckResult, room: int | None = None) -> str:
     return markdown.render_check(checked, Options(room=room)).decode()
 
 
-def inner(tokens: list[Token]) -> Iterator[Token]:
-    for token in tokens:
-        yield token
-        yield from inner(token.children or [])
-
-
-def assert_harmless(text: str) -> list[Token]:
-    """Links lead to our own pages, HTML is ours, there is no image, and GitHub finds nothing in any text."""
-    tokens = list(inner(GITHUB.parse(text)))
-    in_code = False
-    for token in tokens:
-        assert token.type != "image"
-        if token.type == "link_open":
-            assert str(token.attrs["href"]).startswith("https://github.com/shapelog/shapelog/blob/main/docs/rules.md#sl")
-        elif token.type in ("html_inline", "html_block"):
-            rest = _OURS.sub("", token.content)
-            assert "<" not in rest
-            in_code = in_code or token.content == "<code>"
-            in_code = in_code and token.content != "</code>"
-        elif token.type == "text" and not in_code:
-            assert not _FOUND.search(token.content.replace("$", "", token.content == "$"))
-    return tokens
+def harmless(text: str) -> Page:
+    """Links lead to our own pages, elements are ours, and GitHub finds nothing in any text."""
+    page = Page(text)
+    assert page.live == []
+    return page
 
 
 def test_it_is_as_recorded(golden: Golden) -> None:
@@ -60,7 +39,7 @@ def test_it_is_as_recorded(golden: Golden) -> None:
 @pytest.mark.parametrize("name", ci.NAMES)
 def test_any_trace_gives_markdown_with_no_markup_of_its_own(name: str) -> None:
     for checked in (check(ci.fixture(name), ci.BUDGETS), without_policy(ci.fixture(name))):
-        assert_harmless(text_of(checked))
+        harmless(text_of(checked))
 
 
 def test_the_answer_comes_first_and_then_what_to_set() -> None:
@@ -69,7 +48,7 @@ def test_the_answer_comes_first_and_then_what_to_set() -> None:
         "## Check failed: 35.7 s of avoidable recompiles, 1.50 s allowed; 15 recompiles, 3 allowed; "
         "recompile limit hit in MovingAverage.forward"
     )
-    tokens = GITHUB.parse("\n".join(lines))
+    tokens = MarkdownIt().parse("\n".join(lines))
     assert [token.content.split("=")[0] for token in tokens if token.type == "fence"] == ["export TORCH_COMPILE_DYNAMIC_SOURCES"]
     rows = [line for line in lines if "exceeded" in line and line.startswith("|")]
     assert rows == [
@@ -98,54 +77,83 @@ def test_a_baseline_is_named_with_what_is_gone() -> None:
 
 
 def test_names_that_try_to_be_something_else_stay_text() -> None:
-    tokens = assert_harmless(text_of(ci.hostile()))
-    assert sum(token.type == "heading_open" for token in tokens) == 3
-    assert sum(token.type == "fence" for token in tokens) == 1
-    shown = "".join(token.content for token in tokens if token.type in ("text", "code_inline"))
-    assert "f ::error file=x::y\\x0d ##[error]z ]]> </script><script>alert(1)</script> <!-- a|b|c `code` ``` **bold**" in shown
+    page = harmless(text_of(ci.hostile()))
+    assert page.tags["h2"] + page.tags["h3"] == 3
+    assert page.tags["pre"] == 1
+    assert "f ::error file=x::y\\x0d ##[error]z ]]> </script><script>alert(1)</script> <!-- a|b|c `code` ``` **bold**" in page.text
 
 
 def test_a_budget_of_a_name_with_bars_keeps_its_row() -> None:
     budgets = Policy(budgets=(ci.Budget(ci.Metric.COMPILES, 9, "*"),))
-    tokens = assert_harmless(text_of(ci.checked(ci.varying(1).replace(b'"f0"', b'"a|b`c @octocat"'), budgets)))
-    rows = [token for token in tokens if token.type == "inline" and token.content.startswith("compiles in ")]
-    assert ["".join(child.content for child in row.children or [] if child.type == "text") for row in rows] == [
-        "compiles in a|b`c @octocat"
-    ]
+    page = harmless(text_of(ci.checked(ci.varying(1).replace(b'"f0"', b'"a|b`c @octocat"'), budgets)))
+    assert "compiles in a|b`c @octocat\n" in page.text
 
 
-NASTY = st.text(st.sampled_from("ab1 .:/#@-_*`~|\\<>[]()!&;$=+\n\t\x00"), max_size=24)
+# What markup, links and references are made of, in any order; and the pieces of hostile names.
+NASTY = st.one_of(
+    st.text(st.sampled_from("ab1w .:/#@-_*`~|\\<>[]()!&;$=+%^{}\n\t\x00é☃"), max_size=24),
+    st.lists(st.sampled_from(PIECES), max_size=5).map("".join),
+)
+
+
+def words(text: str) -> str:
+    """The text as it is shown, without the space that Markdown does not keep."""
+    return " ".join(one_line(text.encode("utf-8", "backslashreplace").decode()).split())
 
 
 @given(NASTY)
+@example("f_https://evil.example/x")
+@example("f_www.evil.example/x")
+@example("0123456789abcdef0123456789abcdef01234567")
+@example("`" * 90 + "<img src=x>")
+@example("x ##")
 def test_any_text_stays_text(text: str) -> None:
-    for line in (listed(text), f"- word {escaped(text)}"):
-        tokens = list(inner(GITHUB.parse(line)))
-        plain = "".join(token.content for token in tokens if token.type in ("text", "text_special"))
-        expected = " ".join(re.sub(r"[\t\n]+\s*", " ", text).replace("\x00", "\\x00").split())
-        assert " ".join(plain.split()).removeprefix("word").strip() == expected
-        assert not {token.type for token in tokens} & {"link_open", "em_open", "strong_open", "s_open", "code_inline", "heading_open", "hr"}
+    for line in (listed(text), f"- word {escaped(text)}", f"## word {escaped(text)}"):
+        page = Page(line)
+        assert page.live == []
+        assert words(page.text).removeprefix("word").strip() == words(text)
+        assert page.tags.keys() <= {"ul", "li", "h2", "code"}
 
 
 @given(NASTY)
+@example("`" * 90 + "https://evil.example")
 def test_any_code_stays_code(text: str) -> None:
-    tokens = list(inner(GITHUB.parse(f"word {code(text)} word")))
-    spans = [token.content for token in tokens if token.type == "code_inline"]
-    line = re.sub(r"[\t\n]+\s*", " ", text).replace("\x00", "\\x00")
-    assert [span.strip() for span in spans] == ([line.strip()] if line.strip() else [])
+    page = Page(f"word {code(text)} word")
+    assert (page.live, words(page.code)) == ([], words(text))
+    assert words(page.text) == " ".join(f"word {words(text)} word".split())
 
 
 @given(NASTY)
+@example("www.evil.example")
+@example("\ufffe")
 def test_any_text_is_one_cell_of_a_table(text: str) -> None:
-    tokens = list(inner(GITHUB.parse(f"| a | b |\n|---|---|\n| {cell(text)} | c |")))
-    assert sum(token.type == "td_open" for token in tokens) == 2
-    assert not {token.type for token in tokens} & {"link_open", "em_open", "strong_open", "s_open", "code_inline"}
+    page = Page(f"| a | b |\n|---|---|\n| {cell(text)} | c |")
+    assert (page.live, page.tags["td"], words(page.code)) == ([], 2, words(text))
+
+
+@given(NASTY)
+def test_any_text_is_one_summary(text: str) -> None:
+    page = Page(folded(f"word {cell(text)}", "body"))
+    assert (page.live, page.tags["summary"], words(page.code)) == ([], 1, words(text))
 
 
 @given(NASTY)
 def test_any_text_stays_in_its_fence(text: str) -> None:
-    (token,) = GITHUB.parse(fenced(text, "shell"))
-    assert token.type == "fence"
+    page = Page(fenced(f"export {text}", "shell"))
+    assert (page.live, page.tags) == ([], {"pre": 1, "code": 1})
+
+
+@pytest.mark.parametrize(
+    "text", ["Net.forward (resumed at line 38)", "self.last_step", "app/model.py:12", "torch.float32", "x2 was 0.5", "50%"]
+)
+def test_plain_names_stay_as_they_are(text: str) -> None:
+    assert escaped(text) == text
+    assert listed(text) == f"- {text}"
+    assert code(text) == f"`{text}`"
+
+
+def test_a_source_is_code() -> None:
+    assert escaped("add L['self'].step to the list") == "add `L['self'].step` to the list"
 
 
 @pytest.mark.parametrize("room", [100, 700, 1500, 3000, 6000])
