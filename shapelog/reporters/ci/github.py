@@ -1,6 +1,5 @@
 """Annotations on GitHub, as commands in the log of a workflow; the answer and what got no annotation follow as text."""
 
-import re
 from collections.abc import Iterator
 
 from shapelog.check.check import CheckedAlert, CheckResult
@@ -14,7 +13,6 @@ _EACH = 10
 _MESSAGE = 4000
 _LISTED = 100
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
-_OLD = re.compile(r"#(?=#+\[)")
 
 
 def render_check(checked: CheckResult, options: Options) -> bytes:
@@ -69,7 +67,7 @@ def _property(text: str) -> str:
 
 def _broken(text: str) -> str:
     """Without the beginning of a command in the old form, which counts anywhere in a line."""
-    return _OLD.sub("# ", text)
+    return text.replace("##[", "# #[")
 
 
 def _plain(text: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 import ci
+import make
 import pytest
 
 from shapelog.check.check import CheckResult, check
@@ -100,3 +101,10 @@ def test_a_message_has_an_end() -> None:
     ((_, properties, message),) = commands_of(ci.checked(trace, Policy()))
     assert len(message) <= 4096
     assert len(properties["title"]) < 200
+
+
+def test_a_name_of_many_number_signs_takes_no_longer_than_others() -> None:
+    trace = ci.varying(1).replace(
+        make.MODEL.encode(), make.MODEL.encode() + b"#" * 500_000
+    )  # the square of it would take a quarter of an hour
+    assert commands_of(ci.checked(trace, Policy()))
