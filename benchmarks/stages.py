@@ -45,7 +45,6 @@ from shapelog.reporters import Options, formats, renderer
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _COMMAND = re.compile(r"^\s*::(?!(?:error|warning|notice) |group::|endgroup::$)", re.MULTILINE)
-_ESCAPE = re.compile(r'\\([\\"$`])')
 _BUDGETS = Policy(budgets=tuple(Budget(metric, 0, pattern) for metric in Metric for pattern in ("", "*")))
 _VERSIONS = (None, TorchVersion(2, 6), TorchVersion(2, 10), TorchVersion(2, 15))
 # Bytes of output that any input may make, and for each byte of input.
@@ -132,7 +131,7 @@ def advised(subject: Subject) -> None:
 def _shell_value(line: str) -> str:
     """What a POSIX shell takes an export line for."""
     value = line.partition("=")[2]
-    return _ESCAPE.sub(r"\1", value[1:-1]) if value[:1] == '"' else "".join(shlex.split(value))
+    return "".join(shlex.split(value.replace("\\$", "$")))  # shlex does not know that one
 
 
 def as_json(subject: Subject) -> None:

@@ -90,9 +90,9 @@ class Advice(NamedTuple):
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The whole list: what the run had set already, then what is suggested; () when there is nothing to add."""
+        """The whole list, in visible characters: what the run had set already, then what is suggested; () when there is nothing to add."""
         new = [entry for item in self.suggestions for entry in item.entries]
-        return tuple(dict.fromkeys((*self.set_already, *new))) if new else ()
+        return tuple(dict.fromkeys(map(printable, (*self.set_already, *new)))) if new else ()
 
     def tool_for(self, item: Remaining) -> str:
         """What helps against recompiles that stay: a tool of PyTorch's, a change of the code, or nothing."""

@@ -17,6 +17,7 @@ _WITH_DIM = re.compile(r"^(.+):(\d+)$")
 # Escapes, and what repeats: the list may come from a trace, and re knows no limit of time.
 _REPEAT = re.compile(r"\\.|\)?[*+?{]", re.S)
 _MOST_REPEATS, _LONGEST_MATCHED = 2, 2000
+_CHARACTER = re.compile(r"\\?.", re.S)
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()\-&~#]")
 # A letter and a set of characters, of which there must be one.
 _LETTER_AND_SET = re.compile(r"(\w)\[([^\]\[\\^-]+)\](?![*+?{])")
@@ -146,4 +147,10 @@ def split_list(value: str) -> tuple[str, ...]:
 
 def printable(entry: str) -> str:
     """An entry that a trace brought, in characters that may be shown: as an expression it matches what it matched before."""
-    return "".join(character if is_visible(character) else _escaped(character, dot=False) for character in entry)
+    return entry if is_visible(entry) else _CHARACTER.sub(_visible, entry)
+
+
+def _visible(match: re.Match[str]) -> str:
+    """A character with the backslash before it, if any: behind that, an escape would be none."""
+    character = match[0][-1]
+    return match[0] if is_visible(character) else _escaped(character, dot=False)

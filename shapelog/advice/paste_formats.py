@@ -1,24 +1,25 @@
 """The advice in the forms that people paste: the value of the list, a shell line, Python."""
 
-import shlex
+import re
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.replay import Cost
-from shapelog.text import plural, seconds
+from shapelog.text import plural, seconds, visible
 
 VARIABLE = "TORCH_COMPILE_DYNAMIC_SOURCES"
+# What goes into quotes of one kind, and what is escaped in double ones.
+_PARTS = re.compile("[!`]+|[^!`]+")
+_ESCAPED, _ESCAPE = re.compile(r'[\\"$]'), r"\\\g<0>"
 
 
 def as_shell(advice: Advice) -> str:
-    """An ``export`` line that any POSIX shell takes back to exactly the value; "" when nothing helps."""
+    """An ``export`` line that any POSIX shell, and fish, takes back to exactly the value, pasted or evaluated; "" when nothing helps."""
     return f"export {VARIABLE}={_quoted(advice.env)}" if advice.env else ""
 
 
 def _quoted(value: str) -> str:
-    """In double quotes, which sources read well in; an exclamation mark is only safe in single ones."""
-    if "!" in value or not value.isprintable():
-        return shlex.quote(value)
-    return '"' + "".join(f"\\{character}" if character in '\\"$`' else character for character in value) + '"'
+    """In double quotes, which sources read well in. Exclamation marks recall commands there, and fish knows no escape for a backtick."""
+    return "".join(f"'{part}'" if part[0] in "!`" else f'"{_ESCAPED.sub(_ESCAPE, part)}"' for part in _PARTS.findall(value))
 
 
 def as_python(advice: Advice) -> str:
@@ -39,8 +40,8 @@ def as_python(advice: Advice) -> str:
         for item in marked:
             place = f", called at {item.place.file}:{item.place.line}" if item.place else ""
             titles = ", ".join(dict.fromkeys(frame.title for frame in item.frames))
-            lines.append(f"# {_comment(titles)}{_comment(place)}")
-            lines += [_comment(f"# {line}" if advice.env and not line.startswith("#") else line) for line in item.python]
+            lines.append(visible(f"# {titles}{place}"))
+            lines += [visible(f"# {line}" if advice.env and not line.startswith("#") else line) for line in item.python]
     return "\n".join(lines)
 
 
@@ -48,11 +49,6 @@ def _listed(advice: Advice) -> str:
     if len(advice.entries) == 1:
         return repr(advice.env)
     return "\n".join(['",".join(', "    (", *(f"        {entry!r}," for entry in advice.entries), "    )", ")"])
-
-
-def _comment(text: str) -> str:
-    """Text of a trace on one line of Python: what is no printable character is escaped."""
-    return "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
 
 
 def why_nothing(advice: Advice) -> str:

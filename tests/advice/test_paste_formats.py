@@ -1,8 +1,12 @@
 """The forms of the advice that people paste: a shell and Python take back exactly the value that was meant."""
 
 import json
+import os
 import random
+import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +15,15 @@ from typing import Any
 
 import make
 import pytest
+from hostile_names import trace_with
 from odd_sources import SOURCES
 
 from shapelog.advice.advise import Advice, advise
+from shapelog.advice.marks import printable
 from shapelog.advice.paste_formats import VARIABLE, as_python, as_shell, why_nothing
 from shapelog.model.ids import TorchVersion
 from shapelog.reporters import Options, renderer
+from shapelog.text import is_visible
 
 V26, V213 = TorchVersion(2, 6), TorchVersion(2, 13)
 HOSTILE = "f\nraise SystemExit\r\x85\u2028raise SystemExit"
@@ -80,16 +87,50 @@ VALUES = (
 # Shells.
 
 
-@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh", "ksh"])
+def pasted(command: list[str], lines: list[str], folder: Path) -> list[str]:
+    """What the variable is behind each line that is typed into an interactive shell at a terminal."""
+    import pty
+
+    process, terminal = pty.fork()
+    if not process:  # the shell, in the new terminal
+        os.chdir(folder)
+        os.execvpe(
+            command[0],
+            command,
+            {"PATH": os.environ["PATH"], "TERM": "dumb", "HOME": str(folder / "home"), "LANG": "C.UTF-8", "HISTFILE": ""},
+        )
+    found = []
+    try:
+        for number, line in enumerate(lines):
+            # The whole line, as a terminal sends what is pasted, and then where the value goes.
+            for text in (line, f'printf %s "${VARIABLE}" >{number}.new && mv {number}.new {number}'):
+                os.write(terminal, text.encode() + b"\r")
+            wanted = folder / str(number)
+            for _ in range(400):
+                if select.select([terminal], [], [], 0.05)[0]:
+                    os.read(terminal, 1 << 16)
+                if wanted.exists():
+                    break
+            found.append(wanted.read_text(encoding="utf-8") if wanted.exists() else "nothing was set")
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        os.close(terminal)
+    return found
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh", "ksh", "fish"])
 def test_a_shell_takes_back_exactly_the_value_and_runs_nothing(shell: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell} here")
     for number, value in enumerate(VALUES):
         (tmp_path / f"{number:04}").write_bytes(as_shell(listing(value)).encode() + b"\n")
     script = f'for file in *; do eval "$(cat "$file")"; printf \'%s\\0\' "${VARIABLE}"; done'
+    if shell == "fish":
+        script = f'for file in *; eval (cat $file); printf "%s\\0" ${VARIABLE}; end'
     done = subprocess.run([shell, "-c", script], cwd=tmp_path, capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode().split("\0")[:-1] == list(VALUES)
+    assert done.stdout.decode().split("\0")[:-1] == [listing(value).env for value in VALUES]
     assert len(list(tmp_path.iterdir())) == len(VALUES)
 
 
@@ -100,6 +141,18 @@ def test_what_a_shell_evaluates_is_seen_by_the_programs_that_it_starts() -> None
     show = f"import os; print(os.environ[{VARIABLE!r}])"
     command = ["sh", "-c", 'eval "$(cat)"; exec "$0" -c "$1"', sys.executable, show]
     assert subprocess.run(command, input=rendered, capture_output=True, timeout=60).stdout == b"L['x']:0\n"
+
+
+@pytest.mark.parametrize(
+    "command", [["bash", "--norc", "--noprofile", "-i"], ["zsh", "-f", "-i"], ["fish", "--no-config", "-i"]], ids=lambda command: command[0]
+)
+def test_what_is_pasted_into_an_interactive_shell_sets_the_value_and_runs_nothing(command: list[str], tmp_path: Path) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"there is no {command[0]} here")
+    (tmp_path / "home").mkdir()
+    advice = [listing(value) for value in VALUES]
+    assert pasted(command, [as_shell(item) for item in advice], tmp_path) == [item.env for item in advice]
+    assert len(list(tmp_path.iterdir())) == len(VALUES) + 1  # what was asked for, and nothing else
 
 
 def test_an_exclamation_mark_is_safe_where_it_recalls_commands() -> None:
@@ -138,7 +191,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 def test_python_takes_back_exactly_the_value(torch: SimpleNamespace) -> None:
     for value in VALUES:
         exec(as_python(listing(value)), {})
-        assert torch.config.dynamic_sources == value
+        assert torch.config.dynamic_sources == listing(value).env
     assert torch.marks == []
 
 
@@ -204,7 +257,24 @@ def test_what_is_pasted_ends_with_one_line_end() -> None:
 def test_a_name_that_no_encoding_knows_is_written_all_the_same() -> None:
     advice = listing("L['\ud800']:0")
     for form in ("env", "shell", "python"):
-        assert b"\\ud800" in renderer("advice", form)(advice, Options())
+        assert b"\\U0000d800" in renderer("advice", form)(advice, Options())
+
+
+@pytest.mark.parametrize("version", [TorchVersion(2, minor) for minor in (4, 6, 8, 10, 13, 15)], ids=str)
+def test_whatever_a_source_is_called_each_line_is_of_visible_characters(version: TorchVersion) -> None:
+    for name in ("\ud800", "a\nb", "\r", "\x1b[31m", "\t", "\u202e", "\u3164", "\ufe0f", "\xad", "\u2028"):
+        advice = make.advice(trace_with(name), version)
+        assert advice.suggestions
+        for form in ("env", "shell", "python"):
+            assert all(map(is_visible, renderer("advice", form)(advice, Options()).decode().split("\n")))
+
+
+def test_an_entry_that_is_shown_matches_what_it_matched() -> None:
+    for entry in ("a\nb", "a\\\nb", "a\\\\\nb", "a\u3164?b", "[\t]"):
+        shown = printable(entry)
+        assert is_visible(shown)
+        for source in ("a\nb", "a\\\nb", "ab", "a\u3164b", "\t", "a\\U0000000ab", "aU0000000ab"):
+            assert bool(re.match(shown, source)) == bool(re.match(entry, source))
 
 
 # Why there is nothing.
