@@ -1,14 +1,28 @@
 """Names that try to be something else, a trace in which one is everywhere, and what shapelog makes of it in every format."""
 
+import ast
+import base64
 import json
+import os
 import random
-from collections.abc import Iterator
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+import zlib
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from tempfile import TemporaryDirectory
 
+import ci
 import make
+from github_markdown import Page
+from jsonschema import Draft7Validator
 from payload_text import equals_match, guard_tree, size_mismatch, tensor_match
 
 import shapelog
 from shapelog.advice.advise import advise
+from shapelog.advice.paste_formats import VARIABLE
 from shapelog.check.alerts import collect_alerts
 from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
@@ -17,6 +31,7 @@ from shapelog.model.trace import Trace
 from shapelog.report.compare import compare
 from shapelog.report.explain_compile import explain_compile
 from shapelog.reporters import Options, formats, renderer
+from shapelog.text import UNSAFE
 
 # What other programs look for: links, references, markup, commands, quotes and expansions,
 _WORDS = r"""
@@ -26,7 +41,7 @@ xmpp:a@evil.example a@evil.example javascript:alert(1) data:text/html,x file:///
 0123456 0123456789abcdef0123456789abcdef01234567 org/repo@0123456789abcdef0123456789abcdef01234567
 ` `` ``` ~~~ ~~ ~ * ** _ __ | || \ \| > < <!-- --> <? <![CDATA[ ]]> &lt; &#60; &amp
 [x](javascript:alert(1)) ![x](//evil.example/a.png) [x][y] [y]:
-[^1] [^1]: [ ] [x] {+x+} {-x-} [-x-] $x$ $$x$$ $`x`$ \(x\) <b> </code> </details> <script>alert(1)</script> <img/src=x>
+[^1] [^1]: [ ] [x] {+x+} {-x-} [-x-] $x$ $$x$$ $`x`$ \(x\) <marquee> </code> </details> <script>alert(1)</script> <img/src=x>
 <https://evil.example> <a@evil.example> ::error::x ::set-output ::stop-commands::t ##[error]x ##[group]
 %0A %0D %25 /close ${{x}} {{7*7}} {0} {}
 $(touch$IFS.own) `touch$IFS.own` ${HOME} $HOME ' " '' "" !! !x ; ;touch$IFS.own; && || & # = * ? ~ (x) {a,b} %s ^a^b
@@ -52,7 +67,7 @@ _UNPRINTABLE = (
         "\x7f",
         "\x85",
     ),
-    *("\x9b", "\x1c", "\u2028", "\u2029", "\n# x", "\n- [ ] x", "\n> x", "\n---\n", "\n    x", "\n\n<b>", "\n::error::x", "\n```\n"),
+    *("\x9b", "\x1c", "\u2028", "\u2029", "\n# x", "\n- [ ] x", "\n> x", "\n---\n", "\n    x", "\n\n<marquee>", "\n::error::x", "\n```\n"),
     *("\ntouch .own\n", "\rtouch .own\r"),
 )
 _UNSEEN = (
@@ -111,3 +126,118 @@ def outputs(trace: Trace) -> dict[str, bytes]:
     }
     options = Options(width=200, verbose=True, limit=0, embed="all")
     return {f"{name} {form}": renderer(name, form)(found, options) for name, found in results.items() for form in formats(name)}  # type: ignore[arg-type]
+
+
+# What of it is more than text.
+
+READ = ("terminal", "markdown", "github", "html", "env", "shell", "python")
+SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish")
+_COMMAND = re.compile(r"\s*::(?!(?:error|warning|notice) (?:file=[^,:]*,line=\d+,)?title=[^,:]*::|group::|endgroup::$)")
+_FOREIGN = {"img", "marquee", "iframe", "object", "embed", "base", "form", "link", "video", "audio", "frame", "applet"}
+
+
+def flaws(found: dict[str, bytes]) -> Iterator[str]:
+    """What a parser, a browser or a shell would do with these formats that is not meant; nothing where all is as promised."""
+    for where, output in found.items():
+        form = where.rpartition(" ")[2]
+        text = unpacked(output.decode()) if form == "html" else output.decode()
+        if form in READ and (hidden := set(UNSAFE.findall(text))):
+            yield f"{where}: hidden characters {hidden!a}"
+        yield from (f"{where}: {flaw}" for flaw in _CHECKS.get(form, _nothing)(text))
+
+
+def unpacked(page: str) -> str:
+    """A page with the parts of it that it holds compressed, but for payloads (z0, z1, ...): its script escapes what it shows of them."""
+    parts = re.findall(r'<script type="text/plain" id="[^z]\w*">([^<]*)</script>', page)
+    return "\n".join([page, *(zlib.decompress(base64.b64decode(text), -15).decode() for text in parts)])
+
+
+def _nothing(text: str) -> Iterator[str]:
+    yield from ()
+
+
+def _markdown(text: str) -> Iterator[str]:
+    yield from Page(text).live
+
+
+def _github(text: str) -> Iterator[str]:
+    yield from (line for line in re.split("[\r\n\v\f\x85\u2028\u2029]", text) if _COMMAND.match(line) or "##[" in line)
+
+
+def _junit(text: str) -> Iterator[str]:
+    tags = {element.tag for element in ElementTree.fromstring(text.encode()).iter()}
+    yield from tags - {"testsuites", "testsuite", "testcase", "failure", "system-out", "system-err"}
+
+
+def _sarif(text: str) -> Iterator[str]:
+    data = json.loads(text)
+    yield from (error.message[:200] for error in Draft7Validator(ci.sarif_schema()).iter_errors(data))
+    for result in data["runs"][0]["results"]:
+        yield from Page(result["message"]["markdown"]).live
+        if re.search(r"\]\(", result["message"]["text"]):
+            yield f"a link in {result['message']['text'][:200]!r}"
+
+
+def _gitlab(text: str) -> Iterator[str]:
+    known = {"type", "description", "check_name", "content", "categories", "fingerprint", "severity", "location"}
+    yield from (f"an issue of {sorted(issue)}" for issue in json.loads(text) if issue.keys() != known)
+
+
+def _json(text: str) -> Iterator[str]:
+    json.loads(text)
+    yield from ()
+
+
+def _jsonl(text: str) -> Iterator[str]:
+    for line in text.rstrip("\n").split("\n"):
+        yield from _json(line)
+
+
+def _python(text: str) -> Iterator[str]:
+    tree = ast.parse(text)
+    yield from (ast.unparse(node) for node in tree.body if not isinstance(node, (ast.Import, ast.Assign, ast.Expr)))
+    calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    yield from set(calls) - {"torch._dynamo.mark_dynamic", "torch._dynamo.maybe_mark_dynamic", "','.join"}
+
+
+def _html(text: str) -> Iterator[str]:
+    parser = _Elements()
+    parser.feed(text)
+    parser.close()
+    yield from parser.live
+
+
+class _Elements(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.live: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _FOREIGN:
+            self.live.append(f"<{tag}>")
+        for name, value in attrs:
+            if name.startswith("on") or name == "style" or (name in ("href", "src", "action") and not str(value).startswith("#")):
+                self.live.append(f"<{tag} {name}={value}>")
+
+
+_CHECKS: dict[str, Callable[[str], Iterator[str]]] = {
+    "markdown": _markdown,
+    "github": _github,
+    "junit": _junit,
+    "sarif": _sarif,
+    "gitlab": _gitlab,
+    "json": _json,
+    "jsonl": _jsonl,
+    "python": _python,
+    "html": _html,
+}
+
+
+def shell_flaws(line: str, value: str) -> Iterator[str]:
+    """What a shell makes of the line to paste that is not the value, for each shell that is here."""
+    for shell in filter(shutil.which, SHELLS):
+        with TemporaryDirectory() as folder:
+            script = f'{line}\nprintf %s "${VARIABLE}"'
+            done = subprocess.run([shell, "-c", script], cwd=folder, capture_output=True, timeout=60)
+            if (done.stdout.decode(), done.stderr, os.listdir(folder)) != (value, b"", []):
+                yield f"{shell}: {done.stdout!r} {done.stderr!r} {os.listdir(folder)}"

@@ -1,13 +1,18 @@
 """Templates: every value is escaped, and a name that does not exist is an error."""
 
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import make
 import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from shapelog.reporters.html.environment import environment
+
+Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 
 class Text(str):
@@ -55,3 +60,15 @@ def test_macros_take_names_defaults_and_callers() -> None:
 def test_a_name_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(UndefinedError):
         environment().from_string("<p>{{ name }}</p>").render()
+
+
+def test_templates_are_compiled_in_memory(python: Process, tmp_path: Path) -> None:
+    """No cache of compiled templates is read, which anyone might have written, and none is left."""
+    assert environment().bytecode_cache is None
+    trace, temporary = tmp_path / "t.log", tmp_path / "temporary"
+    trace.write_bytes(make.small_trace())
+    temporary.mkdir()
+    folders = {"TMPDIR": str(temporary), "HOME": str(temporary), "XDG_CACHE_HOME": str(temporary)}
+    done = python("from shapelog.cli.main import main; main()", "report", str(trace), "-o", "page.html", **folders)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert list(temporary.iterdir()) == []
