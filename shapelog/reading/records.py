@@ -59,7 +59,7 @@ Stacks = Callable[[str], Stack]
 
 
 class Input(NamedTuple):
-    """A tensor that a compile was called with. Sizes and strides are the real ones, in elements, also for dynamic dims."""
+    """A tensor that a compile was called with. Sizes, strides and the offset are the real ones, in elements, also where they are symbolic."""
 
     source: Source
     size: tuple[int, ...]
@@ -70,6 +70,7 @@ class Input(NamedTuple):
     is_leaf: bool = True
     layout: str = "torch.strided"
     marked_dynamic: tuple[int, ...] = ()
+    storage_offset: int = 0
 
 
 def described_input(body: Body, source: str) -> Input:
@@ -85,6 +86,7 @@ def described_input(body: Body, source: str) -> Input:
         is_leaf=get("is_leaf") is True,
         layout=str(get("layout", "torch.strided")),
         marked_dynamic=tuple(index for index in get("dynamo_dynamic_indices") or () if isinstance(index, int)),
+        storage_offset=offset if isinstance(offset := get("storage_offset"), int) else 0,
     )
 
 

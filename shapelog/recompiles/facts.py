@@ -29,7 +29,7 @@ from shapelog.reading.payloads.source_names import Source, without_locals
 from shapelog.reading.records import Input
 from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
 
-_LOOK = attrgetter("source", "size", "stride", "dtype", "requires_grad")
+_LOOK = attrgetter("source", "size", "stride", "storage_offset", "dtype", "requires_grad")
 _HINT = attrgetter("source", "hint")
 _SOURCES = attrgetter("sources")
 _OPERATORS = "torch/_ops.py"
@@ -40,7 +40,7 @@ _GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
 class CompileFacts:
     """What is known of the call that led to a compile, and of the entry that the compile made.
 
-    ``numbers`` holds sizes, strides and ints by their spelling in guard expressions, ``types`` the Python type of each source where it is
+    ``numbers`` holds sizes, strides, offsets and ints by their spelling in guard expressions, ``types`` the Python type of each source where it is
     written. Compiles with the same facts share one of these; ``compile`` is the first of them.
     """
 
@@ -210,6 +210,7 @@ def _add_tensor(item: Input, facts: dict[Key, Fact], numbers: dict[str, Value]) 
     facts[source, RANK] = len(item.size)
     facts[source, DTYPE] = item.dtype
     facts[source, REQUIRES_GRAD] = item.requires_grad
+    numbers[f"{source.canonical}.storage_offset()"] = item.storage_offset
     for of_dim, values in ((size, item.size), (stride, item.stride)):
         for dim, value in enumerate(values):
             prop = of_dim(dim)

@@ -25,6 +25,7 @@ from shapelog.rules import any_blocks_marking
 _SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
 # The dynamic entries that are tried for one graph.
 _MOST_DYNAMIC = 32
+_FIRST_SYMBOLIC = 2  # 0 and 1 are constants
 _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
 
@@ -118,7 +119,7 @@ class GraphReuse:
     def _proof(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool | None:
         entry, table = difference.entry, self.differences.table
         known, call = table.of(entry), table.of(compile)
-        if broken_stride_tie(difference, table, compile):
+        if broken_stride_tie(difference, table, compile) or moved_to_start(difference, table, compile):
             return None
         # A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards
         # hold for the entry's call, that call makes the same graph once it is marked. A graph that broke only here broke because of that.
@@ -155,6 +156,21 @@ def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Co
     entry, call = table.of(difference.entry), table.of(compile)
     found = (source for source, dims in marked.items() if broken_tie(source, dims, entry, call) is not None)
     return next((source.display_name for source in found), "")
+
+
+def moved_to_start(difference: EntryDifference, table: FactTable, compile: Compile) -> str:
+    """A tensor that is a part of a larger one in the entry, and begins where its storage does in this call, "" without one.
+
+    The offset of a marked tensor is symbolic if it is 2 or more; 0 and 1 have a graph of their own.
+    """
+    entry, call = table.of(difference.entry), table.of(compile)
+    for cause in difference.causes if compile.inputs else ():
+        part = cause.source.tensor_part
+        source = part.tensor if part else cause.source
+        before, after = entry.input(source), call.input(source)
+        if cause.is_size and before and after and after.storage_offset < _FIRST_SYMBOLIC <= before.storage_offset:
+            return source.display_name
+    return ""
 
 
 def pinning_operator(difference: EntryDifference, compile: Compile, table: FactTable) -> str:

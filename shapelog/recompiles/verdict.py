@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.branches import other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
-from shapelog.recompiles.graph_reuse import GraphReuse, broken_stride_tie, found_by_super, pinning_operator, similar, statically_marked_dim
+from shapelog.recompiles.graph_reuse import (
+    GraphReuse,
+    broken_stride_tie,
+    found_by_super,
+    moved_to_start,
+    pinning_operator,
+    similar,
+    statically_marked_dim,
+)
 from shapelog.rules import Verdict, any_blocks_marking
 
 _BY_OUTCOME = {
@@ -26,7 +34,8 @@ def verdict_of(
     for item in (nearest, *differences):
         if reuse.serves(frame, item, compile):
             return Verdict.MARKING, item.entry
-    if statically_marked_dim(nearest) or broken_stride_tie(nearest, reuse.differences.table, compile):
+    table = reuse.differences.table
+    if statically_marked_dim(nearest) or broken_stride_tie(nearest, table, compile) or moved_to_start(nearest, table, compile):
         return Verdict.CODE, None
     verdicts = {cause.verdict for cause in nearest.causes}
     return next((known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts), Verdict.JUSTIFIED), None
@@ -53,18 +62,25 @@ def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse)
     constant = found_by_super(nearest)
     if constant:
         return "SL201", f"marking does not remove it: PyTorch takes what super() finds, such as {constant}, as a constant"
-    tensor = broken_stride_tie(nearest, reuse.differences.table, compile)
+    table = reuse.differences.table
+    tensor = broken_stride_tie(nearest, table, compile)
     if tensor:
         return (
             "SL105",
             f"marking alone does not remove it: the strides of {tensor} do not follow from its sizes here, as in a slice or crop",
         )
-    operator = pinning_operator(nearest, compile, reuse.differences.table)
+    tensor = moved_to_start(nearest, table, compile)
+    if tensor:
+        return (
+            "SL105",
+            f"marking alone does not remove it: {tensor} begins where its storage does and was a part of a larger tensor before; "
+            "an offset of 0 or 1 has a graph of its own",
+        )
+    operator = pinning_operator(nearest, compile, table)
     if operator:
         return "SL202", f"marking alone does not remove it: {operator} takes it as a number, and has a graph for each"
     if not similar(nearest.entry, compile):
         return "SL204", "marking alone does not remove it: the code takes another path for this value, so the graphs differ"
-    table = reuse.differences.table
     path = other_path(nearest, table.of(nearest.entry), table.of(compile))
     if path:
         return "SL204", f"marking alone does not remove it: {path}"

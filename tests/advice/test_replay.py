@@ -76,11 +76,30 @@ def test_one_of_two_dims_that_shared_a_symbol_is_enough() -> None:
         ),
         trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8, 2))),
         trace(compiled("0/0", tensor(10, 8, stride=[8, 1])), compiled("0/1", tensor(10, 8, stride=[1, 10]))),
+        trace(compiled("0/0", tensor(10, 8, storage_offset=16)), compiled("0/1", tensor(12, 8))),
+        trace(compiled("0/0", tensor(10, 8, storage_offset=16)), compiled("0/1", tensor(12, 8, storage_offset=1), dynamic=[0])),
     ],
-    ids=["one", "zero", "a parameter of one", "another path", "another dtype", "another rank", "another order of strides"],
+    ids=[
+        "one",
+        "zero",
+        "a parameter of one",
+        "another path",
+        "another dtype",
+        "another rank",
+        "another order of strides",
+        "a part of a tensor, then a whole one",
+        "a dynamic one that has the offset as a constant",
+    ],
 )
 def test_no_mark_makes_an_entry_serve_such_a_call(made: bytes) -> None:
     assert calls(made)[-1].routes == ()
+
+
+@pytest.mark.parametrize("offsets", [(0, 16), (1, 16), (16, 2), (0, 1)])
+def test_an_offset_that_is_a_constant_in_the_entry_is_not_checked(offsets: tuple[int, int]) -> None:
+    first, second = offsets
+    made = trace(compiled("0/0", tensor(10, 8, storage_offset=first)), compiled("0/1", tensor(12, 8, storage_offset=second)))
+    assert needs(made) == [{X0}]
 
 
 def test_the_guards_of_the_dynamic_graph_have_to_hold_for_both_calls() -> None:

@@ -112,6 +112,12 @@ def test_another_layout_is_not_blamed_on_a_branch_on_the_size() -> None:
     assert recompile.remedy(True).startswith("call .contiguous()")
 
 
+def test_a_tensor_that_was_a_part_of_a_larger_one_and_is_whole_now_has_a_graph_of_its_own() -> None:
+    recompile = last_recompile(make.trace(compiled("0/0", tensor(3, 8, storage_offset=16)), compiled("0/1", tensor(10, 8))))
+    assert (recompile.verdict, recompile.blocking_rule) == (Verdict.CODE, "SL105")
+    assert "x begins where its storage does" in recompile.why_not_markable
+
+
 def test_an_entry_that_is_not_the_nearest_may_serve_when_marked() -> None:
     nearer = guard_tree(tensor_match(size=(None, 8)), shapes=("2 <= L['x'].size()[0] <= 30  # if x.size(0) <= 30:  # a.py:8 in f",))
     made = make.trace(compiled("0/0", tensor(50, 8)))
