@@ -14,7 +14,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import RANK, VALUE, size
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
-from shapelog.text import rank_list
+from shapelog.text import plural, rank_list
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
@@ -142,8 +142,9 @@ def caveats_of_list(explained: Explanations, replayed: Replay, marks: Marks, ver
         yield f"the run had a list already ({explained.trace.config.dynamic_sources}); the suggestion contains it"
     hits = [plan.frame.title for plan in replayed.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]
     if hits:
-        named = ", ".join(dict.fromkeys(hits))
-        yield f"after its limit hit {named} ran eagerly and left no records: calls with other values may compile again"
+        named, more = ", ".join(dict.fromkeys(hits)), replayed.cost(marks).more
+        often = f", up to {plural(more, 'time')}" if more else ""
+        yield f"after its limit hit {named} ran eagerly and left no records: calls with other values may compile again{often}"
     if any(compile.metrics.inductor for compile in explained.trace.compiles):
         yield "kernels for dynamic sizes may run slower than those for one size: measure a step"
     if version.reads_sources and not version.reads_dims and any(not mark.is_int for mark in marks):

@@ -21,15 +21,23 @@ Marks = frozenset[Mark]
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Compiles that produce code, recompile-limit hits, and seconds of compiling."""
+    """Compiles that produce code, recompile-limit hits, and seconds of compiling.
+
+    Calls that left no records, because they came after a limit hit, may cost up to ``more`` compiles and limit hits in addition.
+    """
 
     compiles: int = 0
     limit_hits: int = 0
     seconds: float = 0.0
+    more: int = 0
 
     @property
     def total(self) -> int:
         return self.compiles + self.limit_hits
+
+    @property
+    def at_most(self) -> int:
+        return self.total + self.more
 
 
 class Call(NamedTuple):
@@ -85,14 +93,20 @@ class FramePlan:
         return self._costs[own]
 
     def _cost(self, served: dict[int, Route]) -> Cost:
-        """A limit hit that remains after entries have gone becomes a compile: there is room for it."""
+        """A limit hit that remains after entries have gone becomes a compile: there is room for it, and for calls that came after it."""
         left = [call for index, call in enumerate(self.calls) if index not in served]
         has_room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
         hits = 0 if has_room else sum([call.compile.outcome is Outcome.LIMIT for call in left])
         # A static compile that serves others becomes a dynamic one, and takes as long as that took where the trace has one.
         dynamic = {route.entry: call.seconds for index, route in served.items() if (call := self.calls[index]).compile.is_dynamic}
         seconds = [call.seconds if call.compile.is_dynamic else dynamic.get(call.compile, call.seconds) for call in left]
-        return Cost(self.weight * (len(left) - hits), self.weight * hits, self.fixed_seconds + math.fsum(seconds))
+        was_full = has_room and any(call.compile.outcome is Outcome.LIMIT for call in self.calls)
+        return Cost(
+            compiles=self.weight * (len(left) - hits),
+            limit_hits=self.weight * hits,
+            seconds=self.fixed_seconds + math.fsum(seconds),
+            more=self.weight * len(served) if was_full else 0,
+        )
 
 
 def _first_usable(routes: Iterable[Route], remaining: set[Compile], marks: Marks) -> Route | None:
@@ -113,11 +127,13 @@ class Replay:
     def cost(self, marks: Iterable[Mark]) -> Cost:
         """What the whole run would cost under these marks; () gives what it did cost."""
         chosen = frozenset(marks)
-        compiles, limit_hits, seconds = 0, 0, 0.0
-        for plan in self.plans:
-            cost = plan.cost(chosen)
-            compiles, limit_hits, seconds = compiles + cost.compiles, limit_hits + cost.limit_hits, seconds + cost.seconds
-        return Cost(compiles, limit_hits, seconds)
+        costs = [plan.cost(chosen) for plan in self.plans]
+        return Cost(
+            compiles=sum([cost.compiles for cost in costs]),
+            limit_hits=sum([cost.limit_hits for cost in costs]),
+            seconds=math.fsum([cost.seconds for cost in costs]),
+            more=sum([cost.more for cost in costs]),
+        )
 
 
 def replay(explained: Explanations) -> Replay:

@@ -59,7 +59,7 @@ Stacks = Callable[[str], Stack]
 
 
 class Input(NamedTuple):
-    """A tensor that a compile was called with. Sizes, strides and the offset are the real ones, in elements, also where they are symbolic."""
+    """A tensor that a compile was called with. Sizes, strides and the offset are real, in elements, also where symbolic."""
 
     source: Source
     size: tuple[int, ...]

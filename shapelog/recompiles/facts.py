@@ -40,8 +40,8 @@ _GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
 class CompileFacts:
     """What is known of the call that led to a compile, and of the entry that the compile made.
 
-    ``numbers`` holds sizes, strides, offsets and ints by their spelling in guard expressions, ``types`` the Python type of each source where it is
-    written. Compiles with the same facts share one of these; ``compile`` is the first of them.
+    ``numbers`` holds sizes, strides, offsets and ints by their spelling in guard expressions, ``types`` the Python type of each source
+    where it is written. Compiles with the same facts share one of these; ``compile`` is the first of them.
     """
 
     compile: Compile

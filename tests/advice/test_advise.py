@@ -352,9 +352,11 @@ def refused(*lengths: int, call: int) -> bytes:
 
 def test_a_call_beyond_the_limit_is_served_as_well() -> None:
     advice = make.advice(refused(*range(3, 11), call=20))
-    assert (advice.before, advice.after) == (Cost(8, 1, 8.0), Cost(1, 0, 1.0))
+    assert (advice.before, advice.after) == (Cost(8, 1, 8.0), Cost(1, 0, 1.0, more=8))
     assert only(advice).gone == tuple(f"0/{number}" for number in range(1, 9))
-    assert "after its limit hit f ran eagerly and left no records: calls with other values may compile again" in advice.caveats
+    words = "after its limit hit f ran eagerly and left no records: calls with other values may compile again, up to 8 times"
+    assert words in advice.caveats
+    assert (advice.after.total, advice.after.at_most) == (1, 9)
 
 
 def test_a_limit_hit_that_no_mark_helps_stays_a_hit() -> None:

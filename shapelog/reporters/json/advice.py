@@ -32,6 +32,7 @@ def advice_data(advice: Advice) -> dict[str, Any]:
         "sources": list(advice.entries),
         "compiles": advice.before.total,
         "predicted_compiles": advice.after.total,
+        "predicted_compiles_at_most": advice.after.at_most,
         "limit_hits": advice.before.limit_hits,
         "predicted_limit_hits": advice.after.limit_hits,
         "seconds": advice.before.seconds,
@@ -52,6 +53,7 @@ def _forecast_data(item: Forecast) -> dict[str, Any]:
         **_frame_data(item.frame),
         "compiles": item.before.total,
         "predicted_compiles": item.after.total,
+        "predicted_compiles_at_most": item.after.at_most,
         "seconds": item.before.seconds,
         "predicted_seconds": item.after.seconds,
     }

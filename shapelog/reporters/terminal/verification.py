@@ -30,14 +30,19 @@ def render_verification(verification: Verification, options: Options) -> bytes:
 def _verdict(page: TextPage, found: Verification) -> None:
     if found.helped:
         before, now = found.advice.before, found.comparison.now
-        surety = (
-            "exactly as predicted" if found.is_exact else f"{_events(found.advice.after.compiles, found.advice.after.limit_hits)} predicted"
-        )
+        surety = _surety(found)
         after = _events(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
         change = f": {_events(before.compiles, before.limit_hits)} became {after}, {surety}"
         page.line(("It helped", "bold green"), change)
     else:
         page.line(("It did not help", "bold red"), f": {'; '.join(found.faults)}")
+
+
+def _surety(found: Verification) -> str:
+    after = found.advice.after
+    if not found.is_exact:
+        return f"{_events(after.compiles, after.limit_hits)} predicted"
+    return f"as predicted ({_range(after.total, after.more)})" if after.more else "exactly as predicted"
 
 
 def _events(compiles: int, limit_hits: int | None) -> str:
@@ -47,7 +52,12 @@ def _events(compiles: int, limit_hits: int | None) -> str:
 def _totals(page: TextPage, found: Verification) -> None:
     advice, now = found.advice, found.comparison.now
     rows: list[tuple[Cell | Text, ...]] = [
-        ("compiles", advice.before.compiles, advice.after.compiles, _measured(now.compiles, advice.after.compiles)),
+        (
+            "compiles",
+            advice.before.compiles,
+            _range(advice.after.compiles, advice.after.more),
+            _measured(now.compiles, 0 <= now.compiles - advice.after.compiles <= advice.after.more),
+        ),
         ("limit hits", advice.before.limit_hits, advice.after.limit_hits, "?" if now.limit_hits is None else now.limit_hits),
         ("seconds of compiling", seconds(advice.before.seconds), seconds(advice.after.seconds), seconds(now.seconds)),
         ("seconds of the command", seconds(found.first.seconds), "", seconds(found.second.seconds)),
@@ -55,8 +65,12 @@ def _totals(page: TextPage, found: Verification) -> None:
     page.table(_COLUMNS, rows)
 
 
-def _measured(measured: int, predicted: int | None) -> Text:
-    return Text(str(measured), style="green" if measured == predicted else "yellow")
+def _range(least: int, more: int) -> str:
+    return f"{least} to {least + more}" if more else str(least)
+
+
+def _measured(measured: int, is_predicted: bool) -> Text:
+    return Text(str(measured), style="green" if is_predicted else "yellow")
 
 
 def _frames(page: TextPage, found: Verification) -> None:
@@ -72,4 +86,5 @@ def _frames(page: TextPage, found: Verification) -> None:
 def _row(item: FrameProof) -> tuple[Cell | Text, ...]:
     place = location_of(item.change.code.first)
     name = Text.assemble((one_line(item.change.title), "bold"), (one_line(f"  {place.short}") if place else "", "dim"))
-    return name, item.before, item.predicted, _measured(item.measured, item.predicted)
+    predicted = None if item.predicted is None else _range(item.predicted, item.at_most - item.predicted)
+    return name, item.before, predicted, _measured(item.measured, item.is_exact)

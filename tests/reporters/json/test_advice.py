@@ -52,6 +52,7 @@ def test_the_json_of_a_list_with_one_entry() -> None:
     assert (data["env"], data["sources"], data["shell"], data["why_empty"]) == ("L['x']:0", ["L['x']:0"], as_shell(PLAIN), None)
     assert (data["torch_version"], data["torch_version_given"]) == ("2.13", False)
     assert (data["compiles"], data["predicted_compiles"], data["seconds"], data["predicted_seconds"]) == (2, 1, 2.0, 1.0)
+    assert data["predicted_compiles_at_most"] == 1
     (suggestion,) = data["suggestions"]
     assert suggestion["seen"] == [
         {

@@ -11,6 +11,7 @@ from recorded import RECORDED, report_of
 from shapelog.report.verification import Verification
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.verification import render_verification
+from shapelog.text import plural
 
 HOSTILE = "f\x1b]0;owned\x07\u202e"
 
@@ -52,10 +53,16 @@ def test_it_did_not_help_and_why() -> None:
     )
 
 
-def test_a_limit_that_is_no_longer_hit_is_shown() -> None:
+@pytest.mark.parametrize("after", [1, 2, 8])
+def test_a_limit_that_is_no_longer_hit_is_shown(after: int) -> None:
+    """What was called after the hit is not known: it may compile until the limit is reached again."""
     reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
-    page = shown(verification(trace(static_sizes(*range(3, 11)), refused("0/8", *reasons)), trace(dynamic_size("0/0", 3))))
-    assert page.startswith("It helped: 8 compiles and 1 limit hit became 1 compile, exactly as predicted\n")
+    before = trace(static_sizes(*range(3, 11)), refused("0/8", *reasons))
+    page = shown(verification(before, trace(static_sizes(*range(3, 3 + after)))))
+    assert page.startswith(f"It helped: 8 compiles and 1 limit hit became {plural(after, 'compile')}, as predicted (1 to 9)\n")
+    assert re.search(rf"\n  compiles +8 +1 to 9 +{after}\n", page)
+    assert re.search(rf"\n  f  model\.py:5 +9 +1 to 9 +{after}\n", page)
+    assert "Not as predicted" not in page
 
 
 def test_frames_that_did_as_before_are_one_line_and_verbose_shows_them() -> None:
