@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.facts import CompileFacts
@@ -15,6 +16,7 @@ from shapelog.recompiles.violations import Described, Violation
 _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
 # What a member of an enum is made of.
 _OF_ENUM = ("._value_", "._name_")
+_NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
 _TENSOR_OR_DEVICE = frozenset((Kind.TENSOR, Kind.DEVICE))
 
 
@@ -134,6 +136,18 @@ def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
     return any(any(changes.length_changed.of(Source(name))) for name in names)
 
 
+def constant_in_equation_changed(item: Violation, changes: Changes) -> bool:
+    """An equation such as ``x.size()[0] == 2 + k``, whose number is a static int or size that is another one in this call."""
+    if item.shape is None or not item.shape.parsed.is_equation:
+        return False
+    numbers: dict[int, int] = {}
+    for other in changes.violations:
+        before, after = (integer(str(value)) for value in (other.expected, other.actual))
+        if other.prop.kind in _NUMBERS and before is not None and after is not None and before > 1:  # any equation may have a factor of 1
+            numbers[before] = after
+    return bool(numbers) and item.shape.parsed.with_constants(numbers).holds(changes.call.numbers) is True
+
+
 def object_was_collected(item: Violation, changes: Changes) -> bool:
     """The identity of anything, once an object that the entry belongs to is gone."""
     return item.prop.kind in (Kind.ID, Kind.TYPE) and changes.has(Kind.LIFETIME)
@@ -188,6 +202,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         rank_changed,
         strides_follow_resized_tensor,
         in_container_of_other_length,
+        constant_in_equation_changed,
         object_was_collected,
         below_collected_object,
         not_named_by_pytorch,

@@ -10,6 +10,7 @@ from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.violations import violations
 
 TIED = "L['x'].stride()[0] == 8*L['x'].size()[1]  # return x.view(-1)  # app/model.py:6 in f"
+SUM = "L['x'].size()[0] == 2 + L['y'].size()[0]  # a, b, c = x.split((k, n, m))  # app/model.py:6 in f"
 LONG_ITEM = "L['xs'][2].size()[0] <= 30  # if xs[2].size(0) <= 30:  # app/model.py:6 in f"
 COMPUTED = {"is_leaf": False}
 
@@ -36,6 +37,15 @@ def keys_of(*keys: str) -> str:
     return CPU_KEYS.replace("AutogradCPU", ", ".join(("AutogradCPU", *keys)))
 
 
+def parts(number: int, *shapes: str) -> str:
+    """A tree with two tensors of any length, and an int."""
+    return guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", (None, 8)), equals_match("L['k']", number), shapes=shapes)
+
+
+def rows(x: int, y: int) -> list[make.Tensor]:
+    return [make.tensor(x, 8), make.tensor(y, 8, source="L['y']")]
+
+
 CASES = {
     "below_replaced_object": (two(attribute(1, 1), attribute(2, 2)), "L['act'].inner id"),
     "rank_changed": (resized((10, 8), (10, 8, 2)), "L['x'] stride[0]"),
@@ -50,6 +60,10 @@ CASES = {
             inputs=([make.tensor(20, 8, source="L['xs'][2]")], [make.tensor(40, 8, source="L['xs'][2]")]),
         ),
         "L['xs'][2].size()[0] shape L['xs'][2].size()[0] <= 30",
+    ),
+    "constant_in_equation_changed": (
+        two(parts(2, SUM), parts(6), inputs=(rows(9, 7), rows(16, 10))),
+        "L['x'].size()[0] shape L['x'].size()[0] == 2 + L['y'].size()[0]",
     ),
     "object_was_collected": (
         two(attribute(1, 1), attribute(2, 2), "Cache line invalidated because L['act'] got deallocated"),
@@ -140,3 +154,24 @@ def test_without_its_predicate_it_is_a_cause(name: str, monkeypatch: pytest.Monk
 
 def test_what_only_follows_from_itself_is_a_cause() -> None:
     assert separated(resized((10, 8), (10, 8), guard_tree(tensor_match(stride=(16, 1))))) == (["L['x'] stride[0]"], {})
+
+
+@pytest.mark.parametrize(
+    ("equation", "sizes", "number"),
+    [
+        (SUM, (16, 11), 6),
+        (SUM.replace("==", "!="), (12, 10), 6),
+        (SUM.replace("2 +", "1 +"), (16, 10), 6),
+        (SUM.replace("==", "<="), (16, 10), 6),
+    ],
+    ids=["another sum", "not equal", "a number that no int had", "a bound"],
+)
+def test_an_equation_that_the_new_number_does_not_solve_is_a_cause(equation: str, sizes: tuple[int, int], number: int) -> None:
+    made = two(parts(2, equation), parts(number), inputs=(rows(9, 7), rows(*sizes)))
+    assert separated(made) == (["L['k'] value", f"L['x'].size()[0] shape {equation.partition('  #')[0]}"], {})
+
+
+def test_a_number_that_a_size_is_divided_by_is_a_cause() -> None:
+    even = "L['x'].size()[0] % 2 == 0  # if x.size(0) % 2 == 0:  # app/model.py:6 in f"
+    own, following = separated(two(parts(2, even), parts(3), inputs=(rows(8, 7), rows(9, 7))))
+    assert (len(own), following) == (2, {})

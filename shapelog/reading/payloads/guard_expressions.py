@@ -84,6 +84,13 @@ class Expression(NamedTuple):
         except (ArithmeticError, TypeError, ValueError, RecursionError):
             return None
 
+    @property
+    def is_equation(self) -> bool:
+        """Whether it equates sums and products: ``a == 2 + b``, but not ``a % 2 == 0``."""
+        if not isinstance(self.tree, ast.Compare) or not all(isinstance(operator, ast.Eq) for operator in self.tree.ops):
+            return False
+        return all(isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)) for node in ast.walk(self.tree) if isinstance(node, ast.BinOp))
+
     def with_constants(self, changes: Mapping[int, int]) -> "Expression":
         """The same guard with other numbers in place of these."""
         if self.tree is None:
