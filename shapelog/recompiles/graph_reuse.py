@@ -124,7 +124,8 @@ class GraphReuse:
         # A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards
         # hold for the entry's call, that call makes the same graph once it is marked. A graph that broke only here broke because of that.
         breaks_anew = len(compile.breaks) > len(entry.breaks)
-        if compile.is_dynamic and call.tensors == known.tensors and not self.differences.between(compile, entry).causes and not breaks_anew:
+        fails = any(not _is_over_offset(str(cause.prop)) for cause in self.differences.between(compile, entry).causes)
+        if compile.is_dynamic and call.tensors == known.tensors and not fails and not breaks_anew:
             return True
         if not (similar(entry, compile) or not (has_operations(entry) or has_operations(compile))):
             return None
@@ -195,16 +196,21 @@ def guards_hold(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...
     """Replay the shape guards of a dynamic entry on the sizes of another call; what cannot be evaluated counts as held.
 
     ``ints`` are to be marked. One that was a constant in the entry is a number in guards that it took part in, such as
-    ``9 <= x.size()[0]`` for ``x[:k]``: there the call's own value takes its place.
+    ``9 <= x.size()[0]`` for ``x[:k]``: there the call's own value takes its place. An offset may be a constant in one entry only.
     """
     changes: dict[int, int] | None = None
     for shape in entry.tree.shapes if entry.tree else ():
-        if shape.is_duck_shape or shape.parsed.holds(call.numbers) is not False:
+        if shape.is_duck_shape or _is_over_offset(shape.expression) or shape.parsed.holds(call.numbers) is not False:
             continue
         changes = _constants(entry, call, ints) if changes is None else changes
         if not changes or shape.parsed.with_constants(changes).holds(call.numbers) is False:
             return False
     return True
+
+
+def _is_over_offset(guard: str) -> bool:
+    """Whether a guard is over where in its storage a tensor begins, of which nothing else depends."""
+    return ".storage_offset()" in guard
 
 
 def _constants(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...]) -> dict[int, int]:

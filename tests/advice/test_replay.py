@@ -102,6 +102,18 @@ def test_an_offset_that_is_a_constant_in_the_entry_is_not_checked(offsets: tuple
     assert needs(made) == [{X0}]
 
 
+@pytest.mark.parametrize("length", [2, 12])
+def test_a_guard_over_an_offset_is_none_where_the_offset_is_a_constant(length: int) -> None:
+    """The batches of an epoch are slices of one tensor, and only the first begins where that does."""
+    guards = guard_tree(tensor_match(size=(None, 8)), shapes=(f"2 <= L['x'].storage_offset()  {RETURN_LINE}",))
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(length, 8, storage_offset=80), dynamic=[0], guards=guards))
+    (way,) = calls(made)[-1].routes
+    assert way.is_proven
+    static = compiled("0/1", tensor(length, 8, storage_offset=80))
+    dynamic = compiled("0/2", tensor(20, 8, storage_offset=40), dynamic=[0], guards=guards)
+    assert [route.is_proven for route in calls(trace(compiled("0/0", tensor(10, 8)), static, dynamic))[1].routes] == [True]
+
+
 def test_the_guards_of_the_dynamic_graph_have_to_hold_for_both_calls() -> None:
     even = "L['x'].size()[0] % 8 == 0"
     for size, routes in ((24, 1), (13, 0)):
