@@ -17,9 +17,13 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 
 def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> str:
     """What shows that the code takes another path for what varied, as the end of a sentence; "" where nothing does."""
-    for code in dict.fromkeys((*entry.quoted_lines, *call.quoted_lines)):
-        if _comparison_splits(code, difference, entry, call):
+    lines = {**entry.quoted_lines, **call.quoted_lines}
+    values = _values(entry), _values(call)
+    for code in (lines[number] for number in sorted(lines)):
+        if _comparison_splits(code, difference, entry, values):
             return f"the code branches on this value ({code.strip()[:60]})"
+        for known in values:
+            _assign(code, known)
     moved = _used_on_another_line(entry, call)
     if moved:
         return f"the code takes another path for this value: it uses {moved} on another line"
@@ -42,7 +46,28 @@ def _used_on_another_line(entry: CompileFacts, call: CompileFacts) -> str:
     return next(moved, "")
 
 
-def _comparison_splits(code: str, difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> bool:
+def _assign(code: str, values: dict[str, Value]) -> None:
+    """What an int is after a line such as ``self.step += 1``; not known any more where that cannot be calculated."""
+    tree = syntax_tree(code.strip(), "exec") if "=" in code else None
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.AugAssign):
+            _set(node.target, ast.BinOp(node.target, node.op, node.value), values)
+        elif isinstance(node, ast.Assign):
+            _set(node.targets[0], node.value, values)
+
+
+def _set(target: ast.expr, new: ast.expr, values: dict[str, Value]) -> None:
+    name = ast.unparse(target)
+    if name in values:
+        value = parse(ast.unparse(new)).value(values)
+        del values[name]
+        if value is not None:
+            values[name] = value
+
+
+def _comparison_splits(
+    code: str, difference: EntryDifference, entry: CompileFacts, values: tuple[dict[str, Value], dict[str, Value]]
+) -> bool:
     """Whether a comparison in this line comes out differently in the two calls, because of what varied."""
     if not any(word in code for word in ("==", "!=", "<", ">", " in ")):
         return False
@@ -53,7 +78,6 @@ def _comparison_splits(code: str, difference: EntryDifference, entry: CompileFac
     }
     if not any(name in code for name in varied):
         return False
-    values = [_values(known) for known in (entry, call)]
     for comparison in _comparisons(code):
         names = {name for name in varied if name in comparison}
         if names:

@@ -92,13 +92,13 @@ class CompileFacts:
         return frozenset([item.source for item in self.compile.inputs if not item.source.startswith("___as_tensor(")])
 
     @cached_property
-    def quoted_lines(self) -> tuple[str, ...]:
-        """The lines of the frame's own function that its guards and its graph quote."""
+    def quoted_lines(self) -> Mapping[int, str]:
+        """The lines of the frame's own function that its guards and its graph quote, by number."""
         compile, name = self.compile, self.compile.metrics.code_name
         places = map(place_of, dict.fromkeys(guard.comment for guard in self.tree.guards)) if self.tree else ()
-        guarded = [place.code for place in places if place and place.code and place.name == name]
-        lines = compile.graph.user_lines if compile.graph else ()
-        return tuple(dict.fromkeys([*guarded, *(line.code for line in lines if line.name == name)]))
+        found = {place.line: place.code for place in places if place and place.code and place.name == name}
+        found.update((line.line, line.code) for line in (compile.graph.user_lines if compile.graph else ()) if line.name == name)
+        return found
 
     @cached_property
     def lines_of_use(self) -> Mapping[Key, int]:

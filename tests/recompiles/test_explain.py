@@ -140,6 +140,29 @@ def test_the_guards_of_the_dynamic_graph_are_replayed_on_the_sizes_of_other_call
     assert ("the guards of the dynamic graph do not hold" in recompile.why_not_markable) is (verdict is Verdict.JUSTIFIED)
 
 
+@pytest.mark.parametrize(
+    ("line", "values", "verdict"),
+    [
+        ("k += 1", (1, 2), Verdict.JUSTIFIED),
+        ("k += 1", (2, 3), Verdict.MARKING),
+        ("k = k * 2 - 1", (1, 2), Verdict.JUSTIFIED),
+        ("k = k * 2 - 1", (2, 4), Verdict.MARKING),
+        ("k = schedule(k)", (2, 3), Verdict.MARKING),
+        ("n = k + 1", (2, 3), Verdict.JUSTIFIED),
+    ],
+)
+def test_a_branch_is_taken_by_what_the_int_is_there(line: str, values: tuple[int, int], verdict: Verdict) -> None:
+    """The branch is in the line after the one that may change the int."""
+    limit = equals_match("L['limit']", 3, comment=code_comment(9, "if k < limit:"))
+    made = make.trace()
+    for number, value in enumerate(values):
+        guards = guard_tree(tensor_match(), limit, equals_match("L['k']", value, comment=code_comment(8, line)))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards)
+    recompile = last_recompile(made)
+    assert recompile.verdict is verdict
+    assert ("the code branches on this value (if k < limit:)" in recompile.why_not_markable) is (verdict is Verdict.JUSTIFIED)
+
+
 def test_a_dynamic_graph_has_to_serve_both_calls() -> None:
     """Sizes 8 and 16 are served by the graph for multiples of 8, and 13 has a dynamic graph of its own."""
     made = make.trace(compiled("0/0", tensor(8, 8)))
