@@ -149,11 +149,18 @@ class GraphReuse:
 
 
 def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Compile) -> str:
-    """A tensor whose strides would be tied to its marked sizes and are not in this call, "" without one."""
+    """A tensor whose strides would be tied to its marked sizes, or are to its symbolic ones, and are not in this call, "" without one."""
     marked: dict[Source, set[int]] = {}
     for cause in difference.causes:
+        part = cause.source.tensor_part
         if cause.prop.kind is Kind.SIZE:
             marked.setdefault(cause.source, set()).add(cause.prop.dim)
+        elif cause.codes[0] == "SL105" and part is not None:
+            marked.setdefault(part.tensor, set())
+    for symbol in difference.entry.symbols if marked else ():
+        part = symbol.source.tensor_part
+        if part is not None and part.is_size and part.tensor in marked:
+            marked[part.tensor].add(part.dim)
     entry, call = table.of(difference.entry), table.of(compile)
     found = (source for source, dims in marked.items() if broken_tie(source, dims, entry, call) is not None)
     return next((source.display_name for source in found), "")
