@@ -16,8 +16,8 @@ from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.model.trace import Frame
 from shapelog.reporters.json.parts import line_data
 
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: the most that a prediction may come to.
+FORMAT_VERSION = 2
 
 
 def advice_data(advice: Advice) -> dict[str, Any]:

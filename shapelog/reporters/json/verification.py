@@ -6,8 +6,8 @@ from shapelog.report.verification import Verification
 from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.compare import comparison_data
 
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: the most that a prediction may come to.
+FORMAT_VERSION = 2
 
 
 def verification_data(verification: Verification) -> dict[str, Any]:
