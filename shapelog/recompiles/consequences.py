@@ -1,7 +1,7 @@
 """Violations that only follow from others: what lies below a replaced object, a stride that follows from a size, ..."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ class Changes:
     ``replaced`` has, by source, the first sign that an object was replaced, ``replaced_objects`` only the sources; ``collected`` are
     objects that are gone, ``converted`` those that became tensors or are on another device. ``resized`` are tensors of which a size,
     stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard
-    expressions.
+    expressions. ``numbers`` has the new value of each static int and size that changed, by its old one.
     """
 
     violations: Sequence[Violation]
@@ -50,6 +50,7 @@ class Changes:
     length_changed: Owners
     grad_mode_changed: bool
     autocast_changed: bool
+    numbers: dict[int, int]
 
     def has(self, kind: Kind) -> bool:
         return kind in self.kinds
@@ -92,7 +93,16 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         length_changed=Owners(item.source.canonical for item in violations if item.prop.kind is Kind.LENGTH),
         grad_mode_changed=any("grad_mode" in text for text in states),
         autocast_changed=any(item.prop.kind is Kind.AUTOCAST or "autocast" in str(item.expected) for item in violations if not item.source),
+        numbers=dict(_numbers(violations)),
     )
+
+
+def _numbers(violations: Sequence[Violation]) -> Iterator[tuple[int, int]]:
+    for item in violations:
+        if item.prop.kind in _NUMBERS:
+            before, after = integer(str(item.expected)), integer(str(item.actual))
+            if before is not None and after is not None and before > 1:  # any equation may have a factor of 1
+                yield before, after
 
 
 def _replaces(item: Violation) -> bool:
@@ -138,14 +148,9 @@ def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
 
 def constant_in_equation_changed(item: Violation, changes: Changes) -> bool:
     """An equation such as ``x.size()[0] == 2 + k``, whose number is a static int or size that is another one in this call."""
-    if item.shape is None or not item.shape.parsed.is_equation:
+    if not changes.numbers or item.shape is None or not item.shape.parsed.is_equation:
         return False
-    numbers: dict[int, int] = {}
-    for other in changes.violations:
-        before, after = (integer(str(value)) for value in (other.expected, other.actual))
-        if other.prop.kind in _NUMBERS and before is not None and after is not None and before > 1:  # any equation may have a factor of 1
-            numbers[before] = after
-    return bool(numbers) and item.shape.parsed.with_constants(numbers).holds(changes.call.numbers) is True
+    return item.shape.parsed.with_constants(changes.numbers).holds(changes.call.numbers) is True
 
 
 def object_was_collected(item: Violation, changes: Changes) -> bool:

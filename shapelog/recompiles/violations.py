@@ -404,7 +404,9 @@ def _presence(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
     if call.tree is None:
         return
     for (source, prop), expected in tree.facts.items():
-        if expected is False and prop.kind is Kind.HAS_ATTRIBUTE and f"{source}.{prop.name}" in call.tree.sources:
+        if expected is not False or prop.kind is not Kind.HAS_ATTRIBUTE or call.tree.facts.get((source, prop)) is False:
+            continue  # what an object itself lacks, its class may have
+        if f"{source}.{prop.name}" in call.tree.sources:
             yield Violation(source, prop, False, True, tree.by_key[source, prop].comment)
     if not call.has_symbols:
         for source, count in tree.key_counts.items():

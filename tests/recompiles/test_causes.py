@@ -508,6 +508,13 @@ def test_an_attribute_that_came() -> None:
     assert (cause.codes, cause.sentence) == (("SL320",), "o now has the attribute cache")
 
 
+def test_what_an_object_still_lacks_itself_may_be_a_method_of_its_class() -> None:
+    lacks = guard_manager("L['o'].__dict__", "DICT_CONTAINS: not ___dict_contains('run', L['o'].__dict__)")
+    method = guard_manager("L['o'].run", type="method")
+    trees = [guard_tree(tensor_match(), lacks, method, equals_match("L['k']", number)) for number in (3, 4)]
+    assert only(two(*trees)).axis == "k"
+
+
 @pytest.mark.parametrize(
     ("reason", "code"),
     [
