@@ -55,6 +55,7 @@ CODES = {
     "string": {"SL311", "SL322"},
     "float_value": {"SL312"},
     "dict_keys": {"SL314", "SL313"},
+    "list_len": {"SL313"},
     "dispatch_keys": {"SL303"},
     "object_state": {"SL320", "SL311", "SL310", "SL322", "SL314", "SL313"},
 }
