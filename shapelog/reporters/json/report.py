@@ -10,7 +10,8 @@ from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, summary_data, trace_data
 from shapelog.reporters.json.ranks import ranks_data
 
-# 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read. 5: the most that a prediction may come to.
+# 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
+# 5: the most that a prediction may come to.
 FORMAT_VERSION = 5
 
 
