@@ -106,11 +106,13 @@ def pasted(command: list[str], lines: list[str], folder: Path) -> list[str]:
             for text in (line, f'printf %s "${VARIABLE}" >{number}.new && mv {number}.new {number}'):
                 os.write(terminal, text.encode() + b"\r")
             wanted = folder / str(number)
-            for _ in range(400):
+            silence = 0
+            while not wanted.exists() and silence < 400:  # a shell draws a long line anew with each character
                 if select.select([terminal], [], [], 0.05)[0]:
                     os.read(terminal, 1 << 16)
-                if wanted.exists():
-                    break
+                    silence = 0
+                else:
+                    silence += 1
             found.append(wanted.read_text(encoding="utf-8") if wanted.exists() else "nothing was set")
     finally:
         os.kill(process, signal.SIGKILL)
