@@ -16,7 +16,8 @@ _PARAMETER = re.compile(r'\b(\w+)\b(?:: "([^"]*)")?(?: = [^,=]*)?(?:, |$)')
 _ASSIGN = re.compile(r'^(\w+)(?:: "([^"]*)")? = (.*)$', re.S)
 _FILE = re.compile(r"^# File: (.*?):(\d{1,18}) in (.*?), code: (.*)$")
 _TOKEN = re.compile(r"""[A-Za-z_][\w.]*|"[^"]*"|'[^']*'|(?<![\w)\]] )-?\d+(?:\.\d*)?(?:e[+-]?\d+)?|\d+(?:\.\d*)?(?:e[+-]?\d+)?|\S""")
-_TENSOR = re.compile(r"^(\w+)\[([^\]]*)\]")
+# With the class of a subclass around it: NestedTensor(f32[2, s1, 4][4*s1, 4, 1]cpu).
+_TENSOR = re.compile(r"^((?:\w+\()?\w+)\[([^\]]*)\]")
 _SIZE_CALL = re.compile(
     r"^(\w+)\.(?:size|stride|numel|dim|storage_offset)\(.*\)$|^(\w+)\.(?:shape|ndim)$"
     r"|^[\w.]*numpy_attr_wrapper\(\w+, '(?:shape|ndim|size|strides)'\)$"
