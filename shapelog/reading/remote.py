@@ -1,11 +1,11 @@
 """Traces behind a URL: the bytes of a file, or the files of a directory. All but those of web servers are read through fsspec."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from datetime import datetime
 from http.client import HTTPException
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.error import URLError
 from urllib.parse import urlsplit
 
@@ -65,27 +65,43 @@ def _find_on_web(url: str, progress: ProgressCallback | None, timeout: float) ->
 
 
 def _web_entry(url: str, name: str, progress: ProgressCallback | None, timeout: float) -> FileEntry:
-    def chunks() -> Iterator[bytes]:
-        done = expected = 0
-        try:
-            with closing(web.open_url(url, timeout)) as response:
-                expected = response.length or 0
-                while chunk := response.read1(CHUNK):
-                    done += len(chunk)
-                    yield chunk
-                    if progress:
-                        progress(name, done, expected)
-        except _WEB_ERRORS as error:
-            if done:
-                raise DamagedError(f"the connection ended early ({_words(error)})") from error
-            raise _refusal(name, error) from error
-        finally:
-            if progress:
-                progress(name, done, -1)
-        if done < expected:
-            raise DamagedError(f"only {done:,} of {expected:,} bytes were sent")
+    def opened() -> _Opened:
+        response = web.open_url(url, timeout)
+        return _Opened(response, response.read1, response.length or 0)
 
-    return FileEntry(name, -1, None, chunks, is_remote=True, url=url)
+    return FileEntry(name, -1, None, lambda: _chunks(opened, _WEB_ERRORS, name, progress), is_remote=True, url=url)
+
+
+class _Opened(NamedTuple):
+    """What can be read from, how, and how many bytes it announced: 0 where it did not."""
+
+    file: Any
+    read: Callable[[int], bytes]
+    size: int
+
+
+def _chunks(
+    opened: Callable[[], _Opened], errors: tuple[type[Exception], ...], name: str, progress: ProgressCallback | None
+) -> Iterator[bytes]:
+    """The bytes of a file. Raises ShapelogError where not one came, and DamagedError where the last ones did not."""
+    done = expected = 0
+    try:
+        file, read, expected = opened()
+        with closing(file):
+            while chunk := read(CHUNK):
+                done += len(chunk)
+                yield chunk
+                if progress:
+                    progress(name, done, expected)
+    except errors as error:
+        if done:
+            raise DamagedError(f"the connection ended early ({_words(error)})") from error
+        raise _refusal(name, error) from error
+    finally:
+        if progress:
+            progress(name, done, -1)
+    if done < expected:
+        raise DamagedError(f"only {done:,} of {expected:,} bytes were sent")
 
 
 def _file_system(url: str) -> tuple[Any, str]:
@@ -109,25 +125,9 @@ def _entry(system: Any, info: dict[str, Any], name: str, progress: ProgressCallb
     path, size = info["name"], info.get("size")
     size = -1 if size is None else int(size)
 
-    def chunks() -> Iterator[bytes]:
-        done = expected = 0
-        try:
-            with system.open(path, "rb") as file:
-                expected = max(size, 0) or getattr(file, "size", 0) or 0
-                while chunk := file.read(CHUNK):
-                    done += len(chunk)
-                    yield chunk
-                    if progress:
-                        progress(name, done, expected)
-        except Exception as error:  # each driver raises errors of its own
-            if done:
-                raise DamagedError(f"the connection ended early ({_words(error)})") from error
-            raise _refusal(name, error) from error
-        finally:
-            if progress:
-                progress(name, done, -1)
-        if done < expected:
-            raise DamagedError(f"only {done:,} of {expected:,} bytes were sent")
+    def opened() -> _Opened:
+        file = system.open(path, "rb")
+        return _Opened(file, file.read, max(size, 0) or getattr(file, "size", 0) or 0)
 
     def read(start: int, end: int) -> bytes:
         try:
@@ -139,7 +139,7 @@ def _entry(system: Any, info: dict[str, Any], name: str, progress: ProgressCallb
         name=name,
         size=size,
         modified=clock_time(_modified(info)),
-        chunks=chunks,
+        chunks=lambda: _chunks(opened, (Exception,), name, progress),  # each driver raises errors of its own
         read_range=None if size <= 0 else read,
         is_remote=True,
         url=str(system.unstrip_protocol(path)),
