@@ -33,7 +33,6 @@ class ObservedValues(NamedTuple):
 def observed_values(mark: Mark, frames: tuple[Frame, ...], explained: Explanations) -> ObservedValues:
     """The values of one dim or int in the compiles of these frames."""
     key = mark.source, VALUE if mark.is_int else size(mark.dim)
-    spelled = mark.source.canonical + ("" if mark.is_int else f".size()[{mark.dim}]")
     values: list[tuple[str, str]] = []
     bounds: dict[str, None] = {}
     for compile in [compile for frame in frames for compile in frame.compiles]:
@@ -41,7 +40,7 @@ def observed_values(mark: Mark, frames: tuple[Frame, ...], explained: Explanatio
         if fact is not None and (not mark.is_int or (isinstance(fact, str) and integer(fact) is not None)):
             values.append((compile.label, str(fact)))
         tree = compile.guards if compile.outcome is Outcome.COMPILED else None
-        for expression in tree.bounds_by_size.get(spelled, ()) if tree else ():
+        for expression in tree.bounds_by_size.get(mark.place.canonical, ()) if tree else ():
             if not _ONLY_NOT_SMALL.match(expression):
                 bounds[expression] = None
     name = mark.source.display_name + ("" if mark.is_int else f".size[{mark.dim}]")

@@ -14,7 +14,6 @@ from functools import cached_property
 
 from shapelog.model.trace import Frame
 from shapelog.reading.payloads.guard_expressions import canonical, syntax_tree
-from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.properties import LENGTH
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.constant_arguments import pinned_arguments
@@ -183,7 +182,7 @@ class QuotedCode:
         lines = (item for compile in frame.compiles if compile.graph for item in compile.graph.user_lines)
         found = {item.line: item.code for item in lines if item.file == frame.file and item.name == frame.name}
         file = frame.file.rsplit("/", 1)[-1]
-        for place in map(place_of, dict.fromkeys(guard.comment for tree in self._trees for guard in tree.guards)):
+        for place in (place for tree in self._trees for place in tree.places.values()):
             if place and place.code and place.name == frame.name and place.file.rsplit("/", 1)[-1] == file:
                 found[place.line] = place.code
         return found
@@ -191,8 +190,7 @@ class QuotedCode:
     def use_of(self, source: Source) -> Use:
         """The most harmful use of the int at a source, wherever it was looked at first."""
         name, is_eager = spelled(source), source.startswith(("L['self'].", "G["))
-        places = map(place_of, self._comments.get(source, ()))
-        guarded = {place.code for place in places if place and place.code}
+        guarded = self._guarded.get(source, set())
         own = {code for code in self._lines_with(name) if name in code}
         return max((use_in(code, name, self._containers, is_eager) for code in guarded | own), default=Use.UNSEEN)
 
@@ -220,11 +218,14 @@ class QuotedCode:
         return found
 
     @cached_property
-    def _comments(self) -> dict[Source, dict[str, None]]:
-        """The comments of the guards on each source."""
-        found: dict[Source, dict[str, None]] = {}
-        for guard in (guard for tree in self._trees for guard in tree.guards):
-            found.setdefault(guard.source, {})[guard.comment] = None
+    def _guarded(self) -> dict[Source, set[str]]:
+        """The lines that the guards on each source quote."""
+        found: dict[Source, set[str]] = {}
+        for tree in self._trees:
+            for guard in tree.guards:
+                place = tree.places[guard.comment]
+                if place and place.code:
+                    found.setdefault(guard.source, set()).add(place.code)
         return found
 
     @cached_property

@@ -33,6 +33,11 @@ class Mark(NamedTuple):
     def is_int(self) -> bool:
         return self.dim < 0
 
+    @property
+    def place(self) -> Source:
+        """The size or int, as symbols and guards name it: the inverse of ``mark_at``."""
+        return self.source if self.is_int else Source(f"{self.source}.size()[{self.dim}]")
+
 
 def mark_at(place: Source) -> Mark:
     """The mark for a size such as ``L['x'].size()[0]``, or for the int at a source."""

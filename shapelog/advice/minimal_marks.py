@@ -95,10 +95,9 @@ class _Harm:
 
     def _of_break(self, mark: Mark) -> HarmfulMark | None:
         """The frame whose graph breaks somewhere only where this size or int is symbolic: the mark would break it for every call."""
-        part = mark.source if mark.is_int else Source(f"{mark.source}.size()[{mark.dim}]")
         for frame in self.index.broken_with_symbol(mark):
             made = [compile for compile in frame.compiles if compile.outcome in (Outcome.COMPILED, Outcome.FAILED)]
-            symbolic = [compile for compile in made if part in self.facts.of(compile).symbolic]
+            symbolic = [compile for compile in made if mark.place in self.facts.of(compile).symbolic]
             if not symbolic or len(symbolic) == len(made):
                 continue
             known = {item.reason for compile in made if compile not in symbolic for item in compile.breaks}

@@ -1,4 +1,4 @@
-"""What each part of a list of marks saves, for lists of thousands: what the same routes rely on saves the same."""
+"""What each mark of a list saves. Marks that the same routes need save the same, so even a list of thousands takes little time."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -41,9 +41,10 @@ class Savings:
             if any(map(chosen.isdisjoint, route.required_marks)):
                 continue
             for choice in route.required_marks:
-                for mark in choice & chosen:
+                marks = set(choice & chosen)
+                for mark in marks:
                     self._by_mark.setdefault(mark, []).append(len(self._choices))
-                self._choices.append((number, set(choice & chosen)))
+                self._choices.append((number, marks))
 
     def lost_without(self, unit: Iterable[Mark]) -> Lost:
         """What would come back without these marks."""

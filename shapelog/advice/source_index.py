@@ -1,9 +1,9 @@
 """What a trace has at a source, for questions that come up for each mark: one pass over the trace answers all of them."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
 from shapelog.model.trace import Compile, Frame
@@ -13,8 +13,6 @@ from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
-
-_Place = TypeVar("_Place", bound=Hashable)
 
 
 class GuardedSize(NamedTuple):
@@ -43,8 +41,7 @@ class SourceIndex:
 
     def broken_with_symbol(self, mark: Mark) -> list[Frame]:
         """Those with a graph break, and a symbol for this size or int."""
-        part = mark.source if mark.is_int else Source(f"{mark.source}.size()[{mark.dim}]")
-        return self._broken.get((part, mark.is_int), [])
+        return self._broken.get(mark.place, [])
 
     def causes(self, frame: Frame, source: Source) -> list[Cause]:
         """The causes of a frame's recompiles at a source, or at a size or stride of the tensor there."""
@@ -71,15 +68,16 @@ class SourceIndex:
 
     @cached_property
     def _ints(self) -> dict[Source, list[Frame]]:
-        return self._by_place(_ints_of)
+        return self._by_place(_ints_of, self._frames)
 
     @cached_property
     def _tensors_and_values(self) -> dict[Source, list[Frame]]:
-        return self._by_place(_tensors_and_values_of)
+        return self._by_place(_tensors_and_values_of, self._frames)
 
     @cached_property
-    def _broken(self) -> dict[tuple[Source, bool], list[Frame]]:
-        return self._by_place(_symbols_of, [frame for frame in self._frames if any(compile.breaks for compile in frame.compiles)])
+    def _broken(self) -> dict[Source, list[Frame]]:
+        frames = [frame for frame in self._frames if any(compile.breaks for compile in frame.compiles)]
+        return self._by_place(lambda compile: self._explained.facts.of(compile).symbolic, frames)
 
     @cached_property
     def _sizes(self) -> dict[Key, list[GuardedSize]]:
@@ -99,9 +97,10 @@ class SourceIndex:
                 found.setdefault(source, []).append(cause)
         return found
 
-    def _by_place(self, places: Callable[[Compile], Iterable[_Place]], frames: Iterable[Frame] | None = None) -> dict[_Place, list[Frame]]:
-        found: dict[_Place, list[Frame]] = {}
-        for frame in self._frames if frames is None else frames:
+    @staticmethod
+    def _by_place(places: Callable[[Compile], Iterable[Source]], frames: Iterable[Frame]) -> dict[Source, list[Frame]]:
+        found: dict[Source, list[Frame]] = {}
+        for frame in frames:
             for place in dict.fromkeys(place for compile in frame.compiles for place in places(compile)):
                 found.setdefault(place, []).append(frame)
         return found
@@ -116,9 +115,3 @@ def _ints_of(compile: Compile) -> Iterable[Source]:
 def _tensors_and_values_of(compile: Compile) -> Iterable[Source]:
     yield from (item.source for item in compile.inputs)
     yield from compile.guards.guarded_values if compile.guards else ()
-
-
-def _symbols_of(compile: Compile) -> Iterable[tuple[Source, bool]]:
-    for symbol in compile.symbols:
-        yield symbol.source, False
-        yield symbol.source.unwrapped, True

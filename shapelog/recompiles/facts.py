@@ -11,7 +11,7 @@ from operator import attrgetter
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guard_expressions import Value, integer
-from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, place_of
+from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
 from shapelog.reading.payloads.properties import (
     DISPATCH_KEYS,
     DTYPE,
@@ -95,7 +95,7 @@ class CompileFacts:
     def quoted_lines(self) -> Mapping[int, str]:
         """The lines of the frame's own function that its guards and its graph quote, by number."""
         compile, name = self.compile, self.compile.metrics.code_name
-        places = map(place_of, dict.fromkeys(guard.comment for guard in self.tree.guards)) if self.tree else ()
+        places = self.tree.places.values() if self.tree else ()
         found = {place.line: place.code for place in places if place and place.code and place.name == name}
         found.update((line.line, line.code) for line in (compile.graph.user_lines if compile.graph else ()) if line.name == name)
         return found
@@ -103,9 +103,10 @@ class CompileFacts:
     @cached_property
     def lines_of_use(self) -> Mapping[Key, int]:
         """The line on which the frame's own function first uses what each guard checks, as far as the guards tell."""
-        name, guards = self.compile.metrics.code_name, self.tree.by_key if self.tree else {}
-        places = {comment: place_of(comment) for comment in {guard.comment for guard in guards.values()}}
-        return {key: place.line for key, guard in guards.items() if (place := places[guard.comment]) and place.name == name}
+        tree, name = self.tree, self.compile.metrics.code_name
+        if tree is None:
+            return {}
+        return {key: place.line for key, guard in tree.by_key.items() if (place := tree.places[guard.comment]) and place.name == name}
 
     @cached_property
     def symbolic(self) -> frozenset[Source]:

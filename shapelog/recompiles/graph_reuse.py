@@ -216,7 +216,7 @@ def guards_hold(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...
 
 
 def _is_over_offset(guard: str) -> bool:
-    """Whether a guard is over where in its storage a tensor begins, of which nothing else depends."""
+    """Whether a guard is over where a tensor begins in its storage, on which nothing else depends."""
     return ".storage_offset()" in guard
 
 

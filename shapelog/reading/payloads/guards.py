@@ -125,6 +125,11 @@ class GuardTree:
     by_key: dict[Key, Guard]
 
     @cached_property
+    def places(self) -> dict[str, UserLine | None]:
+        """The user's line that each comment names."""
+        return {comment: place_of(comment) for comment in dict.fromkeys(guard.comment for guard in self.guards)}
+
+    @cached_property
     def guarded_values(self) -> frozenset[Source]:
         """The sources whose value is checked."""
         return frozenset([source for source, checked in self.facts if checked == VALUE])

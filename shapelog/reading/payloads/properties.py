@@ -86,7 +86,7 @@ REQUIRES_GRAD = Property(Kind.REQUIRES_GRAD)
 DISPATCH_KEYS = Property(Kind.DISPATCH_KEYS)
 TENSOR = Property(Kind.TENSOR)
 VALUE = Property(Kind.VALUE)
-# What an instance of a subclass of int, float or str stands for; PyTorch takes it as a constant.
+# The plain value of an instance of a subclass of int, float or str, which PyTorch takes as a constant.
 PLAIN_VALUE = Property(Kind.PLAIN_VALUE)
 TYPE = Property(Kind.TYPE)
 ID = Property(Kind.ID)
