@@ -29,7 +29,7 @@ Look = Callable[[bytes], Iterator[str]]
 
 @contextmanager
 def browser() -> Iterator[Look | None]:
-    """What a browser finds in a page; None where there is none."""
+    """A function that gives what is live in a page, as a browser sees it; None if there is no browser."""
     program = shutil.which("chromium")
     try:
         from playwright.sync_api import sync_playwright

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @transfer_options
 @output_options(formats("comparison"))
 def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> int:
-    """Tell what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
+    """Show what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
     For two runs of one program: with and without a change, cold and warm, under two versions of torch. Frames are matched by their
     code, so lines may have shifted and directories may be others. Each is a file, a directory (its newest

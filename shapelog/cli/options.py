@@ -204,7 +204,7 @@ transfer_options = _offer(
         type=click.FloatRange(0, min_open=True),
         default=WEB_TIMEOUT,
         metavar="SECONDS",
-        help=f"Give a web server up that sends nothing for so long.  [default: {WEB_TIMEOUT:g}]",
+        help=f"Give up on a web server that sends nothing for this long.  [default: {WEB_TIMEOUT:g}]",
     ),
 )
 

@@ -108,7 +108,7 @@ def reject_overwriting(targets: Iterable[Target], inputs: Iterable[str | os.Path
     read = set(map(_identity, inputs)) - {None}
     for target in targets:
         if target.file and _identity(target.file) in read:
-            raise ShapelogError(f"{target.file}: it is read, and would be lost if the output were written there; name another file")
+            raise ShapelogError(f"{target.file}: the output would overwrite this file, which is an input; name another file")
 
 
 def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:

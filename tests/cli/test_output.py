@@ -126,14 +126,14 @@ def test_what_is_read_is_never_replaced_by_the_output(here: Path, arguments: tup
     before = {path: path.read_bytes()[:1000] for path in here.rglob("*") if path.is_file()}
     done = call(*arguments)
     assert done.exit_code == 2
-    assert "it is read, and would be lost if the output were written there" in done.stderr
+    assert "the output would overwrite this file, which is an input" in done.stderr
     assert {path: path.read_bytes()[:1000] for path in here.rglob("*") if path.is_file()} == before
 
 
 def test_standard_input_is_not_replaced_by_the_output(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (here / "made.log").open() as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        with pytest.raises(ShapelogError, match=r"made\.log: it is read"):
+        with pytest.raises(ShapelogError, match=r"made\.log: the output would overwrite this file"):
             reject_overwriting([Target("json", "made.log")], ["-"])
     reject_overwriting([Target("json", os.devnull)], [os.devnull])
 
