@@ -146,9 +146,11 @@ def _list_zip(archive: Archive) -> None:
 
 
 def _overlapping(members: Sequence[zipfile.ZipInfo]) -> set[int]:
-    """The indexes of those that do not end before the next one begins."""
-    places = sorted((info.header_offset, info.compress_size, index) for index, info in enumerate(members))
-    return {index for (start, size, index), (following, _, _) in pairwise(places) if start + size >= following}
+    """The indexes of those that do not end before the next one begins. Of several in one place the first in the table is read, as
+    zipfile does.
+    """
+    places = sorted((info.header_offset, -index) for index, info in enumerate(members))
+    return {-index for (start, index), (following, _) in pairwise(places) if start + members[-index].compress_size >= following}
 
 
 def _zip_entry(archive: str, opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> FileEntry:

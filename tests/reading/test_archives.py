@@ -61,7 +61,7 @@ def test_of_members_of_a_zip_file_that_overlap_one_is_read(tmp_path: Path) -> No
     data = zipped({FIRST: TRACE})
     table, end = data.index(b"PK\1\2"), data.index(b"PK\5\6")
     entry = data[table:end]
-    entries = entry.replace(first, second) + entry
+    entries = entry + entry.replace(first, second)
     path = put(tmp_path, data[:table] + entries + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 2, 2, len(entries), table, 0))
     trace = load(path)
     assert (trace.name, len(trace.compiles)) == (FIRST, 2)
