@@ -622,7 +622,7 @@ main()
 def test_a_signal_leaves_no_temporary_directory_and_is_not_waited_with(name: str, place: str, python: Process, tmp_path: Path) -> None:
     (tmp_path / "temporary").mkdir()
     (tmp_path / "ranks.zip").write_bytes(zipped({RANK.format(rank, "aaaaaaaa"): small_trace() for rank in range(17)}))
-    number = getattr(signal, name)
+    number = int(getattr(signal, name))
     code = (
         f"import signal; signal.signal(signal.{name}, signal.default_int_handler if '{name}' == 'SIGINT' else signal.SIG_DFL)\n{SIGNALED}"
     )

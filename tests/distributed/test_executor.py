@@ -1,5 +1,6 @@
 """Tasks run by processes of this machine and by a Dask cluster: results, and the reasons of lost tasks."""
 
+import asyncio
 import json
 import multiprocessing
 import os
@@ -43,7 +44,7 @@ def start_cluster() -> Iterator[Callable[[], Any]]:
         started: list[Any] = []
 
         def start() -> Any:
-            with suppress(IndexError, TimeoutError):
+            with suppress(IndexError, TimeoutError, asyncio.TimeoutError):
                 started[-1].wait_for_workers(2, timeout=10)
                 return started[-1]
             cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=60)
