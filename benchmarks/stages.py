@@ -23,11 +23,9 @@ from make import load as load_bytes
 import shapelog
 from shapelog.advice.advise import advise
 from shapelog.advice.paste_formats import as_python, as_shell
-from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Repository
 from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import TorchVersion
@@ -36,9 +34,11 @@ from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select_files
 from shapelog.reading.payloads.pgo_state import Kind
 from shapelog.reading.reader import Reader
+from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.compare import compare
 from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, formats, renderer
 
 # Nothing but line ends, styles and text that stands where it is written: an own list, not the one of the package.

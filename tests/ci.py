@@ -11,12 +11,12 @@ import make
 from payload_text import size_mismatch
 
 import shapelog
-from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.baseline import Baseline, as_bytes, parse
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Repository
 from shapelog.model.trace import Trace
+from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.repository_paths import Repository
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 SCHEMAS = Path(__file__).parent / "schemas"

@@ -23,13 +23,13 @@ from payload_text import equals_match, guard_tree, size_mismatch, tensor_match
 import shapelog
 from shapelog.advice.advise import advise
 from shapelog.advice.paste_formats import VARIABLE
-from shapelog.check.alerts import collect_alerts
 from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Repository
 from shapelog.model.trace import Trace
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.compare import compare
 from shapelog.report.explain_compile import explain_compile
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, formats, renderer
 from shapelog.text import UNSAFE
 

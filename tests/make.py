@@ -20,8 +20,6 @@ from payload_text import (
 from recorded import metrics_fields
 
 from shapelog.advice.advise import Advice, advise
-from shapelog.check.alerts import Alerts, collect_alerts
-from shapelog.check.repository_paths import Repository
 from shapelog.model.ids import TorchVersion
 from shapelog.model.load import build
 from shapelog.model.trace import Compile, Frame, Trace
@@ -30,7 +28,9 @@ from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
+from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
 from shapelog.report.verification import CommandResult, Verification, verify
 
 NAME = "made.log"

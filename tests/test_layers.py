@@ -170,7 +170,7 @@ def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, com
         "shapelog.api",
     }
     assert not modules & {"fsspec", "zstandard", "zipfile", "tarfile", "shapelog.reading.inputs"}
-    assert not modules & {"tomllib", "tomli", "shapelog.cli.settings", "shapelog.check.alerts", "shapelog.rule_docs"}
+    assert not modules & {"tomllib", "tomli", "shapelog.cli.settings", "shapelog.report.alerts", "shapelog.rule_docs"}
 
 
 def test_importing_shapelog_loads_no_part_of_it(python: Process) -> None:

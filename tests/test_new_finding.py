@@ -8,13 +8,13 @@ import make
 import pytest
 
 from shapelog import rule_docs
-from shapelog.check.alerts import collect_alerts
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy, codes_of
-from shapelog.check.repository_paths import Repository
 from shapelog.recompiles.explain import Explanations
 from shapelog.report import report as report_module
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, location_of
 from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import RULES, AlertKind, Level, Rule, Section, Verdict

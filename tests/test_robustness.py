@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from payload_text import guard_tree, tensor_match
 
 from shapelog import analyze
-from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Repository
 from shapelog.errors import ShapelogError
 from shapelog.model.trace import Trace
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import AlertKind
 

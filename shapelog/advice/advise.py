@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from shapelog.advice.alternatives import Alternative, alternatives
 from shapelog.advice.caveats import ObservedValues, caveats_of_list, caveats_of_source, observed_values, rationale, scope
+from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.mark_dynamic_code import mark_line
 from shapelog.advice.marks import Mark, SourceNames, entries, printable, split_list
 from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
@@ -100,6 +101,11 @@ class Advice(NamedTuple):
         if fitting and item.rule.code != "SL101":
             return fitting
         return "a code change" if item.rule.verdict in (Verdict.CODE, Verdict.FAILED) or item.rule.code in _REWRITABLE else "nothing"
+
+    @property
+    def avoidable_seconds(self) -> Seconds:
+        """What the suggestions save of the seconds of this run."""
+        return Seconds.exactly(self.before.seconds - self.after.seconds)
 
     @property
     def what_to_mark(self) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shapelog.check.alerts import Alert, Alerts
 from shapelog.errors import ShapelogError
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, match_codes
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.records import Stack
+from shapelog.report.alerts import Alert, Alerts
 from shapelog.text import file_name
 
 # 1: first shape.

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from shapelog.advice.paste_formats import as_shell, effect_of, why_nothing
-from shapelog.check.alerts import Alert, Alerts, Occurrence, digest
 from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, match
 from shapelog.check.policy import Budget, Metric, Policy, matches
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, Outcome
+from shapelog.report.alerts import Alert, Alerts, Occurrence, digest
 from shapelog.report.results import Headline
 from shapelog.rules import RULES, AlertKind, Level
 from shapelog.text import plural, seconds

@@ -53,11 +53,11 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
 
     Ends with 0 when the check passed, 1 when it failed, 2 on bad usage, unreadable input, or a damaged trace under --strict.
     """
-    from shapelog.check.alerts import collect_alerts
     from shapelog.check.check import check
-    from shapelog.check.repository_paths import Repository
     from shapelog.cli.check_options import baseline_to_write, policy_of, read_baseline, record_baseline
+    from shapelog.report.alerts import collect_alerts
     from shapelog.report.report import analyze
+    from shapelog.report.repository_paths import Repository
 
     reject_page_on_terminal(options.targets)
     policy = policy_of(options)

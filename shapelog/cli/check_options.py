@@ -3,7 +3,6 @@
 import os
 import sys
 
-from shapelog.check.alerts import Alerts
 from shapelog.check.baseline import Baseline, as_bytes, is_one, parse
 from shapelog.check.policy import Metric, Policy, budgets_of, codes_of, kinds_of
 from shapelog.cli.options import CommonOptions
@@ -11,6 +10,7 @@ from shapelog.cli.output import Target, message, write
 from shapelog.cli.settings import split
 from shapelog.cli.small_file import read_small_file
 from shapelog.errors import ShapelogError
+from shapelog.report.alerts import Alerts
 from shapelog.text import plural
 
 # A baseline can be recognized by its first bytes.

@@ -6,14 +6,13 @@ from typing import Any
 
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import CodeStateRecord, Compile, GraphBreak, Outcome, Payloads
+from shapelog.reading.payloads.compiler_messages import compiler_message
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.reading.scanner import Span
 
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
 _BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
-_BREAK_REASON = re.compile(r"^(?:Graph Break )?Reason: (.*)$", re.M)
-_BREAK_EXPLANATION = re.compile(r"^\s+Explanation: (.*)$", re.M)
 
 
 @dataclass(slots=True, eq=False)
@@ -111,12 +110,9 @@ _TAKEN_OVER = tuple({item.name for item in fields(Compile)}.intersection(item.na
 
 def graph_break(text: str) -> GraphBreak:
     """The artifact ``dynamo_graph_break_reason``: what Dynamo met and where, in the words of every torch version."""
+    message = compiler_message(text)
     place = _BREAK_PLACE.search(text)
-    reason = _BREAK_REASON.search(text)
-    explanation = _BREAK_EXPLANATION.search(text)
-    words = reason[1].strip() if reason else text.strip().split("\n", 1)[0]
-    if words.startswith("Encountered graph break") and reason:  # torch 2.10 and later name the instruction first
-        words = next((line.strip() for line in text[reason.end() :].split("\n") if line.strip()), words)
-    return GraphBreak(
-        words, explanation[1].strip() if explanation else "", StackFrame(place[1], int(place[2]), "") if place else None, text
-    )
+    innermost = message.stack[-1] if message.stack else None
+    if place and (innermost is None or (innermost.file, innermost.line) != (place[1], int(place[2]))):
+        innermost = StackFrame(place[1], int(place[2]), "")
+    return GraphBreak(message, innermost, text)

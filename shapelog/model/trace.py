@@ -16,6 +16,7 @@ from shapelog.errors import Problem
 from shapelog.model.ids import CompileId, TorchVersion, parse_version
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.payloads import graphs, guards, pgo_state
+from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException, compiler_message, exception_chain, user_stack
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.pgo_state import CodeState
@@ -110,17 +111,21 @@ class CodeStateRecord:
 
 
 class GraphBreak(NamedTuple):
-    """A place where Dynamo could not go on: what it met, PyTorch's explanation ("" before 2.8), the user's line, the whole text."""
+    """A place where Dynamo could not go on: PyTorch's message, the user's line, the whole text."""
 
-    reason: str
-    explanation: str
+    message: CompilerMessage
     place: StackFrame | None
     text: str
 
     @property
+    def reason(self) -> str:
+        """What it met, in one line."""
+        return self.message.title
+
+    @property
     def words(self) -> str:
         """What it met, with the explanation where there is one."""
-        return f"{self.reason.rstrip(' :')}: {self.explanation}" if self.explanation else self.reason
+        return f"{self.reason.rstrip(' :')}: {self.message.explanation}" if self.message.explanation else self.reason
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -205,6 +210,20 @@ class Compile:
         known = {item.reason for item in self.breaks}
         lines = (reason.strip().split("\n", 1)[0].strip("'\"") for reason in self.metrics.restart_reasons)
         return tuple(line for line in lines if not any(line in text or text in line for text in known))
+
+    @property
+    def failure(self) -> CompilerMessage:
+        """What PyTorch wrote about its failure, of a compile that failed or was refused."""
+        chain = self.exceptions
+        message = compiler_message(self.metrics.fail_reason or self.error)
+        if chain and not self.metrics.fail_reason:
+            message = message._replace(title=chain[-1].message or chain[-1].type)
+        return message._replace(title=message.title or "no message was recorded", stack=message.stack or user_stack(self.error))
+
+    @property
+    def exceptions(self) -> tuple[RaisedException, ...]:
+        """The chain of exceptions in which it failed, the first that was raised first; () where none is recorded."""
+        return exception_chain(self.error)
 
     @property
     def raised_at_limit(self) -> bool:
@@ -447,15 +466,3 @@ def merged(traces: Sequence[Trace]) -> Trace:
         total_seconds={key: spent for trace in traces for key, spent in trace.total_seconds.items()},
         unread=tuple(rank for trace in traces for rank in trace.unread),
     )
-
-
-def failure_message(text: str) -> str:
-    """The line of a failure's text that names the error."""
-    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
-    if not lines:
-        return "no message was recorded"
-    if lines[0].startswith("Constraints violated") and len(lines) > 1:
-        return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
-    if lines[0].endswith("raised:") and len(lines) > 1:
-        return f"{lines[0]} {lines[1]}"
-    return lines[0]

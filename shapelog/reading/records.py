@@ -17,12 +17,16 @@ Body = Mapping[str, Any]
 
 
 class StackFrame(NamedTuple):
-    """A place in code: file as PyTorch wrote it, 1-based line, function, source line where known."""
+    """A place in code: file as PyTorch wrote it, 1-based line, function, source line where known.
+
+    ``marked`` is the part of the source line that PyTorch points at, "" where it points at none.
+    """
 
     file: str
     line: int
     name: str
     code: str = ""
+    marked: str = ""
 
 
 class Stack(NamedTuple):

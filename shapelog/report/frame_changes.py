@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome, failure_message
+from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome
 from shapelog.recompiles.shape_table import State
 from shapelog.report.report import FrameReport
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule
@@ -317,7 +317,7 @@ def _ended(side: Side, outcomes: tuple[Outcome, ...] = _WITHOUT_CODE) -> str:
         return "nothing was recorded of it"
     last = ended[-1]
     if last.outcome is Outcome.FAILED:
-        return f"{last.label} failed: {failure_message(last.metrics.fail_reason or last.error)}"
+        return f"{last.label} failed: {last.failure.title}"
     words = {Outcome.LIMIT: "was refused", Outcome.SKIPPED: "was left without code"}
     return f"{last.label} {words.get(last.outcome, 'never ended')}"
 

@@ -1,7 +1,6 @@
 """``analyze(trace)`` → Report: the one thing that reporters know."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
@@ -35,7 +34,11 @@ class VerdictTotal:
 
 
 class Summary(NamedTuple):
-    """The verdict on the whole run. ``compiles`` produced code; ``recompiles`` are those that were not their frame's first."""
+    """The verdict on the whole run. ``compiles`` produced code; ``recompiles`` are those that were not their frame's first.
+
+    ``parts`` add up to the recompiles. What the recompile limit refused (``limit_hits``) and what failed is counted apart, with its own
+    seconds; ``seconds`` are those of everything.
+    """
 
     compiles: int
     recompiles: int
@@ -45,6 +48,8 @@ class Summary(NamedTuple):
     limit_hits: int
     failures: int
     frames: int
+    limit_seconds: float = 0.0
+    failed_seconds: float = 0.0
 
     def part(self, verdict: Verdict) -> VerdictTotal:
         return next((part for part in self.parts if part.verdict is verdict), VerdictTotal(verdict, 0, 0.0))
@@ -220,23 +225,21 @@ def _summary(explained: Explanations) -> Summary:
         ((compile.outcome.value, verdicts.get(compile, ""), compile.seconds) for compile in trace.compiles),
         ((step.outcome, step.verdict, item.compile) for rank in summarized for step, item in zip(rank.steps, rank.spent, strict=True)),
     )
-    outcomes: Counter[str] = Counter()
-    seconds_by_verdict: dict[str, list[float]] = {}
-    recompiles: list[float] = []
+    by_outcome: dict[str, list[float]] = {outcome.value: [] for outcome in Outcome}
+    by_verdict: dict[str, list[float]] = {}
     for outcome, verdict, seconds in every:
-        outcomes[outcome] += 1
-        seconds_by_verdict.setdefault(verdict, []).append(seconds)
+        by_outcome[outcome].append(seconds)
         if verdict and outcome == Outcome.COMPILED.value:
-            recompiles.append(seconds)
+            by_verdict.setdefault(verdict, []).append(seconds)
     return Summary(
-        compiles=outcomes[Outcome.COMPILED.value],
-        recompiles=len(recompiles),
-        seconds=math.fsum(chain.from_iterable(seconds_by_verdict.values())),
-        recompile_seconds=math.fsum(recompiles),
-        parts=tuple(
-            VerdictTotal(verdict, len(spent), math.fsum(spent)) for verdict in Verdict if (spent := seconds_by_verdict.get(verdict.value))
-        ),
-        limit_hits=outcomes[Outcome.LIMIT.value],
-        failures=outcomes[Outcome.FAILED.value],
+        compiles=len(by_outcome[Outcome.COMPILED.value]),
+        recompiles=sum(map(len, by_verdict.values())),
+        seconds=math.fsum(chain.from_iterable(by_outcome.values())),
+        recompile_seconds=math.fsum(chain.from_iterable(by_verdict.values())),
+        parts=tuple(VerdictTotal(verdict, len(spent), math.fsum(spent)) for verdict in Verdict if (spent := by_verdict.get(verdict.value))),
+        limit_hits=len(by_outcome[Outcome.LIMIT.value]),
+        failures=len(by_outcome[Outcome.FAILED.value]),
         frames=len(trace.frames) + sum(rank.frames for rank in summarized),
+        limit_seconds=math.fsum(by_outcome[Outcome.LIMIT.value]),
+        failed_seconds=math.fsum(by_outcome[Outcome.FAILED.value]),
     )

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from shapelog.model.trace import Frame
+from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.rules import Rule
 from shapelog.text import file_name
 
@@ -40,7 +41,8 @@ class Headline(NamedTuple):
 class Finding(NamedTuple):
     """A rule that fired: one sentence, the frame, compile and place it is about, and named details. All plain text.
 
-    ``compile`` is a label, "" for a finding about a frame as a whole. Only what is about a frame becomes an alert of a check.
+    ``compile`` is a label, "" for a finding about a frame as a whole. Only what is about a frame becomes an alert. ``message`` is
+    what PyTorch wrote about it, ``exceptions`` the chain of those that were raised.
     """
 
     rule: Rule
@@ -49,6 +51,8 @@ class Finding(NamedTuple):
     place: Location | None = None
     details: tuple[tuple[str, str], ...] = ()
     frame: Frame | None = None
+    message: CompilerMessage | None = None
+    exceptions: tuple[RaisedException, ...] = ()
 
 
 class Column(NamedTuple):

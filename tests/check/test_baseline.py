@@ -11,12 +11,12 @@ from make import compile as compiled
 from payload_text import size_mismatch
 from recorded import FIXTURES, RECORDED, report_of
 
-from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import Baseline, as_bytes, is_one, parse
 from shapelog.check.check import CheckResult, check
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Repository
 from shapelog.errors import ShapelogError
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.repository_paths import Repository
 from shapelog.rules import AlertKind
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -235,9 +235,9 @@ def test_a_baseline_names_files_from_the_repository_on() -> None:
 def test_a_baseline_does_not_depend_on_hashes(python: Process) -> None:
     code = """
 import sys, shapelog
-from shapelog.check.alerts import collect_alerts
+from shapelog.report.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes
-from shapelog.check.repository_paths import Repository
+from shapelog.report.repository_paths import Repository
 sys.stdout.buffer.write(as_bytes(collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Repository("nowhere"))))
 """
     fixture = str(FIXTURES / "real" / "2.4" / "d_module.log.gz")

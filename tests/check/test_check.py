@@ -5,13 +5,13 @@ import pytest
 from payload_text import guard_tree, size_mismatch, tensor_match
 from recorded import RECORDED, report_of
 
-from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Repository
 from shapelog.model.trace import merged
+from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.report import analyze
+from shapelog.report.repository_paths import Repository
 from shapelog.rules import AlertKind, Level
 
 NOTHING = Policy(fail_on=())

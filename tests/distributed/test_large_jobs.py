@@ -16,8 +16,6 @@ from click.testing import CliRunner, Result
 from payload_text import size_mismatch
 
 import shapelog
-from shapelog.check.alerts import collect_alerts
-from shapelog.check.repository_paths import Repository
 from shapelog.cli.main import cli
 from shapelog.distributed import large_jobs
 from shapelog.distributed.executor import Executor, Lost
@@ -29,8 +27,10 @@ from shapelog.model.trace import Trace
 from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, is_large, select, select_files
 from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import explain_trace
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.merge_ranks import merged_findings, merged_frames
 from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html.render import render as page
 from shapelog.reporters.json.report import report_data

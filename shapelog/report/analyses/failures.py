@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from shapelog.model.trace import Compile, Frame, Outcome, failure_message
+from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
@@ -44,10 +44,18 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
     metrics = compile.metrics
     contradicts_mark = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
     rule = _CONFLICT if contradicts_mark else _FAILED
-    sentence = f"{frame.title} failed in {stage(compile)}: {failure_message(metrics.fail_reason or compile.error)}"
+    message = compile.failure
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
-    details = (("type", metrics.fail_type),)
-    return Finding(rule=rule, sentence=sentence, compile=compile.label, place=place, details=details, frame=frame)
+    return Finding(
+        rule=rule,
+        sentence=f"{frame.title} failed to compile in {stage(compile)}: {message.title}",
+        compile=compile.label,
+        place=place,
+        details=(("type", metrics.fail_type),),
+        frame=frame,
+        message=message,
+        exceptions=compile.exceptions,
+    )
 
 
 def stage(compile: Compile) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from shapelog.check.alerts import Alert, digest
 from shapelog.check.check import CheckedAlert, CheckResult
-from shapelog.check.repository_paths import SourceLine
+from shapelog.report.alerts import Alert, digest
+from shapelog.report.repository_paths import SourceLine
 from shapelog.rules import AlertKind, problem_rule
 from shapelog.text import cut, one_line, plural, rank_list, some
 
@@ -50,7 +50,7 @@ def message(item: CheckedAlert) -> str:
 
 def shown(alert: Alert) -> SourceLine | None:
     """The line to show it at: its own, else a related one that lies in the repository; None where neither does."""
-    source_lines = (alert.source_line, *(source_line for source_line, _ in alert.related))
+    source_lines = (alert.source_line, *(source_line for source_line, _, _ in alert.related))
     return next((source_line for source_line in source_lines if source_line and source_line.is_inside), None)
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from shapelog.check.check import CheckedAlert, CheckResult
-from shapelog.check.repository_paths import SourceLine
+from shapelog.report.repository_paths import SourceLine
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import NO_FILE, advice, fingerprints, place, sentence, shown
 from shapelog.reporters.json_bytes import pretty

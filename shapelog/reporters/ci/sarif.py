@@ -6,10 +6,10 @@ from typing import Any
 from urllib.parse import quote
 
 from shapelog import __version__
-from shapelog.check.alerts import Alert
 from shapelog.check.check import CheckedAlert, CheckResult
-from shapelog.check.repository_paths import SourceLine
 from shapelog.errors import DATA_LOSS, DEGRADED, INFO
+from shapelog.report.alerts import Alert
+from shapelog.report.repository_paths import SourceLine
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import NO_FILE, advice, details, fingerprints, left_out, message, sentence, shown
 from shapelog.reporters.ci.markdown_escape import escaped, listed
@@ -118,7 +118,7 @@ def _results(alerts: tuple[CheckedAlert, ...], rules: list[str], has_baseline: b
             "partialFingerprints": {"shapelogFingerprint/v1": name, **hashes.get(name, {})},
             "properties": _properties(item),
         }
-        related = [(alert.source_line, one_line(alert.title)), *alert.related]
+        related = [(alert.source_line, one_line(alert.title)), *(line[:2] for line in alert.related)]
         others = [(place, text) for place, text in related if place and place != source_line]
         if others:
             result["relatedLocations"] = [

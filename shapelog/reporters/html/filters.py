@@ -8,7 +8,6 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from shapelog.advice.paste_formats import cost_of
-from shapelog.model.trace import failure_message
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import Anchors
@@ -41,7 +40,6 @@ def page_environment(context: PageContext) -> Environment:
         code=highlighter.line,
         cost=cost_of,
         diff_rows=highlighter.diff_rows,
-        failure_message=failure_message,
         file_size=file_size,
         is_library=is_library,
         problem_rule=problem_rule,

@@ -66,7 +66,7 @@ def alert_data(item: CheckedAlert) -> dict[str, Any]:
         "file": alert.source_line.file if alert.source_line else None,
         "line": alert.source_line.line if alert.source_line else None,
         "code_line": alert.snippet or None,
-        "related": [{"file": source_line.file, "line": source_line.line, "text": text} for source_line, text in alert.related],
+        "related": [{"file": source_line.file, "line": source_line.line, "text": text} for source_line, text, _ in alert.related],
         "compile_ids": list(alert.labels),
         "ranks": list(alert.ranks),
         "count": alert.count,

@@ -7,16 +7,20 @@ from rich.text import Text
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
+from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Axis, FrameReport, Report
+from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Location
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice import headline, what_to_set
+from shapelog.reporters.terminal.diagnostic import diagnostic, note
+from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule
-from shapelog.text import megabytes, one_line, plural, seconds, shorten, some
+from shapelog.text import megabytes, one_line, plural, seconds, shorten
 
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
@@ -30,21 +34,39 @@ def render(report: Report, options: Options) -> bytes:
         for item in report.frames:
             _one_frame(page, report, item)
         return page.bytes()
-    _verdict(page, report)
-    _advice(page, report)
+    found = collect_alerts(report, Repository())
+    _head(page, report)
     _ranks(page, report)
+    _diagnostics(page, found)
+    if page.verbose:
+        _details(page, report)
+    _health(page, report)
+    _summary(page, report)
+    next_steps_list(page, next_steps(found), "why, and how sure: shapelog suggest-dynamic" if report.summary.recompiles else "")
+    _left_out(page, report)
+    return page.bytes()
+
+
+def _details(page: TextPage, report: Report) -> None:
+    """What most readers need not see: frame by frame, and where the time went."""
     _frames(page, report)
-    _not_sizes(page, report)
     _tables(page, report, "top_causes")
     _groups(page, report)
-    _tables(page, report, "specializations")
-    _findings(page, report, Section.LIMITS)
-    _tables(page, report, "graph_breaks", "restarts")
-    _findings(page, report, Section.FAILURES)
-    _findings(page, report, Section.OTHER)
-    _tables(page, report, "time", "kernels", "pgo")
-    _health(page, report)
-    return page.bytes()
+    _tables(page, report, "specializations", "graph_breaks", "restarts", "time", "kernels", "pgo")
+
+
+def _diagnostics(page: TextPage, found: Alerts) -> None:
+    """Everything that went wrong, the worst first."""
+    for alert in page.listed(found.alerts, "diagnostic", 0):
+        page.blank()
+        diagnostic(page, alert, alert.level)
+    for item, owner in merged_findings([item for item in found.report.findings if item.frame is None], found.report.trace):
+        if item.rule.section is not Section.RANKS:
+            page.blank()
+            page.line((f"{item.rule.level.value}[{item.rule.code}]", LEVEL_COLORS[item.rule.level]), f": {item.sentence}")
+            if owner:
+                note(page, owner)
+            note(page, item.rule.remedy, "help")
 
 
 def _ranks(page: TextPage, report: Report) -> None:
@@ -56,53 +78,49 @@ def _ranks(page: TextPage, report: Report) -> None:
     _tables(page, report, "ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
 
 
-def _verdict(page: TextPage, report: Report) -> None:
-    trace, summary = report.trace, report.summary
+def _head(page: TextPage, report: Report) -> None:
+    trace = report.trace
     version = trace.torch_version or f"{trace.version_guess} (not recorded; guessed from the records)"
     parts = [f"torch {version}", megabytes(sum(book.size for book in report.accounts))]
     if trace.rank_count > 1:
         parts.append(plural(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
     page.line((trace.name, "bold"), "  ", ("  ".join(parts), "dim"))
-    page.blank()
+
+
+def _summary(page: TextPage, report: Report) -> None:
+    """The verdict on the run: its compilations, what could be done about the recompilations, and what was refused or failed."""
+    summary = report.summary
+    page.heading("Summary")
     if not summary.compiles and not summary.failures:
-        page.line(("Nothing was compiled in this run.", "bold"))
-    elif not summary.recompiles and not summary.parts:
-        page.line((f"{plural(summary.compiles, 'compile')}, none of them a recompile", "bold"), f"  {seconds(summary.seconds)}")
-    else:
-        of_them = f"{plural(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})"
-        over = f"  over {plural(trace.rank_count, 'rank')}" if report.ranks else ""
-        page.line((f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}", "bold"), (over, "dim"))
-    total = max(1, sum(part.count for part in summary.parts))
+        page.line("nothing was compiled in this run", indent=2)
+    number = plural(summary.compiles, "compilation")
+    over = f" over {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
+    if summary.recompiles:
+        of_them = f", including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
+        page.line((number, "bold"), f" ({seconds(summary.seconds)}){of_them}{over}", indent=2)
+    elif summary.compiles:
+        page.line((number, "bold"), f" ({seconds(summary.seconds)}){over}, no recompilation", indent=2)
     rows = []
     for part in summary.parts:
-        bar = "█" * max(1, round(16 * part.count / total))
+        bar = "█" * max(1, round(16 * part.count / max(1, summary.recompiles)))
         style = COLORS[part.verdict]
-        count, verdict = Text(str(part.count), style="bold"), Text(part.verdict.value, style=style)
-        rows.append((count, verdict, seconds(part.seconds), Text(bar, style=style)))
-    page.table((Column("", True), Column(""), Column("", True), Column("")), rows)
-    hit = [f"{item.frame.title} (from {item.limit_hit.label} on)" for item in report.frames if item.limit_hit]
-    if hit:
-        raised = all(item.limit_hit.raised_at_limit for item in report.frames if item.limit_hit)
-        then = "an error was raised in" if raised else "later calls that fit no entry run eagerly in"
-        page.line(("Recompile limit hit", "bold red"), f": {then} {some(hit, 3)}")
-    elif summary.compiles:
-        is_recorded = not trace.version_guess.endswith("older")
-        page.line("Recompile limit not hit." if is_recorded else "Recompile limit: this torch version does not record a hit.")
+        rows.append(
+            (Text(str(part.count), style="bold"), Text(part.verdict.value, style=style), seconds(part.seconds), Text(bar, style=style))
+        )
+    page.table((Column("", True), Column(""), Column("", True), Column("")), rows, indent=4)
+    if summary.limit_hits:
+        refused = plural(summary.limit_hits, "compilation") + " refused"
+        page.line((refused, "bold red"), f": recompile limit reached ({seconds(summary.limit_seconds)})", indent=2)
+    elif report.trace.version_guess.endswith("older"):
+        page.line(("this torch version does not record when the recompile limit is reached", "dim"), indent=2)
     if summary.failures:
-        page.line((plural(summary.failures, "compile") + " failed", "bold red"), ", see Failures")
+        page.line((f"{plural(summary.failures, 'compilation')} failed", "bold red"), f" ({seconds(summary.failed_seconds)})", indent=2)
 
 
-def _advice(page: TextPage, report: Report) -> None:
-    """What to do first; the rest of it is another command's output."""
-    advice = report.advice
-    if advice is None or not report.summary.recompiles:
-        return
-    page.heading("What to do first", "shapelog suggest-dynamic tells why, how sure it is, and what it will not fix")
-    headline(page, advice, 2)
-    if advice.suggestions:
-        what_to_set(page, advice, 4)
-    for item in advice.left_out[:3]:
-        page.line(("left out ", "yellow"), f"{item.mark.source}: {item.reason}", indent=2)
+def _left_out(page: TextPage, report: Report) -> None:
+    """Marks that would help, and do harm."""
+    for item in report.advice.left_out[:3] if report.advice else ():
+        page.line(("not marked: ", "yellow"), f"{item.mark.source}: {item.reason}", indent=2)
 
 
 def _place(file: str, line: int) -> str:
@@ -195,60 +213,6 @@ def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
         page.line((UNEXPLAINED.code, "dim"), f" {UNEXPLAINED.name}: {item.unexplained_because}", indent=indent + 2)
     if item.why_not_markable:
         page.line(item.why_not_markable, indent=indent + 2)
-
-
-def _other_changes(cause: Cause, members: Sequence[Recompile]) -> str:
-    """From what to what the same property changed in the other recompiles of a group, where they differ from the first."""
-    changes = {(cause.before, cause.after): ""}
-    for member in members:
-        for other in member.causes:
-            if other.axis == cause.axis and other.before and other.after:
-                words = f"{member.compile.label} {one_line(other.before)} → {one_line(other.after)}"
-                changes.setdefault((other.before, other.after), words)
-    return ", ".join(filter(None, changes.values()))
-
-
-def _not_sizes(page: TextPage, report: Report) -> None:
-    """Recompiles that have a cause marking cannot remove, those with the same causes in one frame together."""
-    grouped: dict[tuple[int, tuple[tuple[str, str], ...]], list[Recompile]] = {}
-    numbers = {member.frame: number for number, merged in enumerate(merged_frames(report)) for member in merged.members}
-    for item in report.recompiles:
-        others = tuple((cause.rule.code, cause.axis) for cause in item.causes if not cause.size_related)
-        if others or not item.causes:
-            grouped.setdefault((numbers[item.frame], others), []).append(item)
-    if not grouped:
-        return
-    multi = report.trace.rank_count > 1
-    page.heading("Recompiles that are not about sizes", "marking something dynamic will not remove these")
-    ordered = sorted(
-        grouped.values(), key=lambda members: (-sum(report.trace.seconds(entry.compile) for entry in members), members[0].compile.order)
-    )
-    shown_remedies: set[str] = set()
-    for members in page.listed(ordered, "kind"):
-        sample = members[0]
-        spent = sum(report.trace.seconds(entry.compile) for entry in members)
-        ids = shorten(" ".join(dict.fromkeys(entry.compile.label for entry in members)), max(20, page.width // 3))
-        owner = (f"{rank_label((entry.frame for entry in members), report.trace)}  " if multi else "", "dim")
-        page.line(owner, (sample.frame.title, "bold"), f"  {ids}", (f"  {seconds(spent)}", "dim"), indent=2)
-        for code in dict.fromkeys(cause.codes[0] for cause in sample.causes if not cause.size_related):
-            cause, *same_code = [cause for cause in sample.causes if cause.codes[0] == code]
-            page.line((f"{cause.rule.code} {cause.rule.name}", "yellow"), f": {cause.sentence}", indent=4)
-            if _where(cause):
-                page.line((f"at {_where(cause)}", "dim"), indent=6)
-            changes = _other_changes(cause, members)
-            if changes:
-                page.line((f"and {shorten(changes, 2 * page.width)}", "dim"), indent=6)
-            if same_code:
-                names = ", ".join(one_line(other.axis) for other in same_code)
-                page.line((f"and {len(same_code)} more of this kind: {shorten(names, 2 * page.width)}", "dim"), indent=6)
-        if any(cause.size_related for cause in sample.causes):
-            page.line(("and about sizes as well, see above", "dim"), indent=4)
-        if not sample.causes:
-            page.line((f"{UNEXPLAINED.code} {UNEXPLAINED.name}", "magenta"), f": {sample.unexplained_because}", indent=4)
-        remedy = sample.remedy(report.trace.supports_dynamic_sources)
-        if remedy not in shown_remedies:
-            page.line(f"→ {remedy}", indent=4)
-        shown_remedies.add(remedy)
 
 
 def _tables(page: TextPage, report: Report, *names: str) -> None:

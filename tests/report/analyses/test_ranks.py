@@ -9,12 +9,12 @@ import pytest
 from jobs import AGAIN, ALIKE, FIRST, FORWARD, HANGS, PARTED, SIZES, report, sized
 from payload_text import size_mismatch
 
-from shapelog.check.alerts import Alerts, collect_alerts
 from shapelog.check.check import check
 from shapelog.check.policy import Policy, kinds_of
-from shapelog.check.repository_paths import Repository
+from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.merge_ranks import merged_findings, merged_frames, merged_groups
 from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, Location, Table
 from shapelog.reporters import Options
 from shapelog.reporters.html.render import render as page

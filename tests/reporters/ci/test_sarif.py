@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
-from shapelog.check.repository_paths import SourceLine
+from shapelog.report.repository_paths import SourceLine
 from shapelog.reporters import Options
 from shapelog.reporters.ci import sarif
 

@@ -9,11 +9,11 @@ from make import compile as compiled
 from payload_text import size_mismatch
 from recorded import RECORDED, report_of
 
-from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import CheckResult, check
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.check.repository_paths import Repository
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.check import render_check
 from shapelog.rules import AlertKind

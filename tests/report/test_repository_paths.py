@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from shapelog.check.repository_paths import Repository, SourceLine
+from shapelog.report.repository_paths import Repository, SourceLine
 
 
 @pytest.fixture

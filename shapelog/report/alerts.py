@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from shapelog.advice.advise import Suggestion
-from shapelog.check.repository_paths import Repository, SourceLine
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
 from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Rule, Verdict
@@ -26,6 +28,9 @@ _VALUES, _AXES, _ENTRIES = 8, 4, 6
 _BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
 # What differs from run to run and from machine to machine: addresses and ids, lines, and the directories of a file.
 _FLEETING = re.compile(r"0x[0-9a-fA-F]+|\d{6,}|(?<=\bline )\d+|(?:(?<=[\s`\"(])|^)(?:[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
+
+# How code asks a tensor for its sizes or strides.
+_OF_TENSOR = r"(?:\.(?:size|shape|stride)\b(?:\([^()]*\)|\[[^\[\]]*\])?)?"
 
 
 class Occurrence(NamedTuple):
@@ -46,14 +51,23 @@ class Occurrence(NamedTuple):
         return len(self.ranks) or 1
 
 
+class RelatedLine(NamedTuple):
+    """Another line that has to do with an alert, why it has, and the line itself, "" where the trace does not have it."""
+
+    place: SourceLine
+    text: str
+    code: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Alert:
     """One rule about one piece of code, with everything that ``occurrences`` have in common.
 
     ``axes`` are the properties that changed together, each time the same; () where the rule is about none. ``codes`` are all codes of its
     causes. ``sentence`` is what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the user's
-    line, None where no file is known; ``related`` are other lines that have to do with it. ``fingerprint`` is made of the file, the name of
-    the code, the rule and the property, never of a line or a compile id.
+    line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about. ``fingerprint``
+    is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages`` are what PyTorch
+    wrote, ``exceptions`` those that it raised.
     """
 
     rule: Rule
@@ -66,13 +80,23 @@ class Alert:
     remedy: str
     source_line: SourceLine | None
     snippet: str
-    related: tuple[tuple[SourceLine, str], ...]
+    related: tuple[RelatedLine, ...]
     occurrences: tuple[Occurrence, ...]
     fingerprint: str
+    marked: str = ""
+    messages: tuple[CompilerMessage, ...] = ()
+    exceptions: tuple[RaisedException, ...] = ()
 
     @property
     def title(self) -> str:
         return self.code.title
+
+    @property
+    def helps(self) -> tuple[str, ...]:
+        """What to do, most specific first. Hints of PyTorch that are about this very place replace what the rule recommends."""
+        specific = dict.fromkeys(hint for message in self.messages for hint in message.specific_hints)
+        general = dict.fromkeys(hint for message in self.messages for hint in message.hints if hint not in specific)
+        return (*(specific or (self.remedy,)), *general)
 
     @property
     def axis(self) -> str:
@@ -289,6 +313,7 @@ class _AlertBuilder(NamedTuple):
             remedy=self._remedy(recompiles, causes),
             source_line=self.found.repository.source_line(self.code.first.file, place.line) if place else None,
             snippet=place.code if place else "",
+            marked=_named_in(place.code, axes) if place else "",
             occurrences=occurrences,
         )
 
@@ -324,40 +349,52 @@ class _AlertBuilder(NamedTuple):
             kinds = frozenset(filter(None, (first.rule.alert_kind,)))
             occurrences = tuple(self.found.occurrence(item, kinds, 0.0) for item in self._compiles_of(members))
             details = (f"{name}: {value}" for item in members for name, value in item.details if value)
+            messages = {item.message.title: item.message for item in members if item.message}
+            line = next((item.message.stack[-1] for item in members if item.message and item.message.stack), None)
+            is_there = line is not None and place is not None and (line.file, line.line) == (place.file, place.line)
             yield self._alert(
                 rule=first.rule,
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
                 remedy=_limit_remedy(first) or first.rule.remedy,
                 source_line=self.found.repository.source_line(place.file, place.line) if place and not is_library(place.file) else None,
+                snippet=line.code if line and is_there else "",
+                marked=line.marked if line and is_there else "",
                 occurrences=occurrences,
+                messages=tuple(messages.values()),
+                exceptions=next((item.exceptions for item in members if item.exceptions), ()),
             )
 
     def breaks(self) -> Iterator[Alert]:
         """Graph breaks by reason, and restarts of the analysis for other reasons; where only addresses differ, one for all."""
         found: dict[tuple[Rule, str], dict[Occurrence, str]] = {}
-        source_lines: dict[tuple[Rule, str], SourceLine | None] = {}
+        places: dict[tuple[Rule, str], StackFrame | None] = {}
+        messages: dict[tuple[Rule, str], CompilerMessage] = {}
         for compiled in self.compiles:
             lost = compiled.seconds_before_restart
             broke, again = (self.found.occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
             for item in compiled.compile.breaks:
                 key = (_BREAK, stable_text(item.words))
                 found.setdefault(key, {}).setdefault(broke, item.words)
-                place = self.found.repository.source_line(item.place.file, item.place.line) if item.place else None
-                source_lines.setdefault(key, place)
+                places.setdefault(key, item.place)
+                messages.setdefault(key, item.message)
             for reason in compiled.compile.restarts:
                 found.setdefault((_RESTART, stable_text(reason)), {}).setdefault(again, reason)
         for (rule, words), occurrences in found.items():
             reasons = tuple(dict.fromkeys(occurrences.values()))
+            message, place = messages.get((rule, words)), places.get((rule, words))
             what = "the graph broke in" if rule is _BREAK else "the analysis was started again in"
             yield self._alert(
                 rule=rule,
                 axes=(reasons[0],),
-                sentence=f"{what} {self.code.title} ({_times(occurrences)}): {reasons[0]}",
+                sentence=f"{what} {self.code.title} ({_times(occurrences)}): {message.title if message else reasons[0]}",
                 facts=reasons,
                 remedy=rule.remedy,
-                source_line=source_lines.get((rule, words)),
+                source_line=self.found.repository.source_line(place.file, place.line) if place else None,
+                snippet=place.code if place else "",
+                marked=place.marked if place else "",
                 occurrences=tuple(occurrences),
+                messages=(message,) if message else (),
             )
 
     def _compiles_of(self, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
@@ -382,16 +419,20 @@ class _AlertBuilder(NamedTuple):
         codes: tuple[str, ...] = (),
         axes: tuple[str, ...] = (),
         snippet: str = "",
+        marked: str = "",
+        messages: tuple[CompilerMessage, ...] = (),
+        exceptions: tuple[RaisedException, ...] = (),
     ) -> Alert:
         first = self.code.first
         called = first.called_at
         own = self.found.repository.source_line(first.file, first.line)
         call = self.found.repository.source_line(called.file, called.line) if called else None
-        places = [(own, f"{self.code.title} begins here"), (call, f"{self.code.title} is called here")]
-        usable = [place for place in places if place[0]]
+        lines = [RelatedLine(own, f"{self.code.title} begins here")] if own else []
+        if call and called:
+            lines.append(RelatedLine(call, f"{self.code.title} is called here", called.code))
         if first.is_library:
-            usable.reverse()
-        chosen = source_line or (usable[0][0] if usable else None)
+            lines.reverse()
+        chosen = source_line or (lines[0].place if lines else None)
         if not snippet and called and chosen == call:
             snippet = called.code
         return Alert(
@@ -405,10 +446,23 @@ class _AlertBuilder(NamedTuple):
             remedy=remedy,
             source_line=chosen,
             snippet=snippet.strip(),
-            related=tuple((place, text) for place, text in usable if place and place != chosen),
+            marked=marked,
+            related=tuple(line for line in lines if line.place != chosen),
             occurrences=occurrences,
+            messages=messages,
+            exceptions=exceptions,
             fingerprint=digest(*self.found.identities[self.code], rule.code, stable_text(axes[0]) if axes else ""),
         )
+
+
+def _named_in(code: str, axes: Sequence[str]) -> str:
+    """What a line of code calls the first of these properties that it names, or its source: ``x.size(0)``, ``x``; "" for none."""
+    for axis in axes:
+        name = re.match(r"\w+(?:\.(?!size\b|stride\b)\w+)*", axis)
+        found = re.search(rf"(?<![\w.]){re.escape(name[0])}\b{_OF_TENSOR}", code) if name else None
+        if found:
+            return found[0]
+    return ""
 
 
 def _limit_remedy(item: Finding) -> str:

@@ -12,8 +12,8 @@ from make import compile as compiled
 from payload_text import guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
-from shapelog.check.alerts import Alert, Alerts, collect_alerts, stable_text
-from shapelog.check.repository_paths import Repository, SourceLine
+from shapelog.report.alerts import Alert, Alerts, collect_alerts, stable_text
+from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.rules import AlertKind, Level
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -243,8 +243,8 @@ def test_every_alert_of_a_run_has_its_own_fingerprint() -> None:
 def test_fingerprints_and_order_do_not_depend_on_hashes(python: Process) -> None:
     code = """
 import sys, shapelog
-from shapelog.check.alerts import collect_alerts
-from shapelog.check.repository_paths import Repository
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.repository_paths import Repository
 for alert in collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Repository("nowhere")).alerts:
     print(alert.fingerprint, alert.sentence, alert.axes, alert.remedy)
 """

@@ -1,0 +1,185 @@
+"""What PyTorch writes about a graph break, a restart or a failure: what it met, why, its hints, the page about it, and the user's lines.
+
+From torch 2.8 on such a text is (``torch._dynamo.exc.format_graph_break_message``; lines that continue a part are indented by four)::
+
+    <what it met>
+      Explanation: <why>
+      Hint: <what helps>                    none, one or several
+      Developer debug context: <for PyTorch's developers>
+
+     For more details about this graph break, please visit: https://.../gb/gb0059.html
+
+A break that was met while another one was handled follows below a line of asterisks. Older texts are one line, some with advice in it.
+Stacks of the user's code are written as Python writes them, below ``User code traceback:`` or ``from user code:``.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shapelog.reading.records import StackFrame
+
+# Where a break happened and, from torch 2.10 on, what was being traced or done; the break itself follows below.
+_PREFACE = re.compile(
+    r"^Graph break in user code at .*\n"
+    r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n+)?(?:Unsupported: )?)?"
+)
+_FIELD = re.compile(r"^  (Explanation|Hint|Developer debug context): ?(.*)$")
+_URL = re.compile(r"^ ?For more (?:details about this graph break, please visit|information about this error, see): *(\S+)$", re.M)
+_INLINE_URL = re.compile(r" *For more information about this error, see: *(\S+)")
+_NUMBER = re.compile(r"/(gb\d+)\.html$")
+_NEXT_BREAK = "*** While handling this graph break, another graph break occurred: ***"
+# What ends the text about the break or failure itself.
+_END = re.compile(
+    r"^(?:User code traceback:|from user code:|Stack variable source attribution:|User [Ss]tack|Traceback \(most recent call last\):"
+    r"|For more (?:information, run with|debugging help)|For extended logs|If you suspect the guard|For C\+\+ stack trace|Set TORCH"
+    r"|You can suppress this exception|Caused by: |Potential framework code culprit|NoneType: None)",
+    re.M,
+)
+# Advice inside the one-line texts of older versions, and of errors that have no hints of their own.
+_INLINE_HINT = re.compile(
+    r"(?:^|; |\. +)((?:to enable, set|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
+    re.I | re.M,
+)
+_STACK_HEADS = ("User code traceback:", "from user code:", "User Stack (most recent call last):")
+_STACK_LINE = re.compile(r'^ +File "(.*)", line (\d+)(?:, in (.*))?$')
+_CHAINED = re.compile(
+    r"\n\n(?:The above exception was the direct cause of the following exception"
+    r"|During handling of the above exception, another exception occurred):\n\n"
+)
+
+
+# Hints that hold for a whole class of breaks (``torch._dynamo.graph_break_hints``) and name nothing to do about this one.
+_GENERAL_HINT = re.compile(
+    r"Please (?:report|file) an issue|This is likely to be a Dynamo bug|This graph break (?:may|is)|It may be possible to write Dynamo"
+    r"|Your code may result in an error|Dynamo has detected"
+)
+
+
+class RaisedException(NamedTuple):
+    """One exception of a chain: its type without the module, the first line of its message, and where it was raised, outermost first."""
+
+    type: str
+    message: str
+    stack: tuple[StackFrame, ...]
+
+
+class CompilerMessage(NamedTuple):
+    """What PyTorch met, why that is not possible, its hints, and the address of its page; "" or () where a version writes none.
+
+    ``stack`` holds the user's lines, outermost first.
+    """
+
+    title: str
+    explanation: str = ""
+    hints: tuple[str, ...] = ()
+    url: str = ""
+    stack: tuple[StackFrame, ...] = ()
+
+    @property
+    def specific_hints(self) -> tuple[str, ...]:
+        """Those that name something to do about this very break or failure."""
+        return tuple(hint for hint in self.hints if not _GENERAL_HINT.match(hint))
+
+    @property
+    def number(self) -> str:
+        """``GB0059``, as PyTorch's site of graph breaks numbers what it met; "" where it has none."""
+        found = _NUMBER.search(self.url)
+        return found[1].upper() if found else ""
+
+
+def compiler_message(text: str) -> CompilerMessage:
+    """A text of PyTorch's in its parts; the title is the line that names what was met, "" only for an empty text."""
+    stack = user_stack(text)
+    body = _END.split(_PREFACE.sub("", text.strip("\n")), maxsplit=1)[0]
+    first, *others = (_one_break(part) for part in body.split(_NEXT_BREAK))
+    hints = dict.fromkeys((*first.hints, *(hint for other in others for hint in other.hints)))
+    if not hints:
+        hints = dict.fromkeys(_inline_hints(body))
+    urls = _URL.findall(text) or _INLINE_URL.findall(text)
+    return first._replace(hints=tuple(hints), url=urls[0].rstrip(".,") if urls else "", stack=stack)
+
+
+def _one_break(text: str) -> CompilerMessage:
+    """Title, explanation and hints of a text about one break."""
+    title: list[str] = []
+    parts: list[tuple[str, list[str]]] = []
+    for line in text.split("\n"):
+        found = _FIELD.match(line)
+        if found:
+            parts.append((found[1], [found[2]]))
+        elif _URL.match(line):
+            continue
+        elif parts and (not line.strip() or line.startswith("    ")):
+            parts[-1][1].append(line.strip())
+        elif not parts and line.strip():
+            title.append(_INLINE_URL.sub("", line.strip()))
+    by_name: dict[str, list[str]] = {}
+    for name, lines in parts:
+        by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
+    explanation = by_name.get("Explanation", [""])[0]
+    return CompilerMessage(_title(title), explanation, tuple(filter(None, by_name.get("Hint", ()))))
+
+
+def _title(lines: list[str]) -> str:
+    """The first line, with the second where that is the error itself."""
+    if not lines:
+        return ""
+    if lines[0].startswith("Constraints violated") and len(lines) > 1:
+        return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
+    if lines[0].endswith("raised:") and len(lines) > 1:
+        return f"{lines[0]} {lines[1]}"
+    return lines[0].strip("'\"")
+
+
+def _inline_hints(text: str) -> Iterator[str]:
+    for found in _INLINE_HINT.finditer(text):
+        words = found[1].strip()
+        words = words.removeprefix("to enable, ")
+        yield words[:1].upper() + words[1:]
+
+
+def user_stack(text: str) -> tuple[StackFrame, ...]:
+    """The user's lines below the last heading of a stack, outermost first; () where there is none."""
+    begin = max((text.rfind(head) + len(head) for head in _STACK_HEADS if head in text), default=-1)
+    return tuple(_stack_lines(text[begin:].lstrip("\n").split("\n"))) if begin >= 0 else ()
+
+
+def _stack_lines(lines: list[str]) -> Iterator[StackFrame]:
+    """The lines of one stack, up to the first that belongs to none."""
+    current: StackFrame | None = None
+    code_line = ""
+    for line in lines:
+        found = _STACK_LINE.match(line)
+        if found:
+            if current:
+                yield current
+            current = StackFrame(found[1], int(found[2]), found[3] or "")
+            code_line = ""
+        elif current and line.startswith("    ") and line.strip():
+            if not code_line:
+                code_line = line
+                current = current._replace(code=line.strip())
+            elif not line.strip(" ^~"):
+                start = len(line) - len(line.lstrip())
+                current = current._replace(marked=code_line[start : len(line.rstrip())].strip())
+        elif current or (line.strip() and not line.startswith(" ")):
+            break
+    if current:
+        yield current
+
+
+def exception_chain(text: str) -> tuple[RaisedException, ...]:
+    """The exceptions of a Python traceback, the one that was raised first before those that it caused; () for any other text."""
+    return tuple(filter(None, map(_exception, _CHAINED.split(text))))
+
+
+def _exception(text: str) -> RaisedException | None:
+    """One of the chain: the first line after the stack that is not indented names it."""
+    _, _, rest = text.partition("Traceback (most recent call last):\n")
+    if not rest:
+        return None
+    lines = rest.split("\n")
+    named = next((line for line in lines if line and not line.startswith(" ")), "")
+    kind, _, message = named.partition(": ")
+    return RaisedException(kind.rsplit(".", 1)[-1], message.strip(), tuple(_stack_lines(lines))) if named else None

@@ -1,0 +1,92 @@
+"""One alert as compilers show a diagnostic: level, rule and sentence, the line with what it is about underlined, and what to do."""
+
+from collections.abc import Iterable, Iterator
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
+from shapelog.reading.payloads.source_names import is_library
+from shapelog.report.alerts import Alert
+from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
+from shapelog.rule_docs import link
+from shapelog.rules import Level
+from shapelog.text import file_name, one_line, plural_noun, rank_list, shorten
+
+# The most lines that an explanation of PyTorch's takes, and the most hints, unless all is asked for.
+_EXPLANATION, _HINTS = 3, 2
+
+
+def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] = ()) -> None:
+    """``level`` is how bad it is here; ``notes`` are further facts."""
+    head = Text(level.value, style=f"bold {LEVEL_COLORS[level]}")
+    head.append(f"[{alert.rule.code}]", style=f"link {link(alert.rule)}")
+    head.append(f": {one_line(alert.sentence)}", style="bold")
+    page.text(head)
+    code_place(page, str(alert.source_line) if alert.source_line else "", alert.snippet, alert.marked)
+    for line in alert.related:
+        if line.code and not alert.snippet:
+            code_place(page, str(line.place), line.code)
+        elif line.code or page.verbose:
+            note(page, f"{line.text}: {file_name(str(line.place))}" + (f"  {line.code}" if line.code else ""))
+    for fact in alert.facts[1:] if page.verbose else ():
+        note(page, f"also: {fact}")
+    for message in alert.messages:
+        explanation(page, message)
+    for text in exception_lines(alert.exceptions):
+        note(page, text)
+    for text in notes:
+        note(page, text)
+    helps = alert.helps if page.verbose else alert.helps[:_HINTS]
+    for text in helps:
+        note(page, text, "help")
+    if len(helps) < len(alert.helps):
+        page.line((f"   = … {len(alert.helps) - len(helps)} more, shown with --verbose", "dim"))
+    for message in alert.messages:
+        if message.url:
+            note(page, f"{message.number}  {message.url}" if message.number else message.url, "see")
+    if page.verbose:
+        ranks = f" of {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
+        note(page, f"{plural_noun(len(alert.labels), 'compile')} {' '.join(alert.labels)}{ranks}")
+
+
+def code_place(page: TextPage, place: str, code: str = "", marked: str = "") -> None:
+    """``  --> file.py:7``, with the line below it where the trace has it, and what it is about underlined."""
+    if place:
+        room = page.width - 6
+        page.line(("  --> ", "blue"), f"…{place[-room + 1 :]}" if len(place) > room else place)
+    if not code:
+        return
+    shown = shorten(one_line(code.strip()), page.width - 6)
+    page.line(("   | ", "blue"), shown)
+    marked = one_line(marked)
+    start = shown.find(marked) if marked else -1
+    if start >= 0:
+        page.line(("   | ", "blue"), " " * cell_len(shown[:start]), ("^" * cell_len(marked), "yellow"))
+
+
+def note(page: TextPage, text: str, label: str = "") -> None:
+    """``   = help: mark it``, folded behind its label."""
+    line = Text("   = ", style="blue")
+    if label:
+        line.append(f"{label}: ", style="bold green" if label == "help" else "dim")
+    page.text(line.append(one_line(text), style="" if label == "help" else "dim"), hanging=5)
+
+
+def explanation(page: TextPage, message: CompilerMessage) -> None:
+    """Why PyTorch cannot do it, in its own words."""
+    if message.explanation:
+        room = page.width * (100 if page.verbose else _EXPLANATION) - 30
+        note(page, message.explanation if len(message.explanation) <= room else f"{message.explanation[: room - 1].rstrip()}…")
+
+
+def exception_lines(chain: tuple[RaisedException, ...]) -> Iterator[str]:
+    """``RuntimeError: no kernel, raised at model.py:7``: where the chain passes through the user's code, and what began it.
+
+    The last of a chain is what the failure itself is reported as.
+    """
+    for number, item in enumerate(chain):
+        own = [line for line in item.stack if not is_library(line.file)]
+        if own or (number == 0 and len(chain) > 1):
+            where = f", raised at {file_name(own[-1].file)}:{own[-1].line}" if own else ""
+            yield f"{item.type}{f': {item.message}' if item.message else ''}{where}"
