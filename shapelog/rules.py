@@ -18,6 +18,11 @@ class Verdict(Enum):
     TRACE = "a fault of the trace"
     BUDGET = "over a budget"
 
+    @property
+    def words(self) -> str:
+        """As a report for people names it."""
+        return "avoidable by marking inputs as dynamic" if self is Verdict.MARKING else self.value
+
 
 class Level(Enum):
     """How bad, worst first."""
@@ -246,7 +251,7 @@ _ALL = (
         "SL403",
         "compile-failed",
         Verdict.FAILED,
-        "see the error; until then this code runs eagerly or raises",
+        "fix what the error names; until then this code runs in eager mode, or raises",
         section=Section.FAILURES,
         level=Level.ERROR,
         alert_kind=AlertKind.FAILURE,

@@ -247,10 +247,10 @@ def _all_sources(explained: Explanations) -> SourceNames:
 
 def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> str:
     if not dims:
-        return f"mark the int {name} dynamic"
+        return f"mark the int {name} as dynamic"
     which = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims[:-1]))} and {dims[-1]}"
     whole = version.reads_sources and not version.reads_dims
-    return f"mark {which} of {name} dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
+    return f"mark {which} of {name} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
 
 
 def _narrowed(served: list[ServedCall], chosen: Marks) -> Iterator[str]:

@@ -56,6 +56,11 @@ class TorchVersion(NamedTuple):
         return self.at_least(8)
 
     @property
+    def limit_setting(self) -> str:
+        """The setting of the recompile limit; torch 2.6 and earlier know it by another name."""
+        return f"torch._dynamo.config.{'recompile_limit' if self.at_least(7) else 'cache_size_limit'}"
+
+    @property
     def reads_dims(self) -> bool:
         """Whether an entry of that list may end in ``:dim``."""
         return self.at_least(13)

@@ -25,8 +25,10 @@ _PREFACE = re.compile(
     r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n+)?(?:Unsupported: )?)?"
 )
 _FIELD = re.compile(r"^  (Explanation|Hint|Developer debug context): ?(.*)$")
-_URL = re.compile(r"^ ?For more (?:details about this graph break, please visit|information about this error, see): *(\S+)$", re.M)
-_INLINE_URL = re.compile(r" *For more information about this error, see: *(\S+)")
+# A trace may come from anyone, so only pages of PyTorch's own sites are taken for an address.
+_PAGE = r"(https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/[\w./#-]*[\w/])\.?"
+_URL = re.compile(rf"^ ?For more (?:details about this graph break, please visit|information about this error, see): *{_PAGE}$", re.M)
+_INLINE_URL = re.compile(rf" *For more information about this error, see: *{_PAGE}")
 _NUMBER = re.compile(r"/(gb\d+)\.html$")
 _NEXT_BREAK = "*** While handling this graph break, another graph break occurred: ***"
 # What ends the text about the break or failure itself.
@@ -97,7 +99,7 @@ def compiler_message(text: str) -> CompilerMessage:
     if not hints:
         hints = dict.fromkeys(_inline_hints(body))
     urls = _URL.findall(text) or _INLINE_URL.findall(text)
-    return first._replace(hints=tuple(hints), url=urls[0].rstrip(".,") if urls else "", stack=stack)
+    return first._replace(hints=tuple(hints), url=urls[0] if urls else "", stack=stack)
 
 
 def _one_break(text: str) -> CompilerMessage:
@@ -181,5 +183,9 @@ def _exception(text: str) -> RaisedException | None:
         return None
     lines = rest.split("\n")
     named = next((line for line in lines if line and not line.startswith(" ")), "")
+    if not named:
+        return None
     kind, _, message = named.partition(": ")
-    return RaisedException(kind.rsplit(".", 1)[-1], message.strip(), tuple(_stack_lines(lines))) if named else None
+    if message.endswith(":"):  # the error itself follows
+        message = " ".join((message, next((line.strip() for line in lines[lines.index(named) + 1 :] if line.strip()), "")))
+    return RaisedException(kind.rsplit(".", 1)[-1], message.strip(), tuple(_stack_lines(lines)))

@@ -6,7 +6,7 @@ from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.report.alerts import Alert, digest
 from shapelog.report.repository_paths import SourceLine
 from shapelog.rules import AlertKind, problem_rule
-from shapelog.text import cut, one_line, plural, rank_list, some
+from shapelog.text import as_sentence, cut, one_line, plural, rank_list, some
 
 # Shown for code that lies in no file, where a format asks for one: the name of the variable that the trace comes from.
 NO_FILE = "TORCH_TRACE"
@@ -24,7 +24,9 @@ def sentence(alert: Alert) -> str:
 
 
 def advice(alert: Alert) -> str:
-    return cut(f"What helps: {one_line(alert.remedy)}", 2000)
+    """What to do, with the hints of PyTorch where it gave any, and the address of its page."""
+    urls = dict.fromkeys(item.url for item in alert.messages if item.url)
+    return cut(one_line("Help: " + " ".join((*map(as_sentence, alert.helps), *(f"See {url}" for url in urls)))), 2000)
 
 
 def details(item: CheckedAlert) -> tuple[str, ...]:

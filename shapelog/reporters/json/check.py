@@ -3,10 +3,10 @@
 from typing import Any
 
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
-from shapelog.reporters.json.parts import summary_data, trace_data
+from shapelog.reporters.json.parts import exceptions_data, message_data, summary_data, trace_data
 
-# 1: first shape. 2: the kind ``rank``.
-FORMAT_VERSION = 2
+# 1: first shape. 2: the kind ``rank``. 3: what PyTorch wrote about breaks and failures; seconds refused and failed.
+FORMAT_VERSION = 3
 
 
 def check_data(checked: CheckResult) -> dict[str, Any]:
@@ -73,4 +73,6 @@ def alert_data(item: CheckedAlert) -> dict[str, Any]:
         "new": len(item.new),
         "seconds": alert.seconds,
         "fingerprint": alert.fingerprint,
+        "messages": [message_data(message) for message in alert.messages],
+        "exceptions": exceptions_data(alert.exceptions),
     }

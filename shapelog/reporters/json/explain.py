@@ -3,10 +3,10 @@
 from typing import Any
 
 from shapelog.report.explain_compile import CompileExplanation
-from shapelog.reporters.json.parts import cause_data, line_data, reasons_data, recompile_data
+from shapelog.reporters.json.parts import cause_data, line_data, reasons_data, recompile_data, trouble_data
 
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: what PyTorch wrote about breaks and failures.
+FORMAT_VERSION = 2
 
 
 def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
@@ -45,6 +45,6 @@ def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
             {"source": item.source, "dim": item.dim, "reason": item.reason, "before": item.cached, "after": item.new}
             for item in compile.automatic_dynamic
         ],
-        "graph_breaks": [item.reason for item in compile.breaks],
+        **trouble_data(compile),
         "reasons": reasons_data(compile),
     }

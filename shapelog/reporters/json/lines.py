@@ -9,8 +9,8 @@ from shapelog.reporters.json.check import alert_data, check_data
 from shapelog.reporters.json.parts import problem_data, recompile_data
 from shapelog.reporters.json_bytes import line
 
-# 1: first shape. 2: the kind ``rank``.
-FORMAT_VERSION = 2
+# 1: first shape. 2: the kind ``rank``. 3: what PyTorch wrote about breaks and failures; seconds refused and failed.
+FORMAT_VERSION = 3
 _LISTS = ("alerts", "budgets")
 
 

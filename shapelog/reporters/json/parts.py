@@ -1,9 +1,12 @@
 """The JSON of what several results hold: a trace, a cause, a recompile, a problem. Times are in seconds, ids are labels such as ``2/3``."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from shapelog.errors import Problem
-from shapelog.model.trace import Compile, Trace
+from shapelog.model.trace import Compile, Outcome, Trace
+from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
+from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
@@ -52,6 +55,39 @@ def recompile_data(item: Recompile, supports_dynamic_sources: bool) -> dict[str,
         "note": item.why_not_markable or None,
         "reasons": reasons_data(item.compile),
     }
+
+
+def message_data(message: CompilerMessage, place: StackFrame | None = None) -> dict[str, Any]:
+    """What PyTorch wrote; ``place`` is the line it is about, where that is not the innermost of its stack."""
+    line = place or (message.stack[-1] if message.stack else None)
+    return {
+        "title": message.title,
+        "explanation": message.explanation or None,
+        "hints": list(message.hints),
+        "number": message.number or None,
+        "url": message.url or None,
+        "place": line_data(line),
+        "code_line": (line.code or None) if line else None,
+    }
+
+
+def trouble_data(compile: Compile) -> dict[str, Any]:
+    """Where the graph of a compile broke, and why the compile failed or was refused, if it did."""
+    has_failed = compile.outcome in (Outcome.FAILED, Outcome.LIMIT)
+    return {
+        "graph_breaks": [message_data(item.message, item.place) for item in compile.breaks],
+        "failure": message_data(compile.failure) if has_failed else None,
+        "exceptions": exceptions_data(compile.exceptions) if has_failed else [],
+    }
+
+
+def exceptions_data(chain: Iterable[RaisedException]) -> list[dict[str, Any]]:
+    """A chain of exceptions, each with the user's line at which it was raised."""
+    found = []
+    for item in chain:
+        own = [line for line in item.stack if not is_library(line.file)]
+        found.append({"type": item.type, "message": item.message, "place": line_data(own[-1]) if own else None})
+    return found
 
 
 def reasons_data(compile: Compile) -> list[dict[str, str]]:

@@ -4,15 +4,19 @@ from typing import Any
 
 from shapelog.model.trace import Compile, Rank, Trace
 from shapelog.recompiles.similar_graphs import Group
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.next_steps import NextStep, next_steps
 from shapelog.report.report import FrameReport, Report
+from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, Table
 from shapelog.reporters.json.advice import advice_data
-from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, summary_data, trace_data
+from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, summary_data, trace_data, trouble_data
 from shapelog.reporters.json.ranks import ranks_data
 
 # 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
-# 5: the most that a prediction may come to.
-FORMAT_VERSION = 5
+# 5: the most that a prediction may come to. 6: the next steps; what PyTorch wrote about breaks and failures; seconds refused and failed, so
+# that the verdicts add up to the recompiles.
+FORMAT_VERSION = 6
 
 
 def report_data(report: Report) -> dict[str, Any]:
@@ -34,6 +38,30 @@ def report_data(report: Report) -> dict[str, Any]:
         "ranks": ranks_data(report.ranks) if report.ranks else None,
         "tables": [_table_data(table) for table in report.tables],
         "health": _health_data(report),
+        "next_steps": [step_data(step) for step in next_steps(collect_alerts(report, Repository()))],
+    }
+
+
+def step_data(step: NextStep) -> dict[str, Any]:
+    saving = step.saving
+    return {
+        "kind": step.kind.value,
+        "codes": [rule.code for rule in step.rules],
+        "title": step.title,
+        "saves": {
+            "compiles": {"least": saving.least, "most": saving.most},
+            "seconds": {"least": saving.seconds.least, "most": saving.seconds.most},
+            "refused": saving.refused,
+            "failed": saving.failed,
+        },
+        "confidence": step.confidence.level,
+        "confidence_reason": step.confidence.reason,
+        "text": list(step.text),
+        "explanation": step.explanation or None,
+        "hints": list(step.hints),
+        "url": step.url or None,
+        "places": [{"file": item.line.file, "line": item.line.line, "code_line": item.code or None} for item in step.places],
+        "compile_ids": list(step.labels),
     }
 
 
@@ -95,6 +123,7 @@ def _compile_data(compile: Compile) -> dict[str, Any]:
             {"symbol": item.name, "source": item.source or None, "hint": item.hint or None, "range": item.range} for item in compile.symbols
         ],
         "inputs": len(compile.inputs),
+        **trouble_data(compile),
     }
 
 

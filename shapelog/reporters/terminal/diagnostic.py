@@ -7,6 +7,7 @@ from rich.text import Text
 
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.rule_docs import link
@@ -23,18 +24,24 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     head.append(f"[{alert.rule.code}]", style=f"link {link(alert.rule)}")
     head.append(f": {one_line(alert.sentence)}", style="bold")
     page.text(head)
-    code_place(page, str(alert.source_line) if alert.source_line else "", alert.snippet, alert.marked)
-    for line in alert.related:
-        if line.code and not alert.snippet:
-            code_place(page, str(line.place), line.code)
-        elif line.code or page.verbose:
-            note(page, f"{line.text}: {file_name(str(line.place))}" + (f"  {line.code}" if line.code else ""))
+    call = next((line for line in alert.related if line.code), None)
+    if alert.snippet or call is None:
+        code_place(page, str(alert.source_line) if alert.source_line else "", alert.snippet, alert.marked)
+        if call:
+            note(
+                page,
+                f"called at {file_name(str(call.place))}  {shorten(call.code, max(20, page.width - 24 - len(file_name(str(call.place)))))}",
+            )
+    else:
+        code_place(page, str(call.place), call.code)
+        if alert.source_line:
+            note(page, f"the code begins at {file_name(str(alert.source_line))}")
     for fact in alert.facts[1:] if page.verbose else ():
         note(page, f"also: {fact}")
     for message in alert.messages:
         explanation(page, message)
     for text in exception_lines(alert.exceptions):
-        note(page, text)
+        note(page, text, "raised")
     for text in notes:
         note(page, text)
     helps = alert.helps if page.verbose else alert.helps[:_HINTS]
@@ -48,6 +55,21 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     if page.verbose:
         ranks = f" of {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
         note(page, f"{plural_noun(len(alert.labels), 'compile')} {' '.join(alert.labels)}{ranks}")
+
+
+def pytorch_message(
+    page: TextPage, message: CompilerMessage, place: StackFrame | None, exceptions: tuple[RaisedException, ...] = ()
+) -> None:
+    """Everything that PyTorch wrote about one break or failure, with its line."""
+    if place:
+        code_place(page, f"{place.file}:{place.line}", place.code, place.marked)
+    explanation(page, message)
+    for text in exception_lines(exceptions):
+        note(page, text, "raised")
+    for hint in message.hints:
+        note(page, hint, "help")
+    if message.url:
+        note(page, f"{message.number}  {message.url}" if message.number else message.url, "see")
 
 
 def code_place(page: TextPage, place: str, code: str = "", marked: str = "") -> None:
@@ -81,12 +103,14 @@ def explanation(page: TextPage, message: CompilerMessage) -> None:
 
 
 def exception_lines(chain: tuple[RaisedException, ...]) -> Iterator[str]:
-    """``RuntimeError: no kernel, raised at model.py:7``: where the chain passes through the user's code, and what began it.
+    """``RuntimeError: no kernel, at model.py:7``: what began the failure, and where the chain passes through the user's code.
 
-    The last of a chain is what the failure itself is reported as.
+    The last of a chain is what the failure itself is reported as, so that only its line is shown.
     """
     for number, item in enumerate(chain):
         own = [line for line in item.stack if not is_library(line.file)]
-        if own or (number == 0 and len(chain) > 1):
-            where = f", raised at {file_name(own[-1].file)}:{own[-1].line}" if own else ""
-            yield f"{item.type}{f': {item.message}' if item.message else ''}{where}"
+        is_first = number == 0 and item.message != chain[-1].message
+        if own or is_first:
+            where = f"at {file_name(own[-1].file)}:{own[-1].line}" if own else ""
+            words = f"{item.type}{f': {item.message}' if item.message else ''}" if is_first else item.type
+            yield f"{words}, {where}" if where else words

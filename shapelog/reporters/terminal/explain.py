@@ -2,10 +2,11 @@
 
 from rich.text import Text
 
-from shapelog.model.trace import Compile
+from shapelog.model.trace import Compile, Outcome
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters import Options
+from shapelog.reporters.terminal.diagnostic import pytorch_message
 from shapelog.reporters.terminal.text_page import COLORS, TextPage
 from shapelog.text import one_line, plural, seconds, shorten
 
@@ -47,11 +48,13 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
         parts.append(plural(metrics.guard_count, "guard"))
     page.line(" · ".join(parts), indent=2)
     for item in compile.breaks:
-        place = f" at {item.place.file}:{item.place.line}" if item.place else ""
-        page.line(("graph break", "yellow"), f"{place}: {item.reason}", indent=2)
-    if metrics.fail_reason:
-        reason = "".join(metrics.fail_reason.strip().splitlines()[:1])
-        page.line(("failed", "red"), f": {metrics.fail_type}: {reason}", indent=2)
+        page.blank()
+        page.line(("graph break", "bold yellow"), (f": {item.reason}", "bold"))
+        pytorch_message(page, item.message, item.place)
+    if compile.outcome in (Outcome.FAILED, Outcome.LIMIT):
+        page.blank()
+        page.line(("failed" if compile.outcome is Outcome.FAILED else "refused", "bold red"), (f": {compile.failure.title}", "bold"))
+        pytorch_message(page, compile.failure, compile.failure.stack[-1] if compile.failure.stack else None, compile.exceptions)
 
 
 def _why(page: TextPage, explanation: CompileExplanation) -> None:

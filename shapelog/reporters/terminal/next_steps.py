@@ -4,10 +4,12 @@ from rich.text import Text
 
 from shapelog.report.next_steps import NextStep, Saving
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.text import file_name, one_line, plural
+from shapelog.text import file_name, one_line, plural, shorten
 
 # A longer text to type is not put on the screen: suggest-dynamic --format shell prints it.
 _LONGEST = 2000
+# The most places that a step names, unless all is asked for.
+_PLACES = 3
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
 
 
@@ -21,11 +23,14 @@ def next_steps_list(page: TextPage, steps: tuple[NextStep, ...], note: str = "")
 
 
 def _step(page: TextPage, number: int, step: NextStep) -> None:
-    saved = saving_words(step.saving)
     text = Text(f"{number}. ", style="dim").append(one_line(step.title), style="bold")
-    if saved:
-        text.append(f": {saved}", style="green")
     page.text(text, 2, hanging=3)
+    saved = saving_words(step.saving)
+    sure = step.confidence
+    if saved:
+        page.line(
+            (saved, "green"), (f"  {sure.level} confidence", _CONFIDENCE[sure.level]), f": {sure.reason}" if page.verbose else "", indent=5
+        )
     for line in step.text:
         if len(line) <= _LONGEST:
             page.raw(line, indent=5, style="cyan")
@@ -33,23 +38,22 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
             page.line("shapelog suggest-dynamic prints the line to set with --format shell, env or python", indent=5)
     if step.hints and not step.text:
         page.line(("help: ", "bold green"), step.hints[0], indent=5)
-    where = f"{file_name(str(step.place))}  {step.snippet}" if step.place else ""
-    if where and step.rules:
-        page.line((where, "dim"), indent=5)
-    if page.verbose:
-        page.line((f"{step.confidence} confidence: {step.confidence_reason}", _CONFIDENCE[step.confidence]), indent=5)
+    for place in step.places if page.verbose else step.places[:_PLACES]:
+        where = file_name(str(place.line))
+        page.line((f"{where}  {shorten(place.code, max(20, page.width - len(where) - 7))}" if place.code else where, "dim"), indent=5)
+    if len(step.places) > _PLACES and not page.verbose:
+        page.line((f"and {len(step.places) - _PLACES} more places", "dim"), indent=5)
 
 
 def saving_words(saving: Saving) -> str:
-    """``saves 10 compilations (0.51 s), and 1 refused compilation``; "" where nothing is known of what it saves."""
+    """``saves 10 compilations (0.51 s); 1 is no longer refused``; "" where nothing is known of what it saves."""
     number = f"{saving.least} to " if 0 < saving.least < saving.most else "up to " if saving.least < saving.most else ""
-    parts = [f"{number}{plural(saving.most, 'compilation')}"] if saving.most else []
-    if saving.refused:
-        parts.append(f"{saving.refused} refused at the recompile limit")
-    if saving.failed:
-        parts.append(f"{saving.failed} that failed")
     spent = saving.seconds
-    time = f"{spent}" if spent.most is None or spent.most >= 0.005 else ""
-    if parts:
-        return f"saves {' and '.join(parts)}{f' ({time})' if time else ''}"
-    return f"saves {time}" if time else ""
+    time = str(spent) if spent.most is None or spent.most >= 0.005 else ""
+    saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
+    parts = [f"saves {saved}"] if saved else []
+    if saving.refused:
+        parts.append(f"{saving.refused} {'is' if saving.refused == 1 else 'are'} no longer refused")
+    if saving.failed:
+        parts.append(f"{plural(saving.failed, 'compilation')} failed so far")
+    return "; ".join(parts)

@@ -171,8 +171,8 @@ def _notes(page: TextPage, item: FrameReport) -> None:
     for entry in item.recompiles:
         if entry.why_not_markable:
             notes.setdefault(entry.why_not_markable, []).append(entry.compile.label)
-    for note, labels in notes.items():
-        page.line((f"{shorten(' '.join(labels), 40)}: ", "dim"), note, indent=6)
+    for reason, labels in notes.items():
+        page.line((f"{shorten(' '.join(labels), 40)}: ", "dim"), reason, indent=6)
 
 
 def _axes(page: TextPage, axes: Sequence[Axis], limit: int, supports_dynamic_sources: bool, shown_remedies: set[str]) -> None:
@@ -265,11 +265,13 @@ def _findings(page: TextPage, report: Report, section: Section) -> None:
 
 def _health(page: TextPage, report: Report) -> None:
     health = health_of(report)
+    if not (page.verbose or health.unreadable or health.unknown or report.has_problems):
+        return
     page.heading("Health of the trace")
     lost = f", {health.unreadable} bytes unreadable" if health.unreadable else ", every byte accounted for"
     page.line(f"{health.records} records, {health.size} bytes{lost}; {plural(health.verified, 'payload')} read and checked", indent=2)
-    for note in report.trace.notes:
-        page.line((note, "dim"), indent=2)
+    for text in report.trace.notes:
+        page.line((text, "dim"), indent=2)
     if health.unknown:
         rule = problem_rule("unknown-kind")
         page.line((f"{rule.code} {rule.name}", "yellow"), f": {health.unknown}", indent=2)
