@@ -12,7 +12,7 @@ from shapelog.advice.marks import Mark, SourceNames, entries, printable, split_l
 from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
 from shapelog.advice.pgo_comparison import PgoSuggestion, pgo_suggestion
 from shapelog.advice.remaining_recompiles import Remaining, remaining
-from shapelog.advice.replay import Cost, Marks, Replay, replay
+from shapelog.advice.replay import Cost, Marks, Replay, predicted, replay
 from shapelog.advice.savings import Savings, ServedCall
 from shapelog.advice.source_index import SourceIndex
 from shapelog.model.ids import TorchVersion
@@ -70,8 +70,8 @@ class Forecast(NamedTuple):
 class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
-    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of the same calls with the suggestions; ``scope`` names
-    the ranks where those are not all.
+    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the suggestions;
+    ``scope`` names the ranks where those are not all.
     """
 
     version: TorchVersion
@@ -105,7 +105,7 @@ class Advice(NamedTuple):
     @property
     def avoidable_seconds(self) -> Seconds:
         """What the suggestions save of the seconds of this run."""
-        return Seconds.exactly(self.before.seconds - self.after.seconds)
+        return self.after.seconds.left_of(self.before.seconds.least)
 
     @property
     def what_to_mark(self) -> str:
@@ -142,7 +142,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
     replayed = replay(explained)
     choice = select_marks(explained, replayed, used)
     suggestions = tuple(_suggestions(explained, replayed, choice, used))
-    before, after = replayed.cost(()), replayed.cost(choice.marks)
+    before, after = replayed.cost(()), predicted(replayed, choice.marks)
     left = remaining(explained, replayed, choice.marks, choice.left_out, used)
     return Advice(
         version=used,
@@ -158,7 +158,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),
         scope=scope(explained.trace),
         failures=sum(compile.outcome is Outcome.FAILED for compile in explained.trace.compiles),
-        forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), plan.cost(choice.marks)) for plan in replayed.plans),
+        forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), predicted(plan, choice.marks)) for plan in replayed.plans),
     )
 
 

@@ -89,8 +89,12 @@ def when_dynamic(own: Timed, served: Sequence[Timed], others: Sequence[Timed]) -
 
 
 def _paid_once(first: Timed, others: Sequence[Timed]) -> Seconds:
+    """What the first compile of a process took longer than others of its code, without or with its backward graph: a dynamic compile
+    may make that together with the forward graph.
+    """
     usual = [item.seconds for item in others]
-    return Seconds(max(0.0, first.seconds - max(usual)), max(0.0, first.seconds - min(usual)))
+    alone = (first.compile.metrics.seconds or 0.0) / first.compile.seconds if first.compile.seconds else 1.0
+    return Seconds(max(0.0, first.seconds * alone - max(usual)), max(0.0, first.seconds - min(usual)))
 
 
 def _was_cached(compile: Compile) -> bool:

@@ -14,8 +14,8 @@ from shapelog.reporters.json.parts import line_data, problem_data, recompile_dat
 from shapelog.reporters.json.ranks import ranks_data
 
 # 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
-# 5: the most that a prediction may come to. 6: the next steps; what PyTorch wrote about breaks and failures; seconds refused and failed, so
-# that the verdicts add up to the recompiles.
+# 5: the most that a prediction may come to. 6: seconds as ranges; the next steps; what PyTorch wrote about breaks and failures; seconds
+# refused and failed apart, so that the verdicts add up to the recompiles.
 FORMAT_VERSION = 6
 
 
