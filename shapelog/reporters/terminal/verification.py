@@ -59,8 +59,8 @@ def _totals(page: TextPage, found: Verification) -> None:
             _measured(now.compiles, 0 <= now.compiles - advice.after.compiles <= advice.after.more),
         ),
         ("limit hits", advice.before.limit_hits, advice.after.limit_hits, "?" if now.limit_hits is None else now.limit_hits),
-        ("seconds of compiling", seconds(advice.before.seconds), seconds(advice.after.seconds), seconds(now.seconds)),
-        ("seconds of the command", seconds(found.first.seconds), "", seconds(found.second.seconds)),
+        ("time of compiling", seconds(advice.before.seconds), seconds(advice.after.seconds), seconds(now.seconds)),
+        ("time of the command", seconds(found.first.seconds), "", seconds(found.second.seconds)),
     ]
     page.table(_COLUMNS, rows)
 
