@@ -11,7 +11,7 @@ from shapelog.reading.open_trace import OpenTrace, open_all
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config
 from shapelog.reading.scanner import Record
-from shapelog.reading.trace_files import ProgressCallback
+from shapelog.reading.trace_files import ProgressCallback, TraceFile
 
 # Files from this size on report their progress, in bytes; and how many records are decoded between two reports.
 _LARGE, _PROGRESS_STEP = 100_000_000, 256
@@ -40,7 +40,7 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
             if record.header is not None:
                 builder.take(record)
         if not reader.ledger.records and not reader.trace.is_lost:
-            refusal, problem = _not_a_trace(file.name, reader)
+            refusal, problem = _not_a_trace(file, reader)
             refusals.append(refusal)
             problems += problem
         builders.append(builder)
@@ -73,14 +73,14 @@ def _with_progress(reader: Reader, progress: ProgressCallback) -> Iterator[Recor
     progress(name, size, -1)
 
 
-def _not_a_trace(name: str, reader: Reader) -> tuple[str, list[Problem]]:
+def _not_a_trace(file: TraceFile, reader: Reader) -> tuple[str, list[Problem]]:
     """Why a file without a readable record is refused, and the problem that it is where other files can be read."""
     damage = next((item.message for item in reader.trace.problems), "")
     is_gone = bool(damage) and not reader.trace.size
-    refusal = f"{name}: nothing of it can be read" if is_gone else describe_non_trace(name, bytes(reader.data[:4096]))
-    refusal += f"; {damage}" if damage else ""
-    problem = Problem("foreign-file", refusal.removeprefix(f"{name}: "), name, severity=DATA_LOSS)
-    return refusal, [] if is_gone else [problem]
+    reason = "nothing of it can be read" if is_gone else describe_non_trace(bytes(reader.data[:4096]))
+    reason += f"; {damage}" if damage else ""
+    place = f"{file.found_in}: {file.name}" if file.found_in else file.name
+    return f"{place}: {reason}", [] if is_gone else [Problem("foreign-file", reason, file.name, severity=DATA_LOSS)]
 
 
 def name_of(files: Sequence[str]) -> str:
