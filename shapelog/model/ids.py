@@ -34,6 +34,15 @@ def parse_compile_id(text: str) -> CompileId | None:
     return CompileId(frame, number, autograd, int(match[4] or 1))
 
 
+_TYPED = re.compile(r"^\s*\[?(.*?)(?:_\d{1,9})?\]?\s*$")
+
+
+def parse_typed_id(text: str) -> CompileId | None:
+    """The same as people type it: also ``[2/1]`` and ``[2/1_1]``, as TORCH_LOGS prints it. An attempt is part of its compile."""
+    typed = _TYPED.match(text)
+    return parse_compile_id(typed[1]) if typed else None
+
+
 _VERSION = re.compile(r"\s*(\d{1,4})\.(\d{1,4})")
 
 
