@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shapelog.cli.load import load_all
+from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import CommonOptions, input_options, output_options, rendering
 from shapelog.cli.output import Output, message, write_outputs
 from shapelog.errors import ShapelogError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("arguments", metavar="TRACE... [COMPILE_ID]", nargs=-1, required=True)
+@click.argument("arguments", metavar="[TRACE]... [COMPILE_ID]", nargs=-1)
 @click.option("--rank", type=int, help="Which rank, where several have that compile.")
 @click.option("--process", type=int, help="Which process, where forked ones wrote one file.")
 @click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
@@ -28,12 +28,12 @@ def explain(arguments: tuple[str, ...], rank: int | None, process: int | None, o
     """Tell the whole story of one compile.
 
     COMPILE_ID is an id such as 2/3, as the report shows it, or [2/3] as TORCH_LOGS does: what it was held against, what differed, what
-    PyTorch said. Without one, the most expensive recompilation is explained.
+    PyTorch said. Without one, the most expensive recompilation is explained; without TRACE, the directory in TORCH_TRACE is read.
     """
     from shapelog.report.explain_compile import explain_compile
 
     traces, compile_id = _traces_and_id(arguments)
-    trace, is_partial = load_all(traces, options, rank)
+    trace, is_partial = load_all(named_traces(traces, "explain", compile_id or "[COMPILE_ID]"), options, rank)
     explanation = explain_compile(trace, compile_id, rank, process) if compile_id is not None else _costliest(trace, rank, process)
     render = rendering("explanation", explanation, replace(options, limit=20))
     output = Output(render, lambda: any(problem.severity != "info" for problem in trace.problems), is_partial)
@@ -45,15 +45,13 @@ def _traces_and_id(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | N
     from shapelog.model.ids import parse_typed_id
     from shapelog.reading.trace_files import is_url
 
+    if not arguments:
+        return (), None
     *traces, last = arguments
     is_trace = last == "-" or is_url(last) or os.path.exists(last)
     if is_trace and (parse_typed_id(last) is None or not traces):
         return arguments, None
-    if traces:
-        return tuple(traces), last
-    if parse_typed_id(last) is None:
-        return arguments, None
-    raise ShapelogError(f"explain {last}: of which trace? shapelog explain TRACE {last}")
+    return (tuple(traces), last) if traces or parse_typed_id(last) else (arguments, None)
 
 
 def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "CompileExplanation":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from shapelog.cli.load import load_all
+from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import CommonOptions, format_options, input_options, list_options, output_options, reporter_options
 from shapelog.cli.output import Output, Target, reject_page_on_terminal, reject_unwritable, write_outputs
 from shapelog.errors import ShapelogError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
+@click.argument("traces", metavar="[TRACE]...", nargs=-1)
 @click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
 @list_options("Show everything: all entries, each recompile, records by kind.")
 @format_options
@@ -27,14 +27,15 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
     """Explain every recompile of TRACE.
 
     TRACE is a file that TORCH_TRACE wrote, a directory (its newest run), an archive or the output of tlparse, a URL, or - for standard
-    input; several count as one job. With --html FILE (or -o FILE.html alone) the report is one self-contained HTML page: for CI
-    artifacts, issues, and to look deeper. The formats that CI systems read show the same findings as shapelog check does, without a
-    verdict.
+    input; several count as one job. Without TRACE, the directory that the variable TORCH_TRACE names is read. With --html FILE (or -o
+    FILE.html alone) the report is one self-contained HTML page: for CI artifacts, issues, and to look deeper. The formats that CI systems
+    read show the same findings as shapelog check does, without a verdict.
     """
     from shapelog.report.report import analyze
 
     reject_page_on_terminal(options.targets)
     reject_unwritable(options.targets)
+    traces = named_traces(traces, "report")
     trace, is_partial = load_all(traces, options)
     shown = whole = analyze(trace, options.debug)
     if frame is not None:

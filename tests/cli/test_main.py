@@ -35,8 +35,8 @@ def test_informational_problems_do_not_count_under_strict() -> None:
 
 
 def test_bad_usage_ends_with_2() -> None:
-    for arguments in (["report"], ["report", SMALL, "--limit", "-1"], ["report", SMALL, "--width", "3"], ["explain", SMALL], ["nothing"]):
-        assert call(*arguments).exit_code == 2
+    for arguments in (["report"], ["report", SMALL, "--limit", "-1"], ["report", SMALL, "--width", "3"], ["nothing"]):
+        assert call(*arguments, TORCH_TRACE="").exit_code == 2
 
 
 def test_debug_raises_the_error(tmp_path: Path) -> None:
