@@ -111,15 +111,15 @@ def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) ->
     @functools.wraps(command)
     def called(*, format_name: str | Sequence[str] | None, output: str | Sequence[str] | None, config: str | None, **given: Any) -> Any:
         announced = [Target("html", given["html"], is_announced=True)] if given.get("html") else []
-        targets = (*targets_of(_as_list(format_name), _as_list(output), formats), *announced)
-        options = CommonOptions(targets, **{name: value for name, value in given.items() if name in _SHARED})
         own = {name: value for name, value in given.items() if name not in _SHARED}
         try:
+            targets = (*targets_of(_as_list(format_name), _as_list(output), formats), *announced)
+            options = CommonOptions(targets, **{name: value for name, value in given.items() if name in _SHARED})
             reject_duplicate_files(targets)
             reject_overwriting(targets, (config,) if config else ())
             sys.exit(command(options=options, **own))
         except ShapelogError as error:
-            if options.debug:
+            if given.get("debug"):
                 raise
             message(str(error))
             sys.exit(error.exit_code)
