@@ -60,6 +60,11 @@ class TorchVersion(NamedTuple):
         return (self.major, self.minor) >= (2, minor)
 
     @property
+    def is_untested(self) -> bool:
+        """Whether it is newer than every version whose traces shapelog was tested with."""
+        return self > NEWEST_TESTED
+
+    @property
     def reads_sources(self) -> bool:
         """Whether it reads TORCH_COMPILE_DYNAMIC_SOURCES."""
         return self.at_least(8)
@@ -68,6 +73,9 @@ class TorchVersion(NamedTuple):
     def reads_dims(self) -> bool:
         """Whether an entry of that list may end in ``:dim``."""
         return self.at_least(13)
+
+
+NEWEST_TESTED = TorchVersion(2, 15)
 
 
 def parse_version(text: str) -> TorchVersion | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
 from shapelog.model.builder import Builder
+from shapelog.model.ids import NEWEST_TESTED, parse_version
 from shapelog.model.trace import Rank, Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.not_a_trace import describe_non_trace
@@ -55,13 +56,19 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
         torch_version=version,
         version_guess="" if version else _guessed_version({kind for reader in readers for kind in reader.ledger.records}, ranks),
         config=next((builder.config for builder in builders if builder.config), Config()),
-        notes=selection.notes,
+        notes=(*selection.notes, *_notes_on(version)),
         readers=tuple(readers),
         build_problems=tuple(problems),
         unread=tuple(
             file.rank for file, reader in zip(selection.files, readers, strict=True) if file.rank is not None and not reader.ledger.records
         ),
     )
+
+
+def _notes_on(version: str) -> Iterator[str]:
+    torch = parse_version(version)
+    if torch and torch.is_untested:
+        yield f"recorded with torch {torch}, and shapelog was tested up to {NEWEST_TESTED}: what that version changed may be read wrongly"
 
 
 def _with_progress(reader: Reader, progress: ProgressCallback) -> Iterator[Record]:

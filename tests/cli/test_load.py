@@ -53,6 +53,14 @@ def test_several_traces_are_reported_on_as_one_job(made: Path, two_runs: Path) -
     assert "several processes have a compile 0/1" in done.stderr
 
 
+@pytest.mark.parametrize(("version", "is_noted"), [("2.16.0a0+gitabc", True), ("3.0.1", True), ("2.15.1+cu128", False), ("2.4.0", False)])
+def test_a_trace_of_a_torch_newer_than_those_tested_is_noted(tmp_path: Path, version: str, is_noted: bool) -> None:
+    (tmp_path / "made.log").write_bytes(make.trace(make.compile("0/0", make.tensor(8, 16)), version=version))
+    done = call("report", str(tmp_path / "made.log"))
+    assert (f"recorded with torch {'.'.join(version.split('.')[:2])}, and shapelog was tested up to 2.15: " in done.stderr) == is_noted
+    assert (done.exit_code, done.stderr.count("\n")) == (0, int(is_noted))
+
+
 @pytest.mark.parametrize("command", ["report", "check", "suggest-dynamic", "explain"])
 def test_without_a_trace_the_directory_in_torch_trace_is_read(made: Path, command: str) -> None:
     done, named = call(command, TORCH_TRACE=str(made.parent)), call(command, str(made.parent))
