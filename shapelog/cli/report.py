@@ -1,10 +1,12 @@
 """``shapelog report``, and the output of a report, which ``run`` and ``watch`` share."""
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from shapelog.cli.browser import open_page, page_of, with_page
 from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import CommonOptions, format_options, input_options, list_options, output_options, reporter_options
 from shapelog.cli.output import Output, Target, reject_page_on_terminal, reject_unwritable, write_outputs
@@ -19,11 +21,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("traces", metavar="[TRACE]...", nargs=-1)
 @click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
+@click.option("--open", "is_opened", is_flag=True, help="Open the HTML page in the browser: that of -o or --html, else a temporary one.")
 @list_options("Show everything: all entries, each recompile, records by kind.")
 @format_options
 @input_options
 @output_options(formats("report", "overview"), several=True)
-def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -> int:
+def report(traces: tuple[str, ...], frame: str | None, is_opened: bool, options: CommonOptions) -> int:
     """Explain every recompile of TRACE.
 
     TRACE is a file that TORCH_TRACE wrote, a directory (its newest run), an archive or the output of tlparse, a URL, or - for standard
@@ -33,6 +36,8 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
     """
     from shapelog.report.report import analyze
 
+    if is_opened:
+        options = replace(options, targets=with_page(options.targets))
     reject_page_on_terminal(options.targets)
     reject_unwritable(options.targets)
     traces = named_traces(traces, "report")
@@ -46,7 +51,10 @@ def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in whole.frames[:8])
             raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
     output = report_output(shown, options, frame=frame)
-    return write_outputs(output._replace(is_partial=is_partial), options)
+    status = write_outputs(output._replace(is_partial=is_partial), options)
+    if is_opened:
+        open_page(page_of(options.targets))
+    return status
 
 
 def report_output(report: "Report", options: CommonOptions, stream: TextIO | None = None, frame: str | None = None) -> Output:
