@@ -3,37 +3,45 @@
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shapelog.cli.output import Target, message
 from shapelog.errors import ShapelogError
 
 
-def with_page(targets: Sequence[Target]) -> tuple[Target, ...]:
-    """The targets with a page in a file among them: a new temporary one, unless one of them is one.
+@contextmanager
+def opened_page(targets: Sequence[Target]) -> Iterator[tuple[Target, ...]]:
+    """Yields the targets, with a temporary page unless one of them is a page in a file, and then shows the page, if it was written.
 
-    It takes the place of a page on standard output. Raises ShapelogError where no temporary file can be made.
+    The temporary page takes the place of one on standard output, and only its owner can read it. Raises ShapelogError where there can be
+    no temporary file.
     """
-    if page_of(targets):
-        return tuple(targets)
+    file = next((target.file for target in targets if target.format == "html" and target.file), "")
+    if file:
+        yield tuple(targets)
+        _open(file)
+        return
     try:
-        handle, path = tempfile.mkstemp(prefix="shapelog-", suffix=".html")
+        folder = tempfile.mkdtemp(prefix="shapelog-")
     except OSError as error:
         raise ShapelogError(f"{tempfile.gettempdir()}: cannot write the page there: {error.strerror}") from error
-    os.close(handle)
-    return (*(target for target in targets if target.format != "html"), Target("html", path, is_announced=True))
+    file = os.path.join(folder, "report.html")
+    try:
+        yield (*(target for target in targets if target.format != "html"), Target("html", file, is_announced=True))
+        _open(file)
+    finally:
+        with suppress(OSError):  # it is not empty where the page was written
+            os.rmdir(folder)
 
 
-def page_of(targets: Sequence[Target]) -> str:
-    """The file of the first page, "" if none of them is one."""
-    return next((target.file for target in targets if target.format == "html" and target.file), "")
-
-
-def open_page(file: str) -> None:
+def _open(file: str) -> None:
     """Show a page in the browser. In CI, and where there is no display, only its path is printed."""
     import webbrowser
 
+    if not os.path.exists(file):
+        return
     try:
         is_open = _has_display(os.environ) and webbrowser.open(Path(file).resolve().as_uri())
     except webbrowser.Error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from shapelog.cli.browser import open_page, page_of, with_page
+from shapelog.cli.browser import opened_page
 from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import CommonOptions, format_options, input_options, list_options, output_options, reporter_options
 from shapelog.cli.output import Output, Target, reject_page_on_terminal, reject_unwritable, write_outputs
@@ -34,10 +34,15 @@ def report(traces: tuple[str, ...], frame: str | None, is_opened: bool, options:
     FILE.html alone) the report is one self-contained HTML page: for CI artifacts, issues, and to look deeper. The formats that CI systems
     read show the same findings as shapelog check does, without a verdict.
     """
+    if not is_opened:
+        return _report(traces, frame, options)
+    with opened_page(options.targets) as targets:
+        return _report(traces, frame, replace(options, targets=targets))
+
+
+def _report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -> int:
     from shapelog.report.report import analyze
 
-    if is_opened:
-        options = replace(options, targets=with_page(options.targets))
     reject_page_on_terminal(options.targets)
     reject_unwritable(options.targets)
     traces = named_traces(traces, "report")
@@ -51,10 +56,7 @@ def report(traces: tuple[str, ...], frame: str | None, is_opened: bool, options:
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in whole.frames[:8])
             raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
     output = report_output(shown, options, frame=frame)
-    status = write_outputs(output._replace(is_partial=is_partial), options)
-    if is_opened:
-        open_page(page_of(options.targets))
-    return status
+    return write_outputs(output._replace(is_partial=is_partial), options)
 
 
 def report_output(report: "Report", options: CommonOptions, stream: TextIO | None = None, frame: str | None = None) -> Output:

@@ -1,14 +1,12 @@
 """``shapelog report --open``."""
 
+import stat
 import sys
 import webbrowser
 from pathlib import Path
 
 import pytest
 from command_line import call
-
-from shapelog.cli.browser import page_of, with_page
-from shapelog.cli.output import Target
 
 
 @pytest.fixture
@@ -81,12 +79,17 @@ def test_a_browser_that_cannot_be_started_is_no_failure(here: Path, opened: list
         assert (done.exit_code, done.stderr) == (0, "shapelog: page.html: there is no browser to open this page in\n")
 
 
-def test_a_page_among_the_targets_needs_no_temporary_file(opened: list[str], tmp_path: Path) -> None:
-    targets = (Target("terminal"), Target("html", "a.html"), Target("html", "b.html"))
-    assert with_page(targets) == targets
-    assert page_of(targets) == "a.html"
-    assert page_of(targets[:1]) == ""
-    assert list((tmp_path / "temporary").iterdir()) == []
+def test_a_page_that_was_not_written_is_not_opened_and_leaves_nothing_behind(here: Path, opened: list[str]) -> None:
+    assert call("report", "none.log", "--open").exit_code == 2
+    assert call("report", "made.log", "-o", "none/page.html", "--open").exit_code == 2
+    assert opened == []
+    assert list((here / "temporary").iterdir()) == []
+
+
+def test_only_its_owner_can_read_the_temporary_page(here: Path, opened: list[str]) -> None:
+    call("report", "made.log", "--open")
+    (folder,) = (here / "temporary").iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_a_temporary_file_that_cannot_be_made_is_refused_in_one_line(
