@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from shapelog.cli.completion import files
 from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import (
     CommonOptions,
@@ -27,14 +28,15 @@ from shapelog.reporters import formats, renderer
 
 
 @click.command()
-@click.argument("traces", metavar="[TRACE]...", nargs=-1)
+@click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
 @policy_options
-@click.option("--baseline", metavar="FILE", help="Fail only on what this recorded state does not have.")
+@click.option("--baseline", metavar="FILE", shell_complete=files, help="Fail only on what this recorded state does not have.")
 @click.option(
     "--write-baseline",
     is_flag=False,
     flag_value="",
     metavar="[FILE]",
+    shell_complete=files,
     help="Record the state of this run.  [default: to --baseline, else shapelog-baseline.json]",
 )
 @click.option("--exit-zero/--no-exit-zero", help="End with 0 whatever is found.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shapelog.cli.completion import traces_and_compile_ids
 from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import CommonOptions, input_options, output_options, rendering
 from shapelog.cli.output import Output, message, write_outputs
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("arguments", metavar="[TRACE]... [COMPILE_ID]", nargs=-1)
+@click.argument("arguments", metavar="[TRACE]... [COMPILE_ID]", nargs=-1, shell_complete=traces_and_compile_ids)
 @click.option("--rank", type=int, help="Which rank, where several have that compile.")
 @click.option("--process", type=int, help="Which process, where forked ones wrote one file.")
 @click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from shapelog.cli.browser import opened_page
+from shapelog.cli.completion import files
 from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import CommonOptions, format_options, input_options, list_options, output_options, reporter_options
 from shapelog.cli.output import Output, Target, reject_page_on_terminal, reject_unwritable, write_outputs
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("traces", metavar="[TRACE]...", nargs=-1)
+@click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
 @click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
 @click.option("--open", "is_opened", is_flag=True, help="Open the HTML page in the browser: that of -o or --html, else a temporary one.")
 @list_options("Show everything: all entries, each recompile, records by kind.")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shapelog.cli.completion import files
 from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, rendering
 from shapelog.cli.output import Output, Target, message, write_outputs
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("suggest-dynamic")
-@click.argument("traces", metavar="[TRACE]...", nargs=-1)
+@click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
 @click.option("--torch-version", metavar="X.Y", help="Advise for this version of torch.  [default: the trace's]")
 @list_options("Show everything: all entries, which compiles go, mark_dynamic lines.")
 @input_options
