@@ -33,6 +33,7 @@ _MARKS = {
     "max_recompiles(n, *, reset=False)": "torch.compile may recompile n times in this test",
     "max_compiles(n, *, reset=False)": "torch.compile may compile n times in this test, first compiles and recompiles",
 }
+_MARK_NAMES = frozenset(usage.partition("(")[0] for usage in _MARKS)
 _OFF = "compile_trace records under pytest --shapelog alone, or with shapelog = true in the configuration of pytest"
 _LONGEST_NAME = 120
 # Raised on recording if torch is missing, too old or a fake.
@@ -52,6 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("--shapelog-dir")
     if folder or config.getoption("--shapelog") or config.getini("shapelog"):
         config.pluginmanager.register(_Recorder(config, _make_folder(config.invocation_params.dir / folder) if folder else None), _RECORDER)
+    else:
+        config.pluginmanager.register(_Reminder())
 
 
 def _make_folder(path: Path) -> Path:
@@ -72,6 +75,33 @@ def compile_trace(request: pytest.FixtureRequest) -> "Recording":
     if recorder is None:
         pytest.skip(_OFF)
     return recorder.recording(request.node)
+
+
+class _Reminder:
+    """The hooks, registered only if the plugin is off: one line where tests have marks, which nothing enforces then."""
+
+    def __init__(self) -> None:
+        self.is_shown = False
+        self.marked: set[str] = set()
+
+    def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
+        marked = [item for item in items if any(item.get_closest_marker(name) for name in _MARK_NAMES)]
+        self.is_shown = bool(marked)
+        return [_not_enforced(len(marked))] if marked else []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if not _MARK_NAMES.isdisjoint(report.keywords):
+            self.marked.add(report.nodeid)
+
+    def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
+        """Under pytest-xdist and -q, where nothing is shown after the collection."""
+        if self.marked and not self.is_shown:
+            terminalreporter.write_line(_not_enforced(len(self.marked)))
+
+
+def _not_enforced(tests: int) -> str:
+    which = "1 test has a mark" if tests == 1 else f"{tests} tests have marks"
+    return f"shapelog: {which} such as no_recompiles, not enforced without --shapelog (or shapelog = true in the configuration)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,9 @@ _LINE_BREAKS = re.compile(r"[\t\n]+\s*")
 # Addresses and ids differ from process to process.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
 _MAX_RANGES = 8
+# Times from this one on, in seconds, are given in two units: seconds in each, their names.
+_LONG_TIME = 120
+_UNITS = ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 # Of an option or a setting; every whole number up to it is exact as a float, too.
 LARGEST_NUMBER = 10**15
 
@@ -139,18 +142,35 @@ def rank_list(numbers: Iterable[int], most: int = _MAX_RANGES) -> str:
 
 
 def seconds(value: float) -> str:
-    """Times with two or three digits: ``0.02 s``, ``1.4 s``, ``125 s``."""
-    if value >= 100:
-        return f"{value:.0f} s"
-    return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
+    """A time for people: ``0.02 s``, ``14.3 s``, ``108 s``, ``36 min 14 s``, ``5 h 2 min``, ``3 d 4 h``."""
+    whole = round(value)
+    if whole < _LONG_TIME:
+        return f"{value:.2f} s" if value < 10 else f"{value:.1f} s" if value < 100 else f"{whole} s"
+    size, name, part, small = next(unit for unit in _UNITS if whole >= unit[0])
+    rest = whole % size // part
+    return f"{whole // size} {name}" + (f" {rest} {small}" if rest else "")
+
+
+def seconds_in_column(value: float) -> str:
+    """The same without the unit of seconds, which the head of the column names: ``14.30``, ``36 min 14 s``."""
+    return f"{value:.2f}" if round(value) < _LONG_TIME else seconds(value)
+
+
+def seconds_from_to(before: float, after: float) -> str:
+    """``1.62 → 0.75 s``, ``1.62 s → 36 min 14 s``: the unit once where both are in seconds."""
+    one, other = seconds(before), seconds(after)
+    are_short = round(max(before, after)) < _LONG_TIME
+    return f"{one.removesuffix(' s') if are_short else one} → {other}"
 
 
 def seconds_range(least: float, most: float | None) -> str:
-    """``5.10-8.40 s``, ``5.10 s`` where the ends are alike, ``at least 5.10 s`` without an upper one."""
+    """``5.10–8.40 s``, ``100 s–36 min 14 s``, ``5.10 s`` where the ends are the same, ``at least 5.10 s`` without an upper one."""
     if most is None:
         return f"at least {seconds(least)}"
     low, high = seconds(least), seconds(most)
-    return low if low == high else f"{low.removesuffix(' s')}-{high}"
+    if low == high:
+        return low
+    return f"{low.removesuffix(' s') if high.endswith(' s') and ' min' not in high else low}–{high}"
 
 
 def file_size(count: int) -> str:

@@ -21,6 +21,7 @@ import shapelog
 ROOT = Path(__file__).parents[1]
 SCHEMAS = Path(__file__).parent / "schemas"
 EXAMPLE = ROOT / "docs" / "examples" / "compile-health"
+WORKFLOWS = [ROOT / "docs" / "github" / "compile-health.yml", EXAMPLE / ".github" / "workflows" / "compile-health.yml"]
 
 
 class _Loader(yaml.SafeLoader):
@@ -166,15 +167,25 @@ def test_every_variable_of_an_input_is_named_after_it_and_read_by_its_script() -
             assert re.search(rf"\${{?{name}\b", step["run"]), name
 
 
-def test_actions_of_others_are_pinned_to_a_major_version() -> None:
-    uses = [step["uses"] for step in STEPS.values() if "uses" in step]
-    assert len(uses) == 2
-    assert all(re.fullmatch(r"[\w./-]+@v\d+", text) for text in uses)
+@pytest.mark.parametrize("path", [ROOT / "action.yml", *WORKFLOWS])
+def test_actions_of_others_are_pinned_to_a_commit_with_the_version_beside_it(path: Path) -> None:
+    uses = re.findall(r"^ *(?:- )?uses: (.+)$", path.read_text(encoding="utf-8"), re.M)
+    others = [text for text in uses if not text.startswith("shapelog/")]
+    assert len(others) == 2
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", text) for text in others)
 
 
-@pytest.mark.parametrize(
-    "path", [ROOT / "docs" / "github" / "compile-health.yml", EXAMPLE / ".github" / "workflows" / "compile-health.yml"]
-)
+@pytest.mark.parametrize("path", WORKFLOWS)
+def test_the_workflows_ask_for_no_more_permissions_than_each_job_needs_and_keep_no_credentials(path: Path) -> None:
+    workflow = parsed(path)
+    assert workflow["permissions"] == {}
+    for job in workflow["jobs"].values():
+        assert job["permissions"]["contents"] == "read"
+        (checkout,) = [step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@")]
+        assert checkout["with"]["persist-credentials"] is False
+
+
+@pytest.mark.parametrize("path", WORKFLOWS)
 def test_the_workflows_give_the_action_inputs_that_it_has(path: Path) -> None:
     jobs = parsed(path)["jobs"].values()
     given = [step["with"] for job in jobs for step in job["steps"] if step.get("uses", "").startswith("shapelog/shapelog@")]

@@ -98,6 +98,32 @@ def test_it_is_off_unless_asked_for_and_then_the_marks_do_nothing(session: Sessi
     assert "= shapelog =" not in done.stdout.str()
 
 
+NOT_ENFORCED = (
+    "shapelog: 3 tests have marks such as no_recompiles, not enforced without --shapelog (or shapelog = true in the configuration)"
+)
+
+
+def test_marks_that_are_not_enforced_are_pointed_out_before_the_tests_run(session: Session) -> None:
+    lines = session(MARKS).stdout.lines
+    assert lines.count(NOT_ENFORCED) == 1
+    assert lines.index(NOT_ENFORCED) == lines.index("collected 3 items") + 1
+    one = session("import pytest\n@pytest.mark.no_recompiles\ndef test_a(): pass").stdout.str()
+    assert "shapelog: 1 test has a mark such as no_recompiles, not enforced" in one
+
+
+def test_marks_that_are_not_enforced_are_pointed_out_at_the_end_where_no_collection_is_shown(session: Session) -> None:
+    assert session(MARKS, "-q").stdout.lines.count(NOT_ENFORCED) == 1
+    parallel = session(MARKS, "-p", "xdist.plugin", "-n", "2")
+    parallel.assert_outcomes(passed=3)
+    assert parallel.stdout.lines.count(NOT_ENFORCED) == 1
+
+
+@pytest.mark.usefixtures("every_test_recompiles")
+def test_without_marks_or_with_the_option_nothing_is_pointed_out(session: Session) -> None:
+    assert "not enforced" not in session("def test_a(): pass").stdout.str()
+    assert "not enforced" not in session(MARKS, "--shapelog").stdout.str()
+
+
 def test_off_it_loads_neither_torch_nor_any_other_part_of_shapelog(session: Session, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

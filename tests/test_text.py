@@ -18,6 +18,8 @@ from shapelog.text import (
     plural_noun,
     rank_list,
     seconds,
+    seconds_from_to,
+    seconds_in_column,
     shorten,
     some,
     visible,
@@ -101,10 +103,36 @@ def test_text_that_fits_is_unchanged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(0.0, "0.00 s"), (0.024, "0.02 s"), (1.4, "1.40 s"), (9.876, "9.88 s"), (12.34, "12.3 s"), (125.4, "125 s")]
+    ("value", "shown"), [(0.0, "0.00 s"), (0.024, "0.02 s"), (1.4, "1.40 s"), (9.876, "9.88 s"), (12.34, "12.3 s"), (108.4, "108 s")]
 )
 def test_seconds_have_two_or_three_digits(value: float, shown: str) -> None:
     assert seconds(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (119.6, "2 min"),
+        (125.4, "2 min 5 s"),
+        (2174.0, "36 min 14 s"),
+        (3599.7, "1 h"),
+        (7325.0, "2 h 2 min"),
+        (86399.0, "23 h 59 min"),
+        (90000.0, "1 d 1 h"),
+    ],
+)
+def test_long_times_are_in_minutes_hours_and_days(value: float, shown: str) -> None:
+    assert seconds(value) == seconds_in_column(value) == shown
+
+
+def test_a_change_of_times_names_one_unit_once() -> None:
+    assert seconds_from_to(1.62, 0.75) == "1.62 → 0.75 s"
+    assert seconds_from_to(1.62, 2174) == "1.62 s → 36 min 14 s"
+    assert seconds_from_to(2174, 1.62) == "36 min 14 s → 1.62 s"
+
+
+def test_a_column_of_seconds_names_no_unit_for_short_times() -> None:
+    assert (seconds_in_column(0.5), seconds_in_column(119.4)) == ("0.50", "119.40")
 
 
 @pytest.mark.parametrize(

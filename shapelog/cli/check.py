@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import click
 
-from shapelog.cli.load import load_all
+from shapelog.cli.completion import files
+from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import (
     CommonOptions,
     format_options,
@@ -23,19 +24,19 @@ from shapelog.cli.output import (
     reject_page_on_terminal,
     write_outputs,
 )
-from shapelog.errors import ShapelogError
 from shapelog.reporters import formats, renderer
 
 
 @click.command()
-@click.argument("traces", metavar="TRACE...", nargs=-1)
+@click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
 @policy_options
-@click.option("--baseline", metavar="FILE", help="Fail only on what this recorded state does not have.")
+@click.option("--baseline", metavar="FILE", shell_complete=files, help="Fail only on what this recorded state does not have.")
 @click.option(
     "--write-baseline",
     is_flag=False,
     flag_value="",
     metavar="[FILE]",
+    shell_complete=files,
     help="Record the state of this run.  [default: to --baseline, else shapelog-baseline.json]",
 )
 @click.option("--exit-zero/--no-exit-zero", help="End with 0 whatever is found.")
@@ -46,10 +47,10 @@ from shapelog.reporters import formats, renderer
 def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | None, exit_zero: bool, options: CommonOptions) -> int:
     """Fail when a run compiles more than it should.
 
-    TRACE is a file, a directory (its newest run), an archive, a URL, or - for standard input; several count as one run. Without options,
-    the check fails on recompiles that marking or a code change avoids, on a recompile limit that was hit, and on failed compiles. With a
-    budget, the budget decides about recompiles. With a baseline, only what is new counts, also towards budgets; frames are matched by
-    their code, so lines may have shifted.
+    TRACE is a file, a directory (its newest run), an archive, a URL, or - for standard input; several count as one run, and without any
+    the directory in TORCH_TRACE is read. Without options, the check fails on recompiles that marking or a code change avoids, on a
+    recompile limit that was hit, and on failed compiles. With a budget, the budget decides about recompiles. With a baseline, only what is
+    new counts, also towards budgets; frames are matched by their code, so lines may have shifted.
 
     Ends with 0 when the check passed, 1 when it failed, 2 on bad usage, unreadable input, or a damaged trace under --strict.
     """
@@ -64,8 +65,7 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
     paths, new_baseline = baseline_to_write(traces, write_baseline, baseline)
     reject_duplicate_files(options.targets, new_baseline)
     reject_overwriting(options.targets, (baseline,) if baseline else ())
-    if not paths:
-        raise ShapelogError("check: which trace? shapelog check TRACE")
+    paths = named_traces(paths, "check")
     known = read_baseline(baseline) if baseline and not new_baseline else None
     trace, is_partial = load_all(paths, options)
     found = collect_alerts(analyze(trace, options.debug), Repository(options.source_root, options.strip_prefix))

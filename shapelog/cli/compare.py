@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shapelog.cli.completion import files
 from shapelog.cli.load import load_report, select
 from shapelog.cli.options import CommonOptions, list_options, output_options, rendering, transfer_options
 from shapelog.cli.output import Output, reject_overwriting, write_outputs
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("before", metavar="BEFORE")
-@click.argument("after", metavar="[AFTER]", required=False)
+@click.argument("before", metavar="BEFORE", shell_complete=files)
+@click.argument("after", metavar="[AFTER]", required=False, shell_complete=files)
 @click.option(
     "--before-run", metavar="RUN", help="Which run of BEFORE, as --run of shapelog report.  [default: the newest; of BEFORE alone 2]"
 )

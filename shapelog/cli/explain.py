@@ -1,32 +1,74 @@
 """``shapelog explain``."""
 
+import os
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from shapelog.cli.load import load_all
+from shapelog.cli.completion import traces_and_compile_ids
+from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import CommonOptions, input_options, output_options, rendering
-from shapelog.cli.output import Output, write_outputs
+from shapelog.cli.output import Output, message, write_outputs
+from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
+
+if TYPE_CHECKING:
+    from shapelog.model.trace import Trace
+    from shapelog.report.explain_compile import CompileExplanation
 
 
 @click.command()
-@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
-@click.argument("compile_id", metavar="COMPILE_ID")
+@click.argument("arguments", metavar="[TRACE]... [COMPILE_ID]", nargs=-1, shell_complete=traces_and_compile_ids)
 @click.option("--rank", type=int, help="Which rank, where several have that compile.")
 @click.option("--process", type=int, help="Which process, where forked ones wrote one file.")
 @click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
 @input_options
 @output_options(formats("explanation"))
-def explain(traces: tuple[str, ...], compile_id: str, rank: int | None, process: int | None, options: CommonOptions) -> int:
+def explain(arguments: tuple[str, ...], rank: int | None, process: int | None, options: CommonOptions) -> int:
     """Tell the whole story of one compile.
 
-    COMPILE_ID is an id such as 2/3, as the report shows it: what it was held against, what differed, what PyTorch said.
+    COMPILE_ID is an id such as 2/3, as the report shows it, or [2/3] as TORCH_LOGS does: what it was held against, what differed, what
+    PyTorch said. Without one, the most expensive recompilation is explained; without TRACE, the directory in TORCH_TRACE is read.
     """
     from shapelog.report.explain_compile import explain_compile
 
-    trace, is_partial = load_all(traces, options, rank)
-    explanation = explain_compile(trace, compile_id, rank, process)
+    traces, compile_id = _traces_and_id(arguments)
+    trace, is_partial = load_all(named_traces(traces, "explain", compile_id or "[COMPILE_ID]"), options, rank)
+    explanation = explain_compile(trace, compile_id, rank, process) if compile_id is not None else _costliest(trace, rank, process)
     render = rendering("explanation", explanation, replace(options, limit=20))
     output = Output(render, lambda: any(problem.severity != "info" for problem in trace.problems), is_partial)
     return write_outputs(output, options)
+
+
+def _traces_and_id(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
+    """The last argument is an id where it looks like one, or is nothing else."""
+    from shapelog.model.ids import parse_typed_id
+    from shapelog.reading.trace_files import is_url
+
+    if not arguments:
+        return (), None
+    *traces, last = arguments
+    is_trace = last == "-" or is_url(last) or os.path.exists(last)
+    if is_trace and (parse_typed_id(last) is None or not traces):
+        return arguments, None
+    return (tuple(traces), last) if traces or parse_typed_id(last) else (arguments, None)
+
+
+def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "CompileExplanation":
+    """The explanation of the recompile that took longest; a message names the others."""
+    from shapelog.recompiles.explain import explain_trace
+    from shapelog.report.explain_compile import costliest_first, explanation_of, some_ids
+
+    explained = explain_trace(trace)
+    recompiles = costliest_first(explained, rank, process)
+    if not recompiles:
+        ids = some_ids(trace.compiles)
+        raise ShapelogError(
+            f"{trace.name}: nothing recompiled; to see a first compilation, name it: shapelog explain TRACE ID (ids: {ids})"
+        )
+    first, *others = recompiles
+    if others:
+        ids = some_ids(item.compile for item in others)
+        message(f"{first.compile.label} is the most expensive recompilation; for another: shapelog explain TRACE ID (ids: {ids})")
+    return explanation_of(explained, first.frame, first.compile)

@@ -16,6 +16,21 @@ if TYPE_CHECKING:
     from shapelog.report.report import Report
 
 
+def named_traces(paths: tuple[str, ...], command: str, more: str = "") -> tuple[str, ...]:
+    """The traces that a command was given; without any, the directory that TORCH_TRACE names, with a message.
+
+    ``more`` are the arguments behind them. Raises ShapelogError without either.
+    """
+    if paths:
+        return paths
+    where = os.environ.get("TORCH_TRACE", "")
+    if not where:
+        typed = f"shapelog {command} TRACE {more}".rstrip()
+        raise ShapelogError(f"{command}: which trace? {typed}; without TRACE it reads the directory in TORCH_TRACE, which is not set")
+    message(f"{command}: reading {where}, which TORCH_TRACE is set to")
+    return (where,)
+
+
 def select(path: str, options: CommonOptions, rank: int | None = None, in_full: bool = False) -> "Selection":
     """The files of the trace at a path; only those of a ``rank`` where their names contain it.
 

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import re
+import shlex
 import signal
 import sys
 import warnings
@@ -19,15 +21,44 @@ from shapelog.cli.run import run, verify
 from shapelog.cli.suggest_dynamic import suggest_dynamic
 from shapelog.cli.watch import watch
 
+# How many arguments a message repeats.
+_MOST_REPEATED = 4
 # This process may have no more files, processes or memory, or write no larger files.
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.EFBIG)
 
 
 class _Commands(click.Group):
-    """Lists the commands in the order in which they were added."""
+    """Lists the commands in the order in which they were added; a word that is none is refused with what was probably meant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and args[0] not in self.commands and not ctx.resilient_parsing:
+            message(f"{args[0]!r} is no command{_what_was_meant(args, list(self.commands))}")
+            ctx.exit(2)
+        return super().resolve_command(ctx, args)
+
+
+def _what_was_meant(arguments: list[str], commands: list[str]) -> str:
+    """The line to type: of a command with a similar name, of ``report`` for a trace, or of another command for what it takes."""
+    from difflib import get_close_matches
+
+    from shapelog.model.ids import parse_typed_id
+    from shapelog.reading.trace_files import is_url
+
+    word, *rest = arguments
+    similar = get_close_matches(word, commands, n=1)
+    typed = shlex.join(arguments[:_MOST_REPEATED]) + (" ..." if len(arguments) > _MOST_REPEATED else "")
+    if is_url(word) or os.path.exists(word):
+        return f"; did you mean: shapelog report {typed}"
+    if similar:
+        return f"; did you mean: shapelog {similar[0]} {typed[len(shlex.quote(word)) + 1 :]}".rstrip()
+    if parse_typed_id(word):
+        return f"; did you mean: shapelog explain {shlex.join(rest[:1]) or 'TRACE'} {shlex.quote(word)}"
+    if re.fullmatch(r"(?i)SL\d{3}", word):
+        return f"; did you mean: shapelog rule {word}"
+    return f" and no file; the commands are {', '.join(commands)}"
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

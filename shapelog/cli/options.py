@@ -9,6 +9,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
+from shapelog.cli.completion import alert_kinds, directories, rule_codes
 from shapelog.cli.output import OutputOptions, Target, message, reject_duplicate_files, reject_overwriting, targets_of
 from shapelog.errors import ShapelogError
 from shapelog.reading.trace_files import WEB_TIMEOUT
@@ -111,15 +112,15 @@ def _with_common_options(command: Callable[..., Any], formats: Sequence[str]) ->
     @functools.wraps(command)
     def called(*, format_name: str | Sequence[str] | None, output: str | Sequence[str] | None, config: str | None, **given: Any) -> Any:
         announced = [Target("html", given["html"], is_announced=True)] if given.get("html") else []
-        targets = (*targets_of(_as_list(format_name), _as_list(output), formats), *announced)
-        options = CommonOptions(targets, **{name: value for name, value in given.items() if name in _SHARED})
         own = {name: value for name, value in given.items() if name not in _SHARED}
         try:
+            targets = (*targets_of(_as_list(format_name), _as_list(output), formats), *announced)
+            options = CommonOptions(targets, **{name: value for name, value in given.items() if name in _SHARED})
             reject_duplicate_files(targets)
             reject_overwriting(targets, (config,) if config else ())
             sys.exit(command(options=options, **own))
         except ShapelogError as error:
-            if options.debug:
+            if given.get("debug"):
                 raise
             message(str(error))
             sys.exit(error.exit_code)
@@ -166,6 +167,7 @@ format_options = _offer(
         "--strip-prefix",
         multiple=True,
         metavar="PREFIX",
+        shell_complete=directories,
         help="The directory of the repository in the trace, where that was recorded elsewhere; may be given several times.",
     ),
     click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report as one HTML page, too."),
@@ -244,12 +246,25 @@ policy_options = _offer(
         metavar="[FRAME=]S",
         help="Likewise for seconds of avoidable recompiles.",
     ),
-    click.option("--select", multiple=True, metavar="CODES", help="Only these rules count: codes or their beginnings, such as SL3,SL401."),
-    click.option("--ignore", multiple=True, metavar="CODES", help="These rules do not count. The longer of two beginnings decides."),
+    click.option(
+        "--select",
+        multiple=True,
+        metavar="CODES",
+        shell_complete=rule_codes,
+        help="Only these rules count: codes or their beginnings, such as SL3,SL401.",
+    ),
+    click.option(
+        "--ignore",
+        multiple=True,
+        metavar="CODES",
+        shell_complete=rule_codes,
+        help="These rules do not count. The longer of two beginnings decides.",
+    ),
     click.option(
         "--fail-on",
         multiple=True,
         metavar="KINDS",
+        shell_complete=alert_kinds,
         help="What to fail on: avoidable, marking, size, non-size, recompile, unexplained, limit, limit-near, failure, break, restart, "
         "rank, none. [default: avoidable,limit,failure; with a budget limit,failure; with --select all that is selected]",
     ),

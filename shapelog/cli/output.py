@@ -11,7 +11,7 @@ from typing import NamedTuple, TextIO
 import click
 
 from shapelog.errors import ShapelogError
-from shapelog.reporters import SUFFIXES, UNMISTAKABLE
+from shapelog.reporters import SUFFIXES, TEXT_SUFFIXES, UNMISTAKABLE
 from shapelog.text import visible
 
 # GitHub shows at most that many bytes of the summary of a step.
@@ -63,7 +63,7 @@ def targets_of(names: Sequence[str], files: Sequence[str], known: Sequence[str])
     """A target for each format and file, standard output first. Equal numbers of formats and files are paired in order.
 
     Otherwise each file is written by its suffix, a file without a known suffix takes the next format, and the formats left over go to
-    standard output.
+    standard output. Raises ShapelogError for a suffix that no format has where no format is left.
     """
     left = list(names)
     if len(names) == len(files):
@@ -73,7 +73,7 @@ def targets_of(names: Sequence[str], files: Sequence[str], known: Sequence[str])
             if meant != name and meant in UNMISTAKABLE:
                 message(f"{file} will hold {name}, as --format says, and not {meant}; for both: --format {name} -o - -o {file}")
     else:
-        pairs = [(format_of(file, known) or (left.pop(0) if left else "terminal"), file) for file in files]
+        pairs = [(format_of(file, known) or (left.pop(0) if left else _text_format(file, known)), file) for file in files]
         pairs += [(name, "-") for name in left]
     shown = dict.fromkeys(Target(name) for name, file in pairs if file == "-")  # each format once
     return (*shown, *(Target(name, file) for name, file in pairs if file != "-")) or (Target("terminal"),)
@@ -82,6 +82,15 @@ def targets_of(names: Sequence[str], files: Sequence[str], known: Sequence[str])
 def format_of(file: str, known: Sequence[str]) -> str:
     """The format that the suffix of a file means, "" where it means none of those known."""
     return next((name for end, name in SUFFIXES.items() if file.lower().endswith(end) and name in known), "")
+
+
+def _text_format(file: str, known: Sequence[str]) -> str:
+    """The format of a file whose suffix means none. Raises ShapelogError unless it has the suffix of a text, or none."""
+    suffix = os.path.splitext(file)[1].lower()
+    if suffix in ("", *TEXT_SUFFIXES):
+        return "terminal"
+    others = [end for end, name in SUFFIXES.items() if name in known and end.startswith(".")]
+    raise ShapelogError(f"{file}: no format has the suffix {suffix}; use {', '.join((*others, TEXT_SUFFIXES[0]))}, or choose with --format")
 
 
 def reject_duplicate_files(targets: Sequence[Target], baseline: str = "") -> None:

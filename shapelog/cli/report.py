@@ -1,11 +1,14 @@
 """``shapelog report``, and the output of a report, which ``run`` and ``watch`` share."""
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from shapelog.cli.load import load_all
+from shapelog.cli.browser import opened_page
+from shapelog.cli.completion import files
+from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import CommonOptions, format_options, input_options, list_options, output_options, reporter_options
 from shapelog.cli.output import Output, Target, reject_page_on_terminal, reject_unwritable, write_outputs
 from shapelog.errors import ShapelogError
@@ -17,24 +20,33 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
+@click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
 @click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
+@click.option("--open", "is_opened", is_flag=True, help="Open the HTML page in the browser: that of -o or --html, else a temporary one.")
 @list_options("Show everything: all entries, each recompile, records by kind.")
 @format_options
 @input_options
 @output_options(formats("report", "overview"), several=True)
-def report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -> int:
+def report(traces: tuple[str, ...], frame: str | None, is_opened: bool, options: CommonOptions) -> int:
     """Explain every recompile of TRACE.
 
     TRACE is a file that TORCH_TRACE wrote, a directory (its newest run), an archive or the output of tlparse, a URL, or - for standard
-    input; several count as one job. With --html FILE (or -o FILE.html alone) the report is one self-contained HTML page: for CI
-    artifacts, issues, and to look deeper. The formats that CI systems read show the same findings as shapelog check does, without a
-    verdict.
+    input; several count as one job. Without TRACE, the directory that the variable TORCH_TRACE names is read. With --html FILE (or -o
+    FILE.html alone) the report is one self-contained HTML page: for CI artifacts, issues, and to look deeper. The formats that CI systems
+    read show the same findings as shapelog check does, without a verdict.
     """
+    if not is_opened:
+        return _report(traces, frame, options)
+    with opened_page(options.targets) as targets:
+        return _report(traces, frame, replace(options, targets=targets))
+
+
+def _report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) -> int:
     from shapelog.report.report import analyze
 
     reject_page_on_terminal(options.targets)
     reject_unwritable(options.targets)
+    traces = named_traces(traces, "report")
     trace, is_partial = load_all(traces, options)
     shown = whole = analyze(trace, options.debug)
     if frame is not None:

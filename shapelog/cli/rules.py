@@ -2,6 +2,7 @@
 
 import click
 
+from shapelog.cli.completion import rule_codes
 from shapelog.cli.options import CommonOptions, output_options, rendering
 from shapelog.cli.output import Output, write_outputs
 from shapelog.reporters import formats
@@ -20,7 +21,7 @@ def rules(options: CommonOptions) -> int:
 
 
 @click.command()
-@click.argument("code", metavar="CODE")
+@click.argument("code", metavar="CODE", shell_complete=rule_codes)
 @output_options(formats("rule"), with_trace=False)
 def rule(code: str, options: CommonOptions) -> int:
     """Tell what a rule means, with an example and its cure.

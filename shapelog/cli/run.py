@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shapelog.cli.completion import directories, files
 from shapelog.cli.load import load_report
 from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, rendering
 from shapelog.cli.output import Output, message, reject_unwritable, write_outputs
@@ -21,8 +22,13 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--trace-dir", metavar="DIR", help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]")
+@click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED, shell_complete=files)
+@click.option(
+    "--trace-dir",
+    metavar="DIR",
+    shell_complete=directories,
+    help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]",
+)
 @list_options("Show everything: all entries, each recompile, records by kind.")
 @format_options
 @output_options(formats("report", "overview"), several=True)
@@ -74,8 +80,13 @@ def _report(done: "Run", options: CommonOptions) -> int:
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--trace-dir", metavar="DIR", help="Record into DIR/before and DIR/after.  [default: a new temporary directory]")
+@click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED, shell_complete=files)
+@click.option(
+    "--trace-dir",
+    metavar="DIR",
+    shell_complete=directories,
+    help="Record into DIR/before and DIR/after.  [default: a new temporary directory]",
+)
 @list_options("Show all frames, also those that did as before.")
 @output_options(formats("verification"))
 def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> int:

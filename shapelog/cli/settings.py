@@ -25,12 +25,14 @@ class Key(NamedTuple):
     """One setting: how a value of a file is read, how the text of an environment variable is read, and what they accept, in words.
 
     Both raise ValueError or LookupError for anything else. ``is_path`` is set where a relative path in a file starts at that file.
+    ``check`` raises ShapelogError for a value of the right kind that means nothing.
     """
 
     from_file: Callable[[Any], Any]
     from_text: Callable[[str], Any]
     expected: str
     is_path: bool = False
+    check: Callable[[Any], object] = bool
 
 
 def _number(*types: type, least: int = 0) -> Callable[[Any], Any]:
@@ -105,6 +107,26 @@ def _per_frame(number: Callable[[Any], Any]) -> Callable[[Any], tuple[str, ...]]
     return read
 
 
+def _check_kinds(names: tuple[str, ...]) -> None:
+    from shapelog.check.policy import kinds_of
+
+    kinds_of(names)
+
+
+def _check_codes(option: str) -> Callable[[tuple[str, ...]], None]:
+    def check(names: tuple[str, ...]) -> None:
+        from shapelog.check.policy import codes_of
+
+        codes_of(option, names)
+
+    return check
+
+
+def _check_directory(path: str) -> None:
+    if path and not os.path.isdir(path):
+        raise ShapelogError(f"source-root {path}: no such directory")
+
+
 _COUNT = Key(_whole, lambda text: _whole(int(text)), "a whole number from 0 to 10^15")
 _SECONDS = Key(_seconds, lambda text: _seconds(float(text)), "a number of seconds from 0 to 10^15")
 _LIST = Key(_texts, split, "a list, or one text with commas")
@@ -115,8 +137,8 @@ KEYS: Mapping[str, Key] = {
     "color": _choice("auto", "always", "never"),
     "embed": _choice("none", "fit", "recompiled", "all"),
     "exit-zero": _FLAG,
-    "fail-on": _LIST,
-    "ignore": _LIST,
+    "fail-on": _LIST._replace(check=_check_kinds),
+    "ignore": _LIST._replace(check=_check_codes("ignore")),
     "limit": _COUNT,
     "max-avoidable-seconds": _SECONDS,
     "max-avoidable-seconds-per-frame": Key(_per_frame(_seconds), split, 'seconds, or a table such as {"Net.forward" = 2.5, "*" = 1}'),
@@ -126,8 +148,8 @@ KEYS: Mapping[str, Key] = {
     "max-recompiles-per-frame": _COUNTS,
     "max-unpacked": Key(_size, parse_size, "a number of bytes, or a size such as 500M or 100G"),
     "no-source": _FLAG,
-    "select": _LIST,
-    "source-root": Key(_path, _text, "the path of a directory", is_path=True),
+    "select": _LIST._replace(check=_check_codes("select")),
+    "source-root": Key(_path, _text, "the path of a directory", is_path=True, check=_check_directory),
     "strict": _FLAG,
     "strip-prefix": Key(_paths, lambda text: tuple(text.split(os.pathsep)), "a path, or a list of paths"),
     "timeout": Key(_positive, lambda text: _positive(float(text)), "a number of seconds, more than 0"),
@@ -196,7 +218,16 @@ def _file_settings(path: Path, is_named: bool) -> dict[str, Any]:
             raise ShapelogError(f"{where}: {key} = {_shown(value)}: it has to be {KEYS[known].expected}") from error
         if KEYS[known].is_path and found[known]:
             found[known] = _relative(path.resolve().parent / found[known])
+        _check(known, found[known], where)
     return found
+
+
+def _check(key: str, value: Any, where: str) -> None:
+    """Raises ShapelogError, with the place of the setting, for a value that means nothing."""
+    try:
+        KEYS[key].check(value)
+    except ShapelogError as error:
+        raise ShapelogError(f"{where}: {str(error).removeprefix('--')}") from error
 
 
 def _shown(value: Any) -> str:
@@ -255,6 +286,7 @@ def _environment_settings(environment: Mapping[str, str]) -> dict[str, Any]:
             found[key] = KEYS[key].from_text(text)
         except (ValueError, LookupError) as error:
             raise ShapelogError(f"{variable}={text} in the environment: it has to be {KEYS[key].expected}") from error
+        _check(key, found[key], f"{variable} in the environment")
     return found
 
 

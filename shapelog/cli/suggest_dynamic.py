@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shapelog.cli.load import load_all
+from shapelog.cli.completion import files
+from shapelog.cli.load import load_all, named_traces
 from shapelog.cli.options import CommonOptions, input_options, list_options, output_options, rendering
 from shapelog.cli.output import Output, Target, message, write_outputs
 from shapelog.errors import ShapelogError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("suggest-dynamic")
-@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
+@click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
 @click.option("--torch-version", metavar="X.Y", help="Advise for this version of torch.  [default: the trace's]")
 @list_options("Show everything: all entries, which compiles go, mark_dynamic lines.")
 @input_options
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> int:
     """Say exactly what to mark dynamic, what it saves, and what it will not fix.
 
-    Several traces of one program (other inputs, other ranks) give one list. The formats: env is the bare value of
-    TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python lines to paste, json everything. When nothing helps, they
-    are empty, standard error says why, and the exit code is 0.
+    Several traces of one program (other inputs, other ranks) give one list; without TRACE, the directory in TORCH_TRACE is read. The
+    formats: env is the bare value of TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python lines to paste, json
+    everything. When nothing helps, they are empty, standard error says why, and the exit code is 0.
     """
     from shapelog.recompiles.explain import explain_trace
 
     version = _version(torch_version)
-    trace, is_partial = load_all(traces, options)
+    trace, is_partial = load_all(named_traces(traces, "suggest-dynamic"), options)
     explained = explain_trace(trace, options.debug)
     advice = _advise(explained, version, options.debug)
     has_problems = _report_problems(explained, options.strict)

@@ -2,6 +2,7 @@
 
 import click
 
+from shapelog.cli.completion import files
 from shapelog.cli.load import load_report, select
 from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, unpacking_option
 from shapelog.cli.output import reject_overwriting, reject_page_on_terminal, reject_unwritable, write_outputs
@@ -10,7 +11,7 @@ from shapelog.reporters import formats
 
 
 @click.command()
-@click.argument("where", metavar="DIR")
+@click.argument("where", metavar="DIR", shell_complete=files)
 @click.option(
     "--idle",
     type=click.FloatRange(0, min_open=True),

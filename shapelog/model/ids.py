@@ -34,6 +34,15 @@ def parse_compile_id(text: str) -> CompileId | None:
     return CompileId(frame, number, autograd, int(match[4] or 1))
 
 
+_TYPED = re.compile(r"^\s*\[?(.*?)(?:_\d{1,9})?\]?\s*$")
+
+
+def parse_typed_id(text: str) -> CompileId | None:
+    """The same as people type it: also ``[2/1]`` and ``[2/1_1]``, as TORCH_LOGS prints it. An attempt is part of its compile."""
+    typed = _TYPED.match(text)
+    return parse_compile_id(typed[1]) if typed else None
+
+
 _VERSION = re.compile(r"\s*(\d{1,4})\.(\d{1,4})")
 
 
@@ -51,6 +60,11 @@ class TorchVersion(NamedTuple):
         return (self.major, self.minor) >= (2, minor)
 
     @property
+    def is_untested(self) -> bool:
+        """Whether it is newer than every version whose traces shapelog was tested with."""
+        return self > NEWEST_TESTED
+
+    @property
     def reads_sources(self) -> bool:
         """Whether it reads TORCH_COMPILE_DYNAMIC_SOURCES."""
         return self.at_least(8)
@@ -64,6 +78,9 @@ class TorchVersion(NamedTuple):
     def reads_dims(self) -> bool:
         """Whether an entry of that list may end in ``:dim``."""
         return self.at_least(13)
+
+
+NEWEST_TESTED = TorchVersion(2, 15)
 
 
 def parse_version(text: str) -> TorchVersion | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
 from shapelog.model.builder import Builder
+from shapelog.model.ids import NEWEST_TESTED, parse_version
 from shapelog.model.trace import Rank, Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.not_a_trace import describe_non_trace
@@ -11,7 +12,7 @@ from shapelog.reading.open_trace import OpenTrace, open_all
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config
 from shapelog.reading.scanner import Record
-from shapelog.reading.trace_files import ProgressCallback
+from shapelog.reading.trace_files import ProgressCallback, TraceFile
 
 # Files from this size on report their progress, in bytes; and how many records are decoded between two reports.
 _LARGE, _PROGRESS_STEP = 100_000_000, 256
@@ -40,7 +41,7 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
             if record.header is not None:
                 builder.take(record)
         if not reader.ledger.records and not reader.trace.is_lost:
-            refusal, problem = _not_a_trace(file.name, reader)
+            refusal, problem = _not_a_trace(file, reader)
             refusals.append(refusal)
             problems += problem
         builders.append(builder)
@@ -55,13 +56,19 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
         torch_version=version,
         version_guess="" if version else _guessed_version({kind for reader in readers for kind in reader.ledger.records}, ranks),
         config=next((builder.config for builder in builders if builder.config), Config()),
-        notes=selection.notes,
+        notes=(*selection.notes, *_notes_on(version)),
         readers=tuple(readers),
         build_problems=tuple(problems),
         unread=tuple(
             file.rank for file, reader in zip(selection.files, readers, strict=True) if file.rank is not None and not reader.ledger.records
         ),
     )
+
+
+def _notes_on(version: str) -> Iterator[str]:
+    torch = parse_version(version)
+    if torch and torch.is_untested:
+        yield f"recorded with torch {torch}, and shapelog was tested up to {NEWEST_TESTED}: what that version changed may be read wrongly"
 
 
 def _with_progress(reader: Reader, progress: ProgressCallback) -> Iterator[Record]:
@@ -73,14 +80,14 @@ def _with_progress(reader: Reader, progress: ProgressCallback) -> Iterator[Recor
     progress(name, size, -1)
 
 
-def _not_a_trace(name: str, reader: Reader) -> tuple[str, list[Problem]]:
+def _not_a_trace(file: TraceFile, reader: Reader) -> tuple[str, list[Problem]]:
     """Why a file without a readable record is refused, and the problem that it is where other files can be read."""
     damage = next((item.message for item in reader.trace.problems), "")
     is_gone = bool(damage) and not reader.trace.size
-    refusal = f"{name}: nothing of it can be read" if is_gone else describe_non_trace(name, bytes(reader.data[:4096]))
-    refusal += f"; {damage}" if damage else ""
-    problem = Problem("foreign-file", refusal.removeprefix(f"{name}: "), name, severity=DATA_LOSS)
-    return refusal, [] if is_gone else [problem]
+    reason = "nothing of it can be read" if is_gone else describe_non_trace(bytes(reader.data[:4096]))
+    reason += f"; {damage}" if damage else ""
+    place = f"{file.found_in}: {file.name}" if file.found_in else file.name
+    return f"{place}: {reason}", [] if is_gone else [Problem("foreign-file", reason, file.name, severity=DATA_LOSS)]
 
 
 def name_of(files: Sequence[str]) -> str:

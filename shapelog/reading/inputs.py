@@ -37,7 +37,7 @@ from shapelog.reading.trace_files import (
     trace_names,
     traces_among,
 )
-from shapelog.text import plural
+from shapelog.text import plural, some
 
 if TYPE_CHECKING:
     from shapelog.reading.archives import Archive
@@ -268,10 +268,9 @@ def _refuse_parent(where: Path, inner: Sequence[str]) -> None:
         typed = shlex.quote(str(where / found[0]))
         raise ShapelogError(f"{where}: no trace in this directory itself, but in one in it; give it by its name: shapelog report {typed}")
     if found:
-        some = ", ".join(found[:_MAX_NAMED_FILES])
-        some += f" and {len(found) - _MAX_NAMED_FILES} more" if found[_MAX_NAMED_FILES:] else ""
+        listed = some(found, _MAX_NAMED_FILES)
         raise ShapelogError(
-            f"{where}: no trace in this directory itself, but in {len(found)} directories in it: {some}; name one of them, "
+            f"{where}: no trace in this directory itself, but in {len(found)} directories in it: {listed}; name one of them, "
             f"or all as one job: shapelog report {shlex.quote(str(where))}/*/"
         )
 
@@ -304,7 +303,7 @@ def _files_of(runs: "Sequence[Run]", where: str, options: InputOptions, quota: U
         is_short = len(entries) <= _MAX_NAMED_FILES and base_names.count(entry.base_name) == 1
         name = f"{where.rstrip('/')}/{entry.name}" if options.full_names else entry.base_name if is_short else entry.name
         own = quota or quota_for(name, entry.size, options.max_bytes)
-        files.append(TraceFile(entry.path, name, _rank(entry), None if entry.path else entry, own))
+        files.append(TraceFile(entry.path, name, _rank(entry), None if entry.path else entry, own, "" if options.full_names else where))
     files.sort(key=lambda file: (file.rank is None, file.rank or 0))
     return files
 
@@ -339,5 +338,6 @@ def _why_no_trace(where: str, entries: Sequence[FileEntry], traces: Sequence[Fil
         how = f"give it by its name: shapelog report {shlex.quote(where + '/' + packed[0])}" if kind == "directory" else "unpack it first"
         return f"{where}: no trace in this {kind}, but an archive ({packed[0]}); {how}"
     if entries:
-        return f"{where}: no trace in this {kind} (files are named dedicated_log_torch_trace_*.log); {HOW_TO_RECORD}"
+        held = some([entry.name for entry in entries], _MAX_NAMED_FILES)
+        return f"{where}: no trace in this {kind} (files are named dedicated_log_torch_trace_*.log) but {held}; {HOW_TO_RECORD}"
     return f"{where}: the {kind} is empty; a trace appears there once a compiled function is called; {HOW_TO_RECORD}"

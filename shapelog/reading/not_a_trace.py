@@ -18,11 +18,11 @@ _KINDS = (
 )
 
 
-def describe_non_trace(name: str, head: bytes) -> str:
-    """One line for a file without a single trace record: what its first bytes look like, and how to record a trace."""
+def describe_non_trace(head: bytes) -> str:
+    """Why a file without a single trace record is refused: what its first bytes look like, and how to record a trace."""
     if not head:
-        return f"{name}: the file is empty: the process compiled nothing, or TORCH_TRACE was set after torch was imported; {HOW_TO_RECORD}"
+        return f"the file is empty: the process compiled nothing, or TORCH_TRACE was set after torch was imported; {HOW_TO_RECORD}"
     kind = next((kind for pattern, kind in _KINDS if re.search(pattern, head)), None)
     if kind is None:
         kind = "a binary file" if b"\0" in head else "text without trace records"
-    return f"{name}: no trace record in it; it looks like {kind}. {HOW_TO_RECORD[0].upper()}{HOW_TO_RECORD[1:]}"
+    return f"no trace record in it; it looks like {kind}. {HOW_TO_RECORD[0].upper()}{HOW_TO_RECORD[1:]}"

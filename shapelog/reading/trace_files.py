@@ -70,7 +70,8 @@ def entry_within(handle: BinaryIO, name: str, start: int, size: int, modified: f
 class TraceFile(NamedTuple):
     """One trace before it is read: a ``path``, or else an ``entry`` of an archive or a remote directory, or standard input.
 
-    ``name`` is how messages call it, ``rank`` the one in its path, ``quota`` what it may unpack to if it is compressed.
+    ``name`` is how messages call it, ``rank`` the one in its path, ``quota`` what it may unpack to if it is compressed. ``found_in`` is the
+    directory or the archive that it was found in, "" where it was given by its own name.
     """
 
     path: Path | None
@@ -78,6 +79,7 @@ class TraceFile(NamedTuple):
     rank: int | None = None
     entry: FileEntry | None = None
     quota: UnpackQuota | None = None
+    found_in: str = ""
 
 
 def rank_of(path: str) -> int | None:

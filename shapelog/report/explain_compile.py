@@ -2,10 +2,11 @@
 
 import difflib
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from shapelog.errors import ShapelogError
-from shapelog.model.ids import parse_compile_id
+from shapelog.model.ids import parse_typed_id
 from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import Fact
@@ -15,9 +16,10 @@ from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.similar_graphs import Group
-from shapelog.text import rank_list
+from shapelog.text import rank_list, some
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_MOST_IDS = 12
 _DELETED = re.compile(r";  (?:\w+ = )+None$")
 
 
@@ -61,8 +63,16 @@ class CompileExplanation(NamedTuple):
         return tuple(difflib.unified_diff(graph_lines(one.graph), graph_lines(other.graph), one.label, other.label, lineterm="", n=2))
 
 
+def costliest_first(explained: Explanations, rank: int | None = None, process: int | None = None) -> list[Recompile]:
+    """The recompiles, of one rank or process where that is given, by the seconds that they took."""
+    own = [item for item in explained.recompiles if rank in (None, item.frame.rank) and process in (None, item.frame.process)]
+    return sorted(own, key=lambda item: -explained.trace.seconds(item.compile))
+
+
 def explain_compile(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> CompileExplanation:
-    """The explanation of the compile that ``label`` names, ``2/3`` or ``2/3#2``. Raises ShapelogError when there is none, or several."""
+    """The explanation of the compile that ``label`` names, ``2/3``, ``2/3#2`` or ``[2/3]``. Raises ShapelogError when there is none, or
+    several.
+    """
     frame, compile = _find(trace, label, rank, process)
     return explanation_of(explain_trace(trace), frame, compile)
 
@@ -87,7 +97,7 @@ def explanation_of(explained: Explanations, frame: Frame, compile: Compile) -> C
 
 
 def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tuple[Frame, Compile]:
-    wanted = parse_compile_id(label)
+    wanted = parse_typed_id(label)
     if wanted is None:
         raise ShapelogError(f"{label!r} is no compile id; they look like 2/3 (frame 2, compile 3), !0/2/3, or 2/3#2 after a reset")
     found = [
@@ -99,16 +109,19 @@ def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tu
         if compile.id == wanted
     ]
     if not found:
-        ids = [compile.label for compile in trace.compiles]
-        others = [one.number for item in trace.summarized for one in item.ranks if any(step.label == label for step in one.steps)]
+        others = [one.number for item in trace.summarized for one in item.ranks if any(step.label == str(wanted) for step in one.steps)]
         if others:
             raise ShapelogError(f"{trace.name}: {rank_list(others)} made a compile {label}; choose one: --rank {others[0]}")
-        listed = " ".join(ids[:12]) + (f" … ({len(ids)} in all)" if len(ids) > 12 else "")
-        raise ShapelogError(f"{trace.name}: no compile {label}; there are: {listed or 'none'}")
+        raise ShapelogError(f"{trace.name}: no compile {label}; there are: {some_ids(trace.compiles)}")
     if len(found) > 1:
         ranks = ", ".join(str(frame.rank) if frame.rank is not None else f"process {frame.process}" for frame, _ in found)
         raise ShapelogError(f"{trace.name}: several processes have a compile {label} ({ranks}); choose one with --rank or --process")
     return found[0]
+
+
+def some_ids(compiles: Iterable[Compile]) -> str:
+    """``0/0 0/1 1/0``, of many the first, "none" without any; an id that several ranks have is named once."""
+    return some(list(dict.fromkeys(compile.label for compile in compiles)), _MOST_IDS, " ") or "none"
 
 
 def _guard_changes(entry: Compile, compile: Compile) -> tuple[tuple[GuardChange, ...], int, int]:

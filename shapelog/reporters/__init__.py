@@ -71,7 +71,12 @@ SUFFIXES = {
     ".md": "markdown",
     ".sarif": "sarif",
     ".xml": "junit",
+    ".env": "env",
+    ".sh": "shell",
+    ".py": "python",
 }
+# Of files that may hold what a terminal shows, as a file without a suffix may.
+TEXT_SUFFIXES = (".txt", ".log", ".out")
 # Formats with a suffix that no other format has.
 UNMISTAKABLE = frozenset(("html", "jsonl", "markdown", "sarif"))
 

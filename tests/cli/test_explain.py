@@ -32,6 +32,38 @@ def test_a_failure_whose_reason_is_white_space_is_explained(tmp_path: Path) -> N
     assert "failed: E:" in call("explain", str(tmp_path / "made.log"), "0/0").stdout
 
 
+@pytest.mark.parametrize("label", ["[0/2]", "0/2_1", "[0/2_1]", " 0/2 "])
+def test_an_id_may_be_written_as_torch_logs_prints_it(label: str) -> None:
+    assert call("explain", DEMO, label).stdout == call("explain", DEMO, "0/2").stdout
+
+
+def test_without_an_id_the_most_expensive_recompile_is_explained() -> None:
+    done = call("explain", DEMO)
+    assert done.exit_code == 0
+    assert done.stdout == call("explain", DEMO, "0/2").stdout
+    assert done.stderr == (
+        "shapelog: 0/2 is the most expensive recompilation; for another: shapelog explain TRACE ID "
+        "(ids: 0/1 0/4 3/2 3/1 0/3 2/1 2/2 1/1 1/4 1/3 1/6 1/5 and 3 more)\n"
+    )
+
+
+def test_without_an_id_and_a_recompile_the_compiles_are_listed(here: Path) -> None:
+    assert "fine.log: nothing recompiled; to see a first compilation, name it: shapelog explain TRACE ID (ids: 0/0)" in refusal(
+        "explain", "fine.log"
+    )
+
+
+def test_a_file_whose_name_is_an_id_can_be_explained(here: Path) -> None:
+    (here / "0").mkdir()
+    (here / "made.log").rename(here / "0" / "1")
+    assert call("explain", "0/1", "0/1").stdout == call("explain", "0/1").stdout != ""
+
+
+def test_an_id_without_a_trace_is_refused(here: Path) -> None:
+    assert refusal("explain", "2/3").startswith("shapelog: explain: which trace? shapelog explain TRACE 2/3; ")
+    assert "gone.log: no such file" in refusal("explain", "gone.log")
+
+
 def test_an_id_of_thousands_of_digits_is_refused() -> None:
     refusal("explain", SMALL, "1" * 5000 + "/1")
 

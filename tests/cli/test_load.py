@@ -53,6 +53,36 @@ def test_several_traces_are_reported_on_as_one_job(made: Path, two_runs: Path) -
     assert "several processes have a compile 0/1" in done.stderr
 
 
+@pytest.mark.parametrize(("version", "is_noted"), [("2.16.0a0+gitabc", True), ("3.0.1", True), ("2.15.1+cu128", False), ("2.4.0", False)])
+def test_a_trace_of_a_torch_newer_than_those_tested_is_noted(tmp_path: Path, version: str, is_noted: bool) -> None:
+    (tmp_path / "made.log").write_bytes(make.trace(make.compile("0/0", make.tensor(8, 16)), version=version))
+    done = call("report", str(tmp_path / "made.log"))
+    assert (f"recorded with torch {'.'.join(version.split('.')[:2])}, and shapelog was tested up to 2.15: " in done.stderr) == is_noted
+    assert (done.exit_code, done.stderr.count("\n")) == (0, int(is_noted))
+
+
+@pytest.mark.parametrize("command", ["report", "check", "suggest-dynamic", "explain"])
+def test_without_a_trace_the_directory_in_torch_trace_is_read(made: Path, command: str) -> None:
+    done, named = call(command, TORCH_TRACE=str(made.parent)), call(command, str(made.parent))
+    assert (done.exit_code, done.stdout) == (named.exit_code, named.stdout)
+    assert done.stderr == f"shapelog: {command}: reading {made.parent}, which TORCH_TRACE is set to\n{named.stderr}"
+
+
+@pytest.mark.parametrize("command", ["report", "check", "suggest-dynamic", "explain"])
+@pytest.mark.parametrize("where", [None, ""])
+def test_without_a_trace_and_torch_trace_the_usage_is_shown(monkeypatch: pytest.MonkeyPatch, command: str, where: str | None) -> None:
+    monkeypatch.delenv("TORCH_TRACE", raising=False)
+    if where is not None:
+        monkeypatch.setenv("TORCH_TRACE", where)
+    usage = f"shapelog: {command}: which trace? shapelog {command} TRACE"
+    assert refusal(command).startswith(usage)
+    assert refusal(command).endswith("; without TRACE it reads the directory in TORCH_TRACE, which is not set\n")
+
+
+def test_an_id_alone_is_explained_in_the_directory_in_torch_trace(made: Path) -> None:
+    assert call("explain", "[0/1]", TORCH_TRACE=str(made.parent)).stdout == call("explain", str(made), "0/1").stdout
+
+
 def test_readable_traces_are_reported_on_when_another_is_not_readable(made: Path) -> None:
     foreign = made.with_name("foreign.log")
     foreign.write_bytes(b"hello\n")

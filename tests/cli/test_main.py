@@ -35,8 +35,31 @@ def test_informational_problems_do_not_count_under_strict() -> None:
 
 
 def test_bad_usage_ends_with_2() -> None:
-    for arguments in (["report"], ["report", SMALL, "--limit", "-1"], ["report", SMALL, "--width", "3"], ["explain", SMALL], ["nothing"]):
-        assert call(*arguments).exit_code == 2
+    for arguments in (["report"], ["report", SMALL, "--limit", "-1"], ["report", SMALL, "--width", "3"], ["nothing"]):
+        assert call(*arguments, TORCH_TRACE="").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["made.log"], "shapelog report made.log"),
+        (["made.log", "-o", "a b.html"], "shapelog report made.log -o 'a b.html'"),
+        (["made.log"] * 9, "shapelog report made.log made.log made.log made.log ..."),
+        (["."], "shapelog report ."),
+        (["https://example.com/a.log"], "shapelog report https://example.com/a.log"),
+        (["reprot", "made.log"], "shapelog report made.log"),
+        (["sugest-dynamic"], "shapelog suggest-dynamic"),
+        (["[2/1]", "made.log"], "shapelog explain made.log '[2/1]'"),
+        (["2/1"], "shapelog explain TRACE 2/1"),
+        (["SL307"], "shapelog rule SL307"),
+    ],
+)
+def test_what_is_no_command_is_refused_with_the_line_that_was_meant(here: Path, typed: list[str], meant: str) -> None:
+    assert refusal(*typed) == f"shapelog: {typed[0]!r} is no command; did you mean: {meant}\n"
+
+
+def test_a_word_like_no_command_and_no_file_is_refused_with_the_commands(here: Path) -> None:
+    assert "'gone.log' is no command and no file; the commands are report, check, " in refusal("gone.log")
 
 
 def test_debug_raises_the_error(tmp_path: Path) -> None:

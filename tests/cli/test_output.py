@@ -64,8 +64,32 @@ def test_formats_and_files_are_paired_in_order_or_by_suffix(formats: str, files:
     assert paired(formats, files) == targets
 
 
-def test_a_suffix_that_the_command_does_not_know_is_ignored() -> None:
-    assert targets_of([], ["a.html"], ["terminal", "json"]) == (Target("terminal", "a.html"),)
+@pytest.mark.parametrize("command", [("report", "made.log"), ("explain", "made.log", "0/1"), ("rules",)])
+@pytest.mark.parametrize("file", ["x.pdf", "x.PDF", "a.html.bak"])
+def test_a_suffix_that_no_format_has_is_refused_with_those_that_formats_have(here: Path, command: tuple[str, ...], file: str) -> None:
+    message = refusal(*command, "-o", file)
+    assert message.startswith(f"shapelog: {file}: no format has the suffix {os.path.splitext(file)[1].lower()}; use .")
+    assert message.endswith(", .txt, or choose with --format\n")
+    assert ".json" in message
+    assert sorted(path.name for path in here.iterdir()) == ["made.log"]
+
+
+def test_a_suffix_of_a_format_that_the_command_lacks_is_refused() -> None:
+    assert refusal("explain", "made.log", "0/1", "-o", "a.html").endswith("the suffix .html; use .json, .txt, or choose with --format\n")
+
+
+@pytest.mark.parametrize("file", ["x.txt", "x.log", "x.out", "x", "d.pdf/x"])
+def test_text_goes_to_files_with_a_suffix_of_text_or_none(file: str) -> None:
+    assert targets_of([], [file], KNOWN) == (Target("terminal", file),)
+
+
+def test_a_format_that_is_given_goes_to_any_suffix() -> None:
+    assert targets_of(["json"], ["x.pdf"], KNOWN) == (Target("json", "x.pdf"),)
+
+
+@pytest.mark.parametrize(("file", "form"), [("a.env", "env"), ("a.sh", "shell"), ("a.py", "python")])
+def test_advice_to_paste_has_suffixes(file: str, form: str) -> None:
+    assert targets_of([], [file], formats("advice")) == (Target(form, file),)
 
 
 def test_a_suffix_of_another_format_is_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,14 +129,14 @@ def test_two_outputs_cannot_go_to_the_same_file(here: Path) -> None:
         ("report", "made.log", "other.log", "-o", "made.log"),
         ("check", "made.log", "-o", "made.log"),
         ("check", "made.log", "--baseline", "known.json", "-o", "known.json"),
-        ("check", "made.log", "--config", "own.toml", "-o", "own.toml"),
+        ("check", "made.log", "--config", "own.toml", "-f", "json", "-o", "own.toml"),
         ("explain", "made.log", "0/0", "-o", "made.log"),
         ("suggest-dynamic", "made.log", "-o", "made.log"),
         ("compare", "other.log", "made.log", "-o", "made.log"),
         ("watch", "made.log", "-o", "made.log"),
         ("run", "--trace-dir", "traces", "-o", f"traces/{NAME}", "--", "sh", "-c", f"cat made.log >>traces/{NAME}"),
-        ("report", "packed.zip", "-o", "packed.zip"),
-        ("report", "packed.zip", "made.log", "-o", "packed.zip"),
+        ("report", "packed.zip", "-f", "json", "-o", "packed.zip"),
+        ("report", "packed.zip", "made.log", "-f", "json", "-o", "packed.zip"),
     ],
 )
 def test_what_is_read_is_never_replaced_by_the_output(here: Path, arguments: tuple[str, ...]) -> None:

@@ -44,6 +44,28 @@ def test_without_a_file_there_are_no_settings(here: Path) -> None:
     assert settings(environment={}) == {}
 
 
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ('fail-on = ["limit", "avoidble"]', "fail-on avoidble: did you mean avoidable?"),
+        ('fail-on = "Limits"', "fail-on limits: did you mean limit?"),
+        ('select = ["SL1", "SL999"]', "select SL999: did you mean SL909? (shapelog rules lists them)"),
+        ('ignore = "xx"', "ignore xx: no rule begins with that (shapelog rules lists them)"),
+        ('source-root = "nowhere"', "source-root nowhere: no such directory"),
+    ],
+)
+def test_a_value_that_means_nothing_is_refused_with_file_and_line(here: Path, setting: str, reason: str) -> None:
+    write(here / "pyproject.toml", f"[project]\nname = 'a'\n\n[tool.shapelog]\nlimit = 3\n{setting}\n")
+    done = call("check", "../made.log")
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"shapelog: pyproject.toml:6: {reason}\n")
+
+
+def test_a_variable_that_means_nothing_is_refused_with_its_name(here: Path) -> None:
+    assert refusal("", here, SHAPELOG_FAIL_ON="avoidble") == (
+        "SHAPELOG_FAIL_ON in the environment: fail-on avoidble: did you mean avoidable?"
+    )
+
+
 def test_only_the_nearest_file_is_used(here: Path) -> None:
     write(here.parent / "shapelog.toml", "limit = 1\nstrict = true")
     assert settings(environment={}) == {"limit": 1, "strict": True}

@@ -254,7 +254,11 @@ def test_long_headers_and_many_members_of_an_archive_are_bounded(tmp_path: Path,
 
 def test_an_archive_without_traces_is_refused_with_the_reason(tmp_path: Path) -> None:
     assert "the archive is empty" in refusal(put(tmp_path, zipped({}), "a.zip"))
-    assert "no trace in this archive (files are named" in refusal(put(tmp_path, zipped({"a.txt": b"1", "b.txt": b"2"}), "a.zip"))
+    message = refusal(put(tmp_path, zipped({"a.txt": b"1", "b.txt": b"2"}), "a.zip"))
+    assert "a.zip: no trace in this archive (files are named" in message
+    assert "but a.txt, b.txt; record one" in message
+    for name in ("notes.txt", FIRST):
+        assert refusal(put(tmp_path, zipped({name: b"words"}), "a.zip")).startswith(f"a.zip: {name}: no trace record in it")
     assert refusal(put(tmp_path, b"PK\x03\x04" + bytes(20), "a.zip")) == f"a.zip: {NO_TABLE}"
     cut_tar = refusal(put(tmp_path, tarred({FIRST: TRACE})[:500], "cut"))
     assert cut_tar.startswith("cut: nothing in this archive can be read; the archive is damaged or ends early")

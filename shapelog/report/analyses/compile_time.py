@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
+from shapelog.text import seconds
 
 _PHASES = ("Dynamo", "AOTAutograd", "Inductor", "code generation", "backend", "backward", "all")
 
@@ -19,7 +20,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     rows = [(name, first[name], again[name], first[name] + again[name]) for name in _PHASES if name == "all" or first[name] or again[name]]
     columns = (Column("phase", is_wide=True), Column("first compiles", True), Column("recompiles", True), Column("all", True))
     lost = math.fsum(item.seconds_before_restart for item in compiles)
-    notes = [f"{lost:.2f} s of it before restarts"] if lost >= 0.005 else []
+    notes = [f"{seconds(lost)} of it before restarts"] if lost >= 0.005 else []
     notes.extend(_caches(compiles))
     yield Table("time", "Where compile time went (seconds)", columns, tuple(rows), "; ".join(notes))
 
@@ -28,8 +29,8 @@ def _phases(compiles: Iterable[WeightedCompile]) -> dict[str, float]:
     """Seconds of each phase, and of all. Those of represented ranks are divided as those of the compile itself."""
     total = dict.fromkeys(_PHASES, 0.0)
     for item in compiles:
-        for name, seconds in item.compile.phases:
-            total[name] += item.on_all_ranks(seconds)
+        for name, spent in item.compile.phases:
+            total[name] += item.on_all_ranks(spent)
         total["all"] += item.seconds
     return total
 

@@ -7,7 +7,7 @@ from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table, location_of
 from shapelog.rules import RULES
-from shapelog.text import plural, rank_list, seconds
+from shapelog.text import plural, rank_list, seconds, seconds_in_column
 
 if TYPE_CHECKING:
     from shapelog.distributed.agreement import ComparedProperty
@@ -142,7 +142,7 @@ def _overview(report: "RankReport") -> Table:
 
 
 def _range(spent: list[float]) -> str:
-    low, high = f"{min(spent):.2f}", f"{max(spent):.2f}"
+    low, high = seconds_in_column(min(spent)), seconds_in_column(max(spent))
     return low if low == high else f"{low} to {high}"
 
 

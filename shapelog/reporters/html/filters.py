@@ -17,7 +17,7 @@ from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import rows_html
 from shapelog.reporters.html.redact import without_stack
 from shapelog.rules import RULES, problem_rule
-from shapelog.text import escape_controls, file_name, file_size, one_line, rank_list
+from shapelog.text import escape_controls, file_name, file_size, one_line, rank_list, seconds_in_column
 
 # Rows of a table.
 _MAX_ROWS = 60
@@ -109,7 +109,7 @@ def _sanitizer(redact: Callable[[str], str] | None) -> Callable[[Any], Any]:
 
 def _cell(value: str | int | float | None) -> str:
     """A cell of a table, whose floats are seconds."""
-    return "" if value is None else f"{value:.2f}" if isinstance(value, float) else one_line(value)
+    return "" if value is None else seconds_in_column(value) if isinstance(value, float) else one_line(value)
 
 
 def _sentence(text: str, is_first: bool = True) -> str:

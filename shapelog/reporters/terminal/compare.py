@@ -12,7 +12,7 @@ from shapelog.report.results import Cell, Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import RULES
-from shapelog.text import one_line, plural, plural_noun, seconds, shorten
+from shapelog.text import one_line, plural, plural_noun, seconds, seconds_from_to, seconds_in_column, shorten
 
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 _DIMS = {
@@ -66,7 +66,7 @@ def _totals(page: TextPage, comparison: Comparison) -> None:
     if was.cached or now.cached:
         rows.append(_total("from a compile cache", was.cached, now.cached, True))
     spent = f"{now.seconds - was.seconds:+.2f}" if f"{was.seconds:.2f}" != f"{now.seconds:.2f}" else ""
-    rows.append(("seconds", f"{was.seconds:.2f}", f"{now.seconds:.2f}", spent))
+    rows.append(("seconds", seconds_in_column(was.seconds), seconds_in_column(now.seconds), spent))
     page.blank()
     page.table((Column(""), Column("before", True), Column("after", True), Column("difference", True)), rows)
 
@@ -122,7 +122,7 @@ def _frame_line(page: TextPage, members: Sequence[FrameChange], tail: str, mark:
 
 def _times(members: Sequence[FrameChange]) -> str:
     was, now = (sum(getattr(member, side).seconds for member in members) for side in ("was", "now"))
-    spent = {"matched": f"{seconds(was).removesuffix(' s')} → {seconds(now)}", "new": seconds(now), "gone": seconds(was)}
+    spent = {"matched": seconds_from_to(was, now), "new": seconds(now), "gone": seconds(was)}
     return spent[members[0].kind]
 
 

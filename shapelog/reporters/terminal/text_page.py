@@ -13,7 +13,7 @@ from rich.text import Text
 from shapelog.report.results import Cell, Column, Headline
 from shapelog.reporters import Options
 from shapelog.rules import Level, Verdict
-from shapelog.text import UNSAFE, one_line, plural, shorten
+from shapelog.text import UNSAFE, one_line, plural, seconds_in_column, shorten
 
 _T = TypeVar("_T")
 _READABLE = 44
@@ -169,10 +169,10 @@ def first(items: Sequence[_T], limit: int) -> Sequence[_T]:
 
 
 def _cell(value: Cell | Text) -> Text:
-    """Times with two decimals, nothing for None."""
+    """Nothing for None; a float is a time in seconds."""
     if isinstance(value, Text):
         return _harmless(value)
-    return Text("" if value is None else f"{value:.2f}" if isinstance(value, float) else one_line(value))
+    return Text("" if value is None else seconds_in_column(value) if isinstance(value, float) else one_line(value))
 
 
 def _width(is_terminal: bool) -> int:

@@ -61,12 +61,12 @@ def _totals(page: TextPage, found: Verification) -> None:
         ),
         ("limit hits", advice.before.limit_hits, advice.after.limit_hits, "?" if now.limit_hits is None else now.limit_hits),
         (
-            "seconds of compiling",
+            "time of compiling",
             str(advice.before.seconds),
             str(advice.after.seconds),
             _measured(seconds(now.seconds), found.seconds_hold),
         ),
-        ("seconds of the command", seconds(found.first.seconds), "", seconds(found.second.seconds)),
+        ("time of the command", seconds(found.first.seconds), "", seconds(found.second.seconds)),
     ]
     page.table(_COLUMNS, rows)
 

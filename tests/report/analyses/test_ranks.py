@@ -125,7 +125,7 @@ def test_what_was_not_recorded_comes_with_how_to_record_it() -> None:
 
 def test_a_run_that_ends_long_before_the_others_is_shown() -> None:
     item = report((FIRST, AGAIN.replace(b"V1120 08:27", b"V1120 08:37")), (FIRST,))
-    assert table(item, "ranks").rows[1][-1] == "600 s"
+    assert table(item, "ranks").rows[1][-1] == "10 min"
     assert table(item, "ranks").note.startswith("rank 1 wrote nothing in the last minute or longer")
 
 
