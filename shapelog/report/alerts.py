@@ -24,8 +24,8 @@ from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Rule, Verdict
 from shapelog.text import file_name, seconds
 
-# The most values, other properties and entries of the list that a sentence names.
-_VALUES, _AXES, _ENTRIES = 8, 4, 6
+# The most values, other properties and lines of code that a sentence names, and how long the entries of a list may be.
+_VALUES, _AXES, _LINES, _LINE = 8, 4, 6, 80
 _BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
 # What differs from run to run and from machine to machine: addresses and ids, lines, and the directories of a file.
 _FLEETING = re.compile(r"0x[0-9a-fA-F]+|\d{6,}|(?<=\bline )\d+|(?:(?<=[\s`\"(])|^)(?:[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
@@ -248,10 +248,11 @@ def _to_set(suggestions: list[Suggestion]) -> str:
     words = f"{suggestions[0].recommendation}{more}"
     entries = [entry for item in suggestions for entry in item.entries]
     if entries:
-        shown = ",".join(entries) if len(entries) <= _ENTRIES else f"{','.join(entries[:2])} and {len(entries) - 2} more"
+        whole = ",".join(entries)
+        shown = whole if len(entries) == 1 or len(whole) <= _LINE else f"{entries[0]} and {len(entries) - 1} more"
         return f"{words}: add {shown} to TORCH_COMPILE_DYNAMIC_SOURCES"
     lines = [line.partition("  #")[0] for item in suggestions for line in item.python if not line.startswith("#")]
-    return f"{words}: {'; '.join(lines[:_ENTRIES])}{'; …' if len(lines) > _ENTRIES else ''}" if lines else words
+    return f"{words}: {'; '.join(lines[:_LINES])}{'; …' if len(lines) > _LINES else ''}" if lines else words
 
 
 class _Blamed(NamedTuple):
@@ -460,7 +461,9 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
     """What a line of code calls the first of these properties that it names, or its source: ``x.size(0)``, ``x``; "" for none."""
     for axis in axes:
         name = re.match(r"\w+(?:\.(?!size\b|stride\b)\w+)*", axis)
-        found = re.search(rf"(?<![\w.]){re.escape(name[0])}\b{_OF_TENSOR}(?!\s*=[^=])", code) if name else None
+        # The code may know an attribute by another name of its object: self.layers.0.k_cache is self.k_cache there.
+        own = [rf"(?<![\w.]){re.escape(name[0])}", rf"(?<![\w.])[\w.]+\.{re.escape(name[0].rsplit('.', 1)[-1])}"] if name else []
+        found = next(filter(None, (re.search(rf"{pattern}\b{_OF_TENSOR}(?!\s*=[^=])", code) for pattern in own)), None)
         if found:
             return found[0]
     return ""

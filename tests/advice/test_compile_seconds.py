@@ -98,10 +98,10 @@ def test_a_measured_time_is_inside_or_outside(measured: float, inside: bool) -> 
 
 def test_a_range_in_words() -> None:
     assert [str(item) for item in (Seconds(5.1, 8.4), Seconds(5.1, 5.1), Seconds(5.1, None), Seconds(9.9, 120.4))] == [
-        "5.10-8.40 s",
+        "5.10–8.40 s",
         "5.10 s",
         "at least 5.10 s",
-        "9.90-120 s",
+        "9.90 s–2 min",
     ]
 
 
