@@ -109,8 +109,8 @@ class Advice(NamedTuple):
 
     @property
     def what_to_mark(self) -> str:
-        """``3 sources``, with the number of entries of the list where a source has several: ``1 source (2 entries)``."""
-        sources, number = plural(len(self.suggestions), "source"), sum(len(item.entries) for item in self.suggestions)
+        """``3 inputs``, with the number of entries of the list where an input has several: ``1 input (2 entries)``."""
+        sources, number = plural(len(self.suggestions), "input"), sum(len(item.entries) for item in self.suggestions)
         return f"{sources} ({number} entries)" if number > len(self.suggestions) else sources
 
     @property

@@ -73,5 +73,16 @@ def cost_of(cost: Cost) -> str:
 
 
 def effect_of(advice: Advice) -> str:
-    """``96 compiles in 100 s become 8 compiles in 20.1 s (predicted)``; of a large job also on which ranks."""
-    return f"{cost_of(advice.before)} become {cost_of(advice.after)} (predicted{f', {advice.scope}' if advice.scope else ''})"
+    """``11 of 19 compilations go away (estimated: 67.3 s → 23.3–37.0 s)``; of a large job also on which ranks."""
+    before, after = advice.before, advice.after
+    gone = before.compiles - after.compiles
+    number = f"{gone - after.more} to {gone}" if after.more else str(gone)
+    parts = [f"{number} of {plural(before.compiles, 'compilation')} go{'es' if number == '1' else ''} away"] if gone else []
+    if after.limit_hits < before.limit_hits:
+        parts.append(
+            f"{after.limit_hits} of {plural(before.limit_hits, 'limit hit')} remain"
+            if after.limit_hits
+            else "the recompile limit is no longer reached"
+        )
+    scope = f", {advice.scope}" if advice.scope else ""
+    return f"{', and '.join(parts)} (estimated: {before.seconds} → {after.seconds}{scope})"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
     from shapelog.model.ids import TorchVersion
     from shapelog.recompiles.explain import Explanations
+    from shapelog.report.next_steps import NextStep
 
 
 @click.command("suggest-dynamic")
@@ -43,6 +44,9 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
         from shapelog.advice.paste_formats import why_nothing
 
         rendered = rendering("advice", advice, options)(target)
+        if target.format == "terminal":
+            steps = rendering("next steps", _other_steps(explained, advice, options.debug), options)(target)
+            return rendered + steps if advice.suggestions else steps.lstrip(b"\n") + (b"\n" if steps else b"") + rendered
         if not rendered:
             message(f"nothing to set: {why_nothing(advice)}")
         return rendered
@@ -69,6 +73,17 @@ def _advise(explained: "Explanations", version: "TorchVersion | None", debug: bo
             raise
         text = f"{explained.trace.name}: the advice failed ({type(error).__name__}: {error}); --debug shows where"
         raise ShapelogError(text) from error
+
+
+def _other_steps(explained: "Explanations", advice: "Advice", debug: bool) -> "tuple[NextStep, ...]":
+    """What would help besides marking, the most worthwhile first."""
+    from shapelog.report.alerts import collect_alerts
+    from shapelog.report.next_steps import StepKind, next_steps
+    from shapelog.report.report import report_on
+    from shapelog.report.repository_paths import Repository
+
+    found = collect_alerts(report_on(explained, debug)._replace(advice=advice), Repository())
+    return tuple(step for step in next_steps(found) if step.kind is not StepKind.MARK)
 
 
 def _report_problems(explained: "Explanations", strict: bool) -> bool:

@@ -5,7 +5,9 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 # An overview is a report for CI systems: a check without a verdict. A recording is rendered as its report.
-Result = Literal["report", "overview", "check", "comparison", "explanation", "advice", "verification", "rules", "rule", "recording"]
+Result = Literal[
+    "report", "overview", "check", "comparison", "explanation", "advice", "next steps", "verification", "rules", "rule", "recording"
+]
 
 _CI = {
     "markdown": "shapelog.reporters.ci.markdown:render_check",
@@ -45,6 +47,7 @@ RENDERERS: dict[Result, dict[str, str]] = {
         "shell": "shapelog.reporters.paste:render_shell",
         "python": "shapelog.reporters.paste:render_python",
     },
+    "next steps": {"terminal": "shapelog.reporters.terminal.next_steps:render_next_steps"},
     "verification": {
         "terminal": "shapelog.reporters.terminal.verification:render_verification",
         "json": "shapelog.reporters.json.verification:verification_data",

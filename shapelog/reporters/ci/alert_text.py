@@ -23,7 +23,7 @@ def sentence(alert: Alert) -> str:
     return cut(one_line(alert.sentence), 2000)
 
 
-def advice(alert: Alert) -> str:
+def help_text(alert: Alert) -> str:
     """What to do, with the hints of PyTorch where it gave any, and the address of its page."""
     urls = dict.fromkeys(item.url for item in alert.messages if item.url)
     return cut(one_line("Help: " + " ".join((*map(as_sentence, alert.helps), *(f"See {url}" for url in urls)))), 2000)
@@ -47,7 +47,7 @@ def details(item: CheckedAlert) -> tuple[str, ...]:
 
 def message(item: CheckedAlert) -> str:
     """Sentence, advice and details; a line each."""
-    return "\n".join((sentence(item.alert), advice(item.alert), *details(item)))
+    return "\n".join((sentence(item.alert), help_text(item.alert), *details(item)))
 
 
 def shown(alert: Alert) -> SourceLine | None:

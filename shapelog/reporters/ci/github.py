@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import advice, details, left_out, place, problems, sentence, shown, title
+from shapelog.reporters.ci.alert_text import details, help_text, left_out, place, problems, sentence, shown, title
 from shapelog.rules import Level
 from shapelog.text import cut, one_line
 
@@ -21,7 +21,7 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     lines = [*map(_annotation, chosen), *map(_plain, _summary(checked))]
     if rest:
         lines.append(f"::group::Without an annotation, as GitHub shows {_EACH} of each level: {left_out(rest)}")
-        lines += [_plain(f"{item.level.value}: {_where(item)}{sentence(item.alert)}. {advice(item.alert)}") for item in rest[:_LISTED]]
+        lines += [_plain(f"{item.level.value}: {_where(item)}{sentence(item.alert)}. {help_text(item.alert)}") for item in rest[:_LISTED]]
         lines += [f"and {len(rest) - _LISTED} more"] if len(rest) > _LISTED else []
         lines.append("::endgroup::")
     return ("\n".join(lines) + "\n").encode()
@@ -34,7 +34,7 @@ def _of(checked: CheckResult, level: Level) -> list[CheckedAlert]:
 def _summary(checked: CheckResult) -> Iterator[str]:
     yield cut(str(checked.headline), _MESSAGE)
     if checked.remedy:
-        yield f"What helps: {checked.remedy}"
+        yield f"Help: {checked.remedy}"
     for note in checked.notes:
         yield f"Note: {note}"
     for text in problems(checked)[:_EACH]:
@@ -51,7 +51,7 @@ def _annotation(item: CheckedAlert) -> str:
     source_line = shown(alert)
     properties = {"file": one_line(source_line.file), "line": str(source_line.line)} if source_line else {}
     where = "" if source_line and source_line == alert.source_line else _where(item)
-    message = "\n".join((where + sentence(alert), advice(alert), *details(item)))
+    message = "\n".join((where + sentence(alert), help_text(alert), *details(item)))
     named = ",".join(f"{name}={_property(value)}" for name, value in {**properties, "title": title(alert)}.items())
     return f"::{_COMMANDS[item.level]} {named}::{_data(cut(_broken(message), _MESSAGE))}"
 

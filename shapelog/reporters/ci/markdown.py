@@ -3,19 +3,20 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shapelog.advice.paste_formats import as_python, as_shell, cost_of, why_nothing
+from shapelog.advice.paste_formats import as_python, as_shell, effect_of, why_nothing
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.check.policy import Metric
 from shapelog.model.code_matching import Code
+from shapelog.report.next_steps import NextStep, StepKind, next_steps, saving_words
 from shapelog.report.report import FrameReport
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import place, problems
+from shapelog.reporters.ci.alert_text import help_text, place, problems
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.rule_docs import link
 from shapelog.rules import RULES, AlertKind
 from shapelog.text import cut, file_name, plural, seconds, some
 
-_VALUES = 12
+_VALUES, _STEPS = 12, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,9 @@ def _sections(checked: CheckResult) -> Iterator[Section]:
     others = [item for item in checked.alerts if not item.fails]
     yield Section(0, "\n\n".join(_answer(checked)), noun="answer")
     yield from _what_helps(checked)
+    steps = [step for step in next_steps(checked.found) if step.kind is not StepKind.MARK]
+    if steps:
+        yield Section(2, "### What else would help", tuple(map(_step, steps[:_STEPS])), "step")
     if failing:
         head = "### What the check fails on" if checked.is_check else "### What can be avoided"
         yield Section(2, head, tuple(map(_item, failing)), "finding")
@@ -136,17 +140,27 @@ def _what_helps(checked: CheckResult) -> Iterator[Section]:
     if not advice.env and not advice.suggestions:
         yield Section(1, f"### What to set\n\n{escaped(why_nothing(advice))}", noun="line to set")
         return
-    words = f"Predicted: {escaped(cost_of(advice.before))} become {escaped(cost_of(advice.after))}."
+    words = f"Mark {advice.what_to_mark} as dynamic: {escaped(effect_of(advice))}."
     # A torch without a list of dynamic sources has calls to mark them.
     block = fenced(as_shell(advice), "shell") if advice.env else fenced(as_python(advice), "python")
     yield Section(1, f"### What to set\n\n{words}\n\n{block}", noun="line to set")
+
+
+def _step(step: NextStep) -> str:
+    saved = saving_words(step.saving)
+    lines = [f"- {escaped(cut(step.title, 1000))}" + (f" ({escaped(saved)})" if saved else "")]
+    lines += [f"  - {escaped(cut(hint, 1000))}" for hint in step.hints[:2]]
+    lines += [f"  - {code(text)}" for text in step.text]
+    if step.url:
+        lines.append(f"  - {step.url}")
+    return "\n".join(lines)
 
 
 def _item(item: CheckedAlert) -> str:
     alert = item.alert
     where = f" {code(place(alert))}" if alert.source_line else ""
     rule = f"[{alert.rule.code} {alert.rule.name}]({link(alert.rule)})"
-    lines = [f"- {rule}{where}: {escaped(cut(alert.sentence, 2000))}", f"  - What helps: {escaped(cut(alert.remedy, 2000))}"]
+    lines = [f"- {rule}{where}: {escaped(cut(alert.sentence, 2000))}", f"  - {escaped(help_text(alert))}"]
     if alert.snippet:
         lines.insert(1, f"  - The line: {code(cut(alert.snippet, 500))}")
     if item.known:

@@ -11,7 +11,7 @@ from shapelog.errors import DATA_LOSS, DEGRADED, INFO
 from shapelog.report.alerts import Alert
 from shapelog.report.repository_paths import SourceLine
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import NO_FILE, advice, details, fingerprints, left_out, message, sentence, shown
+from shapelog.reporters.ci.alert_text import NO_FILE, details, fingerprints, help_text, left_out, message, sentence, shown
 from shapelog.reporters.ci.markdown_escape import escaped, listed
 from shapelog.reporters.json_bytes import pretty
 from shapelog.rule_docs import HOME, entry, link
@@ -131,7 +131,7 @@ def _results(alerts: tuple[CheckedAlert, ...], rules: list[str], has_baseline: b
 
 
 def _markdown(item: CheckedAlert) -> str:
-    lines = (escaped(sentence(item.alert)), "", escaped(advice(item.alert)), "")
+    lines = (escaped(sentence(item.alert)), "", escaped(help_text(item.alert)), "")
     return "\n".join((*lines, *(listed(line.removeprefix("- ")) for line in details(item))))
 
 

@@ -1,7 +1,7 @@
 """The advice in a terminal: what to set, what it saves, what it will not fix, and which other tools there are."""
 
 from shapelog.advice.advise import Advice, Suggestion
-from shapelog.advice.paste_formats import as_shell, cost_of, where_to_get, why_nothing
+from shapelog.advice.paste_formats import as_shell, cost_of, effect_of, where_to_get, why_nothing
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, TextPage
 from shapelog.text import plural, plural_noun, seconds
@@ -30,17 +30,11 @@ def render_advice(advice: Advice, options: Options) -> bytes:
 
 
 def headline(page: TextPage, advice: Advice, indent: int = 0) -> None:
-    """How many compiles go, in one line, or why there is nothing to mark."""
+    """How many compilations go away, in one line, or why there is nothing to mark."""
     if not advice.suggestions:
-        page.line(("Nothing to mark dynamic", "bold"), f": {advice.why_empty}.", indent=indent)
+        page.line(("Nothing to mark as dynamic", "bold"), f": {advice.why_empty}.", indent=indent)
         return
-    page.line(
-        (f"Mark {advice.what_to_mark} dynamic", "bold"),
-        f": {cost_of(advice.before)} become ",
-        (f"{cost_of(advice.after)}", "bold green"),
-        f" (predicted{f', {advice.scope}' if advice.scope else ''})",
-        indent=indent,
-    )
+    page.line((f"Mark {advice.what_to_mark} as dynamic", "bold"), ": ", (effect_of(advice), "green"), indent=indent)
 
 
 def what_to_set(page: TextPage, advice: Advice, indent: int = 2) -> None:

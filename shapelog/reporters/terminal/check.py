@@ -3,11 +3,16 @@
 from rich.text import Text
 
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
+from shapelog.report.next_steps import next_steps
 from shapelog.report.results import Column
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.advice import headline, what_to_set
-from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
-from shapelog.text import one_line, plural, plural_noun, rank_list, shorten
+from shapelog.reporters.terminal.diagnostic import diagnostic
+from shapelog.reporters.terminal.next_steps import next_steps_list
+from shapelog.reporters.terminal.text_page import TextPage
+from shapelog.text import one_line, plural, plural_noun, rank_list, shorten, some
+
+# The most compiles that an alert names.
+_LABELS = 8
 
 
 def render_check(checked: CheckResult, options: Options) -> bytes:
@@ -20,11 +25,12 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     for note in checked.notes:
         page.line((note, "yellow"), indent=2)
     _budgets(page, checked)
-    _advice(page, checked)
     _alerts(page, "What fails", checked.failing, checked)
     rest_of = tuple(item for item in checked.alerts if not item.fails)
     if page.verbose:
         _alerts(page, "What does not fail", rest_of, checked)
+    if checked.has_failed:
+        next_steps_list(page, next_steps(checked.found))
     _tail(page, checked, rest_of, options.again)
     return page.bytes()
 
@@ -42,36 +48,21 @@ def _mark(item: BudgetUse) -> Text:
     return Text("exceeded", style="red") if item.is_exceeded else Text("kept", style="green")
 
 
-def _advice(page: TextPage, checked: CheckResult) -> None:
-    advice = checked.found.report.advice
-    if checked.has_failed and advice and advice.suggestions:
-        page.heading("What to set", "shapelog suggest-dynamic tells why, how sure it is, and what it will not fix")
-        headline(page, advice, indent=2)
-        what_to_set(page, advice, indent=4)
-
-
 def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], checked: CheckResult) -> None:
     if items:
         page.heading(title, "worst first")
-    for item in page.listed(items):
-        _alert(page, item, checked)
+    for number, item in enumerate(page.listed(items, "alert", 0)):
+        if number:
+            page.blank()
+        diagnostic(page, item.alert, item.level, _notes(item, checked))
 
 
-def _alert(page: TextPage, item: CheckedAlert, checked: CheckResult) -> None:
+def _notes(item: CheckedAlert, checked: CheckResult) -> list[str]:
+    """What the baseline knows of it, and the compiles that it is about."""
     alert = item.alert
-    where = str(alert.source_line) if alert.source_line else "no file known"
-    page.line((where, "bold"), "  ", (f"{alert.rule.code} {alert.rule.name}", LEVEL_COLORS[item.level]), indent=2)
-    page.line(alert.sentence, indent=4)
-    for fact in alert.facts[1:] if page.verbose else ():
-        page.line((f"also: {fact}", "dim"), indent=4)
-    if alert.snippet:
-        page.line((alert.snippet, "cyan"), indent=6)
-    if checked.baseline and item.known:
-        page.line((f"{item.known} of {alert.count} were there in {checked.baseline.name}", "dim"), indent=4)
-    ranks = f"  {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
-    ids = ", ".join(alert.labels[:8]) + (", …" if len(alert.labels) > 8 else "")
-    page.line(("→ ", "bold"), alert.remedy, indent=4)
-    page.line((f"{plural_noun(len(alert.labels), 'compile')} {ids}{ranks}", "dim"), indent=4)
+    known = [f"{item.known} of {alert.count} are in {checked.baseline.name}"] if checked.baseline and item.known else []
+    ranks = f" on {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
+    return [*known, f"{plural_noun(len(alert.labels), 'compile')} {some(alert.labels, _LABELS)}{ranks}"]
 
 
 def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], again: str) -> None:

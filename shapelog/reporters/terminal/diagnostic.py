@@ -12,7 +12,7 @@ from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.rule_docs import link
 from shapelog.rules import Level
-from shapelog.text import file_name, one_line, plural_noun, rank_list, shorten
+from shapelog.text import file_name, one_line, shorten
 
 # The most lines that an explanation of PyTorch's takes, and the most hints, unless all is asked for.
 _EXPLANATION, _HINTS = 3, 2
@@ -52,9 +52,6 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     for message in alert.messages:
         if message.url:
             note(page, f"{message.number}  {message.url}" if message.number else message.url, "see")
-    if page.verbose:
-        ranks = f" of {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
-        note(page, f"{plural_noun(len(alert.labels), 'compile')} {' '.join(alert.labels)}{ranks}")
 
 
 def pytorch_message(

@@ -2,9 +2,10 @@
 
 from rich.text import Text
 
-from shapelog.report.next_steps import NextStep, Saving
+from shapelog.report.next_steps import NextStep, saving_words
+from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.text import file_name, one_line, plural, shorten
+from shapelog.text import file_name, one_line, shorten
 
 # A longer text to type is not put on the screen: suggest-dynamic --format shell prints it.
 _LONGEST = 2000
@@ -13,11 +14,18 @@ _PLACES = 3
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
 
 
-def next_steps_list(page: TextPage, steps: tuple[NextStep, ...], note: str = "") -> None:
+def render_next_steps(steps: tuple[NextStep, ...], options: Options) -> bytes:
+    """A list of its own, for what belongs to another output."""
+    page = TextPage(options)
+    next_steps_list(page, steps, title="What else would help")
+    return page.bytes()
+
+
+def next_steps_list(page: TextPage, steps: tuple[NextStep, ...], note: str = "", title: str = "Next steps") -> None:
     """The list with its heading; nothing where there is nothing to do."""
     if not steps:
         return
-    page.heading("Next steps", note)
+    page.heading(title, note)
     for number, step in enumerate(page.listed(steps, "step"), 1):
         _step(page, number, step)
 
@@ -43,17 +51,3 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
         page.line((f"{where}  {shorten(place.code, max(20, page.width - len(where) - 7))}" if place.code else where, "dim"), indent=5)
     if len(step.places) > _PLACES and not page.verbose:
         page.line((f"and {len(step.places) - _PLACES} more places", "dim"), indent=5)
-
-
-def saving_words(saving: Saving) -> str:
-    """``saves 10 compilations (0.51 s); 1 is no longer refused``; "" where nothing is known of what it saves."""
-    number = f"{saving.least} to " if 0 < saving.least < saving.most else "up to " if saving.least < saving.most else ""
-    spent = saving.seconds
-    time = str(spent) if spent.most is None or spent.most >= 0.005 else ""
-    saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
-    parts = [f"saves {saved}"] if saved else []
-    if saving.refused:
-        parts.append(f"{saving.refused} {'is' if saving.refused == 1 else 'are'} no longer refused")
-    if saving.failed:
-        parts.append(f"{plural(saving.failed, 'compilation')} failed so far")
-    return "; ".join(parts)

@@ -184,7 +184,7 @@ def _advice(advice: Advice | None, where: str, room: int) -> list[list[Text]]:
     if advice is None or not advice.suggestions:
         return []
     sources = plural(len(advice.suggestions), "source")
-    headline = Text(f"{sources} dynamic: {effect_of(advice)}")
+    headline = Text(f"{sources} as dynamic: {effect_of(advice)}")
     shell = one_line(as_shell(advice))
     line = shell if shell and cell_len(shell) <= room else f"shapelog suggest-dynamic {one_line(shlex.quote(where))}"
     return [[Text(line, style="cyan"), headline]]
