@@ -4,8 +4,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-# An overview is a report for CI systems: a check without a verdict. A recording is rendered as its report.
-Result = Literal["report", "overview", "check", "comparison", "explanation", "advice", "verification", "rules", "rule", "recording"]
+# An overview is a report for CI systems: a check without a verdict. A recording (its report), marks (an
+# advice) and a trace are what notebooks show.
+Result = Literal[
+    "report", "overview", "check", "comparison", "explanation", "advice", "verification", "rules", "rule", "recording", "marks", "trace"
+]
 
 _CI = {
     "markdown": "shapelog.reporters.ci.markdown:render_check",
@@ -60,6 +63,8 @@ RENDERERS: dict[Result, dict[str, str]] = {
         "markdown": "shapelog.reporters.rules_markdown:render_rule",
     },
     "recording": {"notebook": "shapelog.reporters.html.notebook:render"},
+    "marks": {"notebook": "shapelog.reporters.html.notebook:render_advice"},
+    "trace": {"notebook": "shapelog.reporters.html.notebook:render_trace"},
 }
 # The format that the end of a file's name means, where the command has it.
 SUFFIXES = {
