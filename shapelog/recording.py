@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from shapelog.advice.advise import Advice
+from shapelog.display import in_notebook
 from shapelog.errors import ShapelogError
 from shapelog.model.load import load
 from shapelog.model.trace import Compile, Outcome, Trace
@@ -89,9 +90,7 @@ class Recording:
         return renderer("report", "terminal")(self.report, Options(color=False)).decode()
 
     def _repr_html_(self) -> str:
-        from shapelog.reporters import Options, renderer
-
-        return renderer("recording", "notebook")(self.report, Options(limit=12)).decode()
+        return in_notebook("recording", self.report)
 
 
 @contextmanager

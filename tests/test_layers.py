@@ -18,12 +18,13 @@ Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 PACKAGE = Path(shapelog.__file__).parent
 
 # What a module of a folder may import besides its own folder; docs/architecture.md explains the stages.
-LEAVES = ("errors", "text", "grouping")
+LEAVES = ("errors", "text", "grouping", "display")
 CATALOGUE = ("rules",)
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
     "text": (),
     "grouping": (),
+    "display": (),
     "resources": (),
     "rules": (),
     "rule_docs": ("rules", "resources", "errors"),

@@ -19,7 +19,7 @@ from payload_text import code_comment, guard_manager, guard_tree
 from recorded import report_of
 
 import shapelog
-from shapelog.advice.paste_formats import as_shell
+from shapelog.advice.paste_formats import as_python
 from shapelog.errors import ShapelogError
 from shapelog.recording import Recording
 from shapelog.report.report import Report
@@ -140,7 +140,7 @@ def test_in_a_notebook_it_shows_numbers_frames_and_recompiles(recording: Recordi
     assert shown.startswith("<div")
     tags = _Tags(shown)
     assert tags.open == []
-    assert tags.seen <= {"br", "b", "code", "p", "style", "caption", "thead", "tbody", "tr"} | {
+    assert tags.seen <= {"br", "b", "code", "p", "pre", "style", "caption", "thead", "tbody", "tr"} | {
         name if part == "" else f"{name}.{part}" for name in ("div", "span", "table", "td", "th") for part in ("", "class", "style")
     }
 
@@ -155,7 +155,8 @@ def test_in_a_notebook_it_shows_what_to_set_as_a_line_to_copy(recording: Recordi
     text = shown(recording.report)
     assert "<b>Mark 1 source dynamic</b>: 2 compiles in " in text
     assert " become 1 compile in " in text
-    assert f"<code>{as_shell(recording.advice)}</code>" in text
+    assert f"<pre><code>{' '.join(as_python(recording.advice).split())}</code></pre>" in text
+    assert "export " not in text
     assert "What marking will not fix" not in text
 
 

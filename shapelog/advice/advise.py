@@ -15,13 +15,14 @@ from shapelog.advice.remaining_recompiles import Remaining, remaining
 from shapelog.advice.replay import Cost, Marks, Replay, predicted, replay
 from shapelog.advice.savings import Savings, ServedCall
 from shapelog.advice.source_index import SourceIndex
+from shapelog.display import in_notebook
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Frame, Outcome, resumed_by
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.explain import Explanations
 from shapelog.rules import Verdict
-from shapelog.text import plural
+from shapelog.text import cut, one_line, plural
 
 # Rules about values that the code itself pins or branches on: another line of code removes them.
 _REWRITABLE = frozenset(("SL201", "SL202", "SL204", "SL311", "SL322"))
@@ -58,6 +59,9 @@ class Suggestion(NamedTuple):
     place: StackFrame | None
     python: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<Suggestion {self.id} {cut(one_line(self.name), 80)}: saves {plural(len(self.gone), 'compilation')}>"
+
 
 class Forecast(NamedTuple):
     """What one frame cost, and what it would cost with the suggestions."""
@@ -88,6 +92,12 @@ class Advice(NamedTuple):
     set_already: tuple[str, ...] = ()
     failures: int = 0
     scope: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Advice for torch {self.version}: {f'mark {self.what_to_mark}' if self.suggestions else 'nothing to mark'}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("marks", self)
 
     @property
     def entries(self) -> tuple[str, ...]:

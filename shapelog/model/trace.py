@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from shapelog.display import in_notebook
 from shapelog.errors import Problem
 from shapelog.model.ids import CompileId, TorchVersion, parse_version
 from shapelog.reading.ledger import Ledger
@@ -26,11 +27,14 @@ from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import AutomaticDynamic, Config, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.reading.scanner import Span
+from shapelog.text import cut, one_line, plural
 
 if TYPE_CHECKING:
     from shapelog.model.rank_summary import RankSummary
 
 _Parsed = TypeVar("_Parsed")
+# In the line that stands for an object.
+_LONGEST_NAME = 80
 # What a trace without a version is taken for, by the builder's guess.
 _OLDEST = {"2.5 or older": 4, "2.6 or 2.7": 6, "2.8 or 2.9": 8, "2.6 to 2.9": 8}
 
@@ -247,7 +251,15 @@ def resumed_by(name: str) -> tuple[str, int] | None:
     return (found[1], int(found[2])) if found else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def _named(text: str) -> str:
+    return cut(one_line(text), _LONGEST_NAME)
+
+
+def _counted(frames: "tuple[Frame, ...]") -> str:
+    return f"{plural(len(frames), 'function')}, {plural(sum(len(frame.entries) for frame in frames), 'compilation')}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Frame:
     """A piece of Python code that Dynamo compiled, once or more.
 
@@ -262,6 +274,9 @@ class Frame:
     file: str
     line: int
     compiles: tuple[Compile, ...]
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.label} {_named(self.title)}: {plural(len(self.entries), 'compilation')}>"
 
     @property
     def seconds(self) -> float:
@@ -317,7 +332,7 @@ class Frame:
         return in_library(self.file)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rank:
     """One process: its rank in a distributed run (None outside of one), its process id, its frames in order of first compile.
 
@@ -331,6 +346,9 @@ class Rank:
     payloads: Payloads | None = field(default=None, repr=False)
     executed: tuple[Span, ...] = ()
     last_time: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Rank {'-' if self.number is None else self.number} (process {self.process}): {_counted(self.frames)}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -360,7 +378,7 @@ class Summarized(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Trace:
     """One run. ``torch_version`` is as written, or "" ; ``version_guess`` says in words what the records look like without one.
 
@@ -381,6 +399,13 @@ class Trace:
     representatives: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     total_seconds: Mapping[tuple[int, str], float] = field(default_factory=dict)
     unread: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        version = self.torch_version or self.version_guess
+        return f"<Trace {_named(self.name)}: torch {_named(version)}, {_counted(self.frames)}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("trace", self)
 
     @property
     def rank_count(self) -> int:

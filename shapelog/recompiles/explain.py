@@ -15,7 +15,7 @@ from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries, entries_ou
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import RULES, Verdict, any_blocks_marking
-from shapelog.text import one_line
+from shapelog.text import cut, one_line, plural
 
 _AFTER_FAILURE = Cause(
     codes=("SL403",),
@@ -113,6 +113,9 @@ class Explanations(NamedTuple):
     unexplained_frames: frozenset[Frame]
     by_frame: Mapping[Frame, tuple[Recompile, ...]]
     compared: Mapping[Compile, tuple[EntryDifference, ...]]
+
+    def __repr__(self) -> str:
+        return f"<Explanations of {plural(len(self.recompiles), 'recompilation')} in {cut(one_line(self.trace.name), 80)}>"
 
     @property
     def facts(self) -> FactTable:

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from shapelog.advice.advise import Advice, advise
+from shapelog.display import in_notebook
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
@@ -19,6 +20,7 @@ from shapelog.report.analyses import ANALYSES
 from shapelog.report.results import Finding, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, Remedy, Rule, Verdict
+from shapelog.text import cut, one_line, plural, seconds
 
 if TYPE_CHECKING:
     from shapelog.distributed.compare_ranks import RankReport
@@ -80,6 +82,9 @@ class FrameReport(NamedTuple):
     limit_hit: Compile | None
     facts: FactTable
 
+    def __repr__(self) -> str:
+        return f"<FrameReport on {self.frame!r}, {plural(len(self.recompiles), 'recompilation')}>"
+
     @property
     def seconds(self) -> float:
         return math.fsum(item.seconds for item in self.compiles)
@@ -107,6 +112,13 @@ class Report(NamedTuple):
     problems: tuple[Problem, ...]
     accounts: tuple[Ledger, ...]
     ranks: "RankReport | None" = None
+
+    def __repr__(self) -> str:
+        recompiles = plural(self.summary.recompiles, "recompilation")
+        return f"<Report on {cut(one_line(self.trace.name), 80)}: {recompiles} in {seconds(self.summary.recompile_seconds)}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("recording", self)
 
     @property
     def recompiles(self) -> tuple[Recompile, ...]:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-# An overview is a report for CI systems: a check without a verdict. A recording is rendered as its report.
+# An overview is a report for CI systems: a check without a verdict. A recording (its report), marks (an
+# advice) and a trace are what notebooks show.
 Result = Literal[
-    "report", "overview", "check", "comparison", "explanation", "advice", "next steps", "verification", "rules", "rule", "recording"
+    "report", "overview", "check", "comparison", "explanation", "advice", "next steps", "verification", "rules", "rule", "recording", "marks", "trace"
 ]
 
 _CI = {
@@ -63,6 +64,8 @@ RENDERERS: dict[Result, dict[str, str]] = {
         "markdown": "shapelog.reporters.rules_markdown:render_rule",
     },
     "recording": {"notebook": "shapelog.reporters.html.notebook:render"},
+    "marks": {"notebook": "shapelog.reporters.html.notebook:render_advice"},
+    "trace": {"notebook": "shapelog.reporters.html.notebook:render_trace"},
 }
 # The format that the end of a file's name means, where the command has it.
 SUFFIXES = {

@@ -1,7 +1,10 @@
-"""A summary of the report for notebooks: a fragment of HTML without script, and without anything fetched."""
+"""What a notebook shows of a report, of advice and of a trace: a fragment of HTML without script, and without anything fetched."""
+
+import math
 
 from shapelog.advice.advise import Advice
-from shapelog.advice.paste_formats import as_shell, effect_of, where_to_get, why_nothing
+from shapelog.advice.paste_formats import as_python, effect_of, where_to_get, why_nothing
+from shapelog.model.trace import Trace
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.environment import environment
@@ -19,27 +22,55 @@ _COLORS = {
     Verdict.SKIPPED: "#888888",
 }
 _MAX_TEXT = 160
-_MAX_LINE = 2000
+_MAX_CODE = 4000
 
 
 def render(report: Report, options: Options) -> bytes:
     """``options.limit`` is how many rows a table has, 0 for all."""
-    templates = environment()
-    templates.filters.update(color=_COLORS.__getitem__, text=_text)
     advice = report.advice if report.summary.compiles else None
-    text = templates.get_template("notebook.html.j2").render(
+    return _rendered(
+        "notebook.html.j2",
+        options,
         report=report,
         headline=_headline(report),
         limits=", ".join(f"{_text(item.frame.title)} (from {item.limit_hit.label} on)" for item in report.frames if item.limit_hit),
-        advice=advice,
-        effect=effect_of(advice) if advice else "",
-        line=_line_to_copy(advice) if advice else "",
-        why_no_line=(where_to_get(advice) if advice.env else why_nothing(advice)) if advice else "",
         frames=[item for item in report.frames if item.recompiles],
-        limit=options.limit or None,
         unexplained=UNEXPLAINED,
+        **(_about_advice(advice) if advice else {"advice": None}),
     )
-    return text.encode("utf-8", "replace")
+
+
+def render_advice(advice: Advice, options: Options) -> bytes:
+    """What to mark, as code to paste; ``options.limit`` as for a report."""
+    return _rendered("notebook_only_advice.html.j2", options, **_about_advice(advice))
+
+
+def render_trace(trace: Trace, options: Options) -> bytes:
+    """What was compiled, those functions first that took longest; ``options.limit`` as for a report."""
+    return _rendered(
+        "notebook_trace.html.j2",
+        options,
+        trace=trace,
+        version=f"torch {trace.torch_version or f'{trace.version_guess} (guessed)'}",
+        compiles=sum(len(frame.entries) for frame in trace.frames),
+        spent=math.fsum(map(trace.seconds, trace.compiles)),
+        frames=sorted(trace.frames, key=lambda frame: -frame.seconds),
+    )
+
+
+def _rendered(template: str, options: Options, **values: object) -> bytes:
+    templates = environment()
+    templates.filters.update(color=_COLORS.__getitem__, text=_text)
+    return templates.get_template(template).render(limit=options.limit or None, **values).encode("utf-8", "replace")
+
+
+def _about_advice(advice: Advice) -> dict[str, object]:
+    return {
+        "advice": advice,
+        "effect": effect_of(advice),
+        "code": _code_to_paste(advice),
+        "why_no_code": where_to_get(advice) if advice.env else why_nothing(advice),
+    }
 
 
 def _text(value: object) -> str:
@@ -54,7 +85,7 @@ def _headline(report: Report) -> str:
     return f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}"
 
 
-def _line_to_copy(advice: Advice) -> str:
-    """The line of the shell, "" where it cannot be shown as it is."""
-    shell = as_shell(advice)
-    return shell if is_visible(shell) and len(shell) <= _MAX_LINE else ""
+def _code_to_paste(advice: Advice) -> str:
+    """Lines of Python, "" where they cannot be shown as they are."""
+    code = as_python(advice)
+    return code if all(map(is_visible, code.split("\n"))) and len(code) <= _MAX_CODE else ""

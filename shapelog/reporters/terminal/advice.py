@@ -20,7 +20,7 @@ def render_advice(advice: Advice, options: Options) -> bytes:
         _suggestions(page, advice)
     if advice.caveats:
         page.heading("Beware")
-        for caveat in advice.caveats:
+        for caveat in page.listed(advice.caveats, "caveat"):
             page.line(caveat, indent=2)
     _left_out(page, advice)
     _remaining(page, advice)
@@ -75,15 +75,15 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
     for member in page.listed(group, "source", 6):
         page.line((member.name, "bold"), f"  {_dims(member)}  {member.rationale}", indent=6)
         caveats |= dict.fromkeys(member.caveats)
-    where = ", ".join(dict.fromkeys(f"{frame.title} (frame {frame.label})" for frame in item.frames))
+    where = page.few(list(dict.fromkeys(f"{frame.title} (frame {frame.label})" for frame in item.frames)))
     called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}" if item.place else ""
     page.line((f"in {where}{called}", "dim"), indent=6)
     if page.verbose:
         page.line((f"gone: {' '.join(item.gone)}; {item.confidence_reason}", "dim"), indent=6)
     if page.verbose or not item.entries:  # without a list, these lines are the advice
-        for line in (line for member in group for line in member.python):
+        for line in page.listed([line for member in group for line in member.python], "line", 6):
             page.raw(line, indent=6, style="cyan")
-    for caveat in caveats:
+    for caveat in page.listed(list(caveats), "caveat", 6):
         page.line(("! ", "yellow"), caveat, indent=6)
 
 
@@ -97,7 +97,7 @@ def _left_out(page: TextPage, advice: Advice) -> None:
     if not advice.left_out:
         return
     page.heading("Left out", "they would save compiles, and do harm")
-    for item in advice.left_out:
+    for item in page.listed(advice.left_out, "source"):
         page.line((item.mark.source, "bold"), f": {item.reason}", indent=2)
         page.line(f"→ {item.remedy}", indent=4)
 
@@ -127,10 +127,18 @@ def _alternatives(page: TextPage, advice: Advice) -> None:
     for item in advice.alternatives:
         page.line((item.tool, "bold"), f"  {item.subject}", indent=2)
         page.line(item.sentence, indent=4)
-        for line in item.lines:
-            page.raw(line, indent=6, style="cyan")
+        for line in page.listed(item.lines, "line", 6):
+            _code(page, line)
         if item.warning:
             page.line(("! ", "yellow"), item.warning, indent=4)
+
+
+def _code(page: TextPage, line: str) -> None:
+    """A line to paste, unless it is too long for a screen."""
+    if len(line) <= _LONGEST or not page.limit:
+        page.raw(line, indent=6, style="cyan")
+    else:
+        page.line((f"a line of {len(line)} characters, shown with {page.everything}", "dim"), indent=6)
 
 
 def _pgo(page: TextPage, advice: Advice) -> None:

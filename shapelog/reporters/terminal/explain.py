@@ -7,9 +7,11 @@ from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import pytorch_message
-from shapelog.reporters.terminal.text_page import COLORS, TextPage
+from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
 from shapelog.text import one_line, plural, seconds, shorten
 
+# How many entries of several lines a list shows.
+_MOST = 6
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -23,7 +25,7 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
     _symbols(page, explanation)
     if explanation.compile.reasons:
         page.heading("In PyTorch's words", "the first failed guard of each entry")
-    for reason in explanation.compile.reasons:
+    for reason in page.listed(explanation.compile.reasons, "reason"):
         page.line((f"{reason.entry}: ", "bold"), reason.text or "(blank)", indent=2)
     return page.bytes()
 
@@ -47,7 +49,7 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
     if metrics.guard_count is not None:
         parts.append(plural(metrics.guard_count, "guard"))
     page.line(" · ".join(parts), indent=2)
-    for item in compile.breaks:
+    for item in page.listed(compile.breaks, "graph break"):
         page.blank()
         page.line(("graph break", "bold yellow"), (f": {item.reason}", "bold"))
         pytorch_message(page, item.message, item.place)
@@ -64,7 +66,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         return
     if item.nearest is None:
         page.heading("Why", item.verdict.value)
-        for cause in item.causes:
+        for cause in page.listed(item.causes, "cause", most=_MOST):
             _cause(page, cause, False, explanation.trace.supports_dynamic_sources)
         page.line(item.unexplained_because, indent=2)
         page.line(f"→ {item.remedy(explanation.trace.supports_dynamic_sources)}", indent=2)
@@ -73,14 +75,16 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
     page.heading(f"Why: against {item.nearest.label}", checked)
     served = f": the graph of {item.served_by.label} would serve this call" if item.served_by else ""
     page.line((item.verdict.value, COLORS[item.verdict]), served, indent=2)
-    for index, cause in enumerate(item.causes):
-        is_last = all(other.remedy_rule != cause.remedy_rule for other in item.causes[index + 1 :])
+    shown = first(item.causes, min(page.limit, _MOST))
+    for index, cause in enumerate(shown):
+        is_last = all(other.remedy_rule != cause.remedy_rule for other in shown[index + 1 :])
         _cause(page, cause, is_last, explanation.trace.supports_dynamic_sources)
+    page.more(len(item.causes) - len(shown), "cause", 2)
     if item.why_not_markable:
         page.line(item.why_not_markable, indent=2)
     if item.consequences:
         page.line(("follows from that: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
-    for other in explanation.others:
+    for other in page.listed(explanation.others, "entry", most=_MOST):
         _other(page, other)
 
 
@@ -125,7 +129,7 @@ def _graph(page: TextPage, explanation: CompileExplanation, options: Options) ->
     if len(shown) < len(lines):
         page.line((f"… {len(lines) - len(shown)} more lines, shown with --verbose", "dim"), indent=2)
     if explanation.group and len(explanation.group.members) > 1:
-        page.line("similar graphs: " + " ".join(member.label for member in explanation.group.members), indent=2)
+        page.line("similar graphs: " + page.few([member.label for member in explanation.group.members], " "), indent=2)
 
 
 def _symbols(page: TextPage, explanation: CompileExplanation) -> None:
@@ -133,14 +137,14 @@ def _symbols(page: TextPage, explanation: CompileExplanation) -> None:
     if not compile.symbols and not compile.automatic_dynamic:
         return
     page.heading("Symbols")
-    for symbol in compile.symbols:
+    for symbol in page.listed(compile.symbols, "symbol"):
         source = symbol.source.display_name if symbol.source else "unbacked, no source recorded"
         page.line((symbol.name, "cyan"), f" = {source}, was {symbol.hint or '?'}, range {symbol.range}", indent=2)
-    for event in compile.automatic_dynamic:
+    for event in page.listed(compile.automatic_dynamic, ""):
         where = event.source.display_name + (f" dim {event.dim}" if event.dim.isdigit() else "")
         page.line(("became dynamic by itself: ", "dim"), f"{where} ({event.reason}: {event.cached} → {event.new})", indent=2)
-    for item in compile.specializations:
-        names = ", ".join(source.display_name for source in item.sources) or item.symbol
+    for item in page.listed(compile.specializations, "specialization"):
+        names = page.few([source.display_name for source in item.sources]) or item.symbol
         frames = item.user_stack.frames
         where = f" at {frames[-1].file}:{frames[-1].line}  {frames[-1].code}" if frames else ""
         page.line(("specialized: ", "magenta"), f"{names} to {item.value}{where}", indent=2)

@@ -13,7 +13,7 @@ from rich.text import Text
 from shapelog.report.results import Cell, Column, Headline
 from shapelog.reporters import Options
 from shapelog.rules import Level, Verdict
-from shapelog.text import UNSAFE, one_line, plural, seconds_in_column, shorten
+from shapelog.text import UNSAFE, one_line, plural, seconds_in_column, shorten, some
 
 _T = TypeVar("_T")
 _READABLE = 44
@@ -102,9 +102,12 @@ class TextPage:
             text.append(f"  {one_line(note)}", style=Style(dim=True, bold=False))
         self.text(text)
 
-    def listed(self, items: Sequence[_T], noun: str = "", indent: int = 2) -> Iterator[_T]:
-        """As many of them as a list shows; below what the caller draws of these, how many it leaves out."""
-        shown = first(items, self.limit)
+    def listed(self, items: Sequence[_T], noun: str = "", indent: int = 2, most: int = 0) -> Iterator[_T]:
+        """As many of them as a list shows; below what the caller draws of these, how many it leaves out.
+
+        ``most`` is how many entries of several lines a list shows, unless it shows all.
+        """
+        shown = first(items, min(self.limit, most) if most else self.limit)
         yield from shown
         self.more(len(items) - len(shown), noun, indent)
 
@@ -113,6 +116,10 @@ class TextPage:
         if left:
             words = plural(left, f"more {noun}") if noun else f"{left} more"
             self.line((f"… {words}, shown with {self.everything}", "dim"), indent=indent)
+
+    def few(self, names: Sequence[str], between: str = ", ") -> str:
+        """In one line, as many of them as a list shows, and how many more there are."""
+        return some(names, self.limit or len(names), between)
 
     def headline(self, found: Headline, style: str) -> None:
         """Its subject in this style, the rest in bold."""

@@ -1,5 +1,6 @@
 """The advice in a terminal: the line to paste, what it saves, what it will not fix, and nothing that could harm the terminal."""
 
+import json
 import re
 
 import make
@@ -33,6 +34,27 @@ def test_the_first_lines_are_what_it_saves_and_the_line_to_paste() -> None:
     first, blank, second, *_ = shown(make.advice(trace(static_sizes(10, 12, 14)))).splitlines()
     assert first == "Mark 1 source dynamic: 3 compiles in 3.00 s become 1 compile in at least 0.77 s (predicted)"
     assert (blank, second) == ("", "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"")
+
+
+def test_a_suggestion_for_hundreds_of_functions_names_a_few_and_json_all() -> None:
+    many = make.advice(trace(*(static_sizes(10, 12, frame=number, name=f"layer_{number}", line=number + 1) for number in range(300))))
+    text = section(shown(many), "Suggestions")
+    assert "layer_5 (frame 5) and 294 more, called at main.py:20" in " ".join(text.split())
+    assert len(text.splitlines()) < 10
+    assert len(json.loads(renderer("advice", "json")(many, Options()))["suggestions"][0]["frames"]) == 300
+    assert "layer_299 (frame 299)" in shown(many, limit=0)
+
+
+def test_lines_to_paste_and_sources_are_listed_up_to_the_limit() -> None:
+    inputs = [tuple(tensor(size + index, 8, source=f"L['x{index}']") for index in range(90)) for size in (10, 12)]
+    made = trace(*(compiled(f"0/{number}", *item) for number, item in enumerate(inputs)))
+    old = shown(make.advice(made, V26))
+    assert old.count("torch._dynamo.mark_dynamic(") == 6
+    assert "… 84 more lines, shown with --limit 0" in old
+    assert shown(make.advice(made, V26), limit=0).count("torch._dynamo.mark_dynamic(") == 90
+    new = shown(make.advice(made))
+    assert max(map(len, new.splitlines())) < 2010
+    assert re.search(r"a line of \d{4} characters, shown with --limit 0", new)
 
 
 def test_limit_hits_are_counted_in_the_first_line() -> None:
