@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from shapelog.advice.alternatives import Alternative, alternatives
 from shapelog.advice.caveats import ObservedValues, caveats_of_list, caveats_of_source, observed_values, rationale, scope
+from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.mark_dynamic_code import mark_line
 from shapelog.advice.marks import Mark, SourceNames, entries, printable, split_list
 from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
 from shapelog.advice.pgo_comparison import PgoSuggestion, pgo_suggestion
 from shapelog.advice.remaining_recompiles import Remaining, remaining
-from shapelog.advice.replay import Cost, Marks, Replay, replay
+from shapelog.advice.replay import Cost, Marks, Replay, predicted, replay
 from shapelog.advice.savings import Savings, ServedCall
 from shapelog.advice.source_index import SourceIndex
 from shapelog.model.ids import TorchVersion
@@ -69,8 +70,8 @@ class Forecast(NamedTuple):
 class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
-    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of the same calls with the suggestions; ``scope`` names
-    the ranks where those are not all.
+    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the suggestions;
+    ``scope`` names the ranks where those are not all.
     """
 
     version: TorchVersion
@@ -100,6 +101,11 @@ class Advice(NamedTuple):
         if fitting and item.rule.code != "SL101":
             return fitting
         return "a code change" if item.rule.verdict in (Verdict.CODE, Verdict.FAILED) or item.rule.code in _REWRITABLE else "nothing"
+
+    @property
+    def avoidable_seconds(self) -> Seconds:
+        """What the suggestions save of the seconds of this run."""
+        return self.after.seconds.left_of(self.before.seconds.least)
 
     @property
     def what_to_mark(self) -> str:
@@ -136,7 +142,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
     replayed = replay(explained)
     choice = select_marks(explained, replayed, used)
     suggestions = tuple(_suggestions(explained, replayed, choice, used))
-    before, after = replayed.cost(()), replayed.cost(choice.marks)
+    before, after = replayed.cost(()), predicted(replayed, choice.marks)
     left = remaining(explained, replayed, choice.marks, choice.left_out, used)
     return Advice(
         version=used,
@@ -152,7 +158,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),
         scope=scope(explained.trace),
         failures=sum(compile.outcome is Outcome.FAILED for compile in explained.trace.compiles),
-        forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), plan.cost(choice.marks)) for plan in replayed.plans),
+        forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), predicted(plan, choice.marks)) for plan in replayed.plans),
     )
 
 

@@ -9,16 +9,19 @@ from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.source_index import SourceIndex
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Frame, Outcome, Trace
+from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import RANK, VALUE, size
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
-from shapelog.text import plural, rank_list
+from shapelog.text import plural, rank_list, seconds
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
 _SHOWN = 6
+_DIVISION = re.compile(r"//|%|\b(?:Mod|FloorDiv|PythonMod|CeilDiv)\b")
+# A dynamic compile is slow when it takes so many times as long as a static one of the same code, and so many seconds more.
+_MUCH_SLOWER, _NOTABLE = 3.0, 1.0
 
 
 class ObservedValues(NamedTuple):
@@ -144,9 +147,36 @@ def caveats_of_list(explained: Explanations, replayed: Replay, marks: Marks, ver
         named, more = ", ".join(dict.fromkeys(hits)), replayed.cost(marks).more
         often = f", up to {plural(more, 'time')}" if more else ""
         yield f"after its limit hit {named} ran eagerly and left no records: calls with other values may compile again{often}"
+    yield from _seconds_unsure(replayed, marks)
     if any(compile.metrics.inductor for compile in explained.trace.compiles):
         yield "kernels for dynamic sizes may run slower than those for one size: measure a step"
     if version.reads_sources and not version.reads_dims and any(not mark.is_int for mark in marks):
         yield f"torch {version} lists whole tensors: their other dims become symbolic too, and are specialized again where code needs them"
     if not version.reads_sources:
         yield f"torch {version} has no list of dynamic sources: mark the tensors in code, before each call (--format python)"
+
+
+def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
+    """Frames without an upper end of their seconds, and those in which dynamic compiles take much longer than static ones."""
+    open_ended = [plan.frame.title for plan in replayed.plans if plan.cost(marks).seconds.most is None]
+    if open_ended:
+        named = ", ".join(dict.fromkeys(open_ended))
+        yield f"no dynamic compile of {named} was timed in this run (or its code came from a cache): its seconds are a lower end only"
+    for plan in replayed.plans:
+        dynamic = [call for index in plan.served(marks) if (call := plan.calls[index]).compile.is_dynamic]
+        static = [call for call in plan.calls if call.compile.outcome is Outcome.COMPILED and not call.compile.is_dynamic]
+        if not dynamic or not static:
+            continue
+        slow, quick = max(dynamic, key=lambda call: call.seconds), min(static, key=lambda call: call.seconds)
+        if slow.seconds - quick.seconds > _NOTABLE and slow.seconds > _MUCH_SLOWER * quick.seconds:
+            why = ", with symbolic // and % in its shapes" if _divides(slow.compile) else ""
+            yield (
+                f"{plan.frame.title} takes long to compile for dynamic sizes{why}: {slow.compile.label} took {seconds(slow.seconds)}, "
+                f"{quick.compile.label} {seconds(quick.seconds)}; fewer compiles may not be fewer seconds"
+            )
+
+
+def _divides(compile: Compile) -> bool:
+    """Whether sizes are divided in what it guards."""
+    tree = compile.guards
+    return any(_DIVISION.search(shape.expression) for shape in tree.shapes) if tree else False

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from shapelog.advice.marks import Mark, entries, is_expression, matches, pattern, split_list
 from shapelog.advice.minimal_marks import MarkSelection
-from shapelog.advice.replay import Cost, Replay
+from shapelog.advice.replay import Cost, Replay, predicted
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.source_names import Source
@@ -53,13 +53,14 @@ def pgo_suggestion(explained: Explanations, replayed: Replay, choice: MarkSelect
         if state.is_varied
     }
     raw = ",".join(theirs)
-    reached = {mark for plan in replayed.plans for mark in plan.marks if any(matches(entry, mark, version) for entry in split_list(raw))}
+    marks = frozenset(mark for plan in replayed.plans for mark in plan.marks)
+    reached = frozenset(mark for mark in marks if any(matches(entry, mark, version) for entry in split_list(raw)))
     problem = _problem(raw)
     return PgoSuggestion(
         env=raw,
         is_warm=any(profile.read for profile in profiles),
         states=tuple(states.items()),
-        cost=replayed.cost(() if problem else reached),
+        cost=predicted(replayed, frozenset() if problem else reached),
         problem=problem,
         differences=tuple(_differences(explained, replayed, choice, version)),
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from shapelog.advice.compile_seconds import Seconds, first_compiles, when_dynamic
 from shapelog.advice.marks import Mark
 from shapelog.advice.propagation import DynamismPropagation
 from shapelog.advice.routes import Route, Router
@@ -28,7 +29,7 @@ class Cost:
 
     compiles: int = 0
     limit_hits: int = 0
-    seconds: float = 0.0
+    seconds: Seconds = field(default_factory=Seconds)
     more: int = 0
 
     @property
@@ -43,12 +44,13 @@ class Cost:
 class Call(NamedTuple):
     """A call that was compiled, or hit the limit, and the ways in which an earlier entry would serve it.
 
-    ``seconds`` are those of all ranks that the frame represents.
+    ``seconds`` are those of all ranks that the frame represents; ``is_first`` the first compile of its process.
     """
 
     compile: Compile
     routes: tuple[Route, ...]
     seconds: float
+    is_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -97,16 +99,33 @@ class FramePlan:
         left = [call for index, call in enumerate(self.calls) if index not in served]
         has_room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
         hits = 0 if has_room else sum([call.compile.outcome is Outcome.LIMIT for call in left])
-        # A static compile that serves others becomes a dynamic one, and takes as long as that took where the trace has one.
-        dynamic = {route.entry: call.seconds for index, route in served.items() if (call := self.calls[index]).compile.is_dynamic}
-        seconds = [call.seconds if call.compile.is_dynamic else dynamic.get(call.compile, call.seconds) for call in left]
         was_full = has_room and any(call.compile.outcome is Outcome.LIMIT for call in self.calls)
+        more = len(served) if was_full else 0
         return Cost(
             compiles=self.weight * (len(left) - hits),
             limit_hits=self.weight * hits,
-            seconds=self.fixed_seconds + math.fsum(seconds),
-            more=self.weight * len(served) if was_full else 0,
+            seconds=self._seconds(left, served, more),
+            more=self.weight * more,
         )
+
+    def _seconds(self, left: list[Call], served: dict[int, Route], more: int) -> Seconds:
+        """What the calls that are left take, and up to ``more`` others."""
+        if not served:
+            return Seconds.exactly(self.fixed_seconds + math.fsum([call.seconds for call in left]))
+        by_entry: dict[Compile, list[Call]] = {}
+        for index, route in served.items():
+            by_entry.setdefault(route.entry, []).append(self.calls[index])
+        entries = [call for call in self.calls if call.compile.outcome is Outcome.COMPILED]
+        taken = [call.seconds for call in entries] or [0.0]
+        parts = [Seconds.exactly(self.fixed_seconds), Seconds(0.0, more * max(taken))]
+        for call in left:
+            if call.compile in by_entry:
+                others = [other for other in entries if other is not call]
+                parts.append(when_dynamic(call, by_entry[call.compile], others))
+            else:
+                is_new = more and call.compile.outcome is Outcome.LIMIT
+                parts.append(Seconds(min(taken), max(taken)) if is_new else Seconds.exactly(call.seconds))
+        return Seconds.total(parts)
 
 
 def _first_usable(routes: Iterable[Route], remaining: set[Compile], marks: Marks) -> Route | None:
@@ -131,15 +150,22 @@ class Replay:
         return Cost(
             compiles=sum([cost.compiles for cost in costs]),
             limit_hits=sum([cost.limit_hits for cost in costs]),
-            seconds=math.fsum([cost.seconds for cost in costs]),
+            seconds=Seconds.total(cost.seconds for cost in costs),
             more=sum([cost.more for cost in costs]),
         )
+
+
+def predicted(replayed: Replay | FramePlan, marks: Marks) -> Cost:
+    """What another run with these marks will cost; without any it is what was recorded."""
+    cost = replayed.cost(marks)
+    return replace(cost, seconds=cost.seconds.in_another_run) if marks else cost
 
 
 def replay(explained: Explanations) -> Replay:
     """Work out, for each call of each frame, which earlier entries would serve it under which marks."""
     router = Router(explained, DynamismPropagation(explained.trace))
-    plans = _with_captures([_plan(frame, router) for frame in explained.trace.frames])
+    first = first_compiles(explained.trace)
+    plans = _with_captures([_plan(frame, router, first) for frame in explained.trace.frames])
     by_mark: dict[Mark, list[FramePlan]] = {}
     for plan in plans:
         for mark in plan.marks:
@@ -147,11 +173,11 @@ def replay(explained: Explanations) -> Replay:
     return Replay(plans, by_mark)
 
 
-def _plan(frame: Frame, router: Router) -> FramePlan:
+def _plan(frame: Frame, router: Router, first: frozenset[Compile]) -> FramePlan:
     explained, trace = router.explained, router.explained.trace
     can_route = frame not in explained.unexplained_frames
     calls = tuple(
-        Call(compile, _routes(frame, compile, router) if can_route else (), trace.seconds(compile))
+        Call(compile, _routes(frame, compile, router) if can_route else (), trace.seconds(compile), compile in first)
         for compile in frame.compiles
         if compile.outcome in (Outcome.COMPILED, Outcome.LIMIT)
     )

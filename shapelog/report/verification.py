@@ -8,6 +8,7 @@ from shapelog.advice.marks import split_list
 from shapelog.advice.paste_formats import VARIABLE
 from shapelog.report.compare import Comparison, FrameChange, compare
 from shapelog.report.report import Report
+from shapelog.text import seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,17 @@ class Verification:
         """Whether the second run did what was predicted, in every frame."""
         after = self.advice.after
         return after.total <= self.measured <= after.at_most and all(item.is_exact for item in self.frames)
+
+    @property
+    def seconds_hold(self) -> bool:
+        """Whether the seconds of compiling in the second run lie inside the predicted range."""
+        return self.advice.after.seconds.holds(self.comparison.now.seconds)
+
+    @property
+    def timing(self) -> str:
+        """``measured 7.90 s, inside the estimate of 5.10-8.40 s``."""
+        where = "inside" if self.seconds_hold else "outside"
+        return f"measured {seconds(self.comparison.now.seconds)}, {where} the estimate of {self.advice.after.seconds}"
 
 
 def verify(before: Report, after: Report, advice: Advice, first: CommandResult, second: CommandResult) -> Verification:

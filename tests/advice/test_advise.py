@@ -14,8 +14,9 @@ from recorded import FIXTURES, LAB, RECORDED, advice_of, report_of
 
 import shapelog
 from shapelog.advice.advise import Advice, Suggestion
+from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import Mark, matches
-from shapelog.advice.replay import Cost, Replay, replay
+from shapelog.advice.replay import Cost, Replay, predicted, replay
 from shapelog.advice.savings import Savings
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import merged
@@ -74,7 +75,7 @@ def test_the_list_is_the_one_that_was_found(name: str) -> None:
 def test_each_mark_earns_a_compile(name: str) -> None:
     advice, found = advice_of(name), replayed(name)
     marks = marks_of(advice)
-    assert found.cost(marks) == advice.after
+    assert predicted(found, marks) == advice.after
     assert found.cost(()) == advice.before
     for mark in marks:
         assert found.cost(marks - {mark}).total > advice.after.total
@@ -186,7 +187,7 @@ def test_a_suggestion_says_what_varied_what_goes_and_where_the_call_is() -> None
     assert [frame.title for frame in found.frames] == ["f"]
     assert found.place is not None
     assert (found.place.file, found.place.line, found.place.code) == ("/srv/app/main.py", 20, "f(x)")
-    assert (advice.before, advice.after) == (Cost(4, 0, 6.0), Cost(1, 0, 1.5))
+    assert (advice.before, advice.after) == (Cost(4, 0, Seconds(6.0, 6.0)), Cost(1, 0, Seconds(1.5, None).in_another_run))
 
 
 def test_of_many_values_the_first_are_shown() -> None:
@@ -210,7 +211,7 @@ def test_the_forecast_tells_each_frame() -> None:
 
 def test_the_time_is_that_of_a_dynamic_compile_where_the_trace_has_one() -> None:
     made = trace(static_sizes(10, seconds=1.0), dynamic_size("0/1", 12, seconds=3.0))
-    assert make.advice(made).after == Cost(1, 0, 3.0)
+    assert make.advice(made).after == Cost(1, 0, Seconds(3.0, 3.0).in_another_run)
 
 
 def test_the_time_of_failed_compiles_stays() -> None:
@@ -218,7 +219,7 @@ def test_the_time_of_failed_compiles_stays() -> None:
         static_sizes(10, 12, seconds=1.0),
         compiled("1/0", tensor(10, 8), guards="", graph="", seconds=4.0, name="g", fail_type="E", fail_reason="no"),
     )
-    assert (make.advice(made).before.seconds, make.advice(made).after.seconds) == (6.0, 5.0)
+    assert (make.advice(made).before.seconds, make.advice(made).after.seconds) == (Seconds(6.0, 6.0), Seconds(5.0, None).in_another_run)
 
 
 @pytest.mark.parametrize(
@@ -322,7 +323,7 @@ def test_a_compile_that_goes_and_could_do_more_is_named() -> None:
 
 
 def test_the_prediction_speaks_of_the_calls_that_were_seen() -> None:
-    assert make.advice(trace(static_sizes(10, 12))).caveats == (
+    assert make.advice(trace(static_sizes(10), make.dynamic_size("0/1", 12))).caveats == (
         "predicted by replaying the calls that were compiled in this run; sizes that it did not see are no promise",
     )
     assert make.advice(trace(static_sizes(10))).caveats == ()
@@ -352,7 +353,7 @@ def refused(*lengths: int, call: int) -> bytes:
 
 def test_a_call_beyond_the_limit_is_served_as_well() -> None:
     advice = make.advice(refused(*range(3, 11), call=20))
-    assert (advice.before, advice.after) == (Cost(8, 1, 8.0), Cost(1, 0, 1.0, more=8))
+    assert (advice.before, advice.after) == (Cost(8, 1, Seconds(8.0, 8.0)), Cost(1, 0, Seconds(1.0, None).in_another_run, more=8))
     assert only(advice).gone == tuple(f"0/{number}" for number in range(1, 9))
     words = "after its limit hit f ran eagerly and left no records: calls with other values may compile again, up to 8 times"
     assert words in advice.caveats

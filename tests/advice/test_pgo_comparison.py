@@ -6,6 +6,7 @@ from payload_text import code_comment, guard_manager, guard_tree, tensor_match
 from recorded import RECORDED, advice_of, report_of
 
 from shapelog.advice.advise import advise
+from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.pgo_comparison import Difference, PgoSuggestion, would_suggest
 from shapelog.advice.replay import Cost
 from shapelog.model.ids import TorchVersion
@@ -63,7 +64,7 @@ def test_the_list_of_a_run_with_one_size() -> None:
     found = suggestion(profiled(make.trace(make.static_sizes(10, 12, 14)), "L['x']"))
     assert (found.env, found.is_warm, found.problem) == ("L['x']", False, "")
     assert found.states == (("L['x']", "tensor size=[?, 8] stride=[8, 1]"),)
-    assert found.cost == Cost(1, 0, 1.0)
+    assert found.cost == Cost(1, 0, Seconds(1.0 / 1.3, None))
 
 
 def test_a_list_that_misses_what_varies_saves_nothing() -> None:

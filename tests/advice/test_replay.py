@@ -6,6 +6,7 @@ from make import dynamic_size, explain, int_values, static_sizes, tensor, trace
 from payload_text import RETURN_LINE, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import LAB, report_of
 
+from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Call, Cost, Replay, replay
 from shapelog.reading.payloads.source_names import Source
@@ -160,12 +161,12 @@ def test_a_route_is_proven_by_a_dynamic_graph_for_both_calls() -> None:
 
 def test_without_marks_it_costs_what_it_did() -> None:
     made = trace(static_sizes(10, 12, 1, seconds=2.0))
-    assert replayed(made).cost(()) == Cost(3, 0, 6.0)
-    assert replayed(made).cost([X0]) == Cost(2, 0, 4.0)
+    assert replayed(made).cost(()) == Cost(3, 0, Seconds(6.0, 6.0))
+    assert replayed(made).cost([X0]) == Cost(2, 0, Seconds(4.0, None))
 
 
 def test_marks_that_nothing_needs_change_nothing() -> None:
-    assert replayed(trace(static_sizes(10, 12))).cost([X1, K, Mark(Source("L['other']"), 0)]) == Cost(2, 0, 2.0)
+    assert replayed(trace(static_sizes(10, 12))).cost([X1, K, Mark(Source("L['other']"), 0)]) == Cost(2, 0, Seconds(2.0, 2.0))
 
 
 def test_a_call_is_served_only_by_an_entry_that_is_still_made() -> None:
@@ -187,14 +188,14 @@ def test_the_entries_that_pytorch_did_not_look_at_serve_nothing() -> None:
 
 def test_a_dynamic_compile_takes_as_long_as_the_one_that_it_stands_for() -> None:
     found = replayed(trace(static_sizes(10, seconds=1.0), dynamic_size("0/1", 12, seconds=7.0)))
-    assert found.cost([X0]) == Cost(1, 0, 7.0)
+    assert found.cost([X0]) == Cost(1, 0, Seconds(7.0, 7.0))
 
 
 def test_failed_compiles_are_no_calls_but_their_time_counts() -> None:
     made = trace(static_sizes(10, 12), compiled("0/2", tensor(10, 8), guards="", graph="", seconds=5.0, fail_type="E", fail_reason="no"))
     (plan,) = replayed(made).plans
     assert [call.compile.label for call in plan.calls] == ["0/0", "0/1"]
-    assert plan.cost(frozenset([X0])) == Cost(1, 0, 6.0)
+    assert plan.cost(frozenset([X0])) == Cost(1, 0, Seconds(6.0, None))
 
 
 def test_costs_add_up_over_frames() -> None:

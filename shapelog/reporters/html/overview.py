@@ -95,7 +95,7 @@ def _verdict(report: Report) -> tuple[str, str]:
     before, after = advice.before, advice.after
     hits = f" and {plural(before.limit_hits, 'limit hit')}" if before.limit_hits else ""
     left = f"{plural(after.compiles, 'compile')} and {plural(after.limit_hits, 'limit hit')}" if after.limit_hits else str(after.compiles)
-    saved = f"{seconds(before.seconds)} of compiling would be {seconds(after.seconds)}"
+    saved = f"{before.seconds} of compiling would be {after.seconds}"
     where = f"{advice.scope[:1].upper()}{advice.scope[1:]}, " if advice.scope else ""
     title = f"{where}{plural(before.compiles, 'compile')}{hits} become {left}."
     there = " there" if where else ""

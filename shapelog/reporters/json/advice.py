@@ -8,6 +8,7 @@ from typing import Any
 from shapelog.advice.advise import Advice, Forecast, Suggestion
 from shapelog.advice.alternatives import Alternative
 from shapelog.advice.caveats import ObservedValues
+from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import Mark
 from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
@@ -16,8 +17,8 @@ from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.model.trace import Frame
 from shapelog.reporters.json.parts import line_data
 
-# 1: first shape. 2: the most that a prediction may come to.
-FORMAT_VERSION = 2
+# 1: first shape. 2: the most that a prediction may come to. 3: predicted and avoidable seconds as ranges.
+FORMAT_VERSION = 3
 
 
 def advice_data(advice: Advice) -> dict[str, Any]:
@@ -35,8 +36,9 @@ def advice_data(advice: Advice) -> dict[str, Any]:
         "predicted_compiles_at_most": advice.after.at_most,
         "limit_hits": advice.before.limit_hits,
         "predicted_limit_hits": advice.after.limit_hits,
-        "seconds": advice.before.seconds,
-        "predicted_seconds": advice.after.seconds,
+        "seconds": advice.before.seconds.least,
+        "predicted_seconds": seconds_data(advice.after.seconds),
+        "avoidable_seconds": seconds_data(advice.avoidable_seconds),
         "why_empty": why_nothing(advice) or None,
         "frames": [_forecast_data(item) for item in advice.forecasts],
         "suggestions": [_suggestion_data(item) for item in advice.suggestions],
@@ -48,14 +50,18 @@ def advice_data(advice: Advice) -> dict[str, Any]:
     }
 
 
+def seconds_data(seconds: Seconds) -> dict[str, Any]:
+    return {"least": seconds.least, "most": seconds.most}
+
+
 def _forecast_data(item: Forecast) -> dict[str, Any]:
     return {
         **_frame_data(item.frame),
         "compiles": item.before.total,
         "predicted_compiles": item.after.total,
         "predicted_compiles_at_most": item.after.at_most,
-        "seconds": item.before.seconds,
-        "predicted_seconds": item.after.seconds,
+        "seconds": item.before.seconds.least,
+        "predicted_seconds": seconds_data(item.after.seconds),
     }
 
 

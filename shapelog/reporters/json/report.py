@@ -11,8 +11,8 @@ from shapelog.reporters.json.parts import line_data, problem_data, recompile_dat
 from shapelog.reporters.json.ranks import ranks_data
 
 # 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
-# 5: the most that a prediction may come to.
-FORMAT_VERSION = 5
+# 5: the most that a prediction may come to. 6: predicted and avoidable seconds as ranges.
+FORMAT_VERSION = 6
 
 
 def report_data(report: Report) -> dict[str, Any]:

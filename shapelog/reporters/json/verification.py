@@ -3,11 +3,11 @@
 from typing import Any
 
 from shapelog.report.verification import Verification
-from shapelog.reporters.json.advice import advice_data
+from shapelog.reporters.json.advice import advice_data, seconds_data
 from shapelog.reporters.json.compare import comparison_data
 
-# 1: first shape. 2: the most that a prediction may come to.
-FORMAT_VERSION = 2
+# 1: first shape. 2: the most that a prediction may come to. 3: predicted seconds as a range, and whether it held.
+FORMAT_VERSION = 3
 
 
 def verification_data(verification: Verification) -> dict[str, Any]:
@@ -22,7 +22,12 @@ def verification_data(verification: Verification) -> dict[str, Any]:
         "env": advice.env,
         "compiles": {"before": advice.before.total, "predicted": advice.after.total, "measured": verification.measured},
         "limit_hits": {"before": advice.before.limit_hits, "predicted": advice.after.limit_hits, "measured": comparison.now.limit_hits},
-        "seconds": {"before": advice.before.seconds, "predicted": advice.after.seconds, "measured": comparison.now.seconds},
+        "seconds": {
+            "before": advice.before.seconds.least,
+            "predicted": seconds_data(advice.after.seconds),
+            "measured": comparison.now.seconds,
+            "inside": verification.seconds_hold,
+        },
         "exit_codes": {"before": verification.first.returncode, "after": verification.second.returncode},
         "wall_seconds": {"before": verification.first.seconds, "after": verification.second.seconds},
         "frames": [

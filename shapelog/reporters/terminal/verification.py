@@ -34,6 +34,7 @@ def _verdict(page: TextPage, found: Verification) -> None:
         after = _events(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
         change = f": {_events(before.compiles, before.limit_hits)} became {after}, {surety}"
         page.line(("It helped", "bold green"), change)
+        page.line(f"Seconds of compiling: {found.timing}")
     else:
         page.line(("It did not help", "bold red"), f": {'; '.join(found.faults)}")
 
@@ -59,7 +60,12 @@ def _totals(page: TextPage, found: Verification) -> None:
             _measured(now.compiles, 0 <= now.compiles - advice.after.compiles <= advice.after.more),
         ),
         ("limit hits", advice.before.limit_hits, advice.after.limit_hits, "?" if now.limit_hits is None else now.limit_hits),
-        ("seconds of compiling", seconds(advice.before.seconds), seconds(advice.after.seconds), seconds(now.seconds)),
+        (
+            "seconds of compiling",
+            str(advice.before.seconds),
+            str(advice.after.seconds),
+            _measured(seconds(now.seconds), found.seconds_hold),
+        ),
         ("seconds of the command", seconds(found.first.seconds), "", seconds(found.second.seconds)),
     ]
     page.table(_COLUMNS, rows)
@@ -69,7 +75,7 @@ def _range(least: int, more: int) -> str:
     return f"{least} to {least + more}" if more else str(least)
 
 
-def _measured(measured: int, is_predicted: bool) -> Text:
+def _measured(measured: int | str, is_predicted: bool) -> Text:
     return Text(str(measured), style="green" if is_predicted else "yellow")
 
 

@@ -35,8 +35,12 @@ def test_the_sums_of_the_advice_are_those_of_its_frames() -> None:
         advice = report_of(name).advice
         assert advice is not None, name
         data = advice_data(advice)
-        for field in ("compiles", "predicted_compiles", "seconds", "predicted_seconds"):
+        for field in ("compiles", "predicted_compiles", "seconds"):
             assert data[field] == pytest.approx(sum(frame[field] for frame in data["frames"])), name
+        ranges = [frame["predicted_seconds"] for frame in data["frames"]]
+        assert data["predicted_seconds"]["least"] == pytest.approx(sum(each["least"] for each in ranges)), name
+        ends = [each["most"] for each in ranges]
+        assert data["predicted_seconds"]["most"] == (None if None in ends else pytest.approx(sum(ends))), name
 
 
 def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
@@ -51,7 +55,9 @@ def test_the_json_of_a_list_with_one_entry() -> None:
     data = advice_data(PLAIN)
     assert (data["env"], data["sources"], data["shell"], data["why_empty"]) == ("L['x']:0", ["L['x']:0"], as_shell(PLAIN), None)
     assert (data["torch_version"], data["torch_version_given"]) == ("2.13", False)
-    assert (data["compiles"], data["predicted_compiles"], data["seconds"], data["predicted_seconds"]) == (2, 1, 2.0, 1.0)
+    assert (data["compiles"], data["predicted_compiles"], data["seconds"]) == (2, 1, 2.0)
+    assert data["predicted_seconds"] == {"least": pytest.approx(1 / 1.3), "most": None}
+    assert data["avoidable_seconds"] == {"least": 0.0, "most": pytest.approx(2 - 1 / 1.3)}
     assert data["predicted_compiles_at_most"] == 1
     (suggestion,) = data["suggestions"]
     assert suggestion["seen"] == [

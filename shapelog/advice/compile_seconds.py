@@ -1,0 +1,102 @@
+"""Seconds of compiling, as a range: what a compile that becomes dynamic will take, from what the compiles of this run took.
+
+The first compile of a process pays for what later ones find done: imports, the probe of the compiler, precompiled headers, workers.
+What it took longer than the others of its code is taken for that.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shapelog.model.trace import Compile, Outcome, Trace
+from shapelog.text import seconds_range
+
+# What one and the same compile takes in two runs on one machine, the longer time over the shorter one's mean: other work shares its cores.
+_RUN_TO_RUN = 1.3
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """Seconds of compiling, from ``least`` to ``most``; ``most`` is None where the trace gives no upper end."""
+
+    least: float = 0.0
+    most: float | None = 0.0
+
+    @classmethod
+    def exactly(cls, value: float) -> "Seconds":
+        return cls(value, value)
+
+    @classmethod
+    def total(cls, parts: Iterable["Seconds"]) -> "Seconds":
+        """The sum of several."""
+        listed = list(parts)
+        ends = [part.most for part in listed]
+        return cls(math.fsum([part.least for part in listed]), None if None in ends else math.fsum(filter(None, ends)))
+
+    @property
+    def in_another_run(self) -> "Seconds":
+        """The same work, timed again."""
+        return Seconds(self.least / _RUN_TO_RUN, None if self.most is None else self.most * _RUN_TO_RUN)
+
+    def left_of(self, before: float) -> "Seconds":
+        """What is saved where this is what remains of ``before``; nothing where it could take as long or longer."""
+        return Seconds(0.0 if self.most is None else max(0.0, before - self.most), max(0.0, before - self.least))
+
+    def holds(self, measured: float) -> bool:
+        """Whether a measured time lies inside."""
+        return self.least <= measured and (self.most is None or measured <= self.most)
+
+    def __str__(self) -> str:
+        return seconds_range(self.least, self.most)
+
+
+class Timed(Protocol):
+    """A compile, what it took on all ranks that its own represents, and whether it was the first of its process."""
+
+    @property
+    def compile(self) -> Compile: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def is_first(self) -> bool: ...
+
+
+def first_compiles(trace: Trace) -> frozenset[Compile]:
+    """The first compile of each process: of those that went through Inductor, where any did."""
+    first: dict[tuple[int | None, int], Compile] = {}
+    for compile in sorted(trace.compiles, key=lambda compile: (compile.metrics.inductor is None, compile.order)):
+        if compile.outcome is Outcome.COMPILED:
+            first.setdefault((compile.rank, compile.process), compile)
+    return frozenset(first.values())
+
+
+def when_dynamic(own: Timed, served: Sequence[Timed], others: Sequence[Timed]) -> Seconds:
+    """What a compile will take once it is dynamic and serves these calls as well.
+
+    The dynamic compiles among them are the measure, of these the ones with the most symbols; without one there is no upper end. ``others``
+    are the compiles of the same code: what the first of a process took longer than these, it takes again.
+    """
+    dynamic = [item for item in served if item.compile.is_dynamic and not _was_cached(item.compile)]
+    most_symbols = max((len(item.compile.symbols) for item in dynamic), default=0)
+    if own.compile.is_dynamic and len(own.compile.symbols) >= most_symbols:
+        return Seconds.exactly(own.seconds)
+    measured = [item.seconds for item in dynamic if len(item.compile.symbols) == most_symbols]
+    if not measured:
+        return Seconds(own.seconds, None)
+    found = Seconds(min(measured), max(measured))
+    return Seconds.total((found, _paid_once(own, others))) if own.is_first else found
+
+
+def _paid_once(first: Timed, others: Sequence[Timed]) -> Seconds:
+    """What the first compile of a process took longer than others of its code, without or with its backward graph: a dynamic compile
+    may make that together with the forward graph.
+    """
+    usual = [item.seconds for item in others]
+    alone = (first.compile.metrics.seconds or 0.0) / first.compile.seconds if first.compile.seconds else 1.0
+    return Seconds(max(0.0, first.seconds * alone - max(usual)), max(0.0, first.seconds - min(usual)))
+
+
+def _was_cached(compile: Compile) -> bool:
+    """Whether its code came out of a cache of Inductor's or of AOTAutograd's, so that its time is not that of compiling."""
+    return any(name.endswith("_hit") for name, _ in compile.caches)

@@ -1,0 +1,122 @@
+"""Seconds of compiling as a range: what a compile that becomes dynamic takes, and what a process pays once."""
+
+import pytest
+from make import advice, artifact, dynamic_size, explain, metrics, static_sizes, tensor, trace
+from make import compile as compiled
+from payload_text import guard_tree, tensor_match
+
+from shapelog.advice.compile_seconds import Seconds
+from shapelog.advice.marks import Mark
+from shapelog.advice.replay import Cost, replay
+from shapelog.reading.payloads.source_names import Source
+
+X0 = Mark(Source("L['x']"), 0)
+INDUCTOR = {"inductor_compile_time_s": 0.5}
+
+
+def cost(made: bytes) -> Cost:
+    """What a run costs with the first dim of x marked, timed as the recorded one was."""
+    return replay(explain(made)).cost([X0])
+
+
+# One compile that becomes dynamic.
+
+
+def test_without_a_dynamic_compile_there_is_no_upper_end() -> None:
+    assert cost(trace(static_sizes(10, 12, seconds=2.0))).seconds == Seconds(2.0, None)
+
+
+def test_a_dynamic_compile_that_came_from_a_cache_is_no_measure() -> None:
+    made = trace(static_sizes(10, seconds=2.0), dynamic_size("0/1", 12, seconds=0.1), artifact("fx_graph_cache_hit", "{}", id="0/1"))
+    assert cost(made).seconds == Seconds(2.0, None)
+    made = trace(static_sizes(10, seconds=2.0), dynamic_size("0/1", 12, seconds=0.1), artifact("fx_graph_cache_miss", "{}", id="0/1"))
+    assert cost(made).seconds == Seconds(2.0, 2.0)  # 1.9 of them are spent once
+
+
+def test_what_the_first_compile_of_a_process_took_longer_it_takes_again() -> None:
+    made = trace(static_sizes(10, seconds=20.0), dynamic_size("0/1", 12, "L['x'].size()[0] <= 12", seconds=3.0))
+    assert cost(made).seconds == Seconds(20.0, 20.0)
+    more = made + compiled("0/2", tensor(10, 8), reasons=("0/1: tensor 'x' dtype mismatch. expected Float, actual Double",), seconds=5.0)
+    assert cost(more).seconds == Seconds(3.0 + 15.0 + 5.0, 3.0 + 17.0 + 5.0)
+
+
+def test_a_backward_graph_of_the_first_compile_may_be_made_with_the_forward_graph() -> None:
+    backward = metrics("0/0", "bwd_compilation_metrics", duration_us=5_000_000, entire_frame_compile_time_s=None)
+    made = trace(static_sizes(10, seconds=20.0), backward, dynamic_size("0/1", 12, seconds=3.0))
+    assert cost(made).seconds == Seconds(20.0, 25.0)
+
+
+def test_of_later_frames_the_dynamic_compile_alone_counts() -> None:
+    first = static_sizes(7, frame=0, name="warm", source="L['w']", seconds=30.0)
+    made = trace(first, compiled("1/0", tensor(10, 8), seconds=4.0), dynamic_size("1/1", 12, seconds=3.0))
+    assert cost(made).seconds == Seconds(33.0, 33.0)
+
+
+def test_the_first_compile_is_the_first_that_inductor_had() -> None:
+    """A frame without a graph of its own pays for nothing that Inductor sets up."""
+    first = static_sizes(7, frame=0, name="warm", source="L['w']", seconds=0.1)
+    frame = compiled("1/0", tensor(10, 8), seconds=14.0, **INDUCTOR) + dynamic_size("1/1", 12, seconds=3.0, **INDUCTOR)
+    assert cost(trace(first, frame)).seconds == Seconds(14.1, 14.1)
+
+
+def test_of_several_dynamic_compiles_the_ones_with_the_most_symbols_count() -> None:
+    more = {"dynamic": [0, 1], "guards": guard_tree(tensor_match(size=(None, None)))}
+    made = trace(
+        static_sizes(10, seconds=1.0),
+        dynamic_size("0/1", 12, seconds=3.0),
+        compiled("0/2", tensor(14, 9), seconds=6.0, **more),
+    )
+    marks = [X0, Mark(Source("L['x']"), 1)]
+    assert replay(explain(made)).cost(marks).seconds == Seconds(6.0, 6.0)
+
+
+# Ranges.
+
+
+def test_ranges_add_up() -> None:
+    assert Seconds.total([Seconds(1.0, 2.0), Seconds(3.0, 5.0)]) == Seconds(4.0, 7.0)
+    assert Seconds.total([Seconds(1.0, 2.0), Seconds(3.0, None)]) == Seconds(4.0, None)
+    assert Seconds.total([]) == Seconds(0.0, 0.0)
+
+
+def test_another_run_may_be_faster_or_slower() -> None:
+    assert Seconds(13.0, 13.0).in_another_run == Seconds(10.0, 16.900000000000002)
+    assert Seconds(13.0, None).in_another_run == Seconds(10.0, None)
+
+
+def test_what_is_saved_is_the_rest_and_never_less_than_nothing() -> None:
+    assert Seconds(4.0, 7.0).left_of(10.0) == Seconds(3.0, 6.0)
+    assert Seconds(4.0, 12.0).left_of(10.0) == Seconds(0.0, 6.0)
+    assert Seconds(4.0, None).left_of(10.0) == Seconds(0.0, 6.0)
+
+
+@pytest.mark.parametrize(("measured", "inside"), [(3.9, False), (4.0, True), (7.0, True), (7.1, False)])
+def test_a_measured_time_is_inside_or_outside(measured: float, inside: bool) -> None:
+    assert Seconds(4.0, 7.0).holds(measured) is inside
+    assert Seconds(4.0, None).holds(measured) is (measured >= 4)
+
+
+def test_a_range_in_words() -> None:
+    assert [str(item) for item in (Seconds(5.1, 8.4), Seconds(5.1, 5.1), Seconds(5.1, None), Seconds(9.9, 120.4))] == [
+        "5.10-8.40 s",
+        "5.10 s",
+        "at least 5.10 s",
+        "9.90-120 s",
+    ]
+
+
+# Caveats.
+
+
+def test_a_dynamic_compile_that_takes_much_longer_is_named() -> None:
+    divided = "Eq(Mod(L['x'].size()[0], 2), 0)"
+    made = trace(static_sizes(10, seconds=1.7), dynamic_size("0/1", 12, divided, seconds=40.0))
+    words = "f takes long to compile for dynamic sizes, with symbolic // and % in its shapes: 0/1 took 40.0 s, 0/0 1.70 s"
+    assert [caveat for caveat in advice(made).caveats if caveat.startswith(words)] == [f"{words}; fewer compiles may not be fewer seconds"]
+    quick = trace(static_sizes(10, seconds=1.7), dynamic_size("0/1", 12, divided, seconds=4.0))
+    assert not any("takes long" in caveat for caveat in advice(quick).caveats)
+
+
+def test_seconds_without_an_upper_end_are_named() -> None:
+    assert any("lower end only" in caveat for caveat in advice(trace(static_sizes(10, 12))).caveats)
+    assert not any("lower end only" in caveat for caveat in advice(trace(static_sizes(10), dynamic_size("0/1", 12))).caveats)
