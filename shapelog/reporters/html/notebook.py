@@ -35,7 +35,7 @@ def render(report: Report, options: Options) -> bytes:
         effect=effect_of(advice) if advice else "",
         line=_line_to_copy(advice) if advice else "",
         why_no_line=(where_to_get(advice) if advice.env else why_nothing(advice)) if advice else "",
-        frames=[item for item in report.frames if item.recompiles],
+        frames=[item for item in report.frames if item.has_recompiled],
         limit=options.limit or None,
         unexplained=UNEXPLAINED,
     )
