@@ -134,6 +134,7 @@ def _stance(context: AdviceContext) -> Iterator[Alternative]:
         item.frame.title
         for item in context.explained.recompiles
         if item.compile.outcome is Outcome.COMPILED
+        and item.verdict is Verdict.MARKING
         and item.compile.is_dynamic
         and item.nearest is not None
         and not item.nearest.is_dynamic

@@ -12,8 +12,8 @@ from typing import Protocol
 from shapelog.model.trace import Compile, Outcome, Trace
 from shapelog.text import seconds_range
 
-# What one and the same compile takes in two runs on one machine, the longer time over the shorter one's mean: other work shares its cores.
-_RUN_TO_RUN = 1.3
+# What one program takes to compile in two runs on one machine that has other work as well: the longer time over the shorter one.
+_RUN_TO_RUN = 1.35
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from shapelog.reading.payloads.properties import size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.graph_reuse import guards_hold
 from shapelog.text import one_line
 
 _NOT_ALL_SEEN = "and the trace does not show all that it does with it"
@@ -100,7 +101,10 @@ class _Harm:
             symbolic = [compile for compile in made if mark.place in self.facts.of(compile).symbolic]
             if not symbolic or len(symbolic) == len(made):
                 continue
-            known = {item.reason for compile in made if compile not in symbolic for item in compile.breaks}
+            static = [compile for compile in made if compile not in symbolic]
+            if not any(self._is_alike(mark, compile, other) for compile in symbolic for other in static):
+                continue  # the code took another path, on which it breaks anyway
+            known = {item.reason for compile in static for item in compile.breaks}
             new = [{item.reason for item in compile.breaks} - known for compile in symbolic]
             if all(new):
                 broken = symbolic[0]
@@ -111,6 +115,11 @@ class _Harm:
                 reason = f"the graph of {frame.title} breaks{where} once {name} is symbolic ({what}), as in {broken.label}"
                 return HarmfulMark(mark, frame, reason, "change that line so that it works with a symbolic value, then mark")
         return None
+
+    def _is_alike(self, mark: Mark, symbolic: Compile, static: Compile) -> bool:
+        """Whether the static call satisfies what the symbolic entry guards of sizes; one of 0 or 1, a graph of its own, may not."""
+        number = self.facts.of(static).numbers.get(mark.place)
+        return (number is not None and number in (0, 1)) or guards_hold(self.facts.of(symbolic), self.facts.of(static))
 
     def _of_int(self, mark: Mark) -> HarmfulMark | None:
         """Code that formats an int loses its graph, code that needs its value gains nothing."""

@@ -19,8 +19,11 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
     """What shows that the code takes another path for what varied, as the end of a sentence; "" where nothing does."""
     lines = {**entry.quoted_lines, **call.quoted_lines}
     values = _values(entry), _values(call)
+    sizes, varied = _varied(difference, entry, of_sizes=True), _varied(difference, entry)
     for code in (lines[number] for number in sorted(lines)):
-        if _comparison_splits(code, difference, entry, values):
+        if _loops_over(code, sizes):
+            return f"the code loops over this size ({code.strip()[:60]})"
+        if _comparison_splits(code, varied, values):
             return f"the code branches on this value ({code.strip()[:60]})"
         for known in values:
             _assign(code, known)
@@ -65,17 +68,30 @@ def _set(target: ast.expr, new: ast.expr, values: dict[str, Value]) -> None:
             values[name] = value
 
 
-def _comparison_splits(
-    code: str, difference: EntryDifference, entry: CompileFacts, values: tuple[dict[str, Value], dict[str, Value]]
-) -> bool:
+def _varied(difference: EntryDifference, entry: CompileFacts, of_sizes: bool = False) -> frozenset[str]:
+    """How code may write what varied, or the sizes among it."""
+    return frozenset(
+        spelling
+        for cause in difference.causes
+        if cause.prop.kind is Kind.SIZE or not of_sizes
+        for spelling in _spellings(cause.source.display_name, cause.prop.kind, cause.prop.dim, entry)
+    )
+
+
+def _loops_over(code: str, sizes: frozenset[str]) -> bool:
+    """Whether this line begins a loop over ``range`` of a size: Dynamo unrolls it, for which it needs the number."""
+    if "range(" not in code or not any(name in code for name in sizes):
+        return False
+    nodes = (node for tree in _trees(code) for node in ast.walk(tree))
+    loops = (node.iter for node in nodes if isinstance(node, (ast.For, ast.comprehension)))
+    calls = (loop for loop in loops if isinstance(loop, ast.Call) and ast.unparse(loop.func) == "range")
+    return any(ast.unparse(part) in sizes for call in calls for argument in call.args for part in ast.walk(argument))
+
+
+def _comparison_splits(code: str, varied: frozenset[str], values: tuple[dict[str, Value], dict[str, Value]]) -> bool:
     """Whether a comparison in this line comes out differently in the two calls, because of what varied."""
     if not any(word in code for word in ("==", "!=", "<", ">", " in ")):
         return False
-    varied = {
-        spelling
-        for cause in difference.causes
-        for spelling in _spellings(cause.source.display_name, cause.prop.kind, cause.prop.dim, entry)
-    }
     if not any(name in code for name in varied):
         return False
     for comparison in _comparisons(code):
@@ -88,11 +104,16 @@ def _comparison_splits(
 
 
 def _comparisons(code: str) -> Iterator[str]:
+    return (ast.unparse(node) for tree in _trees(code) for node in ast.walk(tree) if isinstance(node, ast.Compare))
+
+
+def _trees(code: str) -> Iterator[ast.AST]:
+    """The syntax tree of one line, also where it is the head of a block; none where it is no whole statement."""
     text = code.strip()
     for whole in (text, f"{text} pass", text.replace("elif ", "if ", 1) + " pass", f"with a: pass\n{text}"):
         tree = syntax_tree(whole, "exec")
         if tree is not None:
-            yield from (ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Compare))
+            yield tree
             return
 
 

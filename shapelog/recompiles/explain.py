@@ -148,12 +148,16 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
             named = f"frame {frame.label} ({frame.name})"
             text = f"{named}: a call had {MOST_COMPARED + left_out} entries before it, and was compared with {MOST_COMPARED}"
             problems.append(Problem("many-entries", text, trace.name, severity=INFO))
+
+    def serves(frame: Frame, entry: Compile, call: Compile) -> bool:
+        return frame in unexplained or reuse.guards_hold(entry, call)
+
     return Explanations(
         trace=trace,
         differences=differences,
         reuse=reuse,
         recompiles=tuple(item for found in by_frame.values() for item in found),
-        groups=tuple(group for rank in trace.ranks for group in groups_of(compile for frame in rank.frames for compile in frame.compiles)),
+        groups=tuple(group for rank in trace.ranks for group in groups_of(rank.frames, serves)),
         problems=tuple(problems),
         unexplained_frames=frozenset(unexplained),
         by_frame=by_frame,

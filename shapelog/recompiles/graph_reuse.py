@@ -116,6 +116,10 @@ class GraphReuse:
             self._proofs[key] = self._proof(frame, difference, compile)
         return self._proofs[key]
 
+    def guards_hold(self, entry: Compile, call: Compile) -> bool:
+        """Whether the guards of an entry over sizes hold for another call of its frame."""
+        return guards_hold(self.differences.table.of(entry), self.differences.table.of(call))
+
     def _proof(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool | None:
         entry, table = difference.entry, self.differences.table
         known, call = table.of(entry), table.of(compile)

@@ -1,16 +1,24 @@
 """Compiles whose graphs have the same operations on the same tensors; sizes and numbers do not count."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Outcome
+from shapelog.model.trace import Compile, Frame, Outcome
 
 
 class Group(NamedTuple):
-    """Compiles with similar graphs, in order of compilation. ``converged`` is the first dynamic one that no later member followed."""
+    """Compiles with similar graphs, in order of compilation. ``partial`` are dynamic ones that do not serve a call of the same frame for
+    which an earlier member was compiled, as where the code branches on a size.
+    """
 
     members: tuple[Compile, ...]
-    converged: Compile | None
+    partial: frozenset[Compile] = frozenset()
+
+    @property
+    def converged(self) -> Compile | None:
+        """The dynamic compile that came last and serves all that was compiled before it, None without one."""
+        last = self.members[-1] if len(self.members) > 1 else None
+        return last if last and last.is_dynamic and last not in self.partial else None
 
     @property
     def dynamic(self) -> tuple[Compile, ...]:
@@ -21,16 +29,22 @@ class Group(NamedTuple):
         return tuple(member for member in self.members if not member.is_dynamic)
 
 
-def groups_of(compiles: Iterable[Compile]) -> list[Group]:
-    """The groups among the compiles of one process."""
-    by_key: dict[str, list[Compile]] = {}
-    for compile in compiles:
-        graph = compile.graph
-        if graph and graph.key and compile.outcome in (Outcome.COMPILED, Outcome.UNFINISHED):
-            by_key.setdefault(graph.key, []).append(compile)
-    return [_group(sorted(members, key=lambda member: member.order)) for members in by_key.values()]
+def groups_of(frames: Iterable[Frame], serves: Callable[[Frame, Compile, Compile], bool]) -> list[Group]:
+    """The groups among the frames of one process; ``serves`` answers whether the guards of an entry hold for the call of another."""
+    by_key: dict[str, dict[Frame, list[Compile]]] = {}
+    for frame in frames:
+        for compile in frame.compiles:
+            graph = compile.graph
+            if graph and graph.key and compile.outcome in (Outcome.COMPILED, Outcome.UNFINISHED):
+                by_key.setdefault(graph.key, {}).setdefault(frame, []).append(compile)
+    return [_group(by_frame, serves) for by_frame in by_key.values()]
 
 
-def _group(members: list[Compile]) -> Group:
-    last = members[-1]
-    return Group(tuple(members), last if last.is_dynamic and len(members) > 1 else None)
+def _group(by_frame: dict[Frame, list[Compile]], serves: Callable[[Frame, Compile, Compile], bool]) -> Group:
+    members = sorted((member for own in by_frame.values() for member in own), key=lambda member: member.order)
+    partial = []
+    for frame, own in by_frame.items():
+        last = own[-1]
+        if last.is_dynamic and not all(serves(frame, last, member) for member in own[:-1]):
+            partial.append(last)
+    return Group(tuple(members), frozenset(partial))

@@ -36,7 +36,7 @@ def _explanations_of(explained: Explanations, chosen: Collection[Frame]) -> Expl
 
 def _group_of(group: Group, compiles: Collection[Compile]) -> Group:
     members = tuple(member for member in group.members if member in compiles)
-    return Group(members, group.converged if group.converged in members else None)
+    return Group(members, group.partial)
 
 
 def _trace_of(trace: Trace, chosen: Collection[Frame]) -> Trace:

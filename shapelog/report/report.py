@@ -90,6 +90,11 @@ class FrameReport(NamedTuple):
         return math.fsum(item.seconds for item in self.compiles)
 
     @property
+    def has_recompiled(self) -> bool:
+        """Whether a later call got an entry of its own, or hit the limit. Where later calls only failed, or left no code, none did."""
+        return any(item.verdict not in (Verdict.FAILED, Verdict.SKIPPED) for item in self.recompiles)
+
+    @property
     def shapes(self) -> ShapeTable:
         """One row a source and dim, one column a compile; made when asked for."""
         return shape_table(self.frame, self.recompiles, self.facts)

@@ -133,6 +133,12 @@ def test_the_first_call_is_skipped_only_where_the_second_was_dynamic() -> None:
     assert tools(made)["set_stance"].subject == "f"
 
 
+def test_the_first_call_is_not_skipped_where_the_code_needs_the_number_anyway() -> None:
+    pinned = [{"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "10"}]
+    made = trace(static_sizes(10), compiled("0/1", tensor(12, 8), dynamic=[1], specializations=pinned))
+    assert "set_stance" not in tools(made)
+
+
 def test_a_profile_is_not_named_where_there_was_one() -> None:
     assert "PGO" in tools("lab/batch_varies.log.gz")
     assert "PGO" not in tools("real/2.13/batch_varies.pgo_cold.log.gz")

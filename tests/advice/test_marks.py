@@ -208,7 +208,8 @@ def test_pytorch_finds_what_is_meant() -> None:
     from torch._dynamo.variables.builder import is_dynamic_source
 
     for source in SOURCES:
-        dim, whole = entries([Mark(Source(source), 1)], V213, SOURCES), entries([Mark(Source(source))], V213, SourceNames(SOURCES))
+        names = SourceNames(SOURCES)
+        dim, whole = entries([Mark(Source(source), 1)], V213, names), entries([Mark(Source(source))], V213, names)
         with torch.compiler.config.patch(dynamic_sources=",".join(dim)):
             assert [item for item in SOURCES if is_dynamic_source(item)] == [source]
             assert [number for number in range(3) if is_dynamic_source(source, number)] == [1]

@@ -54,6 +54,19 @@ def test_an_int_that_is_formatted_is_left_out(code: str) -> None:
     assert item.remedy == "build the string outside of the compiled code, or pass k as a tensor"
 
 
+@pytest.mark.parametrize(("guard", "is_harm"), [("2 <= L['x'].size()[0]", True), ("11 <= L['x'].size()[0]", False)])
+def test_a_graph_that_breaks_only_where_a_size_is_symbolic_breaks_by_the_mark(guard: str, is_harm: bool) -> None:
+    """Not where its guards show that the code took another path, which breaks for any call that takes it."""
+    text = "Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: is_causal is no bool\nUser code traceback:\n"
+    made = trace(static_sizes(10), make.dynamic_size("0/1", 12, guard), make.artifact("dynamo_graph_break_reason", text, id="0/1"))
+    made += static_sizes(10, 12, frame=1, name="g")
+    found = chosen(made)
+    assert [item.reason.partition(" (")[0] for item in found.left_out] == (
+        ["the graph of f breaks at model.py:7 once x.size[0] is symbolic"] if is_harm else []
+    )
+    assert found.marks == (frozenset() if is_harm else {Mark(Source("L['x']"), 0)})
+
+
 def test_an_int_that_pins_a_loop_is_left_out() -> None:
     item = left_out(trace(int_values(3, 4, comment=code_comment(7, "for _ in range(k):"))))
     assert item.reason == "f needs the exact value of k at model.py:7 (for _ in range(k):), so a mark would be specialized at once"

@@ -163,6 +163,26 @@ def test_a_branch_is_taken_by_what_the_int_is_there(line: str, values: tuple[int
     assert ("the code branches on this value (if k < limit:)" in recompile.why_not_markable) is (verdict is Verdict.JUSTIFIED)
 
 
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        ("for i in range(x.shape[0]):", Verdict.JUSTIFIED),
+        ("for i in range(1, len(x), 2):", Verdict.JUSTIFIED),
+        ("rows = [i for i in range(x.size(0) // 2)]", Verdict.JUSTIFIED),
+        ("for i in range(x.shape[1]):", Verdict.MARKING),
+        ("for i in range(3): y = x.view(x.shape[0])", Verdict.MARKING),
+        ("i = torch.arange(x.shape[0])", Verdict.MARKING),
+    ],
+)
+def test_a_loop_over_a_size_is_unrolled_for_each(line: str, verdict: Verdict) -> None:
+    """The graphs are alike where the loop adds no operation."""
+    guards = [guard_tree(tensor_match(size=(size, 8)), equals_match("L['k']", 3, comment=code_comment(7, line))) for size in (10, 12)]
+    made = make.trace(*(compiled(f"0/{number}", tensor(size, 8), guards=guards[number]) for number, size in enumerate((10, 12))))
+    recompile = last_recompile(made)
+    assert recompile.verdict is verdict
+    assert ("the code loops over this size" in recompile.why_not_markable) is (verdict is Verdict.JUSTIFIED)
+
+
 def test_a_dynamic_graph_has_to_serve_both_calls() -> None:
     """Sizes 8 and 16 are served by the graph for multiples of 8, and 13 has a dynamic graph of its own."""
     made = make.trace(compiled("0/0", tensor(8, 8)))
@@ -289,6 +309,14 @@ def test_a_group_has_static_and_dynamic_members() -> None:
     assert [member.label for member in group.dynamic] == ["0/2"]
     assert group.converged is not None
     assert group.converged.label == "0/2"
+
+
+@pytest.mark.parametrize(("guard", "converged"), [("L['x'].size()[0] <= 30", "0/2"), ("4 <= L['x'].size()[0]", None)])
+def test_a_group_that_ended_in_a_branch_for_some_sizes_did_not_converge(guard: str, converged: str | None) -> None:
+    tree = guard_tree(tensor_match(size=(None, 8)), shapes=(f"{guard}  # if x.shape[0] > 3:",))
+    (group,) = explain(sized(3, 4) + compiled("0/2", tensor(5, 8), guards=tree, symbols=SYMBOL)).groups
+    assert (group.converged and group.converged.label) == converged
+    assert [member.label for member in group.dynamic] == ["0/2"]
 
 
 def test_a_group_whose_last_member_is_static_did_not_converge() -> None:

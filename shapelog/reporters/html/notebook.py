@@ -34,7 +34,7 @@ def render(report: Report, options: Options) -> bytes:
         report=report,
         headline=_headline(report),
         limits=", ".join(f"{_text(item.frame.title)} (from {item.limit_hit.label} on)" for item in report.frames if item.limit_hit),
-        frames=[item for item in report.frames if item.recompiles],
+        frames=[item for item in report.frames if item.has_recompiled],
         unexplained=UNEXPLAINED,
         **(_about_advice(advice) if advice else {"advice": None}),
     )

@@ -43,10 +43,8 @@ def groups_of(report: Report) -> Groups:
 
 
 def _row(members: tuple[Compile, ...], group: Group, owners: dict[Compile, Frame], ranks: str) -> GroupRow:
-    last = members[-1]
-    graph = last.graph
-    is_whole = len(members) == len(group.members)
-    shown = Group(members, group.converged if is_whole else last if last.is_dynamic else None)
+    graph = members[-1].graph
+    shown = Group(members, group.partial)
     frames = tuple(dict.fromkeys(owners[member] for member in members))
     return GroupRow(shown, frames, ranks, graph.op_count if graph else 0, math.fsum(member.seconds for member in members))
 

@@ -8,6 +8,8 @@ from shapelog.text import plural, plural_noun, seconds
 
 # A longer line is not put on the screen: --format shell prints it.
 _LONGEST = 2000
+# Of longer code the first lines are shown.
+_LINES = 5
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
 
 
@@ -127,8 +129,12 @@ def _alternatives(page: TextPage, advice: Advice) -> None:
     for item in advice.alternatives:
         page.line((item.tool, "bold"), f"  {item.subject}", indent=2)
         page.line(item.sentence, indent=4)
-        for line in page.listed(item.lines, "line", 6):
-            _code(page, line)
+        lines = item.lines if page.verbose else item.lines[:_LINES]
+        for line in lines:
+            page.raw(line, indent=6, style="cyan")
+        left = len(item.lines) - len(lines)
+        if left:
+            page.line((f"… {plural(left, 'more line')}, shown with --verbose", "dim"), indent=6)
         if item.warning:
             page.line(("! ", "yellow"), item.warning, indent=4)
 

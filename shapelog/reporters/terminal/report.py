@@ -148,7 +148,7 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
 
 
 def _frames(page: TextPage, report: Report) -> None:
-    shown = [item for item in merged_frames(report) if item.first.recompiles or (page.verbose and item.first.frame.compiles)]
+    shown = [item for item in merged_frames(report) if item.first.has_recompiled or (page.verbose and item.first.frame.compiles)]
     if not shown:
         return
     page.heading("Frames that recompiled", "by the seconds that could be saved")

@@ -138,7 +138,7 @@ def _sections(snapshot: Snapshot, report: Report, width: int) -> list[_Section]:
     """In the order in which they are shown; those without an entry are left out."""
     is_job = len(report.trace.ranks) > 1
     frames = sorted(
-        (merged for merged in merged_frames(report) if merged.first.recompiles),
+        (merged for merged in merged_frames(report) if merged.first.has_recompiled),
         key=lambda merged: (-sum(len(item.recompiles) for item in merged.members), -merged.seconds),
     )
     recent = [[_line(events, is_job)] for events in reversed(_across_ranks(snapshot.events))]

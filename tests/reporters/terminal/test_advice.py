@@ -32,7 +32,7 @@ def section(page: str, title: str) -> str:
 
 def test_the_first_lines_are_what_it_saves_and_the_line_to_paste() -> None:
     first, blank, second, *_ = shown(make.advice(trace(static_sizes(10, 12, 14)))).splitlines()
-    assert first == "Mark 1 source dynamic: 3 compiles in 3.00 s become 1 compile in at least 0.77 s (predicted)"
+    assert first == "Mark 1 source dynamic: 3 compiles in 3.00 s become 1 compile in at least 0.74 s (predicted)"
     assert (blank, second) == ("", "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"")
 
 
@@ -62,7 +62,7 @@ def test_limit_hits_are_counted_in_the_first_line() -> None:
         static_sizes(10, 12),
         refused("0/2", *(f"0/{number}: tensor 'x' size mismatch at index 0. expected 10, actual 20" for number in (1, 0))),
     )
-    headline = "Mark 1 source dynamic: 2 compiles and 1 limit hit in 2.00 s become 1 to 3 compiles in at least 0.77"
+    headline = "Mark 1 source dynamic: 2 compiles and 1 limit hit in 2.00 s become 1 to 3 compiles in at least 0.74"
     assert shown(make.advice(made)).startswith(headline)
 
 
@@ -142,6 +142,20 @@ def test_the_tools_of_this_torch_are_shown_with_lines_to_paste() -> None:
     tools = section(shown(advice_of("lab/one_first.log.gz")), "Other tools")
     assert tools.startswith("Other tools  that torch 2.13 has for this run\n  unbacked source  x.size[0]\n")
     assert "      torch.compiler.config.unbacked_sources = \"L['x']:0\"  # or TORCH_COMPILE_UNBACKED_SOURCES\n" in tools
+
+
+def test_of_long_code_the_first_lines_are_shown() -> None:
+    made = trace()
+    for frame in range(7):
+        made += static_sizes(10, 1, frame=frame, name=f"f{frame}", source=f"L['x{frame}']")
+    advice = make.advice(made)
+    longest = max(advice.alternatives, key=lambda item: len(item.lines))
+    left = len(longest.lines) - 5
+    assert left > 1
+    short, verbose = (shown(advice, 200, verbose=is_verbose) for is_verbose in (False, True))
+    assert f"      … {left} more lines, shown with --verbose\n" in short
+    assert [line for line in longest.lines if f"      {line}\n" in short] == list(longest.lines[:5])
+    assert [line for line in longest.lines if f"      {line}\n" in verbose] == list(longest.lines)
 
 
 def test_pytorch_has_another_list_and_why() -> None:
