@@ -14,6 +14,7 @@ from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.records import Input
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.rules import Verdict, any_blocks_marking
@@ -212,10 +213,12 @@ def _profile(context: AdviceContext) -> Iterator[Alternative]:
     if not context.version.at_least(8) or context.explained.trace.code_states:
         return
     floats: dict[str, None] = {}
-    for item, cause in context.with_code("SL312"):
-        pinned = any(source.unwrapped == cause.source for special in item.compile.specializations for source in special.sources)
-        if not pinned and any(symbol.source.unwrapped == cause.source for symbol in item.compile.symbols):
-            floats[cause.source.display_name] = None
+    for item in context.explained.recompiles:
+        varied = [cause.source for cause in item.causes if "SL312" in cause.codes]
+        if varied:
+            pinned = {source.unwrapped for source in _specialized(item.compile)}
+            symbolic = {symbol.source.unwrapped for symbol in item.compile.symbols} - pinned
+            floats |= {source.display_name: None for source in varied if source in symbolic}
     kept = {"SL106", "SL315"}  # what is static by default is not profiled
     sources = context.sources
     found = [mark_at(cause.source).source for _, cause in context.causes if kept.isdisjoint(cause.codes)] if sources else []
@@ -239,11 +242,12 @@ def _needless(context: AdviceContext) -> Iterator[Alternative]:
         return
     found: dict[Source, None] = {}
     for frame in context.explained.trace.frames:
-        symbolic = [compile for compile in frame.entries if compile.symbols]
-        for source in dict.fromkeys(symbol.source for compile in symbolic for symbol in compile.symbols if symbol.source):
-            holders = [compile for compile in symbolic if any(symbol.source == source for symbol in compile.symbols)]
-            if len(holders) > 1 and all(any(source in item.sources for item in compile.specializations) for compile in holders):
-                found[source] = None
+        pinned: dict[Source, list[bool]] = {}  # in each graph where it is symbolic
+        for compile in frame.entries:
+            specialized = _specialized(compile)
+            for source in {symbol.source: None for symbol in compile.symbols if symbol.source}:
+                pinned.setdefault(source, []).append(source in specialized)
+        found |= {source: None for source, each in pinned.items() if len(each) > 1 and all(each)}
     if not found:
         return
     bases = list(dict.fromkeys(part.tensor if (part := source.tensor_part) else source.unwrapped for source in found))
@@ -257,17 +261,21 @@ def _needless(context: AdviceContext) -> Iterator[Alternative]:
     )
 
 
+def _specialized(compile: Compile) -> set[Source]:
+    return {source for item in compile.specializations for source in item.sources}
+
+
 def _collectives(context: AdviceContext) -> Iterator[Alternative]:
     ranks = context.explained.trace.ranks
     if len({rank.number for rank in ranks}) < 2 or not context.version.at_least(6):
         return
-    differing: dict[str, None] = {}
-    for mark in sorted(context.marks):
-        key = mark.source, VALUE if mark.is_int else size(mark.dim)
-        compiles = {rank.number: [compile for frame in rank.frames for compile in frame.compiles] for rank in ranks}
-        seen = {number: context.explained.facts.values(own, key) for number, own in compiles.items()}
-        if len({frozenset(map(str, values)) for values in seen.values() if values}) > 1:
-            differing[mark.source.display_name] = None
+    marks = {(mark.source, VALUE if mark.is_int else size(mark.dim)): mark for mark in context.marks}
+    seen: dict[Mark, dict[int | None, set[str]]] = {mark: {} for mark in sorted(context.marks)}
+    for rank in ranks:
+        for facts in (context.explained.facts.of(compile).facts for frame in rank.frames for compile in frame.compiles):
+            for key in marks.keys() & facts.keys():
+                seen[marks[key]].setdefault(rank.number, set()).add(str(facts[key]))
+    differing = {mark.source.display_name: None for mark, values in seen.items() if len(set(map(frozenset, values.values()))) > 1}
     if differing:
         yield Alternative(
             tool="compiler collectives",
@@ -310,9 +318,8 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
         codes = {code for item in context.explained.of_frame(frame) for code in item.codes}
         if not frame.called_at or frame.is_library or any_blocks_marking(codes) or codes & {"SL102", "SL103", "SL105", "SL107", "SL315"}:
             continue
-        specs = ", ".join(
-            f'"{expression(source)}": TensorSpec([{_dims(source, mine, first)}])' for source in sorted({m.source for m in mine})
-        )
+        marked = {item.source: item for item in reversed(first.inputs) if item.source in marks}
+        specs = ", ".join(f'"{expression(name)}": TensorSpec([{_dims(item, marks[name])}])' for name, item in sorted(marked.items()))
         yield Alternative(
             tool=f"{name}=",
             codes=("SL101",),
@@ -340,24 +347,20 @@ def _is_argument(source: str) -> bool:
     return source.startswith("L['") and source.count("[") == 1 and source.endswith("']")
 
 
-def _dims(source: str, marks: list[Mark], compile: Compile) -> str:
-    size = next(item.size for item in compile.inputs if item.source == source)
-    marked = {mark.dim for mark in marks if mark.source == source}
-    return ", ".join(f'ShapeVar("{expression(source)}_{dim}")' if dim in marked else "None" for dim in range(len(size)))
+def _dims(item: Input, marks: list[Mark]) -> str:
+    marked = {mark.dim for mark in marks}
+    return ", ".join(f'ShapeVar("{expression(item.source)}_{dim}")' if dim in marked else "None" for dim in range(len(item.size)))
 
 
 def _limit(context: AdviceContext) -> Iterator[Alternative]:
     """Frames that need more graphs than the limit allows, marks or not."""
     config = integer(str(context.explained.trace.config.recompile_limit or "")) or _DEFAULT_LIMIT
-    left = {compile for item in context.remaining for compile in item.compiles}
+    left = {compile: item for item in context.remaining for compile in item.compiles}
     for frame in context.explained.trace.frames:
-        own = set(frame.compiles)
-        if own.isdisjoint(left):
-            continue
-        stay = [item for item in context.remaining if any(compile in own for compile in item.compiles)]
+        stay = [left[compile] for compile in frame.compiles if compile in left]
         if any(item.verdict in (Verdict.CODE, Verdict.UNEXPLAINED) or item.rule.verdict is Verdict.CODE for item in stay):
             continue  # what is made anew for each call fills any limit
-        kept = 1 + sum(compile in own for item in stay for compile in item.compiles)
+        kept = 1 + len(stay)
         if not stay or kept <= config:
             continue
         needed = 2 * kept

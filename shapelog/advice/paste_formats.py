@@ -25,7 +25,8 @@ def _quoted(value: str) -> str:
 def as_python(advice: Advice) -> str:
     """Lines for the program, before its first compiled call: the config patch, or ``mark_dynamic`` calls where there is no list."""
     lines: list[str] = []
-    if advice.env:
+    has_list = bool(advice.env)
+    if has_list:
         lines += [
             "import torch.compiler",
             "",
@@ -35,13 +36,13 @@ def as_python(advice: Advice) -> str:
     marked = [item for item in advice.suggestions if item.python]
     if marked:
         lines += (
-            ["", "# or, instead of the list, on the tensors themselves, before each call:"] if advice.env else ["import torch._dynamo", ""]
+            ["", "# or, instead of the list, on the tensors themselves, before each call:"] if has_list else ["import torch._dynamo", ""]
         )
         for item in marked:
             place = f", called at {item.place.file}:{item.place.line}" if item.place else ""
             titles = ", ".join(dict.fromkeys(frame.title for frame in item.frames))
             lines.append(visible(f"# {titles}{place}"))
-            lines += [visible(f"# {line}" if advice.env and not line.startswith("#") else line) for line in item.python]
+            lines += [visible(f"# {line}" if has_list and not line.startswith("#") else line) for line in item.python]
     return "\n".join(lines)
 
 

@@ -1,9 +1,13 @@
 """Which frames of two traces are the same code, though lines shifted, the checkout moved, or compile ids started again."""
 
-import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
+from shapelog.grouping import grouped
+from shapelog.model.alignment import align_lines, align_paths
 from shapelog.model.trace import Frame, Rank, Trace, resumed_by
 from shapelog.reading.payloads.source_names import is_notebook_cell
 
@@ -61,26 +65,34 @@ def match_codes(before: list[Code], after: list[Code]) -> list[Pair]:
     return _matched(before, after, _same_files({code.first.file for code in before}, {code.first.file for code in after}))
 
 
+# The number of a rank, and how many before it have that number.
+_Number = tuple[int | None, int]
+
+
 def _processes(before: Trace, after: Trace) -> Iterator[tuple[tuple[Rank, ...], tuple[Rank, ...]]]:
     """Ranks by number; processes without one in their order, and such a process with a rank where nothing else is left."""
     ones, others = _numbered(before), _numbered(after)
     for key in [key for key in ones if key in others]:
         yield (ones.pop(key),), (others.pop(key),)
-    for one in [key for key in ones if key[0] is None]:
-        if others:
-            yield (ones.pop(one),), (others.pop(min(others)),)
-    for other in [key for key in others if key[0] is None]:
-        if ones:
-            yield (ones.pop(min(ones)),), (others.pop(other),)
+    for one, other in zip(_nameless(ones), sorted(set(others).difference(_nameless(others))), strict=False):
+        yield (ones.pop(one),), (others.pop(other),)
+    for one, other in zip(sorted(set(ones).difference(_nameless(ones))), _nameless(others), strict=False):
+        yield (ones.pop(one),), (others.pop(other),)
     yield from (((rank,), ()) for rank in ones.values())
     yield from (((), (rank,)) for rank in others.values())
 
 
-def _numbered(trace: Trace) -> dict[tuple[int | None, int], Rank]:
-    found: dict[tuple[int | None, int], Rank] = {}
+def _numbered(trace: Trace) -> dict[_Number, Rank]:
+    seen: Counter[int | None] = Counter()
+    found: dict[_Number, Rank] = {}
     for rank in trace.ranks:
-        found[rank.number, sum(number == rank.number for number, _ in found)] = rank
+        found[rank.number, seen[rank.number]] = rank
+        seen[rank.number] += 1
     return found
+
+
+def _nameless(numbers: Iterable[_Number]) -> list[_Number]:
+    return [number for number in numbers if number[0] is None]
 
 
 def codes_of(ranks: Iterable[Rank]) -> list[Code]:
@@ -106,21 +118,8 @@ def file_of(path: str) -> str:
 
 def _same_files(before: set[str], after: set[str]) -> dict[str, str]:
     """Each file of AFTER that is not in BEFORE → the one there of the same name whose path has the longest common end."""
-    left = {file_of(path) for path in before} - {file_of(path) for path in after}
-    moved = {file_of(path) for path in after} - {file_of(path) for path in before}
-    common = [(-_common_end(one, other), one, other) for one in left for other in moved if _common_end(one, other)]
-    found: dict[str, str] = {}
-    for _, one, other in sorted(common):
-        if one in left and other not in found:
-            left.discard(one)
-            found[other] = one
-    return found
-
-
-def _common_end(one: str, other: str) -> int:
-    parts = [re.split(r"[\\/]", path)[::-1] for path in (one, other)]
-    same = [first == second for first, second in zip(*parts, strict=False)]
-    return same.index(False) if False in same else len(same)
+    ones, others = ({file_of(path) for path in paths} for paths in (before, after))
+    return align_paths(ones - others, others - ones)
 
 
 def _matched(before: list[Code], after: list[Code], same: dict[str, str]) -> list[Pair]:
@@ -147,52 +146,36 @@ def _pairs(ones: list[Code], others: list[Code], found: list[tuple[Code, Code]])
 
 
 def _by_title(ones: list[Code], others: list[Code]) -> list[tuple[Code, Code]]:
-    """Codes of one name in one file: those of the same title first, then those whose class a trace does not name."""
+    """Codes of one name in one file: those of the same title first, then renamed ones, then those whose class a trace does not name."""
     found: list[tuple[Code, Code]] = []
-    for title in dict.fromkeys(code.title for code in ones):
-        first, second = ([code for code in codes if code.title == title] for codes in (ones, others))
-        found += _aligned(first, second, lambda code: code.position)
-    first, second = ([code for code in codes if all(code not in pair for pair in found)] for codes in (ones, others))
-    return found + _aligned(first, second, lambda code: code.position, _may_be_same)
+    titles = grouped(others, lambda code: code.title)
+    for title, own in grouped(ones, lambda code: code.title).items():
+        found += _aligned(own, titles.get(title, []))
+    ones, others = _left(ones, others, found)
+    found += _in_place(ones, others)
+    ones, others = _left(ones, others, found)
+    found += _aligned([code for code in ones if code.has_bare_title], others)
+    ones, others = _left(ones, others, found)
+    return found + _aligned(ones, [code for code in others if code.has_bare_title])
 
 
-def _may_be_same(one: Code, other: Code) -> bool:
-    """Whether two codes of one file and name may be the same although their titles differ: a renamed class, or one that is not named."""
-    if one.has_bare_title or other.has_bare_title:
-        return True
-    return one.first.line == other.first.line and not one.first.is_library
+def _left(ones: list[Code], others: list[Code], found: list[tuple[Code, Code]]) -> tuple[list[Code], list[Code]]:
+    """The codes of both sides that are in no pair."""
+    taken = {code for pair in found for code in pair}
+    return [code for code in ones if code not in taken], [code for code in others if code not in taken]
 
 
-def _aligned(
-    ones: list[Code], others: list[Code], position: Callable[[Code], int], may_be: Callable[[Code, Code], bool] = lambda one, other: True
-) -> list[tuple[Code, Code]]:
-    """Codes at the same place, then as many as are left on both sides in their order, else the nearest lines first."""
-    places = [[position(code) for code in side] for side in (ones, others)]
-    near = sorted(
-        (abs(place - places[1][other]), one, other)
-        for one, place in enumerate(places[0])
-        for other in range(len(others))
-        if may_be(ones[one], others[other])
-    )
-    exact = _greedy(item for item in near if not item[0])
-    left, right = set(range(len(ones))) - set(exact), set(range(len(others))) - set(exact.values())
-    in_order = list(zip(sorted(left, key=places[0].__getitem__), sorted(right, key=places[1].__getitem__), strict=False))
-    if len(left) == len(right) and all(may_be(ones[one], others[other]) for one, other in in_order):
-        found = exact | dict(in_order)
-    else:
-        found = exact | _greedy(item for item in near if item[1] in left and item[2] in right)
+def _in_place(ones: list[Code], others: list[Code]) -> Iterator[tuple[Code, Code]]:
+    """Codes that begin at the same line, so that one class was given another name. A library's are not told apart by their lines."""
+    by_line = {code.first.line: code for code in others if not code.first.is_library}
+    for code in ones:
+        if not code.first.is_library and code.first.line in by_line:
+            yield code, by_line.pop(code.first.line)
+
+
+def _aligned(ones: list[Code], others: list[Code], position: Callable[[Code], int] = lambda code: code.position) -> list[tuple[Code, Code]]:
+    found = align_lines([position(code) for code in ones], [position(code) for code in others])
     return [(ones[one], others[other]) for one, other in sorted(found.items())]
-
-
-def _greedy(candidates: Iterable[tuple[int, int, int]]) -> dict[int, int]:
-    """The best candidates first, each index of either side once."""
-    found: dict[int, int] = {}
-    taken: set[int] = set()
-    for _, one, other in candidates:
-        if one not in found and other not in taken:
-            found[one] = other
-            taken.add(other)
-    return found
 
 
 def _resumed(before: list[Code], after: list[Code], functions: list[Pair], same: dict[str, str]) -> Iterator[Pair]:
@@ -213,23 +196,24 @@ def _resumed(before: list[Code], after: list[Code], functions: list[Pair], same:
         yield from _pairs(ones, others, _aligned(ones, others, lambda code: code.first.line - starts[code]))
 
 
-_Known = dict[tuple[str, str], list[tuple[Pair, Code]]]
+# (file, function) → the codes of that name in one run by their lines.
+_Known = dict[tuple[str, str], list[tuple[int, tuple[Pair, Code]]]]
 
 
 def _by_name(pairs: list[Pair], side: int) -> _Known:
-    """(file, function) → the codes of that name in one run."""
-    known: _Known = {}
+    known: dict[tuple[str, str], dict[int, tuple[Pair, Code]]] = {}
     for pair in pairs:
         code = (pair.before, pair.after)[side]
         if code:
-            known.setdefault((code.first.file, code.first.name), []).append((pair, code))
-    return known
+            known.setdefault((code.first.file, code.first.name), {}).setdefault(code.first.line, (pair, code))
+    return {key: sorted(codes.items(), key=itemgetter(0)) for key, codes in known.items()}
 
 
 def _enclosing(known: _Known, file: str, name: str, line: int) -> tuple[Pair, Code] | None:
     """The function that a place in code lies in: of that name in that file, and begun last before it."""
-    begun = [item for item in known.get((file, name), ()) if item[1].first.line <= line]
-    return max(begun, key=lambda item: item[1].first.line, default=None)
+    codes = known.get((file, name), [])
+    begun = bisect_right(codes, line, key=itemgetter(0))
+    return codes[begun - 1][1] if begun else None
 
 
 def _owned(pairs: list[Pair]) -> Iterator[Pair]:

@@ -70,11 +70,12 @@ def _set(target: ast.expr, new: ast.expr, values: dict[str, Value]) -> None:
 
 def _varied(difference: EntryDifference, entry: CompileFacts, of_sizes: bool = False) -> frozenset[str]:
     """How code may write what varied, or the sizes among it."""
+    ranks = {item.source.display_name: len(item.size) for item in entry.compile.inputs}
     return frozenset(
         spelling
-        for cause in difference.causes
-        if cause.prop.kind is Kind.SIZE or not of_sizes
-        for spelling in _spellings(cause.source.display_name, cause.prop.kind, cause.prop.dim, entry)
+        for name, prop in ((cause.source.display_name, cause.prop) for cause in difference.causes)
+        if prop.kind is Kind.SIZE or not of_sizes
+        for spelling in _spellings(name, prop.kind, prop.dim, ranks.get(name, 0))
     )
 
 
@@ -129,12 +130,11 @@ def _holds(comparison: str, values: dict[str, Value]) -> bool | None:
     return parse(comparison).holds(values)
 
 
-def _spellings(name: str, kind: Kind, dim: int, known: CompileFacts) -> Iterator[str]:
-    """How code may write a size or an int: ``x.shape[0]``, ``x.size(-1)``, ``k``."""
+def _spellings(name: str, kind: Kind, dim: int, rank: int) -> Iterator[str]:
+    """How code may write a size of a tensor with that many dims, or an int: ``x.shape[0]``, ``x.size(-1)``, ``k``."""
     if kind is not Kind.SIZE:
         yield canonical(name)
         return
-    rank = next((len(item.size) for item in known.compile.inputs if item.source.display_name == name), 0)
     for index in (dim, dim - rank):
         yield f"{name}.shape[{index}]"
         yield f"{name}.size({index})"
@@ -147,7 +147,7 @@ def _values(known: CompileFacts) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for tensor in known.compile.inputs:
         for dim, size in enumerate(tensor.size):
-            found.update((name, size) for name in _spellings(tensor.source.display_name, Kind.SIZE, dim, known))
+            found.update((name, size) for name in _spellings(tensor.source.display_name, Kind.SIZE, dim, len(tensor.size)))
     for (source, prop), fact in known.facts.items():
         number = integer(str(fact)) if prop.kind is Kind.VALUE else None
         if number is not None:

@@ -1,5 +1,6 @@
 """Two runs side by side in a terminal: the answer and the totals first, then the frames by the size of the change."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -92,12 +93,13 @@ def _place(item: FrameChange) -> str:
 def _across_ranks(frames: Iterable[FrameChange]) -> list[list[FrameChange]]:
     """Changes that are the same in several ranks but for their times, together."""
     found: dict[tuple[object, ...], list[FrameChange]] = {}
+    seen: Counter[tuple[object, ...]] = Counter()
     for item in frames:
         first, counts = item.code.first, [replace(side, seconds=0.0) for side in (item.was, item.now)]
         key = (first.file, first.line, first.name, item.title, item.kind, *counts, item.causes, item.dims, item.verdict)
-        same = found.setdefault(key, [])
-        is_known = any((first.rank, first.process) == (other.code.first.rank, other.code.first.process) for other in same)
-        found.setdefault((*key, len(same)) if is_known else key, []).append(item)
+        own = (*key, first.rank, first.process)
+        found.setdefault((*key, seen[own]), []).append(item)
+        seen[own] += 1
     return list(found.values())
 
 

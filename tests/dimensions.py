@@ -1,0 +1,411 @@
+"""Traces that one number makes larger: a dimension each, for the test and the benchmark of how the work grows with them."""
+
+import json
+from collections.abc import Callable, Iterator
+
+from make import (
+    FAILED,
+    MODEL,
+    artifact,
+    compile,
+    describe,
+    int_values,
+    line,
+    metrics,
+    record,
+    refused,
+    split_records,
+    strings,
+    tensor,
+    torch_version,
+    trace,
+    with_collectives,
+)
+from payload_text import code_comment, equals_match, graph_text, guard_tree, size_mismatch, tensor_match
+
+DIMENSIONS: dict[str, Callable[[int], bytes]] = {}
+# Those whose trace grows with the square of their number.
+SQUARE = {"one of many tensors varies in each compile", "compiles with all reasons", "functions that call one another, with whole stacks"}
+
+
+def dimension(name: str) -> Callable[[Callable[[int], bytes]], Callable[[int], bytes]]:
+    def register(make: Callable[[int], bytes]) -> Callable[[int], bytes]:
+        DIMENSIONS[name] = make
+        return make
+
+    return register
+
+
+def _pair(frame: int, **more: object) -> bytes:
+    """A function compiled for two sizes of its tensor."""
+    return _first(frame, **more) + _second(frame, **more)
+
+
+def _first(frame: int, **more: object) -> bytes:
+    return compile(f"{frame}/0", tensor(8, 16), **{"name": f"f{frame}", "line": frame + 5, **more})  # type: ignore[arg-type]
+
+
+def _second(frame: int, **more: object) -> bytes:
+    reasons = [size_mismatch(f"{frame}/0", 8, 3)]
+    return compile(f"{frame}/1", tensor(3, 16), reasons=reasons, **{"name": f"f{frame}", "line": frame + 5, **more})  # type: ignore[arg-type]
+
+
+def _sized(number: int, reasons: list[str] | None) -> bytes:
+    return compile(f"0/{number}", tensor(number + 3, 16), reasons=reasons)
+
+
+def _int(value: int, name: str = "n") -> str:
+    return equals_match(f"L['{name}']", value, comment=code_comment(6, "return x * n"))
+
+
+@dimension("frames")
+def _(n: int) -> bytes:
+    return trace(*(_first(frame) for frame in range(n)))
+
+
+@dimension("frames that recompile")
+def _(n: int) -> bytes:
+    return trace(*(_pair(frame) for frame in range(n)))
+
+
+@dimension("frames in many files")
+def _(n: int) -> bytes:
+    return trace(*(_pair(frame, file=f"/srv/a{frame}/b{frame}.py") for frame in range(n)))
+
+
+@dimension("functions of one name")
+def _(n: int) -> bytes:
+    return trace(*(_pair(frame, name="f") for frame in range(n)))
+
+
+@dimension("frames that recompile for an int of their own")
+def _(n: int) -> bytes:
+    def made(frame: int) -> bytes:
+        name = f"v{frame}"
+        where = {"name": f"f{frame}", "line": frame + 5}
+        first = compile(f"{frame}/0", tensor(8, 16), more_guards=[_int(5, name)], **where)  # type: ignore[arg-type]
+        why = [f"{frame}/0: L['{name}'] == 5"]
+        return first + compile(f"{frame}/1", tensor(8, 16), more_guards=[_int(7, name)], reasons=why, **where)  # type: ignore[arg-type]
+
+    return trace(*map(made, range(n)))
+
+
+@dimension("frames that recompile for a tensor of their own")
+def _(n: int) -> bytes:
+    def made(frame: int) -> bytes:
+        source = f"L['x{frame}']"
+        where = {"name": f"f{frame}", "line": frame + 5}
+        first = compile(f"{frame}/0", tensor(8, 16, source=source), **where)  # type: ignore[arg-type]
+        why = [size_mismatch(f"{frame}/0", 8, 3, name=f"x{frame}")]
+        return first + compile(f"{frame}/1", tensor(3, 16, source=source), reasons=why, **where)  # type: ignore[arg-type]
+
+    return trace(*map(made, range(n)))
+
+
+@dimension("compiles of one frame, one reason each")
+def _(n: int) -> bytes:
+    return trace(*(_sized(number, [size_mismatch("0/0", 3, number + 3)] if number else []) for number in range(n)))
+
+
+@dimension("compiles of one frame without reasons")
+def _(n: int) -> bytes:
+    return trace(*(_sized(number, None) for number in range(n)))
+
+
+@dimension("compiles with all reasons")
+def _(n: int) -> bytes:
+    return trace(*(_sized(number, [size_mismatch(f"0/{other}", other + 3, number + 3) for other in range(number)]) for number in range(n)))
+
+
+@dimension("compiles of one frame for values of an int")
+def _(n: int) -> bytes:
+    return trace(int_values(*range(2, n + 2)))
+
+
+@dimension("compiles of a frame that became dynamic")
+def _(n: int) -> bytes:
+    later = (
+        compile(f"0/{number}", tensor(8, 16), dynamic=[0], reasons=[f"0/{number - 1}: L['n'] == {number - 1}"], more_guards=[_int(number)])
+        for number in range(2, n + 2)
+    )
+    return trace(_first(0), _second(0, dynamic=[0]), *later)
+
+
+@dimension("guards of a frame that stay the same")
+def _(n: int) -> bytes:
+    more = [_int(number, f"v{number}") for number in range(n)]
+    return trace(_pair(0, more_guards=more))
+
+
+@dimension("guards of a frame that vary")
+def _(n: int) -> bytes:
+    def more(step: int) -> list[str]:
+        return [_int(number + step, f"v{number}") for number in range(n)]
+
+    return trace(
+        compile("0/0", tensor(8, 16), more_guards=more(2)),
+        compile("0/1", tensor(8, 16), more_guards=more(100_000), reasons=["0/0: L['v0'] == 2"]),
+    )
+
+
+@dimension("guards that vary in eight compiles")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        more = [_int(item + 1000 * number, f"v{item}") for item in range(n)]
+        reasons = [f"0/{number - 1}: L['v0'] == {1000 * (number - 1)}"] if number else []
+        return compile(f"0/{number}", tensor(8, 16), more_guards=more, reasons=reasons)
+
+    return trace(*map(made, range(8)))
+
+
+@dimension("guards on shapes")
+def _(n: int) -> bytes:
+    inputs = [tensor(8, 4, source=f"L['x{number}']") for number in range(n)]
+    shapes = [f"2 <= L['x{number}'].size()[0] <= {number + 9}  {code_comment(6, 'x')}" for number in range(n)]
+    guards = guard_tree(*(tensor_match(item.source, (None, 4)) for item in inputs), shapes=shapes)
+    again = [tensor(3, 4, source=item.source) for item in inputs]
+    why = [size_mismatch("0/0", 8, 3, name="x0")]
+    return trace(compile("0/0", *inputs, guards=guards, dynamic=[0]), compile("0/1", *again, guards=guards, dynamic=[0], reasons=why))
+
+
+def _many_tensors(n: int, *lengths: int) -> bytes:
+    def made(number: int, length: int) -> bytes:
+        inputs = [tensor(length, 16, source=f"L['t{item}']") for item in range(n)]
+        return compile(f"0/{number}", *inputs, reasons=[size_mismatch("0/0", lengths[0], length, name="t0")] if number else [])
+
+    return trace(*(made(number, length) for number, length in enumerate(lengths)))
+
+
+@dimension("tensors of a frame that vary")
+def _(n: int) -> bytes:
+    return _many_tensors(n, 8, 3)
+
+
+@dimension("tensors that vary in four compiles")
+def _(n: int) -> bytes:
+    return _many_tensors(n, 8, 3, 5, 9)
+
+
+@dimension("tensors of a frame that stay the same")
+def _(n: int) -> bytes:
+    inputs = [tensor(8, 16, source=f"L['t{item}']") for item in range(n)]
+    why = [size_mismatch("0/0", 8, 3)]
+    return trace(compile("0/0", tensor(8, 16), *inputs), compile("0/1", tensor(3, 16), *inputs, reasons=why))
+
+
+@dimension("one of many tensors varies in each compile")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        inputs = [tensor(3 if item == number else 8, 16, source=f"L['t{item}']") for item in range(n)]
+        return compile(f"0/{number}", *inputs, reasons=[size_mismatch("0/0", 8, 3, name=f"t{number}")] if number else [])
+
+    return trace(*map(made, range(n)))
+
+
+@dimension("dims of a tensor")
+def _(n: int) -> bytes:
+    ones = [1] * n  # sizes whose product stays small
+    return trace(compile("0/0", tensor(2, *ones)), compile("0/1", tensor(3, *ones), reasons=[size_mismatch("0/0", 2, 3)]))
+
+
+def _into_last(data: bytes, *more: bytes) -> bytes:
+    """The trace with records of its last compile before the last record."""
+    *head, last = split_records(data)
+    return b"".join((*head, *more, last))
+
+
+def _dynamic_pair(*more: bytes) -> bytes:
+    return _into_last(trace(_pair(0, dynamic=[])), *more)
+
+
+@dimension("symbols")
+def _(n: int) -> bytes:
+    found = [(f"s{number}", 8, f"L['x{number}'].size()[0]") for number in range(n)]
+    return trace(_first(0), _second(0, dynamic=[0], symbols=found))
+
+
+@dimension("specializations")
+def _(n: int) -> bytes:
+    def made(number: int) -> dict[str, object]:
+        stack = [{"line": number, "name": "f", "filename": 0, "loc": "x"}]
+        return {"symbol": f"s{number}", "sources": [f"L['x{number}'].size()[0]"], "value": "8", "user_stack": stack}
+
+    return trace(_first(0), _second(0, dynamic=[0], specializations=[made(number) for number in range(n)]))
+
+
+@dimension("guards that were added")
+def _(n: int) -> bytes:
+    stack = [{"line": 6, "name": "f", "filename": 0, "loc": "x"}]
+    body = ({"expr": f"Eq(s{number}, 8)", "stack": [], "user_stack": stack} for number in range(n))
+    return _dynamic_pair(*(record("guard_added", item, id="0/1") for item in body))
+
+
+@dimension("events of automatic dynamic")
+def _(n: int) -> bytes:
+    def made(number: int) -> str:
+        arguments = {"name": f"L['x{number}']", "dim_changed": 0, "reason": "size change", "cached": "8", "new": "3"}
+        return json.dumps({"name": "automatic_dynamic", "args": arguments}, indent=0)
+
+    return _dynamic_pair(*(record("chromium_event", {}, made(number), id="0/1") for number in range(n)))
+
+
+@dimension("depth of a stack")
+def _(n: int) -> bytes:
+    stack = [{"line": number, "name": f"f{number}", "filename": 0, "loc": "x"} for number in range(n)]
+    return trace(
+        record("dynamo_start", {"stack": [*stack, {"line": 5, "name": "f", "filename": 0}]}, id="0/0"), _first(0, is_started=False)
+    )
+
+
+@dimension("functions that call one another")
+def _(n: int) -> bytes:
+    return trace(*(_first(frame, line=frame + 1, call=max(frame, 1)) for frame in range(n)))
+
+
+@dimension("functions that call one another, with whole stacks")
+def _(n: int) -> bytes:
+    def made(frame: int) -> bytes:
+        stack = [{"line": number + 1, "name": f"f{number}", "filename": 0, "loc": "x"} for number in range(frame + 1)]
+        where = {"name": f"f{frame}", "line": frame + 1}
+        rest = split_records(compile(f"{frame}/0", tensor(8, 16), **where))  # type: ignore[arg-type]
+        return record("dynamo_start", {"stack": stack}, id=f"{frame}/0") + b"".join(rest[1:])
+
+    return trace(*map(made, range(n)))
+
+
+@dimension("operations of a graph")
+def _(n: int) -> bytes:
+    def made(length: int) -> str:
+        lines = "".join(
+            f"        # File: {MODEL}:{number + 6} in f, code: return x + {number}\n"
+            f'        add_{number}: "f32[{length}, 16][16, 1]cpu" = l_x_ + {number}\n'
+            for number in range(n)
+        )
+        return graph_text(f'L_x_: "f32[{length}, 16][16, 1]cpu"').replace("        return", f"{lines}        return", 1)
+
+    return trace(_first(0, graph=made(8)), _second(0, graph=made(3)))
+
+
+@dimension("length of a reason")
+def _(n: int) -> bytes:
+    return trace(_first(0), compile("0/1", tensor(3, 16), reasons=["0/0: " + "a" * (100 * n) + " == 3"]))
+
+
+@dimension("reasons of a recompile")
+def _(n: int) -> bytes:
+    return trace(_first(0), compile("0/1", tensor(3, 16), reasons=[size_mismatch(f"0/{number}", 8, 3) for number in range(n)]))
+
+
+@dimension("graph breaks")
+def _(n: int) -> bytes:
+    return trace(*(_first(frame) + _break(frame, f"{frame}/0") for frame in range(n)))
+
+
+@dimension("graph breaks of one compile")
+def _(n: int) -> bytes:
+    return trace(_first(0), *(_break(number, "0/0") for number in range(n)))
+
+
+def _break(number: int, id: str) -> bytes:
+    return artifact("dynamo_graph_break_reason", f"Graph break in user code at /srv/app/model.py:{number}\nReason: print{number}", id=id)
+
+
+@dimension("resumed functions")
+def _(n: int) -> bytes:
+    names = ("f", *(f"torch_dynamo_resume_in_f_at_{number}" for number in range(1, n)))
+    return trace(*(_pair(frame, name=name, line=5) for frame, name in enumerate(names)))
+
+
+@dimension("failures")
+def _(n: int) -> bytes:
+    return trace(*(_first(frame, **FAILED) for frame in range(n)))
+
+
+@dimension("calls at the recompile limit")
+def _(n: int) -> bytes:
+    return trace(_first(0), *(refused(f"0/{number}", size_mismatch("0/0", 8, number + 9)) for number in range(1, n)))
+
+
+@dimension("restarts")
+def _(n: int) -> bytes:
+    reasons = [f"r{number}" for number in range(50)]
+    return trace(*(compile(f"0/{number}", tensor(8, 16), restart_reasons=reasons) for number in range(n)))
+
+
+@dimension("attempts of one compile")
+def _(n: int) -> bytes:
+    attempts = (record("dynamo_start", {"stack": []}, id="0/1", attempt=number) for number in range(n))
+    described = (describe(tensor(3, 16), describer=number, id="0/1", attempt=number) for number in range(n))
+    return trace(_first(0), *(item for pair in zip(attempts, described, strict=True) for item in pair), _second(0))
+
+
+@dimension("processes")
+def _(n: int) -> bytes:
+    return b"".join(trace(compile("0/0", tensor(8, 16), process=number + 1), process=number + 1) for number in range(n))
+
+
+@dimension("processes and strings")
+def _(n: int) -> bytes:
+    names = strings(*(f"/srv/{number}.py" for number in range(n)))
+    return torch_version() + names + b"".join(torch_version(process=number + 1) for number in range(n))
+
+
+@dimension("resets")
+def _(n: int) -> bytes:
+    return trace(*(_pair(0) for _ in range(n)))
+
+
+@dimension("functions that Inductor compiled")
+def _(n: int) -> bytes:
+    return trace(*(b"".join(_lowered(frame)) for frame in range(n)))
+
+
+def _lowered(frame: int) -> Iterator[bytes]:
+    *head, last = split_records(_first(frame))
+    yield from head
+    yield artifact("fx_graph_cache_miss", "{}", id=f"{frame}/0")
+    yield record("inductor_output_code", {"filename": "/tmp/a.py"}, "x = 1", id=f"{frame}/0")
+    yield last
+
+
+@dimension("collectives of one graph")
+def _(n: int) -> bytes:
+    return with_collectives(trace(_first(0)), ["all_reduce"] * n, "x = 1")
+
+
+@dimension("graphs that ran")
+def _(n: int) -> bytes:
+    order = json.dumps({"graph_execution_order": ["0/0"] * 3})
+    return trace(_first(0), *(artifact("graph_execution", order) for _ in range(n)))
+
+
+@dimension("sources of a code state")
+def _(n: int) -> bytes:
+    sources = "".join(f"  L['x{number}']: tensor size=[?] stride=[1]\n" for number in range(n))
+    return trace(_pair(0), artifact("put_local_code_state", f"hash(1){MODEL}:5:f0:\n{sources}", id="0/1"))
+
+
+@dimension("code states")
+def _(n: int) -> bytes:
+    head = f"hash(1){MODEL}:5:f0:\n  L['x']: tensor size=[?] stride=[1]\n"
+    return trace(_pair(0), *(artifact("put_local_code_state", f"{head}{number}", id="0/1") for number in range(n)))
+
+
+@dimension("kinds of record")
+def _(n: int) -> bytes:
+    return trace(_first(0), *(record(f"kind_{number}", {"a": 1}, id="0/0") for number in range(n)))
+
+
+@dimension("names of artifacts")
+def _(n: int) -> bytes:
+    return trace(_first(0), *(artifact(f"name_{number}", "x", id="0/0") for number in range(n)))
+
+
+@dimension("records that are no JSON")
+def _(n: int) -> bytes:
+    return trace(_first(0), *(line('{"artifact": {"name": "x", }') for _ in range(n)))
+
+
+@dimension("backward compiles")
+def _(n: int) -> bytes:
+    return trace(_first(0), *(metrics("0/0", kind="bwd_compilation_metrics", is_forward=False) for _ in range(n)))
