@@ -1,6 +1,7 @@
 """Traces in archives: they are found in whatever directory they are, and nothing in an archive can do harm."""
 
 import contextlib
+import gc
 import gzip
 import io
 import os
@@ -270,3 +271,25 @@ def test_an_older_run_in_an_archive_can_be_selected(tmp_path: Path) -> None:
     assert load(path).name == "dedicated_log_torch_trace_bbbbbbbb.log"
     assert load(path, run=2).name == load(path, run="aaaa").name == "dedicated_log_torch_trace_aaaaaaaa.log"
     assert len(load(path, run="all").ranks) == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are listed in /proc")
+def test_a_refused_archive_is_closed_at_once(tmp_path: Path) -> None:
+    """Not when garbage is collected, though an exception holds what it came through."""
+    whole = tarred({FIRST: TRACE, SECOND: TRACE})
+    archives = {"too large": (zipped({FIRST: gzip.compress(TRACE)}), 100, ""), "cut": (whole[: len(whole) // 3], None, "2")}
+    gc.disable()
+    try:
+        for name, (data, limit, run) in archives.items():
+            path = put(tmp_path, data, name)
+            before = os.listdir("/proc/self/fd")
+            with contextlib.suppress(ShapelogError):
+                load(path, max_unpacked=limit, run=run)
+                raise AssertionError(name)
+            assert len(os.listdir("/proc/self/fd")) == len(before), name
+    finally:
+        gc.enable()
+
+
+def test_a_refusal_is_one_line_whatever_a_member_is_called(tmp_path: Path) -> None:
+    assert refusal(put(tmp_path, zipped({"a\nb\u2028.log": b"x"}))).startswith("a\\x0ab\\u2028.log: no trace record in it")
