@@ -27,24 +27,15 @@ _SECTIONS = (
     *("[tool.shapelog", "tool = {shapelog = {}}"),
 )
 _KEYS = (*KEYS, *KEYS, *(key.replace("-", "_") for key in KEYS), "max", "x", '""', '"a b"', "a.b", "é", '"\\u0000"', '"\\u001b[31m"')
-_VALUES = (
-    *("0 1 3 -1 1.5 1e3 1e400 -0.0 nan inf true false [] {} 0x10 0o7 0b1 1_000 1__0 010 1979-05-27 07:32:00 1e-9 999999999999999".split()),
-    *(
-        "1000000000000000 1000000000000001 9223372036854775808 '' 'x' 'auto' 'all' 'new' 'SL101' '500M' '9e9G' 'true' [1] ['x','y,z']".split()
-    ),
-    *('[[]] [[1]] {a=1} {"*"=1} {"*"=1.5} {"*"="x"} {"Net.forward"={}} "\\u0000" "\\ud800" "\\u202e" "\\u001b]0;x\\u0007"'.split()),
-    *('"../../../x" "/dev/null" "/dev/zero" "/etc/passwd" "given.log" "." "" "~" "//x" "a*b[c" "!" "[" "x=1" "=1" "*=x" "a=b=c"'.split()),
-    *(
-        "9" * 5000,
-        "0x" + "f" * 5000,
-        "1." + "9" * 5000,
-        "[" * 400 + "]" * 400,
-        '"' + "x" * 5000 + '"',
-        "9" * 400,
-        "'''\nx\n'''",
-        '"""\\\n"""',
-    ),
-)
+_WORDS = r"""
+0 1 3 -1 1.5 1e3 1e400 -0.0 nan inf true false [] {} 0x10 0o7 0b1 1_000 1__0 010 1979-05-27 07:32:00 1e-9
+999999999999999 1000000000000000 1000000000000001 9223372036854775808
+'' 'x' 'auto' 'all' 'new' 'SL101' '500M' '9e9G' 'true' [1] ['x','y,z'] [[]] [[1]] {a=1}
+{"*"=1} {"*"=1.5} {"*"="x"} {"Net.forward"={}} "\u0000" "\ud800" "\u202e" "\u001b]0;x\u0007"
+"../../../x" "/dev/null" "/dev/zero" "/etc/passwd" "given.log" "." "" "~" "//x" "a*b[c" "!" "[" "x=1" "=1" "*=x" "a=b=c"
+"""
+_LONG = ("9" * 400, "9" * 5000, "0x" + "f" * 5000, "1." + "9" * 5000, "[" * 400 + "]" * 400, '"' + "x" * 5000 + '"')
+_VALUES = (*_WORDS.split(), *_LONG, "'''\nx\n'''", '"""\\\n"""')
 _VARIABLES = (*(f"SHAPELOG_{key.upper().replace('-', '_')}" for key in KEYS), "SHAPELOG_X", "SHAPELOG_", "SHAPELOG_WIDTH_", "SHAPELOGS")
 _ENVIRONMENT = re.compile(rb"(?m)^# (SHAPELOG\w*)=(.*)$")
 _COMMANDS = (
