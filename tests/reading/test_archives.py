@@ -282,6 +282,7 @@ def test_a_refused_or_damaged_archive_is_closed_with_the_trace(tmp_path: Path) -
         "too large": (zipped({FIRST: packed}), 100, ""),
         "cut": (whole[: len(whole) // 3], None, "2"),
         "damaged": (damaged, None, ""),
+        "long header": (tarred_members(member(FIRST, b"0" * (2 << 20), tarfile.XHDTYPE)), None, ""),
     }
     gc.disable()
     try:
