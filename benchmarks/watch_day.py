@@ -23,6 +23,7 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / 
 from fake_machine import Machine  # noqa: E402
 from make import compile, split_records, strings, tensor, torch_version  # noqa: E402
 from payload_text import size_mismatch  # noqa: E402
+from rich.cells import cached_cell_len  # noqa: E402
 
 from shapelog.capture.watch import Watch  # noqa: E402
 from shapelog.reporters.terminal.watch import Screen, lines  # noqa: E402
@@ -31,7 +32,7 @@ _HOUR, _COMPILES = 3600.0, 30
 # Checks between two drawings of the screen.
 _DRAWN = 40
 # What may differ between two hours in which the same happened: bytes, and objects.
-_FREE_BYTES, _FREE_OBJECTS = 50_000, 300
+_FREE_BYTES, _FREE_OBJECTS = 20_000, 100
 
 
 class Hour(NamedTuple):
@@ -140,6 +141,7 @@ def hours(folder: Path, number: int, length: float = _HOUR, compiles: int = _COM
                     raise SystemExit(f"the watch is over in hour {hour}: {snapshot.ended}")
             machine.naps.clear()
             del snapshot
+            cached_cell_len.cache_clear()  # rich keeps the widths of some thousand texts
             gc.collect()
             bytes_now, objects = tracemalloc.get_traced_memory()[0], len(gc.get_objects())
             yield Hour(hour, happens.__name__, bytes_now, objects, len(os.listdir("/proc/self/fd")), seen)
