@@ -45,6 +45,8 @@ COMMANDS: dict[str, list[str]] = {
 _RANKS = 20
 # Seconds after which a process that was interrupted hangs, and in which the children of one that has ended end.
 _PATIENCE, _GRACE = 60.0, 5.0
+# The most seconds that a command goes on with whose result was written when the interrupt came.
+_END = 0.5
 _DIED = -signal.SIGINT
 
 
@@ -100,6 +102,7 @@ def interrupted(name: str, delays: list[float], folder: Path, temporary: Path) -
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
             sent += 1
+    interrupt = time.monotonic()
     try:
         _, said = process.communicate(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
@@ -108,6 +111,9 @@ def interrupted(name: str, delays: list[float], folder: Path, temporary: Path) -
         return Ended("hangs", f"hangs {delays[0]:.2f} s after its start")
     if not sent:
         return Ended("had ended before")
+    if process.returncode == 0 and name not in ("watch", "run"):
+        went_on = time.monotonic() - interrupt
+        return Ended("was about to end", f"went on for {went_on:.2f} s" if went_on > _END else "")
     return judged(name, process.returncode, said.decode("utf-8", "replace"), has_children(process.pid), left_in(folder, temporary))
 
 
@@ -125,8 +131,6 @@ def judged(name: str, code: int, said: str, children: bool, left: list[str]) -> 
         return Ended("a file is left", f"{kept} {said}")
     if name in ("watch", "run"):  # the first one ends what is followed, or what runs, and the report comes; run ends as its command did
         return Ended(f"ended with {code}", "" if code in (0, 130, _DIED if name == "run" else 0) else said)
-    if code == 0:
-        return Ended("was about to end")
     foreign = [line for line in own if not line.startswith("shapelog: ")]
     return Ended(f"ended with {code}", said if code != 130 or foreign else "")
 
@@ -162,6 +166,7 @@ def main() -> int:
     parser.add_argument("--number", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it, and so would the commands
     chance, flaws, outcomes = random.Random(given.seed), 0, Counter[tuple[str, str]]()
     with TemporaryDirectory() as root:
         folder, temporary = Path(root, "work"), Path(root, "temporary")
