@@ -147,8 +147,11 @@ class Mutator:
     recorded: list[Records]
 
     def input(self) -> bytes:
+        return self.changed(self._seed())
+
+    def changed(self, seed: Records) -> bytes:
         chance = self.chance
-        records = list(self._seed())
+        records = list(seed)
         for _ in range(chance.choice((1, 1, 1, 2, 2, 3, 6))):
             chance.choice(_CHANGES)(self, records)
             if not records:

@@ -19,6 +19,7 @@ import mutations  # makes the modules of the tests known  # noqa: F401
 from jsonschema import Draft202012Validator
 from make import NAME, reader, small_trace
 from make import load as load_bytes
+from promises import Flaw, demand, plain, refusal
 
 import shapelog
 from shapelog.advice.advise import advise
@@ -32,7 +33,6 @@ from shapelog.model.ids import TorchVersion
 from shapelog.model.load import load
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select_files
-from shapelog.reading.payloads.pgo_state import Kind
 from shapelog.reading.reader import Reader
 from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.compare import compare
@@ -40,9 +40,8 @@ from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, formats, renderer
+from shapelog.rules import AlertKind
 
-# Nothing but line ends, styles and text that stands where it is written: an own list, not the one of the package.
-_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _COMMAND = re.compile(r"^\s*::(?!(?:error|warning|notice) |group::|endgroup::$)", re.MULTILINE)
 _BUDGETS = Policy(budgets=tuple(Budget(metric, 0, pattern) for metric in Metric for pattern in ("", "*")))
@@ -51,14 +50,6 @@ _VERSIONS = (None, TorchVersion(2, 6), TorchVersion(2, 10), TorchVersion(2, 15))
 _FREE, _EACH = 120_000, 60
 _PAGE = 400_000
 _FOREIGN_TAGS = frozenset(("img", "iframe", "object", "embed", "base", "form", "link", "video", "audio", "frame", "applet"))
-
-
-class Flaw(Exception):
-    """The outcome is not as promised."""
-
-
-class Slow(BaseException):
-    """It took too long. Not an Exception, so that nothing takes it for a failing analysis."""
 
 
 @dataclass
@@ -84,29 +75,19 @@ class Subject:
         return found
 
 
-def _demand(claim: bool, words: str) -> None:
-    if not claim:
-        raise Flaw(words)
-
-
 def _no_json(constant: str) -> None:
     raise Flaw(f"{constant} is no JSON")
 
 
 def _bounded(subject: Subject, output: bytes, free: int = _FREE) -> str:
-    _demand(len(output) <= free + _EACH * len(subject.data), "the output is much larger than the input")
+    demand(len(output) <= free + _EACH * len(subject.data), "the output is much larger than the input")
     return output.decode()
-
-
-def _plain(text: str) -> None:
-    found = _CONTROL.search(text)
-    _demand(found is None, f"a control character in the output: {found[0]!r}" if found else "")
 
 
 def balanced(subject: Subject) -> None:
     (account,) = subject.trace.accounts
-    _demand(account.balances and account.size == len(subject.data), "the account does not balance")
-    _demand(not account.unreadable_bytes or bool(subject.trace.problems), "bytes were unreadable, and no problem says so")
+    demand(account.balances and account.size == len(subject.data), "the account does not balance")
+    demand(not account.unreadable_bytes or bool(subject.trace.problems), "bytes were unreadable, and no problem says so")
 
 
 def strict(subject: Subject) -> None:
@@ -116,16 +97,16 @@ def strict(subject: Subject) -> None:
 
 def analyzed(subject: Subject) -> None:
     failed = [problem.message for problem in subject.report.problems if problem.code == "analysis-failed"]
-    _demand(not failed, failed[0] if failed else "")
+    demand(not failed, failed[0] if failed else "")
 
 
 def advised(subject: Subject) -> None:
     advice = advise(subject.report.explained, _VERSIONS[len(subject.data) % len(_VERSIONS)])
     if advice.suggestions:
         compile(as_python(advice), "advice.py", "exec")
-        _demand(_shell_value(as_shell(advice)) == advice.env, "the shell line is not the value")
+        demand(_shell_value(as_shell(advice)) == advice.env, "the shell line is not the value")
     for form in ("env", "shell", "python", "terminal"):
-        _plain(_bounded(subject, renderer("advice", form)(advice, Options(width=80, verbose=True))))
+        plain(_bounded(subject, renderer("advice", form)(advice, Options(width=80, verbose=True))))
 
 
 def _shell_value(line: str) -> str:
@@ -147,7 +128,7 @@ def _validator(schema: str) -> Any:
 def _valid(schema: str, text: bytes) -> None:
     error = next(_validator(schema).iter_errors(json.loads(text)), None)
     # Not its words: they repeat the input.
-    _demand(error is None, f"{schema}.schema.json: {error.validator} of {error.json_path}" if error else "")
+    demand(error is None, f"{schema}.schema.json: {error.validator} of {error.json_path}" if error else "")
 
 
 def by_schema(subject: Subject) -> None:
@@ -166,12 +147,12 @@ def by_schema(subject: Subject) -> None:
 
 
 def narrow(subject: Subject) -> None:
-    _plain(_bounded(subject, renderer("report", "terminal")(subject.report, Options(width=40))))
+    plain(_bounded(subject, renderer("report", "terminal")(subject.report, Options(width=40))))
 
 
 def wide(subject: Subject) -> None:
     output = _bounded(subject, renderer("report", "terminal")(subject.report, Options(width=400, verbose=True, limit=0, color=True)))
-    _plain(_STYLE.sub("", output))
+    plain(_STYLE.sub("", output))
 
 
 def for_ci(subject: Subject) -> None:
@@ -186,9 +167,9 @@ def for_ci(subject: Subject) -> None:
         elif form == "junit":
             ElementTree.fromstring(output)
         else:
-            _plain(output)
+            plain(output)
         if form == "github":
-            _demand(not _COMMAND.search(output) and "##[" not in output, "a trace gives commands to GitHub")
+            demand(not _COMMAND.search(output) and "##[" not in output, "a trace gives commands to GitHub")
 
 
 class _Tags(HTMLParser):
@@ -199,16 +180,16 @@ class _Tags(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen[tag] += 1
         for name, value in attrs:
-            _demand(not name.startswith("on") and name != "style", f"an attribute {name} in the page")
-            _demand(name not in ("href", "src", "action") or (value or "").startswith("#"), f"{name} leads out of the page")
+            demand(not name.startswith("on") and name != "style", f"an attribute {name} in the page")
+            demand(name not in ("href", "src", "action") or (value or "").startswith("#"), f"{name} leads out of the page")
 
 
 def _is_page(subject: Subject, output: bytes) -> None:
     tags = _Tags()
     tags.feed(_bounded(subject, output, _PAGE))
     tags.close()
-    _demand(not _FOREIGN_TAGS & tags.seen.keys(), "a foreign element in the page")
-    _demand(output.count(b"<script>") == 1, "another script in the page")
+    demand(not _FOREIGN_TAGS & tags.seen.keys(), "a foreign element in the page")
+    demand(output.count(b"<script>") == 1, "another script in the page")
 
 
 def page(subject: Subject) -> None:
@@ -218,7 +199,7 @@ def page(subject: Subject) -> None:
 def page_without_source(subject: Subject) -> None:
     output = renderer("report", "html")(subject.report, Options(with_source=False))
     _is_page(subject, output)
-    _demand(b"/srv/app/" not in output, "a directory in a page without source")
+    demand(b"/srv/app/" not in output, "a directory in a page without source")
 
 
 def page_of_a_check(subject: Subject) -> None:
@@ -232,18 +213,18 @@ def stories(subject: Subject) -> None:
         except ShapelogError:
             continue  # several processes have it
         json.loads(_bounded(subject, renderer("explanation", "json")(story, Options())), parse_constant=_no_json)
-        _plain(_bounded(subject, renderer("explanation", "terminal")(story, Options(width=80, verbose=True))))
+        plain(_bounded(subject, renderer("explanation", "terminal")(story, Options(width=80, verbose=True))))
 
 
 def checked(subject: Subject) -> None:
     found = subject.alerts
-    _demand(len({alert.fingerprint for alert in found.alerts}) == len(found.alerts), "two alerts with one fingerprint")
+    demand(len({alert.fingerprint for alert in found.alerts}) == len(found.alerts), "two alerts with one fingerprint")
     known = parse(as_bytes(found), "known.json")
-    same = check(found, Policy(fail_on=tuple(Kind)), known)
-    _demand(not same.failing and not same.fixed, "a run is not like itself")
+    same = check(found, Policy(fail_on=tuple(AlertKind)), known)
+    demand(not same.failing and not same.fixed, "a run is not like itself")
     check(found, _BUDGETS, known)
     outcome = check(found, _BUDGETS)
-    _plain(_bounded(subject, renderer("check", "terminal")(outcome, Options(width=80, verbose=True))))
+    plain(_bounded(subject, renderer("check", "terminal")(outcome, Options(width=80, verbose=True))))
     json.loads(_bounded(subject, renderer("check", "json")(outcome, Options())), parse_constant=_no_json)
 
 
@@ -252,7 +233,7 @@ def compared(subject: Subject) -> None:
     for one, other in ((usual, subject.report), (subject.report, usual), (subject.report, subject.report)):
         found = compare(one, other)
         json.loads(_bounded(subject, renderer("comparison", "json")(found, Options())), parse_constant=_no_json)
-        _plain(_bounded(subject, renderer("comparison", "terminal")(found, Options(width=80, verbose=True))))
+        plain(_bounded(subject, renderer("comparison", "terminal")(found, Options(width=80, verbose=True))))
 
 
 def as_a_rank(subject: Subject) -> None:
@@ -263,15 +244,15 @@ def as_a_rank(subject: Subject) -> None:
             file.write_bytes(data)
         selection = select_files(files)
         short, whole = analyze(load_large_job(selection, ReadOptions())), analyze(load(selection))
-        _demand(all(item.balances for item in short.accounts), "an account of a rank does not balance")
+        demand(all(item.balances for item in short.accounts), "an account of a rank does not balance")
         sizes = [sorted((item.name, item.size) for item in job.accounts) for job in (short, whole)]
-        _demand(sizes[0] == sizes[1], "a file of the job is lost")
+        demand(sizes[0] == sizes[1], "a file of the job is lost")
         if short.ranks and all(rank.processes == 1 for rank in short.ranks.ranks):
             counts = [
                 (job.summary.compiles, job.summary.recompiles, job.summary.limit_hits, job.summary.failures) for job in (short, whole)
             ]
-            _demand(counts[0] == counts[1], f"the ranks together made {counts[0]}, and read in full {counts[1]}")
-        _plain(_bounded(subject, renderer("report", "terminal")(short, Options(width=80, verbose=True))))
+            demand(counts[0] == counts[1], f"the ranks together made {counts[0]}, and read in full {counts[1]}")
+        plain(_bounded(subject, renderer("report", "terminal")(short, Options(width=80, verbose=True))))
         json.loads(_bounded(subject, renderer("report", "json")(short, Options())), parse_constant=_no_json)
 
 
@@ -281,8 +262,8 @@ def positions_found_later(subject: Subject) -> None:
     for item in (at_once, later):
         for _ in item.records():
             pass
-    _demand(_positions(at_once) == _positions(later), "a second pass finds the records elsewhere")
-    _demand(at_once.ledger == later.ledger, "noting positions changes the account")
+    demand(_positions(at_once) == _positions(later), "a second pass finds the records elsewhere")
+    demand(at_once.ledger == later.ledger, "noting positions changes the account")
 
 
 def _positions(reader: Reader) -> list[object]:
@@ -326,7 +307,7 @@ def examine(data: bytes, counts: Counter[str], everything: bool = False) -> None
         trace = load_bytes(data)
     except ShapelogError as error:
         counts["refused"] += 1
-        _demand(NAME in str(error) and "\n" not in str(error), "the refusal does not name the file in one line")
+        refusal(error, NAME)
         return
     counts["read"] += 1
     subject = Subject(data, trace)

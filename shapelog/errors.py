@@ -1,6 +1,9 @@
 """The error and the problems that shapelog reports to its user."""
 
+import re
 from dataclasses import dataclass
+
+_LINE_END = re.compile("[\n-\r\x1c-\x1e\x85\u2028\u2029]")
 
 
 class ShapelogError(Exception):
@@ -10,6 +13,14 @@ class ShapelogError(Exception):
     """
 
     exit_code = 2
+
+    def __init__(self, text: str) -> None:
+        super().__init__(_LINE_END.sub(_escaped, text))  # names of files, members and settings may have line ends
+
+
+def _escaped(line_end: re.Match[str]) -> str:
+    code = ord(line_end[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 class NoWorkersError(Exception):

@@ -14,7 +14,7 @@ from shapelog.text import LARGEST_NUMBER
 
 PREFIX = "SHAPELOG_"
 _FILES = ("shapelog.toml", "pyproject.toml")
-_SECTION = re.compile(r"(?m)^\s*\[\s*tool\s*\.\s*[\"']?shapelog\b")
+_SECTION = re.compile(r"(?m)^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*[\"']?shapelog\b")
 # Python converts no longer number from text.
 _LONG_NUMBER = re.compile(r"[\d_]{1000,}")
 _LONGEST_SHOWN = 100

@@ -9,9 +9,10 @@ import time
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import BinaryIO, cast
 
@@ -78,9 +79,9 @@ def _some(names: Sequence[str]) -> str:
 
 
 class _BoundedFile(io.FileIO):
-    """An archive as the standard library reads it, whatever length a header states; to read more than ``limit`` raises ``refusal``."""
+    """An archive as the standard library reads it, whatever length a header states: for more than ``limit``, ``refusal`` makes an error."""
 
-    def __init__(self, archive: Archive, limit: int, refusal: Exception) -> None:
+    def __init__(self, archive: Archive, limit: int, refusal: Callable[[], Exception]) -> None:
         super().__init__(archive.handle.fileno(), closefd=False)
         self.seek(0)
         self.handle = archive.handle  # kept open, and not the archive, whose entries hold this file
@@ -91,16 +92,16 @@ class _BoundedFile(io.FileIO):
         if size is None or size < 0:
             size = max(0, os.fstat(self.fileno()).st_size - self.tell())
         if size > self.limit:
-            raise self.refusal
+            raise self.refusal()
         content = super().read(size) or b""
         if len(content) > tarfile.BLOCKSIZE and _LONG_NUMBER.search(content):
-            raise self.refusal
+            raise self.refusal()
         return content
 
 
 def _list_tar(archive: Archive) -> None:
     count = 0
-    headers = _BoundedFile(archive, _MAX_TAR_HEADER, tarfile.ReadError("a header is longer than any real one"))
+    headers = _BoundedFile(archive, _MAX_TAR_HEADER, partial(tarfile.ReadError, "a header is longer than any real one"))
     try:
         with tarfile.open(fileobj=headers, mode="r:") as tar:
             while (member := tar.next()) is not None:
@@ -125,9 +126,9 @@ def _list_tar(archive: Archive) -> None:
 
 
 def _list_zip(archive: Archive) -> None:
-    refusal = ShapelogError(f"{archive.name}: not read, because the table of contents of this zip file is larger than any real one")
+    reason = f"{archive.name}: not read, because the table of contents of this zip file is larger than any real one"
     try:
-        opened = zipfile.ZipFile(_BoundedFile(archive, _MAX_ZIP_TABLE, refusal))
+        opened = zipfile.ZipFile(_BoundedFile(archive, _MAX_ZIP_TABLE, partial(ShapelogError, reason)))
     except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
         raise ShapelogError(
             f"{archive.name}: not read, because the table of contents at the end of this zip file is missing or damaged; "

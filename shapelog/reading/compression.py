@@ -160,7 +160,7 @@ class _Stream(io.RawIOBase):
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self.chunks = chunks
         self.rest = b""
-        self.damage: DamagedError | None = None
+        self.damage = ""
 
     def readable(self) -> bool:
         return True
@@ -169,7 +169,7 @@ class _Stream(io.RawIOBase):
         try:
             self.rest = self.rest or next(self.chunks, b"")
         except DamagedError as error:  # the file ends there, so that what is buffered is not lost
-            self.damage = error
+            self.damage = str(error)
         count = min(len(buffer), len(self.rest))
         buffer[:count], self.rest = self.rest[:count], self.rest[count:]
         return count
@@ -185,9 +185,9 @@ def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
             while chunk := file.read1(CHUNK):
                 yield chunk
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise stream.damage or DamagedError(f"the gzip data ends early or is damaged ({error})") from error
+            raise DamagedError(stream.damage or f"the gzip data ends early or is damaged ({error})") from error
     if stream.damage:
-        raise stream.damage
+        raise DamagedError(stream.damage)
 
 
 def _unzstd(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:

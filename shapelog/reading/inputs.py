@@ -230,7 +230,7 @@ def _select_archive(archive: "Archive", options: InputOptions) -> Selection:
         loss = next((problem.message for problem in archive.problems if problem.severity == DATA_LOSS), "")
         if traces_among(archive.entries) or not loss:
             raise
-        reason = error if archive.entries else f"{archive.name}: nothing in this archive can be read"
+        reason = str(error) if archive.entries else f"{archive.name}: nothing in this archive can be read"
         raise ShapelogError(f"{reason}; {loss}") from error
     return found._replace(problems=tuple(archive.problems))
 

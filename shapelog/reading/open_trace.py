@@ -67,16 +67,16 @@ def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
     Raises ShapelogError when none can be read.
     """
     opened: list[OpenTrace] = []
-    errors: list[ShapelogError] = []
+    refusals: list[str] = []  # an error would keep the files open that it came through
     for file in files:
         try:
             opened.append(open_trace(file))
         except ShapelogError as error:
-            errors.append(error)
+            refusals.append(str(error))
             problem = Problem("unreadable-file", str(error).removeprefix(f"{file.name}: "), file.name, severity=DATA_LOSS)
             opened.append(OpenTrace(file.name, b"", 0, [problem], is_lost=True))
-    if len(errors) == len(files):
-        raise errors[0]
+    if len(refusals) == len(files):
+        raise ShapelogError(refusals[0])
     return opened
 
 

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import make
 import pytest
 from click.testing import CliRunner
+from fake_machine import Machine
 from make import artifact, split_records, tensor, trace
 from make import compile as compiled
 from payload_text import size_mismatch
@@ -34,35 +34,11 @@ COMPILED = "08:27:33 0/1 f recompiled (1.00 s): dim 0 of x was 8 and is now 3  S
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX has them")
 
 
-@dataclass
-class Fake:
-    """A machine whose clock goes on only when somebody sleeps. ``running`` are the processes on it. Takes the place of ``time``, too."""
-
-    now: float = 100.0
-    running: set[int] = field(default_factory=set)
-    naps: list[float] = field(default_factory=list)
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def time(self) -> float:
-        return 0.0
-
-    def sleep(self, duration: float) -> None:
-        self.naps.append(duration)
-        self.now += duration
-
-    def writes(self, process: int, path: Path) -> bool:
-        return process in self.running and path.exists()
-
-
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
-    machine = Fake()
-    monkeypatch.setattr(watching, "time", machine)
-    monkeypatch.setattr(watching, "writes", machine.writes)
-    monkeypatch.setattr(watching, "is_running", machine.running.__contains__)
-    return machine
+def fake() -> Iterator[Machine]:
+    machine = Machine()
+    with machine.followed():
+        yield machine
 
 
 @pytest.fixture
@@ -94,7 +70,7 @@ def no_collection() -> Iterator[None]:
     gc.enable()
 
 
-def watch(where: Path, fake: Fake, idle: float | None = None) -> Iterator[Snapshot]:
+def watch(where: Path, fake: Machine, idle: float | None = None) -> Iterator[Snapshot]:
     return Watch(str(where), idle, True).snapshots()
 
 
@@ -116,7 +92,7 @@ def read_again(snapshots: Iterator[Snapshot], last: Snapshot) -> Snapshot:
     return until(snapshots, lambda item: item.report is not last.report)
 
 
-def test_a_directory_that_does_not_exist_yet_is_waited_for(tmp_path: Path, fake: Fake) -> None:
+def test_a_directory_that_does_not_exist_yet_is_waited_for(tmp_path: Path, fake: Machine) -> None:
     where = tmp_path / "new"
     snapshots = watch(where, fake)
     assert [(item.report, item.waiting, item.ended) for item in (next(snapshots), next(snapshots))] == [(None, "", "")] * 2
@@ -128,7 +104,7 @@ def test_a_directory_that_does_not_exist_yet_is_waited_for(tmp_path: Path, fake:
     assert lines(until(snapshots, lambda item: item.report)) == ["08:27:33 0/0 f compiled (1.00 s)"]
 
 
-def test_later_compiles_are_reported_once(tmp_path: Path, fake: Fake) -> None:
+def test_later_compiles_are_reported_once(tmp_path: Path, fake: Machine) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     append(path, FIRST)
     snapshots = watch(tmp_path, fake)
@@ -138,7 +114,7 @@ def test_later_compiles_are_reported_once(tmp_path: Path, fake: Fake) -> None:
     assert shown == [COMPILED]
 
 
-def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, fake: Fake) -> None:
+def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, fake: Machine) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     *most, last = split_records(SECOND)
     append(path, FIRST + b"".join(most))
@@ -148,12 +124,12 @@ def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, f
     assert lines(until(snapshots, lambda item: item.fresh)) == [COMPILED]
 
 
-def test_a_running_compile_is_shown(tmp_path: Path, fake: Fake) -> None:
+def test_a_running_compile_is_shown(tmp_path: Path, fake: Machine) -> None:
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(split_records(SECOND)[:3]))
     assert "being compiled: 0/1 f" in screen(next(watch(tmp_path, fake)))
 
 
-def test_only_files_that_grew_are_read_again(tmp_path: Path, fake: Fake, reads: list[str]) -> None:
+def test_only_files_that_grew_are_read_again(tmp_path: Path, fake: Machine, reads: list[str]) -> None:
     one, other = (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log" for rank in (0, 1))
     append(one, FIRST)
     append(other, FIRST)
@@ -168,7 +144,7 @@ def test_only_files_that_grew_are_read_again(tmp_path: Path, fake: Fake, reads: 
     assert len(reads) == 3
 
 
-def test_a_file_that_appears_later_belongs_to_the_run(tmp_path: Path, fake: Fake) -> None:
+def test_a_file_that_appears_later_belongs_to_the_run(tmp_path: Path, fake: Machine) -> None:
     append(tmp_path / "dedicated_log_torch_trace_rank_0_aaaaaaaa.log", FIRST)
     snapshots = watch(tmp_path, fake)
     next(snapshots)
@@ -179,7 +155,7 @@ def test_a_file_that_appears_later_belongs_to_the_run(tmp_path: Path, fake: Fake
     assert "ranks 0 and 1  1 compile, 0 recompiles  1.00 s" in screen(found)
 
 
-def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     append(path, FIRST)
     analyze = watching.analyze
@@ -200,7 +176,7 @@ def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Fake, m
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list open files")
-def test_files_that_were_read_before_do_not_stay_open(tmp_path: Path, fake: Fake, no_collection: None) -> None:
+def test_files_that_were_read_before_do_not_stay_open(tmp_path: Path, fake: Machine, no_collection: None) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     append(path, FIRST)
     snapshots = watch(tmp_path, fake)
@@ -212,7 +188,7 @@ def test_files_that_were_read_before_do_not_stay_open(tmp_path: Path, fake: Fake
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_busy_file_is_read_once_a_second(tmp_path: Path, fake: Fake, reads: list[str]) -> None:
+def test_a_busy_file_is_read_once_a_second(tmp_path: Path, fake: Machine, reads: list[str]) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     append(path, FIRST)
     snapshots = watch(tmp_path, fake)
@@ -223,7 +199,7 @@ def test_a_busy_file_is_read_once_a_second(tmp_path: Path, fake: Fake, reads: li
     assert 5 <= len(reads) <= 11
 
 
-def test_it_ends_when_the_process_that_writes_has_ended(tmp_path: Path, fake: Fake) -> None:
+def test_it_ends_when_the_process_that_writes_has_ended(tmp_path: Path, fake: Machine) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")
     append(path, FIRST)
     fake.running.add(make.PROCESS)
@@ -238,7 +214,7 @@ def test_it_ends_when_the_process_that_writes_has_ended(tmp_path: Path, fake: Fa
     assert lines(last) == [COMPILED]
 
 
-def test_unfinished_compiles_are_reported_at_the_end(tmp_path: Path, fake: Fake) -> None:
+def test_unfinished_compiles_are_reported_at_the_end(tmp_path: Path, fake: Machine) -> None:
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(split_records(SECOND)[:3]))
     fake.running.add(make.PROCESS)
     snapshots = watch(tmp_path, fake)
@@ -249,7 +225,7 @@ def test_unfinished_compiles_are_reported_at_the_end(tmp_path: Path, fake: Fake)
     assert [line.split(": ")[0] for line in lines(last)] == ["08:27:33 0/1 f did not end"]
 
 
-def test_a_trace_from_elsewhere_ends_when_nothing_comes_for_long(tmp_path: Path, fake: Fake) -> None:
+def test_a_trace_from_elsewhere_ends_when_nothing_comes_for_long(tmp_path: Path, fake: Machine) -> None:
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
     began = fake.now
     *_, last = watch(tmp_path, fake)
@@ -257,7 +233,7 @@ def test_a_trace_from_elsewhere_ends_when_nothing_comes_for_long(tmp_path: Path,
     assert IDLE <= fake.now - began < IDLE + 5
 
 
-def test_processes_elsewhere_are_given_time_when_those_here_have_ended(tmp_path: Path, fake: Fake) -> None:
+def test_processes_elsewhere_are_given_time_when_those_here_have_ended(tmp_path: Path, fake: Machine) -> None:
     append(tmp_path / "dedicated_log_torch_trace_rank_0_aaaaaaaa.log", FIRST)
     append(tmp_path / "dedicated_log_torch_trace_rank_1_bbbbbbbb.log", trace(compiled("0/0", tensor(8, 16), process=9), process=9))
     fake.running.add(make.PROCESS)
@@ -271,7 +247,7 @@ def test_processes_elsewhere_are_given_time_when_those_here_have_ended(tmp_path:
     assert 50 <= fake.now - began < 70
 
 
-def test_idle_ends_it_also_where_nothing_ever_came(tmp_path: Path, fake: Fake) -> None:
+def test_idle_ends_it_also_where_nothing_ever_came(tmp_path: Path, fake: Machine) -> None:
     fake.running.add(make.PROCESS)
     *_, last = watch(tmp_path / "none", fake, idle=20)
     assert (last.report, last.ended) == (None, "nothing new came for 20 s")
@@ -280,7 +256,7 @@ def test_idle_ends_it_also_where_nothing_ever_came(tmp_path: Path, fake: Fake) -
     assert last.ended == "nothing new came for 30 s"
 
 
-def test_a_run_that_begins_later_takes_the_place_of_the_one_before(tmp_path: Path, fake: Fake) -> None:
+def test_a_run_that_begins_later_takes_the_place_of_the_one_before(tmp_path: Path, fake: Machine) -> None:
     old, new = (tmp_path / NAME.format(name) for name in ("aaaaaaaa", "bbbbbbbb"))
     append(old, FIRST)
     snapshots = watch(tmp_path, fake)
@@ -290,7 +266,7 @@ def test_a_run_that_begins_later_takes_the_place_of_the_one_before(tmp_path: Pat
     assert [event.compile.process for event in found.events] == [9]
 
 
-def test_a_directory_that_is_deleted_and_made_again_is_followed_on(tmp_path: Path, fake: Fake) -> None:
+def test_a_directory_that_is_deleted_and_made_again_is_followed_on(tmp_path: Path, fake: Machine) -> None:
     where = tmp_path / "traces"
     where.mkdir()
     append(where / NAME.format("aaaaaaaa"), FIRST)
@@ -317,14 +293,14 @@ def test_of_a_directory_with_thousands_of_files_only_traces_are_looked_at(tmp_pa
     assert [name for name, _, _ in watching._state_of(tmp_path)] == looked_at == [NAME.format("aaaaaaaa")]
 
 
-def test_waiting_for_a_directory_of_directories_is_explained(tmp_path: Path, fake: Fake) -> None:
+def test_waiting_for_a_directory_of_directories_is_explained(tmp_path: Path, fake: Machine) -> None:
     (tmp_path / "inner").mkdir()
     append(tmp_path / "inner" / NAME.format("aaaaaaaa"), FIRST)
     snapshot = next(watch(tmp_path, fake))
     assert (snapshot.report, "/inner" in snapshot.waiting) == (None, True)
 
 
-def test_urls_and_standard_input_are_refused(tmp_path: Path, fake: Fake) -> None:
+def test_urls_and_standard_input_are_refused(tmp_path: Path, fake: Machine) -> None:
     for where in ("", "-", "https://example.org/trace"):
         with pytest.raises(ShapelogError, match="only a directory or a file of this machine can be watched"):
             Watch(where)
@@ -339,7 +315,7 @@ def test_urls_and_standard_input_are_refused(tmp_path: Path, fake: Fake) -> None
         until(snapshots, lambda item: False, 200)
 
 
-def test_the_beginning_of_a_first_record_is_waited_for(tmp_path: Path, fake: Fake) -> None:
+def test_the_beginning_of_a_first_record_is_waited_for(tmp_path: Path, fake: Machine) -> None:
     path = tmp_path / "trace.log"
     append(path, FIRST[:40])
     snapshots = watch(path, fake)
@@ -352,7 +328,7 @@ def screen(snapshot: Snapshot, width: int = 100, height: int = 40) -> str:
     return "\n".join(line.plain for line in Screen().lines(snapshot, width, height))
 
 
-def job(tmp_path: Path, fake: Fake) -> Snapshot:
+def job(tmp_path: Path, fake: Machine) -> Snapshot:
     """Several ranks, one of which recompiles; its function has a name that is bad for terminals."""
     for rank in range(12):
         more = SECOND + THIRD if rank == 7 else b""
@@ -362,14 +338,14 @@ def job(tmp_path: Path, fake: Fake) -> Snapshot:
 
 
 @pytest.mark.parametrize(("width", "height"), [(20, 1), (40, 5), (80, 23), (140, 39), (300, 200)])
-def test_a_screen_fits_whatever_its_size(tmp_path: Path, fake: Fake, width: int, height: int) -> None:
+def test_a_screen_fits_whatever_its_size(tmp_path: Path, fake: Machine, width: int, height: int) -> None:
     drawn = Screen().lines(job(tmp_path, fake), width, height)
     assert len(drawn) <= height
     assert max(cell_len(line.plain) for line in drawn) <= width
     assert all(line.plain.isprintable() for line in drawn)
 
 
-def test_a_screen_shows_the_main_numbers(tmp_path: Path, fake: Fake) -> None:
+def test_a_screen_shows_the_main_numbers(tmp_path: Path, fake: Machine) -> None:
     shown = screen(job(tmp_path, fake), 120, 40)
     assert "14 compiles in 14.0 s, of them 2 recompiles (2.00 s)" in shown
     assert "What to set so far\n  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"" in shown
@@ -378,7 +354,7 @@ def test_a_screen_shows_the_main_numbers(tmp_path: Path, fake: Fake) -> None:
     assert "\n  rank 7  3 compiles, 2 recompiles  3.00 s" in shown
 
 
-def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Fake) -> None:
+def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Machine) -> None:
     snapshot = job(tmp_path, fake)
     line = "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\""
     assert line in screen(snapshot, len(line) + 2)
@@ -387,13 +363,13 @@ def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Fake) -> No
     assert "What to set so far\n  shapelog suggest-dynamic /" in narrow
 
 
-def test_identical_compiles_of_ranks_are_one_line(tmp_path: Path, fake: Fake) -> None:
+def test_identical_compiles_of_ranks_are_one_line(tmp_path: Path, fake: Machine) -> None:
     shown = lines(job(tmp_path, fake))
     assert len(shown) == 4
     assert sum("f compiled (1.00 s)" in line and "0/0" in line for line in shown) == 1
 
 
-def test_a_waiting_screen_shows_what_to_do(tmp_path: Path, fake: Fake) -> None:
+def test_a_waiting_screen_shows_what_to_do(tmp_path: Path, fake: Machine) -> None:
     where = tmp_path / "new"
     shown = screen(next(watch(where, fake)), 300)
     assert f"Waiting for the first record in {where}" in shown

@@ -1,6 +1,7 @@
 """Traces in archives: they are found in whatever directory they are, and nothing in an archive can do harm."""
 
 import contextlib
+import gc
 import gzip
 import io
 import os
@@ -274,3 +275,31 @@ def test_an_older_run_in_an_archive_can_be_selected(tmp_path: Path) -> None:
     assert load(path).name == "dedicated_log_torch_trace_bbbbbbbb.log"
     assert load(path, run=2).name == load(path, run="aaaa").name == "dedicated_log_torch_trace_aaaaaaaa.log"
     assert len(load(path, run="all").ranks) == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are listed in /proc")
+def test_a_refused_or_damaged_archive_is_closed_with_the_trace(tmp_path: Path) -> None:
+    """Not when garbage is collected, though an exception holds what it came through."""
+    whole, packed = tarred({FIRST: TRACE, SECOND: TRACE}), gzip.compress(TRACE)
+    damaged = zipped({FIRST: packed, SECOND: TRACE}).replace(struct.pack("<I", zlib.crc32(packed)), b"\0" * 4)
+    archives = {
+        "too large": (zipped({FIRST: packed}), 100, ""),
+        "cut": (whole[: len(whole) // 3], None, "2"),
+        "damaged": (damaged, None, ""),
+        "long header": (tarred_members(member(FIRST, b"0" * (2 << 20), tarfile.XHDTYPE)), None, ""),
+    }
+    gc.disable()
+    try:
+        for name, (data, limit, run) in archives.items():
+            path = put(tmp_path, data, name)
+            before = os.listdir("/proc/self/fd")
+            with contextlib.suppress(ShapelogError):
+                assert losses(load(path, max_unpacked=limit, run=run))
+                assert name == "damaged"
+            assert len(os.listdir("/proc/self/fd")) == len(before), name
+    finally:
+        gc.enable()
+
+
+def test_a_refusal_is_one_line_whatever_a_member_is_called(tmp_path: Path) -> None:
+    assert refusal(put(tmp_path, zipped({"a\nb\u2028.log": b"x"}))).startswith("a\\x0ab\\u2028.log: no trace record in it")
