@@ -9,13 +9,13 @@ import make
 import pytest
 from dimensions import DIMENSIONS, SQUARE
 from rich.cells import cached_cell_len
+from shapelog.check.alerts import collect_alerts
+from shapelog.check.repository_paths import Repository
 
 from shapelog.advice.advise import advise
-from shapelog.check.alerts import collect_alerts
 from shapelog.check.baseline import as_bytes
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
-from shapelog.check.repository_paths import Repository
 from shapelog.report.compare import compare
 from shapelog.report.report import analyze
 from shapelog.reporters import Options, Result, renderer

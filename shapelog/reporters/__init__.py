@@ -7,7 +7,19 @@ from typing import Any, Literal, NamedTuple
 # An overview is a report for CI systems: a check without a verdict. A recording (its report), marks (an
 # advice) and a trace are what notebooks show.
 Result = Literal[
-    "report", "overview", "check", "comparison", "explanation", "advice", "next steps", "verification", "rules", "rule", "recording", "marks", "trace"
+    "report",
+    "overview",
+    "check",
+    "comparison",
+    "explanation",
+    "advice",
+    "next steps",
+    "verification",
+    "rules",
+    "rule",
+    "recording",
+    "marks",
+    "trace",
 ]
 
 _CI = {

@@ -131,7 +131,7 @@ def _alternatives(page: TextPage, advice: Advice) -> None:
         page.line(item.sentence, indent=4)
         lines = item.lines if page.verbose else item.lines[:_LINES]
         for line in lines:
-            page.raw(line, indent=6, style="cyan")
+            _code(page, line)
         left = len(item.lines) - len(lines)
         if left:
             page.line((f"… {plural(left, 'more line')}, shown with --verbose", "dim"), indent=6)
