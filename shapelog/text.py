@@ -173,14 +173,6 @@ def seconds_range(least: float, most: float | None) -> str:
     return f"{low.removesuffix(' s') if high.endswith(' s') and ' min' not in high else low}–{high}"
 
 
-def seconds_range(least: float, most: float | None) -> str:
-    """``5.10-8.40 s``, ``5.10 s`` where the ends are alike, ``at least 5.10 s`` without an upper one."""
-    if most is None:
-        return f"at least {seconds(least)}"
-    low, high = seconds(least), seconds(most)
-    return low if low == high else f"{low.removesuffix(' s')}-{high}"
-
-
 def file_size(count: int) -> str:
     """``812 bytes``, ``4.2 kB``, ``257.0 MB``."""
     if count < 1000:
