@@ -18,6 +18,7 @@ from shapelog.check.policy import Metric
 from shapelog.model.trace import Outcome
 from shapelog.recompiles.shape_table import State
 from shapelog.report.frame_changes import Effect, Gain, Loss, Since
+from shapelog.report.next_steps import StepKind
 from shapelog.report.report import analyze
 from shapelog.reporters.json import advice, check, compare, explain, lines, report, rules, verification
 from shapelog.rules import AlertKind, Level, Verdict
@@ -134,6 +135,7 @@ ENUMS = {
     ("", "losses"): values(Loss),
     ("comparison", "kind"): ["matched", "new", "gone"],
     ("verification", "kind"): ["matched", "new", "gone"],
+    ("report", "kind"): values(StepKind),
     ("rules", "kind"): values(Verdict),
 }
 

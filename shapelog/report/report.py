@@ -244,10 +244,10 @@ def _summary(explained: Explanations) -> Summary:
     )
     by_outcome: dict[str, list[float]] = {outcome.value: [] for outcome in Outcome}
     by_verdict: dict[str, list[float]] = {}
-    for outcome, verdict, seconds in every:
-        by_outcome[outcome].append(seconds)
+    for outcome, verdict, cost in every:
+        by_outcome[outcome].append(cost)
         if verdict and outcome == Outcome.COMPILED.value:
-            by_verdict.setdefault(verdict, []).append(seconds)
+            by_verdict.setdefault(verdict, []).append(cost)
     return Summary(
         compiles=len(by_outcome[Outcome.COMPILED.value]),
         recompiles=sum(map(len, by_verdict.values())),

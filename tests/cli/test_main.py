@@ -19,7 +19,7 @@ def test_problems_are_shown_and_end_with_2_only_under_strict(damaged: Path) -> N
     assert (lenient.exit_code, strict.exit_code) == (0, 2)
     for done in (lenient, strict):
         assert f"damaged.log:{make.small_trace().count(10) + 1}: not a trace record" in done.stdout
-        assert "3 compiles" in done.stdout
+        assert "3 compilations" in done.stdout
     assert lenient.stderr == ""
     assert strict.stderr == "shapelog: the trace has problems (--strict); shapelog report lists them under its health\n"
 

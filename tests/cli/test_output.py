@@ -291,7 +291,7 @@ def test_a_json_suffix_selects_json_unless_format_is_given(made: Path, tmp_path:
         assert call(command, str(made), "-o", str(out)).exit_code == 0
         assert json.loads(out.read_bytes())["format"].startswith("shapelog ")
     assert call("report", str(made), "-f", "terminal", "-o", str(out)).exit_code == 0
-    assert "Health of the trace" in out.read_text(encoding="utf-8")
+    assert "Next steps" in out.read_text(encoding="utf-8")
 
 
 def test_html_and_output_cannot_name_the_same_file(made: Path, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from shapelog.errors import ShapelogError
 def test_a_file_is_reported_on(made: Path) -> None:
     done = call("report", str(made))
     assert (done.exit_code, done.stderr) == (0, "")
-    assert "2 compiles" in done.stdout
+    assert "2 compilations" in done.stdout
     assert "f" in done.stdout
-    assert "SL101 size-varies" in done.stdout
+    assert "warning[SL101]" in done.stdout
 
 
 def test_a_gzip_file_gives_the_same_report(made: Path) -> None:
@@ -32,7 +32,7 @@ def test_html_writes_the_page_in_addition_to_the_report(made: Path, tmp_path: Pa
     page = tmp_path / "report.html"
     done = call("report", str(made), "--html", str(page))
     assert done.exit_code == 0
-    assert "2 compiles" in done.stdout
+    assert "2 compilations" in done.stdout
     assert done.stderr == f"shapelog: wrote {page}, 0.1 MB\n"
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
@@ -48,7 +48,7 @@ def test_the_report_is_shown_when_the_page_cannot_be_written(made: Path, tmp_pat
     monkeypatch.setattr("shapelog.reporters.html.render.render", refuse)
     done = call("report", str(made), "--html", str(tmp_path / "report.html"))
     assert (done.exit_code, done.stderr) == (2, "shapelog: report.html: cannot write: No space left on device\n")
-    assert "2 compiles" in done.stdout
+    assert "2 compilations" in done.stdout
 
 
 def test_a_page_without_source_has_no_code(made: Path, tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def test_an_unknown_frame_is_refused_with_a_list_of_known_ones() -> None:
 
 def test_the_limit_cuts_lists_and_shows_how_many_entries_are_left_out() -> None:
     cut, whole = (call("report", DEMO, "--limit", limit).stdout for limit in ("1", "0"))
-    assert re.search(r"… \d+ more frames", cut)
-    assert "more frames" not in whole
+    assert re.search(r"… \d+ more diagnostics", cut)
+    assert "more diagnostics" not in whole
     assert len(cut.splitlines()) < len(call("report", DEMO).stdout.splitlines()) < len(whole.splitlines())
 
 

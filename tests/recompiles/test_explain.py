@@ -354,15 +354,21 @@ def test_marking_is_said_to_avoid_as_many_compiles_as_experiments_avoided(name: 
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_sums_add_up(name: str) -> None:
     report = report_of(name)
-    summary, recompiles = report.summary, report.recompiles
-    assert sum(part.count for part in summary.parts) == len(recompiles)
-    assert sum(part.seconds for part in summary.parts) == pytest.approx(sum(item.compile.seconds for item in recompiles))
-    assert summary.compiles == sum(compile.outcome is Outcome.COMPILED for compile in report.trace.compiles)
-    assert summary.recompiles == sum(item.compile.outcome is Outcome.COMPILED for item in recompiles)
+    summary, compiles = report.summary, report.trace.compiles
+    recompiles = [item for item in report.recompiles if item.compile.outcome is Outcome.COMPILED]
+    assert sum(part.count for part in summary.parts) == len(recompiles) == summary.recompiles
+    assert sum(part.seconds for part in summary.parts) == pytest.approx(summary.recompile_seconds)
+    assert summary.recompile_seconds == pytest.approx(sum(item.compile.seconds for item in recompiles))
+    assert summary.compiles == sum(compile.outcome is Outcome.COMPILED for compile in compiles)
     assert summary.recompile_seconds <= summary.seconds + 1e-9
-    assert summary.limit_hits == summary.part(Verdict.LIMIT).count
-    assert len(recompiles) == len(report.trace.compiles) - len(report.trace.frames)
-    assert {item.compile.label for frame in report.frames for item in frame.recompiles} == {item.compile.label for item in recompiles}
+    refused = [compile for compile in compiles if compile.outcome is Outcome.LIMIT]
+    assert (summary.limit_hits, summary.limit_seconds) == (len(refused), pytest.approx(sum(compile.seconds for compile in refused)))
+    failed = [compile for compile in compiles if compile.outcome is Outcome.FAILED]
+    assert (summary.failures, summary.failed_seconds) == (len(failed), pytest.approx(sum(compile.seconds for compile in failed)))
+    assert len(report.recompiles) == len(compiles) - len(report.trace.frames)
+    assert {item.compile.label for frame in report.frames for item in frame.recompiles} == {
+        item.compile.label for item in report.recompiles
+    }
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -12,7 +12,7 @@ from make import compile as compiled
 from payload_text import guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
-from shapelog.report.alerts import Alert, Alerts, collect_alerts, stable_text
+from shapelog.report.alerts import Alert, Alerts, RelatedLine, collect_alerts, stable_text
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.rules import AlertKind, Level
 
@@ -43,7 +43,7 @@ def test_one_alert_covers_every_recompile_of_one_property() -> None:
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
     assert (alert.labels, alert.seconds) == (("0/1", "0/2", "0/3"), 3.0)
     assert alert.sentence == "f was recompiled 3 times (3.00 s): dim 0 of x was 8 and is now 3 (then 5, 7)"
-    assert alert.remedy == "mark dim 0 of x dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    assert alert.remedy == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
     assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.MARKING, AlertKind.SIZE}
 
 
@@ -89,7 +89,7 @@ def test_properties_that_changed_together_are_one_alert() -> None:
 def test_a_mark_is_suggested_also_where_some_of_the_recompiles_remain() -> None:
     alert = by_code(of_fixture("lab/range_branch"))["SL101"]
     assert [AlertKind.MARKING in occurrence.kinds for occurrence in alert.occurrences] == [False, True]
-    assert alert.remedy == "mark dim 0 of x dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    assert alert.remedy == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
 
 
 def test_values_that_came_later_are_listed_after_the_first() -> None:
@@ -152,13 +152,13 @@ def test_the_place_is_the_line_that_a_guard_names_else_that_of_the_function() ->
     assert found["SL101"].source_line == SourceLine("/srv/ml/demo/demo.py", 15, False)
     assert found["SL101"].snippet == "hidden = torch.relu(self.mix(self.embed(tokens)))"
     assert found["SL305"].source_line == SourceLine("/srv/ml/demo/demo.py", 14, False)
-    assert [text for _, text in found["SL305"].related] == ["Classifier.forward is called here"]
+    assert [line.text for line in found["SL305"].related] == ["Classifier.forward is called here"]
 
 
 def test_library_code_is_placed_where_the_user_calls_it() -> None:
     alert = by_code(of_fixture("lab/mixed_same_recompile"))["SL305"]
     assert alert.source_line == SourceLine("/srv/ml/lab/cases/mixed_same_recompile.py", 13, False)
-    assert [text for _, text in alert.related] == ["Linear.inner begins here"]
+    assert [line.text for line in alert.related] == ["Linear.inner begins here"]
 
 
 def test_code_without_a_file_has_no_place() -> None:
@@ -170,7 +170,7 @@ def test_code_without_a_file_has_no_place() -> None:
 def test_places_are_relative_to_the_repository() -> None:
     (alert,) = alerts_of(small_trace(), prefixes=("/srv",)).alerts
     assert alert.source_line == SourceLine("app/model.py", 5, True)
-    assert alert.related == ((SourceLine("app/main.py", 20, True), "f is called here"),)
+    assert alert.related == (RelatedLine(SourceLine("app/main.py", 20, True), "f is called here", "f(x)"),)
 
 
 # Fingerprints.

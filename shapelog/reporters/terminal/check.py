@@ -9,10 +9,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import diagnostic
 from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.text import one_line, plural, plural_noun, rank_list, shorten, some
-
-# The most compiles that an alert names.
-_LABELS = 8
+from shapelog.text import one_line, plural, shorten
 
 
 def render_check(checked: CheckResult, options: Options) -> bytes:
@@ -58,11 +55,8 @@ def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], checked
 
 
 def _notes(item: CheckedAlert, checked: CheckResult) -> list[str]:
-    """What the baseline knows of it, and the compiles that it is about."""
-    alert = item.alert
-    known = [f"{item.known} of {alert.count} are in {checked.baseline.name}"] if checked.baseline and item.known else []
-    ranks = f" on {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
-    return [*known, f"{plural_noun(len(alert.labels), 'compile')} {some(alert.labels, _LABELS)}{ranks}"]
+    """What the baseline knows of it."""
+    return [f"{item.known} of {item.alert.count} are in {checked.baseline.name}"] if checked.baseline and item.known else []
 
 
 def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], again: str) -> None:

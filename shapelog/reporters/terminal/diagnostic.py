@@ -10,32 +10,28 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
-from shapelog.rule_docs import link
 from shapelog.rules import Level
-from shapelog.text import file_name, one_line, shorten
+from shapelog.text import file_name, one_line, plural_noun, rank_list, shorten, some
 
-# The most lines that an explanation of PyTorch's takes, and the most hints, unless all is asked for.
-_EXPLANATION, _HINTS = 3, 2
+# The most lines that an explanation of PyTorch's takes, and the most hints and compiles, unless all is asked for.
+_EXPLANATION, _HINTS, _LABELS = 3, 2, 8
 
 
 def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] = ()) -> None:
     """``level`` is how bad it is here; ``notes`` are further facts."""
-    head = Text(level.value, style=f"bold {LEVEL_COLORS[level]}")
-    head.append(f"[{alert.rule.code}]", style=f"link {link(alert.rule)}")
-    head.append(f": {one_line(alert.sentence)}", style="bold")
-    page.text(head)
+    color = LEVEL_COLORS[level]
+    page.text(Text.assemble((f"{level.value}[{alert.rule.code}]", f"bold {color}"), (f": {one_line(alert.sentence)}", "bold")))
     call = next((line for line in alert.related if line.code), None)
+    ranks = f" on {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
+    labels = some(alert.labels, len(alert.labels) if page.verbose else _LABELS)
+    compiles = f"{plural_noun(len(alert.labels), 'compile')} {labels}{ranks}"
     if alert.snippet or call is None:
         code_place(page, str(alert.source_line) if alert.source_line else "", alert.snippet, alert.marked)
-        if call:
-            note(
-                page,
-                f"called at {file_name(str(call.place))}  {shorten(call.code, max(20, page.width - 24 - len(file_name(str(call.place)))))}",
-            )
+        start = f"{compiles}, called at {file_name(str(call.place))}  " if call else compiles
+        note(page, start + (shorten(call.code, max(20, page.width - len(start) - 6)) if call else ""))
     else:
         code_place(page, str(call.place), call.code)
-        if alert.source_line:
-            note(page, f"the code begins at {file_name(str(alert.source_line))}")
+        note(page, f"{compiles} of the code at {file_name(str(alert.source_line))}" if alert.source_line else compiles)
     for fact in alert.facts[1:] if page.verbose else ():
         note(page, f"also: {fact}")
     for message in alert.messages:

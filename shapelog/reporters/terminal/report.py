@@ -19,6 +19,7 @@ from shapelog.reporters.terminal.diagnostic import diagnostic, note
 from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
+from shapelog.rule_docs import RULES_URL
 from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule
 from shapelog.text import megabytes, one_line, plural, seconds, shorten
 
@@ -44,6 +45,9 @@ def render(report: Report, options: Options) -> bytes:
     _summary(page, report)
     next_steps_list(page, next_steps(found), "why, and how sure: shapelog suggest-dynamic" if report.summary.recompiles else "")
     _left_out(page, report)
+    if found.alerts:
+        page.blank()
+        page.line((f"shapelog rule {found.alerts[0].rule.code} explains a rule, and so does {RULES_URL}", "dim"))
     return page.bytes()
 
 
@@ -148,10 +152,10 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
 
 
 def _frames(page: TextPage, report: Report) -> None:
-    shown = [item for item in merged_frames(report) if item.first.has_recompiled or (page.verbose and item.first.frame.compiles)]
+    shown = [item for item in merged_frames(report) if item.first.frame.compiles]
     if not shown:
         return
-    page.heading("Frames that recompiled", "by the seconds that could be saved")
+    page.heading("Frames", "by the seconds that could be saved")
     multi = report.trace.rank_count > 1
     shown_remedies: set[str] = set()
     for merged in page.listed(shown, "frame"):
@@ -265,7 +269,7 @@ def _findings(page: TextPage, report: Report, section: Section) -> None:
 
 def _health(page: TextPage, report: Report) -> None:
     health = health_of(report)
-    if not (page.verbose or health.unreadable or health.unknown or report.has_problems):
+    if not (page.verbose or health.unreadable or health.unknown or health.problems):
         return
     page.heading("Health of the trace")
     lost = f", {health.unreadable} bytes unreadable" if health.unreadable else ", every byte accounted for"

@@ -25,7 +25,7 @@ def failed(kind: str, reason: str, traceback: str = "", **more: object) -> Findi
 def test_a_failure_is_shown_with_its_first_line_and_place() -> None:
     finding = failed("Unsupported", "no such builtin\n  more", fail_user_frame_filename="/srv/app/model.py", fail_user_frame_lineno=7)
     assert (finding.rule.code, finding.compile, finding.place) == ("SL403", "0/0", Location("/srv/app/model.py", 7))
-    assert finding.sentence == "f failed in Dynamo (tracing the code): no such builtin"
+    assert finding.sentence == "f failed to compile in Dynamo (tracing the code): no such builtin"
     assert finding.details == (("type", "Unsupported"),)
 
 
@@ -49,7 +49,7 @@ def test_a_mark_that_the_code_contradicts_has_a_rule_of_its_own() -> None:
 )
 def test_the_stage_of_the_backend_is_the_deepest_in_the_traceback(traceback: str, stage: str) -> None:
     finding = failed("BackendCompilerFailed", "backend='inductor' raised:\nRuntimeError: boom", traceback)
-    assert f" failed in {stage}: " in finding.sentence
+    assert f" failed to compile in {stage}: " in finding.sentence
     assert "RuntimeError: boom" in finding.sentence
 
 
@@ -81,7 +81,7 @@ def test_a_good_compile_and_a_refused_one_are_no_failures() -> None:
 
 
 def test_the_failures_of_a_real_program_are_shown_by_stage() -> None:
-    stages = [item.sentence.split(" failed in ")[1].split(": ")[0] for item in report_of("real/2.6/l_failures.log.gz").findings]
+    stages = [item.sentence.split(" failed to compile in ")[1].split(": ")[0] for item in report_of("real/2.6/l_failures.log.gz").findings]
     assert stages.count("the backend") == 3
     assert stages.count("Dynamo (running an operation on fake tensors)") == 1
 

@@ -192,20 +192,18 @@ def test_a_profile_from_another_job_is_shown_with_its_storage() -> None:
 
 def test_a_healthy_program_has_a_note_and_no_rows() -> None:
     report = report_of("real/2.13/no_recompiles.pgo_warm.log.gz")
-    shown = renderer("report", "terminal")(report, Options(width=100)).decode()
+    shown = renderer("report", "terminal")(report, Options(width=100, verbose=True)).decode()
     section = shown.partition("What PGO knew\n")[2].partition("\n\n")[0]
     assert section.startswith("  warm run: a state was read")
     assert "when" not in section
 
 
-def test_pytorchs_suggestion_is_in_the_json_as_written_and_short_in_the_terminal() -> None:
+def test_pytorchs_suggestion_is_in_the_json_as_written_and_whole_with_verbose() -> None:
     sources = ",".join(f"L['batch']['feature_{number}']" for number in range(200))
     made = make.trace(make.compile("0/0", make.tensor(10, 8)))
     made += make.artifact("put_local_code_state", state("L['x']: tensor size=[?, 8] stride=[S(1), 1]", suggestion=sources), id="0/0")
     report = make.report(made)
     (table,) = (item for item in json.loads(renderer("report", "json")(report, Options()))["tables"] if item["name"] == "pgo")
     assert table["note"].endswith(f'TORCH_COMPILE_DYNAMIC_SOURCES="{sources}"')
-    brief, whole = (renderer("report", "terminal")(report, Options(width=80, verbose=verbose)).decode() for verbose in (False, True))
-    assert "feature_100" not in brief
-    assert "_199" in brief
+    whole = renderer("report", "terminal")(report, Options(width=80, verbose=True)).decode()
     assert sources in whole.replace("\n    ", "")
