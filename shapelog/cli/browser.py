@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +22,8 @@ def opened_page(targets: Sequence[Target]) -> Iterator[tuple[Target, ...]]:
         yield tuple(targets)
         _open(file)
         return
+    import tempfile
+
     try:
         folder = tempfile.mkdtemp(prefix="shapelog-")
     except OSError as error:

@@ -7,6 +7,8 @@ from contextlib import suppress
 import click
 from click.shell_completion import CompletionItem
 
+from shapelog.text import one_line
+
 # A larger trace is not read while somebody waits for the shell.
 _LARGEST = 50_000_000
 
@@ -36,8 +38,9 @@ def alert_kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 def traces_and_compile_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The ids of the compiles of the traces named so far, with their functions; files where none fits."""
-    labels = _compiles([path for path in ctx.params.get(param.name or "") or () if os.path.exists(path)])
-    return [CompletionItem(incomplete, type="file"), *(CompletionItem(id, help=title) for id, title in labels if id.startswith(incomplete))]
+    named = _compiles([path for path in ctx.params.get(param.name or "") or () if os.path.exists(path)])
+    items = [CompletionItem(label, help=one_line(title)) for label, title in named if label.startswith(incomplete)]
+    return [CompletionItem(incomplete, type="file"), *items]
 
 
 def _entries(incomplete: str, known: Iterable[tuple[str, str]]) -> list[CompletionItem]:

@@ -56,6 +56,13 @@ def test_of_traces_that_cannot_be_read_or_take_long_no_compile_is_completed(here
     assert offered("explain", "made.log", "") == []
 
 
+def test_the_name_of_a_function_cannot_harm_the_shell(tmp_path: Path) -> None:
+    path = tmp_path / "made.log"
+    path.write_bytes(make.trace(make.compile("0/0", make.tensor(8, 16), name="f\n\x1b]0;owned\x07")))
+    items = ShellComplete(cli, {}, "shapelog", "").get_completions(["explain", str(path)], "0/")
+    assert [item.help for item in items if item.type == "plain"] == ["f \\x1b]0;owned\\x07"]
+
+
 @pytest.mark.parametrize("command", ["report", "check", "suggest-dynamic", "explain", "compare", "watch", "run", "verify"])
 def test_files_are_completed_where_traces_and_programs_are_named(command: str) -> None:
     assert completes_files(command, "x")

@@ -66,8 +66,9 @@ def _totals(page: TextPage, comparison: Comparison) -> None:
     ]
     if was.cached or now.cached:
         rows.append(_total("from a compile cache", was.cached, now.cached, True))
-    spent = f"{now.seconds - was.seconds:+.2f}" if f"{was.seconds:.2f}" != f"{now.seconds:.2f}" else ""
-    rows.append(("seconds", seconds_in_column(was.seconds), seconds_in_column(now.seconds), spent))
+    spent = [seconds_in_column(side.seconds) for side in (was, now)]
+    change = f"{'+' if now.seconds > was.seconds else '-'}{seconds_in_column(abs(now.seconds - was.seconds))}"
+    rows.append(("seconds", *spent, change if spent[0] != spent[1] else ""))
     page.blank()
     page.table((Column(""), Column("before", True), Column("after", True), Column("difference", True)), rows)
 

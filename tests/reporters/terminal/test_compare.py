@@ -160,3 +160,11 @@ def test_names_and_reasons_of_a_trace_cannot_harm_the_terminal() -> None:
         page = shown(compare(make.report(before), make.report(other)), verbose=True)
         assert "\\x1b]0;owned" in page
         assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", page)
+
+
+def test_totals_of_minutes_are_in_minutes() -> None:
+    before = make.trace(*(make.compile(f"0/{number}", make.tensor(size, 8), seconds=100.0) for number, size in enumerate((10, 12))))
+    after = make.trace(make.compile("0/0", make.tensor(10, 8), seconds=2.0))
+    line = next(line for line in shown(compare(make.report(before), make.report(after))).splitlines() if line.startswith("  seconds"))
+    assert line.split("  ")[-1].strip() == "-3 min 18 s"
+    assert "3 min 20 s" in line
