@@ -39,7 +39,7 @@ def work(run: Callable[[], _Result]) -> tuple[int, _Result]:
 
 
 def steps(data: bytes) -> Iterator[tuple[str, int]]:
-    """(step, its work) of the commands that read a trace. Compared is it with the same one of a checkout elsewhere."""
+    """(step, its work) of the commands; ``compare`` is with the same trace of a checkout elsewhere."""
 
     def drawn(result: Result, form: str, found: object) -> int:
         return work(lambda: renderer(result, form)(found, Options(width=120)))[0]
