@@ -21,11 +21,18 @@ from shapelog.errors import ShapelogError
 from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import AlertKind
 
-_SECTIONS = (
-    *("[tool.shapelog]",) * 8,
-    *("", "[tool]", "[[tool.shapelog]]", "[tool.other]", "[project]", "[tool.shapelog.check]", '[tool."shapelog"]', "tool.shapelog = 1"),
-    *("[tool.shapelog", "tool = {shapelog = {}}"),
-)
+_OTHER_SECTIONS = """\
+[tool]
+[[tool.shapelog]]
+[tool.other]
+[project]
+[tool.shapelog.check]
+[tool."shapelog"]
+tool.shapelog = 1
+[tool.shapelog
+tool = {shapelog = {}}
+"""
+_SECTIONS = (*("[tool.shapelog]",) * 8, "", *_OTHER_SECTIONS.splitlines())
 _KEYS = (*KEYS, *KEYS, *(key.replace("-", "_") for key in KEYS), "max", "x", '""', '"a b"', "a.b", "é", '"\\u0000"', '"\\u001b[31m"')
 _WORDS = r"""
 0 1 3 -1 1.5 1e3 1e400 -0.0 nan inf true false [] {} 0x10 0o7 0b1 1_000 1__0 010 1979-05-27 07:32:00 1e-9
@@ -39,15 +46,14 @@ _VALUES = (*_WORDS.split(), *_LONG, "'''\nx\n'''", '"""\\\n"""')
 _VARIABLES = (*(f"SHAPELOG_{key.upper().replace('-', '_')}" for key in KEYS), "SHAPELOG_X", "SHAPELOG_", "SHAPELOG_WIDTH_", "SHAPELOGS")
 _ENVIRONMENT = re.compile(rb"(?m)^# (SHAPELOG\w*)=(.*)$")
 _COMMANDS = (
-    *(
-        ("check",),
-        ("report",),
-        ("suggest-dynamic",),
-        ("explain", "0/1"),
-        ("check", "-f", "markdown"),
-        ("check", "-f", "json", "--exit-zero"),
-    ),
-    *(("report", "-f", "json", "--limit", "1"), ("check", "--max-recompiles", "0", "-v")),
+    ("check",),
+    ("report",),
+    ("suggest-dynamic",),
+    ("explain", "0/1"),
+    ("check", "-f", "markdown"),
+    ("check", "-f", "json", "--exit-zero"),
+    ("report", "-f", "json", "--limit", "1"),
+    ("check", "--max-recompiles", "0", "-v"),
 )
 
 

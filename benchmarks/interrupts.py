@@ -120,6 +120,7 @@ def interrupted(name: str, delays: list[float], folder: Path, temporary: Path) -
 def judged(name: str, code: int, said: str, children: bool, left: list[str]) -> Ended:
     """``left`` are the files that are there and were not before."""
     own = [line for line in said.splitlines() if line]
+    said = said or f"nothing on standard error, code {code}"
     if (code, own) == (_DIED, []) or ("Traceback" in said and f"{os.sep}shapelog{os.sep}" not in said) or "Fatal Python error" in said:
         return Ended("Python's own", "a file is left" if left else "")
     kept = [file for file in left if not any(file.split(os.sep)[0] in line for line in own)]  # run says where it keeps the trace

@@ -599,6 +599,30 @@ def test_ctrl_c_ends_with_130_from_the_first_import_on(module: str, python: Proc
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
+# Ctrl-C comes while a class is made, in a module that is imported late.
+MADE = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Field:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), signal.SIGINT)
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "shapelog.report.report":
+            type("Owner", (), {"field": Field()})
+sys.meta_path.insert(0, Finder())
+from shapelog.__main__ import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_ends_with_130_while_a_class_is_made(python: Process, tmp_path: Path) -> None:
+    (tmp_path / "made.log").write_bytes(small_trace())
+    done = python(MADE, "report", "made.log")
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 # A signal comes while the members of an archive are with the workers, or when the first results of workers are waited for.
 SIGNALED = """
 import os, sys
@@ -649,6 +673,17 @@ def test_without_a_directory_for_temporary_files_a_pipe_is_refused_in_one_line(p
     done = python(limit + MAIN, "report", "-", stdin=small_trace())
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
     assert b"standard input: not read, because no directory takes temporary files; TMPDIR names another one" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_where_no_file_may_grow_the_exit_code_is_kept_though_nothing_can_be_said(python: Process) -> None:
+    limit = """
+import os, resource
+os.dup2(os.open("said", os.O_WRONLY | os.O_CREAT), 2)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
+    done = python(limit + MAIN, "report", "-", stdin=small_trace())
+    assert (done.returncode, done.stdout) == (2, b"")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")

@@ -1,5 +1,6 @@
 """The command line. Each command is a module, and imports what it needs."""
 
+import atexit
 import errno
 import os
 import re
@@ -7,6 +8,8 @@ import shlex
 import signal
 import sys
 import warnings
+from contextlib import suppress
+from types import FrameType
 
 import click
 
@@ -88,7 +91,8 @@ def main() -> None:
         status = end.code if isinstance(end.code, int) else 1 if end.code else 0
     except OSError as error:
         if error.errno in _EXHAUSTED:
-            message(f"{error.filename or 'cannot go on'}: {error.strerror}")
+            with suppress(OSError):  # standard error may be a file that cannot grow
+                message(f"{error.filename or 'cannot go on'}: {error.strerror}")
         elif error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE):
             raise
         status = 2  # else, a standard stream is full or closed, so no message can be written
@@ -101,9 +105,15 @@ def main() -> None:
 
 
 def _end_on_signals() -> None:
-    """Let Ctrl-C, SIGTERM and SIGHUP end the program with 128 + N, without a traceback or temporary files, unless they are ignored."""
+    """Let Ctrl-C, SIGTERM and SIGHUP end the program with 128 + N, without a traceback or temporary files, unless they are ignored.
 
-    def end(number: int, _: object) -> None:
+    During an import that is at once: an exception may become another one there, and crash an extension module.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if _is_importing(frame):
+            atexit._run_exitfuncs()  # which remove temporary directories
+            os._exit(128 + number)
         raise SystemExit(128 + number)
 
     if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL, None):
@@ -112,3 +122,9 @@ def _end_on_signals() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, end)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None

@@ -179,9 +179,11 @@ def _aligned(ones: list[Code], others: list[Code], position: Callable[[Code], in
 
 
 def _resumed(before: list[Code], after: list[Code], functions: list[Pair], same: dict[str, str]) -> Iterator[Pair]:
-    """Resume functions of one function are aligned by their lines counted from its first one, which an edit above it does not shift."""
+    """Resume functions of one function are aligned by the lines in their names, counted from its first one, which an edit above it does
+    not shift.
+    """
     buckets: dict[tuple[object, ...], tuple[list[Code], list[Code]]] = {}
-    starts: dict[Code, int] = {}
+    places: dict[Code, int] = {}
     for side, codes in enumerate((before, after)):
         known = _by_name(functions, side)
         for code in codes:
@@ -189,11 +191,11 @@ def _resumed(before: list[Code], after: list[Code], functions: list[Pair], same:
             if resumed:
                 file = file_of(code.first.file)
                 owner = _enclosing(known, code.first.file, *resumed)
-                starts[code] = owner[1].first.line if owner else 0
+                places[code] = resumed[1] - (owner[1].first.line if owner else 0)
                 key = (owner[0],) if owner else (same.get(file, file), resumed[0])
                 buckets.setdefault(key, ([], []))[side].append(code)
     for ones, others in buckets.values():
-        yield from _pairs(ones, others, _aligned(ones, others, lambda code: code.first.line - starts[code]))
+        yield from _pairs(ones, others, _aligned(ones, others, places.__getitem__))
 
 
 # (file, function) → the codes of that name in one run by their lines.

@@ -380,3 +380,9 @@ def test_control_characters_in_a_settings_file_are_escaped(here: Path) -> None:
     stderr = call("report", "../made.log").stderr
     assert "\x1b" not in stderr
     assert stderr.count("\n") == 1
+
+
+def test_blank_lines_before_a_section_do_not_take_the_square_of_their_number(here: Path) -> None:
+    many = "\n" * 200_000  # were the time not linear, that would take minutes
+    assert found(f"{many}shapelog =\n", here, "pyproject.toml") == {}
+    assert refusal(f"{many} [ tool . 'shapelog' ]\nx = 1\n", here).startswith("shapelog.toml:200002: unknown key")

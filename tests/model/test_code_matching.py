@@ -142,6 +142,12 @@ def test_a_graph_break_that_was_added_has_no_match() -> None:
     assert [place_of(pair.after) for pair in match(before, after) if pair.before is None] == ["f (resumed at line 9):9"]
 
 
+def test_resume_functions_of_one_line_are_told_apart_by_the_lines_in_their_names() -> None:
+    names = [("torch_dynamo_resume_in_f_at_2", 5), ("torch_dynamo_resume_in_f_at_1", 5)]
+    paired = pairs(recorded(*names), recorded(*reversed(names)))
+    assert paired == {place: place for place in ("f (resumed at line 2):5", "f (resumed at line 1):5")}
+
+
 def test_what_resumes_a_method_belongs_to_the_class_in_which_it_lies() -> None:
     codes: tuple[Given, ...] = (("forward", 10, "app.Encoder"), ("forward", 30, "app.Decoder"))
     before = recorded(*codes, ("torch_dynamo_resume_in_forward_at_33", 33))
