@@ -11,13 +11,13 @@ from make import alerts_of, compile, small_trace, tensor, trace
 from mutations import NASTY_JSON
 from payload_text import size_mismatch
 from promises import command, demand, refusal, watched
-from shapelog.check.alerts import Alerts
 
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import check
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.cli.settings import KEYS, settings
 from shapelog.errors import ShapelogError
+from shapelog.report.alerts import Alerts
 from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import AlertKind
 

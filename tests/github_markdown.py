@@ -12,6 +12,8 @@ _FOUND = re.compile(
 )
 _OURS = frozenset(["p", "ul", "li", "code", "pre", "h2", "h3", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "strong"])
 _HOME = "https://github.com/shapelog/shapelog/blob/main/docs/rules.md#sl"
+# Pages of PyTorch about graph breaks and failures, which its messages name.
+_PYTORCH = ("https://meta-pytorch.github.io/compile-graph-break-site/gb/", "https://pytorch.org/docs/", "https://docs.pytorch.org/docs/")
 
 
 class Page(HTMLParser):
@@ -35,7 +37,7 @@ class Page(HTMLParser):
         self._depth += tag == "code"
         known = dict(attrs)
         is_ours = tag in _OURS and known.keys() <= {"align", "lang"}
-        if not is_ours and not (tag == "a" and known.keys() == {"href"} and str(known["href"]).startswith(_HOME)):
+        if not is_ours and not (tag == "a" and known.keys() == {"href"} and str(known["href"]).startswith((_HOME, *_PYTORCH))):
             self.live.append(f"<{tag} {known}>")
 
     def handle_endtag(self, tag: str) -> None:

@@ -66,7 +66,7 @@ def test_the_line_of_an_object_counts_and_names(trace: Trace) -> None:
     assert repr(trace) == "<Trace demo.log.gz: torch 2.13.0+cpu, 4 functions, 19 compilations>"
     assert repr(trace.frames[1]) == "<Frame 1 MovingAverage.forward: 8 compilations>"
     assert repr(report) == "<Report on demo.log.gz: 15 recompilations in 39.1 s>"
-    assert repr(report.advice) == "<Advice for torch 2.13: mark 3 sources (4 entries)>"
+    assert repr(report.advice) == "<Advice for torch 2.13: mark 3 inputs (4 entries)>"
     nothing = shapelog.advise(make.load(make.trace(make.static_sizes(10))))
     assert repr(nothing) == "<Advice for torch 2.13: nothing to mark>"
 

@@ -128,7 +128,7 @@ def test_failed_advice_is_an_error_with_the_command_that_shows_why(recording: Re
 def test_printed_it_is_the_report_without_color(recording: Recording) -> None:
     shown = renderer("report", "terminal")(recording.report, Options(color=False)).decode()
     assert str(recording) == shown
-    assert "SL101 size-varies" in shown
+    assert "warning[SL101]" in shown
     assert "\x1b" not in shown
     assert repr(recording) == f"<shapelog.Recording {str(recording.path)!r}>"
 
@@ -153,8 +153,7 @@ def shown(report: Report, limit: int = 0) -> str:
 
 def test_in_a_notebook_it_shows_what_to_set_as_a_line_to_copy(recording: Recording) -> None:
     text = shown(recording.report)
-    assert "<b>Mark 1 source dynamic</b>: 2 compiles in " in text
-    assert " become 1 compile in " in text
+    assert "<b>Mark 1 input as dynamic</b>: 1 of 2 compilations goes away (estimated: " in text
     assert f"<pre><code>{' '.join(as_python(recording.advice).split())}</code></pre>" in text
     assert "export " not in text
     assert "What marking will not fix" not in text
@@ -164,7 +163,7 @@ def test_in_a_notebook_it_shows_what_marking_will_not_fix_and_what_was_left_out(
     report = report_of("lab/callable_identity.log.gz")
     text = shown(report)
     assert report.advice is not None
-    assert "<b>Nothing to mark dynamic</b>" in text
+    assert "<b>Nothing to mark as dynamic</b>" in text
     assert f'<p class="dim">{report.advice.why_empty}</p>' in text
     (left,) = report.advice.remaining
     for part in ("What marking will not fix", left.frame.title, left.rule.code, left.sentence, f"→ {left.remedy}"):

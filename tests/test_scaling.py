@@ -9,15 +9,15 @@ import make
 import pytest
 from dimensions import DIMENSIONS, SQUARE
 from rich.cells import cached_cell_len
-from shapelog.check.alerts import collect_alerts
-from shapelog.check.repository_paths import Repository
 
 from shapelog.advice.advise import advise
 from shapelog.check.baseline import as_bytes
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.compare import compare
 from shapelog.report.report import analyze
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, Result, renderer
 
 _Result = TypeVar("_Result")

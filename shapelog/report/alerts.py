@@ -68,7 +68,7 @@ class Alert:
     causes. ``sentence`` is what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the user's
     line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about. ``fingerprint``
     is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages`` are what PyTorch
-    wrote, ``exceptions`` those that it raised.
+    wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it.
     """
 
     rule: Rule
@@ -87,6 +87,7 @@ class Alert:
     marked: str = ""
     messages: tuple[CompilerMessage, ...] = ()
     exceptions: tuple[RaisedException, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -317,6 +318,7 @@ class _AlertBuilder(NamedTuple):
             snippet=place.code if place else "",
             marked=_named_in(place.code, axes) if place else "",
             occurrences=occurrences,
+            notes=tuple(dict.fromkeys(item.why_not_markable for item in recompiles if item.why_not_markable not in ("", facts[0]))),
         )
 
     def _remedy(self, items: list[Recompile], causes: list[Cause]) -> str:
@@ -424,6 +426,7 @@ class _AlertBuilder(NamedTuple):
         marked: str = "",
         messages: tuple[CompilerMessage, ...] = (),
         exceptions: tuple[RaisedException, ...] = (),
+        notes: tuple[str, ...] = (),
     ) -> Alert:
         first = self.code.first
         called = first.called_at
@@ -453,6 +456,7 @@ class _AlertBuilder(NamedTuple):
             occurrences=occurrences,
             messages=messages,
             exceptions=exceptions,
+            notes=notes,
             fingerprint=digest(*self.found.identities[self.code], rule.code, stable_text(axes[0]) if axes else ""),
         )
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.analyses.recompile_limit import DEFAULT_LIMIT
+from shapelog.report.report import Report
 from shapelog.report.repository_paths import SourceLine
 from shapelog.report.results import Finding
 from shapelog.rules import AlertKind, Rule, Section, Verdict
@@ -97,13 +98,28 @@ class NextStep:
     labels: tuple[str, ...] = ()
 
 
+class _Run(NamedTuple):
+    """The alerts of a run, and the codes that go on after a graph break, by the line that the break interrupted."""
+
+    found: Alerts
+    resumed: Mapping[tuple[str, int], Sequence[Code]]
+
+    @property
+    def report(self) -> Report:
+        return self.found.report
+
+
 def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     """Every step that saves anything, the most worthwhile first; what makes a job hang or compute nonsense comes before all."""
     report = found.report
     steps = [*_marks(report.advice), *_of_ranks(report.findings)]
+    resumed = grouped(
+        (code for code in found.codes if code.resumes), lambda code: (code.first.file, code.resumes[1] if code.resumes else 0)
+    )
+    run = _Run(found, {line: [code for code, _ in pairs] for line, pairs in resumed.items()})
     for kind, members in grouped(found.alerts, lambda alert: _key(found, alert)).items():
         if kind is not None:
-            steps.append(_MAKERS[kind[0]](found, members))
+            steps.append(_MAKERS[kind[0]](run, members))
     useful = [step for step in steps if step.saving.is_any or step.kind is StepKind.RANKS]
     return tuple(sorted(useful, key=_rank))
 
@@ -130,12 +146,13 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
     saved = advice.avoidable_seconds
     yield NextStep(
         kind=StepKind.MARK,
-        title=_capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {len(items)} inputs as dynamic",
+        title=_capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic",
         rules=(),
         saving=Saving(max(0, fewer - advice.after.more), fewer, saved, advice.before.limit_hits - advice.after.limit_hits),
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=_middle(saved),
         text=text,
+        explanation=f"estimated {advice.scope}" if advice.scope else "",
         labels=tuple(dict.fromkeys(label for item in items for label in item.gone)),
     )
 
@@ -199,9 +216,9 @@ def _subject(alerts: Sequence[Alert]) -> str:
     return " and ".join(titles) if len(titles) < 3 else f"{titles[0]} and {len(titles) - 1} more"
 
 
-def _code_change(found: Alerts, alerts: Sequence[Alert]) -> NextStep:
+def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     """Recompilations that go away when the code, or what is set up before it, changes."""
-    recompiles = {item.compile: item for alert in alerts for frame in alert.code.frames for item in found.report.explained.of_frame(frame)}
+    recompiles = {item.compile: item for alert in alerts for frame in alert.code.frames for item in run.report.explained.of_frame(frame)}
     codes = {code for alert in alerts for code in alert.codes}
     own = {item.compile: item for alert in alerts for item in alert.occurrences if recompiles[item.compile].verdict is Verdict.CODE}
     sole = [item for item in own.values() if codes.issuperset(recompiles[item.compile].codes)]
@@ -214,9 +231,9 @@ def _code_change(found: Alerts, alerts: Sequence[Alert]) -> NextStep:
     return _step(kind, f"{_subject(alerts)}: {alerts[0].remedy}", alerts, saving, _middle(saved), confidence)
 
 
-def _graph_break(found: Alerts, alerts: Sequence[Alert]) -> NextStep:
+def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     """Without the break, what it cost goes away, and the code that goes on after it is compiled as part of the rest."""
-    resumed = [item for code in _resuming(found, alerts) for item in found.compiles(code)]
+    resumed = [item for code in _resuming(run, alerts) for item in run.found.compiles(code)]
     lost = math.fsum(alert.seconds for alert in alerts)
     saved = Seconds(lost, lost + math.fsum(item.seconds for item in resumed))
     saving = Saving(0, sum(item.weight for item in resumed), saved)
@@ -226,16 +243,17 @@ def _graph_break(found: Alerts, alerts: Sequence[Alert]) -> NextStep:
     return _step(StepKind.GRAPH_BREAK, f"Remove {which}: {what}", alerts, saving, _middle(saved), *_cure(alerts))
 
 
-def _resuming(found: Alerts, alerts: Sequence[Alert]) -> Iterator[Code]:
+def _resuming(run: _Run, alerts: Sequence[Alert]) -> Iterator[Code]:
     """The code with which functions go on after these breaks: it is named after the line that the break interrupted."""
     stacks = (message.stack for alert in alerts for message in alert.messages)
     lines = {(line.file, line.line) for stack in stacks for line in stack}
     for alert in alerts:
         for occurrence in alert.occurrences:
-            lines |= {
+            own = (item.place for item in occurrence.compile.breaks if item.message in alert.messages)
+            lines |= {(place.file, place.line) for place in own if place}
                 (item.place.file, item.place.line) for item in occurrence.compile.breaks if item.place and item.message in alert.messages
             }
-    return (code for code in found.codes if code.resumes and (code.first.file, code.resumes[1]) in lines)
+    return (code for line in lines for code in run.resumed.get(line, ()))
 
 
 def _title_of(alert: Alert) -> str:
@@ -249,15 +267,15 @@ def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
 
-def _restart(found: Alerts, alerts: Sequence[Alert]) -> NextStep:
+def _restart(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     saved = Seconds(0.0, math.fsum(alert.seconds for alert in alerts))
     title = f"Avoid the restarted analysis of {_subject(alerts)}: {alerts[0].axis}"
     return _step(StepKind.RESTART, title, alerts, Saving(seconds=saved), _middle(saved), Confidence("low", "a restart may be needed"))
 
 
-def _failure(found: Alerts, alerts: Sequence[Alert]) -> NextStep:
+def _failure(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     failed = {item.compile for alert in alerts for item in alert.occurrences}
-    stake = math.fsum(item.seconds for alert in alerts for item in found.compiles(alert.code) if item.compile in failed)
+    stake = math.fsum(item.seconds for alert in alerts for item in run.found.compiles(alert.code) if item.compile in failed)
     saving = Saving(failed=sum(alert.count for alert in alerts))
     return _step(
         StepKind.FAILURE, f"Fix what keeps {_subject(alerts)} from compiling: {_title_of(alerts[0])}", alerts, saving, stake, *_cure(alerts)
@@ -270,10 +288,10 @@ def _is_lifted(advice: Advice | None, code: Code) -> bool:
     return bool(own) and any(item.before.limit_hits for item in own) and not any(item.after.limit_hits for item in own)
 
 
-def _limit(found: Alerts, alerts: Sequence[Alert]) -> NextStep:
-    trace = found.report.trace
+def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:
+    trace = run.report.trace
     saving = Saving(refused=sum(alert.count for alert in alerts))
-    stake = math.fsum(item.seconds for alert in alerts for item in found.compiles(alert.code))
+    stake = math.fsum(item.seconds for alert in alerts for item in run.found.compiles(alert.code))
     title = f"Keep {_subject(alerts)} below the recompile limit: {alerts[0].remedy}"
     confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
     text = f"{trace.version.limit_setting} = {2 * (trace.config.recompile_limit or DEFAULT_LIMIT)}"

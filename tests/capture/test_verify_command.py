@@ -141,7 +141,7 @@ def test_nothing_to_mark_ends_with_0_and_shows_the_advice(case: Case, made: byte
     done = case.verify(case.command(made, None))
     assert done.exit_code == 0
     assert f"shapelog: nothing to verify: {reason}\n" in done.stderr
-    assert f"Nothing to mark dynamic: {reason}." in " ".join(done.stderr.split())
+    assert f"Nothing to mark as dynamic: {reason}." in " ".join(done.stderr.split())
     assert not (case.traces / "after").exists()
 
 
@@ -151,7 +151,7 @@ def test_marks_that_no_list_of_this_torch_can_hold_cannot_be_tried(case: Case) -
     done = case.verify([sys.executable, "-S", "-c", unpack, str(case.where / "old.gz"), NAME])
     assert done.exit_code == 2
     assert "shapelog: nothing to verify: torch 2.4 reads no list of dynamic sources" in done.stderr
-    assert "Mark 1 source dynamic" in done.stderr
+    assert "Mark 1 input as dynamic" in done.stderr
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_the_command_runs(case: Case) -> None:

@@ -420,7 +420,7 @@ def test_the_command_follows_a_job_to_its_end_and_reports(tmp_path: Path) -> Non
             writer.wait()
             rest, errors = watcher.communicate()
     assert (first, second) == (b"08:27:33 0/0 f compiled (1.00 s)\n", COMPILED.encode() + b"\n")
-    assert b"2 compiles in 2.00 s, of them 1 recompile (1.00 s)" in rest
+    assert b"2 compilations (2.00 s), including 1 recompilation (1.00 s)" in rest
     assert b"the process that wrote it has ended" in errors
     assert (watcher.returncode, out.read_bytes()[:1]) == (0, b"{")
 
@@ -435,7 +435,7 @@ def test_an_interrupt_from_the_terminal_ends_with_the_report(tmp_path: Path) -> 
         watcher.stdout.readline()
         watcher.send_signal(signal.SIGINT)
         rest, errors = watcher.communicate()
-    assert b"1 compile, none of them a recompile" in rest
+    assert b"1 compilation (1.00 s), no recompilation" in rest
     assert b"Traceback" not in errors
     assert watcher.returncode == 0
 
@@ -450,7 +450,7 @@ def test_an_interrupt_ends_with_the_report(tmp_path: Path, monkeypatch: pytest.M
     done = CliRunner().invoke(cli, ["watch", str(tmp_path)])
     assert done.exit_code == 0
     assert COMPILED in done.output
-    assert "What to do first" in done.output
+    assert "Next steps" in done.output
     done = CliRunner().invoke(cli, ["watch", str(tmp_path / "none")])
     assert done.exit_code == 2
     assert "no such file or directory" in done.output.splitlines()[-1]

@@ -239,7 +239,7 @@ def test_every_cause_of_the_job_is_on_a_rank_that_is_read_in_full(here: None, tm
     assert trace.notes[-1].endswith("every cause of theirs is on one of those, too")
     assert report.advice is not None
     assert report.advice.scope == f"on {trace.covered_ranks} of 25 ranks"
-    assert f"(predicted, on {trace.covered_ranks} of 25 ranks)" in render(report, Options(width=200)).decode()
+    assert f"estimated on {trace.covered_ranks} of 25 ranks" in render(report, Options(width=200)).decode()
 
 
 def test_there_are_at_most_as_many_representatives_as_ranks_read_in_full(here: None, tmp_path: Path) -> None:

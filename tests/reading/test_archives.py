@@ -302,4 +302,4 @@ def test_a_refused_or_damaged_archive_is_closed_with_the_trace(tmp_path: Path) -
 
 
 def test_a_refusal_is_one_line_whatever_a_member_is_called(tmp_path: Path) -> None:
-    assert refusal(put(tmp_path, zipped({"a\nb\u2028.log": b"x"}))).startswith("a\\x0ab\\u2028.log: no trace record in it")
+    assert refusal(put(tmp_path, zipped({"a\nb\u2028.log": b"x"}))).count("a\\x0ab\\u2028.log: no trace record in it") == 1

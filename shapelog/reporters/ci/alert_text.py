@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from shapelog.check.check import CheckedAlert, CheckResult
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.report.alerts import Alert, digest
 from shapelog.report.repository_paths import SourceLine
 from shapelog.rules import AlertKind, problem_rule
@@ -24,9 +25,18 @@ def sentence(alert: Alert) -> str:
 
 
 def help_text(alert: Alert) -> str:
-    """What to do, with the hints of PyTorch where it gave any, and the address of its page."""
-    urls = dict.fromkeys(item.url for item in alert.messages if item.url)
-    return cut(one_line("Help: " + " ".join((*map(as_sentence, alert.helps), *(f"See {url}" for url in urls)))), 2000)
+    """What to do, with the hints of PyTorch where it gave any, and the addresses of its pages."""
+    return " ".join((help_words(alert), *(f"See {item.url}" for item in pytorch_pages(alert))))
+
+
+def help_words(alert: Alert) -> str:
+    """The same without the addresses."""
+    return cut(one_line(f"Help: {' '.join(map(as_sentence, alert.helps))}"), 2000)
+
+
+def pytorch_pages(alert: Alert) -> tuple[CompilerMessage, ...]:
+    """The messages that have a page of PyTorch's, each page once."""
+    return tuple({item.url: item for item in alert.messages if item.url}.values())
 
 
 def details(item: CheckedAlert) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from shapelog.model.code_matching import Code
 from shapelog.report.next_steps import NextStep, StepKind, next_steps, saving_words
 from shapelog.report.report import FrameReport
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import help_text, place, problems
+from shapelog.reporters.ci.alert_text import help_words, place, problems, pytorch_pages
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.rule_docs import link
 from shapelog.rules import RULES, AlertKind
@@ -152,7 +152,7 @@ def _step(step: NextStep) -> str:
     lines += [f"  - {escaped(cut(hint, 1000))}" for hint in step.hints[:2]]
     lines += [f"  - {code(text)}" for text in step.text]
     if step.url:
-        lines.append(f"  - {step.url}")
+        lines.append(f"  - [PyTorch]({step.url})")
     return "\n".join(lines)
 
 
@@ -160,7 +160,8 @@ def _item(item: CheckedAlert) -> str:
     alert = item.alert
     where = f" {code(place(alert))}" if alert.source_line else ""
     rule = f"[{alert.rule.code} {alert.rule.name}]({link(alert.rule)})"
-    lines = [f"- {rule}{where}: {escaped(cut(alert.sentence, 2000))}", f"  - {escaped(help_text(alert))}"]
+    lines = [f"- {rule}{where}: {escaped(cut(alert.sentence, 2000))}", f"  - {escaped(help_words(alert))}"]
+    lines += [f"  - [{page.number or 'PyTorch'}]({page.url})" for page in pytorch_pages(alert)]
     if alert.snippet:
         lines.insert(1, f"  - The line: {code(cut(alert.snippet, 500))}")
     if item.known:

@@ -38,7 +38,7 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
         explanation(page, message)
     for text in exception_lines(alert.exceptions):
         note(page, text, "raised")
-    for text in notes:
+    for text in (*alert.notes, *notes):
         note(page, text)
     helps = alert.helps if page.verbose else alert.helps[:_HINTS]
     for text in helps:

@@ -59,7 +59,7 @@ def test_an_annotation_has_place_sentence_and_remedy() -> None:
     (found,) = (item for item in commands_of(ci.demo()) if "SL315" in item[1]["title"])
     assert found[0] == "error"
     assert found[1] == {"file": "demo/demo.py", "line": "29", "title": "SL315 module-int-varies: MovingAverage.forward"}
-    assert found[2].split("\n")[1].endswith("add L['self'].step to TORCH_COMPILE_DYNAMIC_SOURCES")
+    assert found[2].split("\n")[1].endswith("add L['self'].step to TORCH_COMPILE_DYNAMIC_SOURCES.")
 
 
 def test_names_that_try_to_be_something_else_stay_text() -> None:

@@ -78,7 +78,7 @@ def test_a_baseline_is_named_with_what_is_gone() -> None:
 
 def test_names_that_try_to_be_something_else_stay_text() -> None:
     page = harmless(text_of(ci.hostile()))
-    assert page.tags["h2"] + page.tags["h3"] == 3
+    assert page.tags["h2"] + page.tags["h3"] == 4
     assert page.tags["pre"] == 1
     assert "f ::error file=x::y\\x0d ##[error]z ]]> </script><script>alert(1)</script> <!-- a|b|c `code` ``` **bold**" in page.text
 
