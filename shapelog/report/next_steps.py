@@ -113,10 +113,11 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     """Every step that saves anything, the most worthwhile first; what makes a job hang or compute nonsense comes before all."""
     report = found.report
     steps = [*_marks(report.advice), *_of_ranks(report.findings)]
-    resumed = grouped(
-        (code for code in found.codes if code.resumes), lambda code: (code.first.file, code.resumes[1] if code.resumes else 0)
-    )
-    run = _Run(found, {line: [code for code, _ in pairs] for line, pairs in resumed.items()})
+    resumed: dict[tuple[str, int], list[Code]] = {}
+    for code in found.codes:
+        if code.resumes:
+            resumed.setdefault((code.first.file, code.resumes[1]), []).append(code)
+    run = _Run(found, resumed)
     for kind, members in grouped(found.alerts, lambda alert: _key(found, alert)).items():
         if kind is not None:
             steps.append(_MAKERS[kind[0]](run, members))
@@ -246,13 +247,11 @@ def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
 def _resuming(run: _Run, alerts: Sequence[Alert]) -> Iterator[Code]:
     """The code with which functions go on after these breaks: it is named after the line that the break interrupted."""
     stacks = (message.stack for alert in alerts for message in alert.messages)
-    lines = {(line.file, line.line) for stack in stacks for line in stack}
+    lines = dict.fromkeys((line.file, line.line) for stack in stacks for line in stack)
     for alert in alerts:
         for occurrence in alert.occurrences:
             own = (item.place for item in occurrence.compile.breaks if item.message in alert.messages)
-            lines |= {(place.file, place.line) for place in own if place}
-                (item.place.file, item.place.line) for item in occurrence.compile.breaks if item.place and item.message in alert.messages
-            }
+            lines |= dict.fromkeys((place.file, place.line) for place in own if place)
     return (code for line in lines for code in run.resumed.get(line, ()))
 
 
