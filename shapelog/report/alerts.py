@@ -162,7 +162,9 @@ class Alerts:
 
     def occurrence(self, item: WeightedCompile, kinds: frozenset[AlertKind], seconds: float | None = None) -> Occurrence:
         """``seconds`` None are those of the compile on all the ranks that its own represents."""
-        return Occurrence(item.frame, item.compile, item.ranks, self.processes[item.frame], item.seconds if seconds is None else seconds, kinds)
+        return Occurrence(
+            item.frame, item.compile, item.ranks, self.processes[item.frame], item.seconds if seconds is None else seconds, kinds
+        )
 
 
 def collect_alerts(report: Report, repository: Repository) -> Alerts:
