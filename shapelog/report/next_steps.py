@@ -113,7 +113,9 @@ class _Run(NamedTuple):
 def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     """Every step that saves anything, the most worthwhile first; what makes a job hang or compute nonsense comes before all."""
     report = found.report
-    steps = [*_marks(report.advice), *_of_ranks(report.findings)]
+    marks = list(_marks(report.advice))
+    # Sizes that differ across ranks are marked by the same list.
+    steps = marks + [step for step in _of_ranks(report.findings) if not (marks and step.rules[0].verdict is Verdict.MARKING)]
     resumed: dict[tuple[str, int], list[Code]] = {}
     for code in found.codes:
         if code.resumes:
