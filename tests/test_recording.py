@@ -322,7 +322,7 @@ def test_compiles_in_the_block_are_recorded(compiled: Callable[..., Any]) -> Non
 @pytest.mark.torch
 def test_a_recording_can_be_looked_at_before_it_ends(compiled: Callable[..., Any]) -> None:
     with shapelog.record() as trace:
-        assert "Nothing was compiled" in str(trace)
+        assert "nothing was compiled" in str(trace)
         compiled(4)
         assert verdicts(trace) == []
         compiled(7)
@@ -351,7 +351,7 @@ def test_an_entry_from_before_the_block_is_known_from_its_reasons(compiled: Call
     with shapelog.record() as trace:
         compiled(7)
     assert verdicts(trace) == [("0/1", ("SL101",), Verdict.UNEXPLAINED)]
-    assert "x.size[0]" in str(trace)
+    assert "dim 0 of x" in str(trace)
     assert "0/0 not in this trace" in str(trace)
 
 
