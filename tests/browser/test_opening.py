@@ -76,7 +76,7 @@ def test_the_link_of_the_part_that_is_shown_is_marked(visit: Visit) -> None:
     expect(marked).to_have_text("Overview")
     page.get_by_role("link", name="Advice", exact=True).click()
     expect(marked).to_have_text("Advice")
-    expect(page).to_have_title("Advice · 19 compiles and 1 limit hit become 8. · demo.log.gz · shapelog")
+    expect(page).to_have_title("Advice · 11 of 19 compilations are avoidable. · demo.log.gz · shapelog")
     page.goto(page.url.partition("#")[0] + "#frame-2")
     expect(marked).to_contain_text("Frames")
 
@@ -93,7 +93,7 @@ def test_a_link_to_a_compile_opens_its_frame_and_its_details(visit: Visit) -> No
     compile = page.locator("#compile-0-3")
     expect(compile).to_have_attribute("open", "")
     expect(compile.locator("summary").first).to_be_in_viewport()
-    expect(compile.locator(".body")).to_contain_text("against 0/2")
+    expect(compile.locator(".body")).to_contain_text("compared with 0/2")
     assert page.locator("#frame-0 details.compile[open]").count() == 1
 
 

@@ -85,7 +85,8 @@ def _verdict(report: Report) -> tuple[str, str]:
     failed = f" {plural(summary.failures, 'compilation')} failed." if summary.failures else ""
     if not report.recompiles and summary.failures:
         tried = plural(summary.compiles + summary.failures, "compilation")
-        return f"{summary.failures} of {tried} failed.", f"{spent} succeeded, and nothing was recompiled."
+        succeeded = f"{plural(summary.compiles, 'compilation')} ({seconds(_succeeded_seconds(report))}) succeeded"
+        return f"{summary.failures} of {tried} failed.", f"{succeeded}, and nothing was recompiled."
     if not report.recompiles:
         return "Nothing was recompiled.", f"{spent}: every function was compiled once."
     recompiled = f"{spent}, including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})."
@@ -123,12 +124,19 @@ def _with_marks(advice: Advice | None) -> str:
     before, after = advice.before.seconds, advice.after.seconds
     where = f" {advice.scope}" if advice.scope else ""
     is_less = after.most is not None and after.most < before.least
-    return f"Marking {advice.what_to_mark} as dynamic would {'cut' if is_less else 'change'} compile time{where} from {before} to an estimated {after}."
+    verb = "cut" if is_less else "change"
+    return f"Marking {advice.what_to_mark} as dynamic would {verb} compile time{where} from {before} to an estimated {after}."
+
+
+def _succeeded_seconds(report: Report) -> float:
+    """Those of the compilations that produced code."""
+    summary = report.summary
+    return max(0.0, summary.seconds - summary.failed_seconds - summary.limit_seconds)
 
 
 def _tiles(report: Report) -> Iterator[Tile]:
     summary = report.summary
-    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), seconds(summary.seconds))
+    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), seconds(_succeeded_seconds(report)))
     again = seconds(summary.recompile_seconds) if summary.recompiles else ""
     yield Tile(summary.recompiles, plural_noun(summary.recompiles, "recompilation"), again)
     for verdict in (Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED, Verdict.UNEXPLAINED):
@@ -138,7 +146,7 @@ def _tiles(report: Report) -> Iterator[Tile]:
     if summary.limit_hits:
         yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit")
     if summary.failures:
-        yield Tile(summary.failures, "failed", "", "failed")
+        yield Tile(summary.failures, "failed", seconds(summary.failed_seconds), "failed")
     breaks = sum(len(item.compile.breaks) * item.weight for frame in report.frames for item in frame.compiles)
     if breaks:
         yield Tile(breaks, plural_noun(breaks, "graph break"), "")

@@ -111,13 +111,9 @@ def _ranks_in_full(report: Report) -> str:
     if report.ranks is None or not trace.representatives:
         return ""
     others = trace.rank_count - trace.covered_ranks
-    rest = (
-        f" {plural(others, 'more rank')} with the same causes, but other numbers of them, {'is' if others == 1 else 'are'} only compared."
-        if others
-        else ""
-    )
-    shown = rank_list(trace.representatives)
-    return f"Frames, compilations and times are shown in full for {shown}, which represent{'s' if len(trace.representatives) == 1 else ''} all ranks that behaved the same.{rest}"
+    more = f" {plural(others, 'more rank')} with the same causes in other numbers: compared only." if others else ""
+    verb = "represents" if len(trace.representatives) == 1 else "represent"
+    return f"Shown in full: {rank_list(trace.representatives)}, which {verb} all ranks that behaved the same.{more}"
 
 
 def _index(context: PageContext, summary: Overview) -> dict[str, object]:
