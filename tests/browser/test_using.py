@@ -237,7 +237,7 @@ def test_the_button_chooses_colors_and_the_page_remembers_them(visit: Visit) -> 
     assert page.evaluate(BACKGROUND) == system
     button.click()
     button.click()
-    expect(button).to_have_accessible_name("Colors: as the system has them")
+    expect(button).to_have_accessible_name("Colors: system")
     assert page.evaluate(BACKGROUND) == dark
 
 
