@@ -1,4 +1,4 @@
-"""The rule catalogue: what each code means, what helps, and how its findings are shown. Codes are never reused."""
+"""The rule catalogue: what each code means, the remedy, and how its findings are shown. Codes are never reused."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -21,7 +21,16 @@ class Verdict(Enum):
     @property
     def words(self) -> str:
         """As a report for people names it."""
-        return "avoidable by marking inputs as dynamic" if self is Verdict.MARKING else self.value
+        return _VERDICT_WORDS.get(self, self.value)
+
+
+_VERDICT_WORDS = {
+    Verdict.MARKING: "avoidable by marking inputs as dynamic",
+    Verdict.LIMIT: "refused: recompile limit reached",
+    Verdict.SKIPPED: "produced no code",
+    Verdict.TRACE: "a problem with the trace",
+    Verdict.BUDGET: "budget exceeded",
+}
 
 
 class Level(Enum):
@@ -92,24 +101,31 @@ class Rule(NamedTuple):
 
 
 _MARK, _CODE, _FINE = Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED
-_NO_LIST = "torch before 2.8 has no list of dynamic sources: "
+_NO_LIST = "torch before 2.8 has no TORCH_COMPILE_DYNAMIC_SOURCES: "
 
 _ALL = (
-    Rule("SL101", "size-varies", _MARK, "mark this dim dynamic: one compile serves all sizes", size_related=True, markable=True),
+    Rule(
+        "SL101",
+        "size-varies",
+        _MARK,
+        "mark this dimension as dynamic so that one graph handles every size",
+        size_related=True,
+        markable=True,
+    ),
     Rule(
         "SL102",
         "int-varies",
         _MARK,
-        "list it as a dynamic source (mark_dynamic does not work on ints)",
+        "add it to TORCH_COMPILE_DYNAMIC_SOURCES (mark_dynamic only works on tensors)",
         size_related=True,
         markable=True,
-        remedy_without_sources=_NO_LIST + "pass it as a tensor, or accept the one recompile after which it is dynamic",
+        remedy_without_sources=_NO_LIST + "pass it as a tensor, or accept the one recompilation that makes it dynamic",
     ),
     Rule(
         "SL103",
         "duck-shape",
         _MARK,
-        "mark one of the two dims dynamic, or set torch.fx.experimental._config.use_duck_shape = False",
+        "mark one of the two dimensions as dynamic, or set torch.fx.experimental._config.use_duck_shape = False",
         size_related=True,
         markable=True,
     ),
@@ -117,8 +133,8 @@ _ALL = (
         "SL104",
         "zero-one-size",
         _FINE,
-        "sizes 0 and 1 always get a graph of their own, unless the dim is unbacked "
-        "(torch._dynamo.decorators.mark_unbacked); or warm up with another size",
+        "accept the extra graph (PyTorch always specializes on 0 and 1), warm up with a size of 2 or more, or make the dimension unbacked "
+        "with torch._dynamo.decorators.mark_unbacked",
         size_related=True,
         blocks_marking=True,
     ),
@@ -126,7 +142,7 @@ _ALL = (
         "SL105",
         "stride-varies",
         _CODE,
-        "call .contiguous() or use one memory layout; where the stride follows from a slice, mark the sliced dim dynamic",
+        "call .contiguous() or use one memory format; if the tensor is a slice, mark the sliced dimension as dynamic",
         size_related=True,
         markable=True,
     ),
@@ -134,17 +150,22 @@ _ALL = (
         "SL106",
         "parameter-shape-varies",
         _MARK,
-        "parameters are static by default: list this one as a dynamic source, or accept one graph for each width",
+        "parameters are static by default: add this one to TORCH_COMPILE_DYNAMIC_SOURCES, or accept one graph per shape",
         size_related=True,
         markable=True,
         remedy_without_sources=_NO_LIST + "set torch._dynamo.config.force_parameter_static_shapes = False",
     ),
-    Rule("SL107", "rank-varies", _FINE, "nothing marks the number of dims: unsqueeze or flatten to one rank, or accept one graph for each"),
+    Rule(
+        "SL107",
+        "rank-varies",
+        _FINE,
+        "reshape inputs (unsqueeze, flatten) to one number of dimensions, which cannot be made dynamic, or accept one graph for each",
+    ),
     Rule(
         "SL201",
         "size-specialized",
         _FINE,
-        "the code needs the exact value: rewrite that line, or accept one graph for each value",
+        "rewrite the line that needs the exact value, or accept one graph per value",
         size_related=True,
         blocks_marking=True,
     ),
@@ -152,7 +173,7 @@ _ALL = (
         "SL202",
         "size-specialized-by-framework",
         _FINE,
-        "a library or backend pinned the value: for a size try mark_unbacked; else accept one graph for each value",
+        "a library or backend specialized on the value: try mark_unbacked if it is a size; otherwise accept one graph per value",
         size_related=True,
         blocks_marking=True,
     ),
@@ -160,7 +181,7 @@ _ALL = (
         "SL203",
         "marked-dynamic-conflict",
         _CODE,
-        "use maybe_mark_dynamic, or change the line that pins the size",
+        "use torch._dynamo.maybe_mark_dynamic, or change the line that requires a fixed size",
         size_related=True,
         section=Section.FAILURES,
         level=Level.ERROR,
@@ -170,71 +191,84 @@ _ALL = (
         "SL204",
         "branch-on-size",
         _FINE,
-        "a branch on the size splits the graphs: as many graphs as branches taken is the floor",
+        "accept one graph per branch: the code branches on this size, and marking cannot reduce the number of graphs further",
         size_related=True,
         blocks_marking=True,
     ),
-    Rule("SL301", "dtype-varies", _CODE, "warm up with the dtype that you serve, and keep one dtype for each compiled function"),
-    Rule("SL302", "requires-grad-varies", _CODE, "call it with the same requires_grad each time (detach(), or no_grad around everything)"),
+    Rule("SL301", "dtype-varies", _CODE, "warm up with the dtype used in production, and use one dtype per compiled function"),
+    Rule(
+        "SL302",
+        "requires-grad-varies",
+        _CODE,
+        "use the same requires_grad in every call: detach() the input, or wrap every call in torch.no_grad()",
+    ),
     Rule(
         "SL303",
         "dispatch-keys-vary",
         _CODE,
-        "the tensor is of another kind (inference mode, subclass, view of one): warm up under the same mode as you serve",
+        "warm up in the same mode and with the same kind of tensor (inference mode, tensor subclass, view) as in production",
     ),
     Rule(
-        "SL304", "device-varies", _CODE, "move inputs to one device before the call; where several are used, each needs a graph of its own"
+        "SL304", "device-varies", _CODE, "move inputs to one device before the call; if several devices are used, each needs its own graph"
     ),
     Rule(
         "SL305",
         "grad-mode-varies",
         _CODE,
-        "warm up in the mode that you serve; where training and evaluation both run, two graphs are needed",
+        "warm up in the grad mode used in production; training and inference each need their own graph",
     ),
-    Rule("SL306", "autocast-varies", _CODE, "enter autocast before the first call and keep it as it is"),
+    Rule("SL306", "autocast-varies", _CODE, "enter torch.autocast before the first call, and use the same setting in every call"),
     Rule("SL307", "global-state-varies", _CODE, "set this once, before the first compiled call"),
-    Rule("SL308", "object-identity-varies", _CODE, "reuse one object: create it once, outside of the call"),
-    Rule("SL309", "function-recreated", _CODE, "define the function once (not in the loop, not as a new lambda or closure per call)"),
-    Rule("SL310", "type-varies", _CODE, "pass one type, or compile one function for each"),
+    Rule("SL308", "object-identity-varies", _CODE, "create the object once, outside the call, and reuse it"),
+    Rule("SL309", "function-recreated", _CODE, "define the function once, not in the loop or as a new lambda or closure per call"),
+    Rule("SL310", "type-varies", _CODE, "always pass the same type, or compile one function per type"),
     Rule(
         "SL311",
         "constant-varies",
         _FINE,
-        "a graph for each value is justified where the code branches on it; else move it out of the compiled code",
+        "accept one graph per value if the code branches on it; otherwise move the value out of the compiled function",
     ),
-    Rule("SL312", "float-varies", _CODE, "wrap it in a tensor (torch.tensor(value)): no list makes this float dynamic"),
-    Rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad it, or compile what works on one item"),
-    Rule("SL314", "dict-keys-vary", _CODE, "keep the set of keys fixed, or compile the code behind it"),
+    Rule(
+        "SL312",
+        "float-varies",
+        _CODE,
+        "wrap it in a tensor, torch.tensor(value); TORCH_COMPILE_DYNAMIC_SOURCES does not make this float dynamic",
+    ),
+    Rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad it, or compile the code that handles one item"),
+    Rule("SL314", "dict-keys-vary", _CODE, "keep the set of keys fixed, or read the values outside and compile the code that uses them"),
     Rule(
         "SL315",
         "module-int-varies",
         _MARK,
-        "list it as a dynamic source, set torch._dynamo.config.allow_unspec_int_on_nn_module = True, or keep the counter outside",
+        "move the counter out of the module, set torch._dynamo.config.allow_unspec_int_on_nn_module = True, or add it to "
+        "TORCH_COMPILE_DYNAMIC_SOURCES",
         size_related=True,
         markable=True,
-        remedy_without_sources=_NO_LIST + "keep the counter outside of the module, or make it a tensor",
+        remedy_without_sources=_NO_LIST + "move the counter out of the module, or make it a tensor",
     ),
     Rule(
-        "SL316", "training-flag-varies", _FINE, "train() and eval() need a graph each; set the mode before the first call if one is enough"
+        "SL316", "training-flag-varies", _FINE, "train() and eval() each need a graph; set the mode before the first call if one is enough"
     ),
-    Rule("SL317", "aliasing-varies", _CODE, "pass tensors that are distinct (or the same) each time; clone() where one is passed twice"),
-    Rule("SL318", "backend-changed", _CODE, "pass one and the same backend function or object to every torch.compile of this code"),
-    Rule("SL319", "object-died", _CODE, "keep the object alive as long as the compiled function is used"),
-    Rule("SL320", "object-state-varies", _CODE, "set the same attributes in __init__, or pass what changes as an argument"),
-    Rule("SL321", "dim-marking-varies", _CODE, "mark the tensor before the first call as well, and in the same way each time"),
-    Rule("SL322", "none-or-value", _FINE, "two graphs are justified where the code branches on None; else pass a value each time"),
+    Rule(
+        "SL317", "aliasing-varies", _CODE, "pass tensors that are always distinct or always the same; clone() a tensor that is passed twice"
+    ),
+    Rule("SL318", "backend-changed", _CODE, "pass the same backend function or object to every torch.compile call for this code"),
+    Rule("SL319", "object-died", _CODE, "keep the object alive as long as the compiled function is in use"),
+    Rule("SL320", "object-state-varies", _CODE, "set all attributes in __init__, or pass what changes as an argument"),
+    Rule("SL321", "dim-marking-varies", _CODE, "mark the tensor before the first call too, and in the same way every time"),
+    Rule("SL322", "none-or-value", _FINE, "accept two graphs if the code branches on None; otherwise pass a value every time"),
     Rule(
         "SL323",
         "other-compiled-object",
         _FINE,
-        "compile the code once and share the compiled object, if the copies are meant to be one; entries that were dropped come back once",
+        "compile the code once and share the compiled object, if one cache is enough; dropped entries are compiled again once",
     ),
-    Rule("SL399", "unexplained", Verdict.UNEXPLAINED, "record with TORCH_LOGS=recompiles_verbose as well: it names every failed guard"),
+    Rule("SL399", "unexplained", Verdict.UNEXPLAINED, "record again with TORCH_LOGS=recompiles_verbose, which lists every failed guard"),
     Rule(
         "SL401",
         "recompile-limit-hit",
         Verdict.LIMIT,
-        "remove what makes it recompile, or raise torch._dynamo.config.recompile_limit",
+        "remove the causes of its recompilations, or raise torch._dynamo.config.recompile_limit",
         section=Section.LIMITS,
         level=Level.ERROR,
         alert_kind=AlertKind.LIMIT,
@@ -243,7 +277,7 @@ _ALL = (
         "SL402",
         "limit-near",
         _CODE,
-        "remove what makes it recompile, or raise torch._dynamo.config.recompile_limit, before this code runs eagerly",
+        "remove the causes of its recompilations, or raise torch._dynamo.config.recompile_limit, before this code runs in eager mode",
         section=Section.LIMITS,
         alert_kind=AlertKind.LIMIT_NEAR,
     ),
@@ -251,7 +285,7 @@ _ALL = (
         "SL403",
         "compile-failed",
         Verdict.FAILED,
-        "fix what the error names; until then this code runs in eager mode, or raises",
+        "fix the error shown here; until then this code runs in eager mode or raises",
         section=Section.FAILURES,
         level=Level.ERROR,
         alert_kind=AlertKind.FAILURE,
@@ -260,21 +294,22 @@ _ALL = (
         "SL501",
         "graph-break",
         _CODE,
-        "move the line that breaks the graph out of the compiled code, or write it with tensors",
+        "move the line that breaks the graph out of the compiled code, or rewrite it with tensor operations",
         alert_kind=AlertKind.BREAK,
     ),
     Rule(
         "SL502",
         "analysis-restart",
         _FINE,
-        "one restart is normal; where it costs much, its reason tells what to pass in another way",
+        "one restart is normal; if restarts are expensive, their reason shows what to pass in a different way",
         alert_kind=AlertKind.RESTART,
     ),
     Rule(
         "SL701",
         "rank-divergence",
         _CODE,
-        "give every rank the same sizes and branches, or mark what varies dynamic on all of them: a rank that waits can hang the job",
+        "give every rank the same sizes and branches, or mark what varies as dynamic on all ranks; otherwise one rank may block on a "
+        "collective while another is still compiling",
         section=Section.RANKS,
         alert_kind=AlertKind.RANK,
     ),
@@ -282,7 +317,7 @@ _ALL = (
         "SL702",
         "cross-rank-size",
         _MARK,
-        "mark it dynamic on every rank, or set torch._dynamo.config.enable_compiler_collectives = True (torch 2.6 and later)",
+        "mark it as dynamic on every rank, or set torch._dynamo.config.enable_compiler_collectives = True (torch 2.6 or later)",
         size_related=True,
         section=Section.RANKS,
         alert_kind=AlertKind.RANK,
@@ -291,7 +326,7 @@ _ALL = (
         "SL703",
         "collective-mismatch",
         _CODE,
-        "let every rank run the same collectives in the same order: this hangs or corrupts the job",
+        "run the same collectives in the same order on every rank; otherwise the job hangs or exchanges the wrong data",
         section=Section.RANKS,
         level=Level.ERROR,
         alert_kind=AlertKind.RANK,
@@ -300,7 +335,7 @@ _ALL = (
         "SL801",
         "budget-exceeded",
         Verdict.BUDGET,
-        "remove the causes that are listed with it, or raise the budget if it is too tight",
+        "remove the causes listed with it, or raise the budget if it is too tight",
         level=Level.ERROR,
         alert_kind=AlertKind.BUDGET,
     ),
@@ -308,63 +343,63 @@ _ALL = (
         "SL901",
         "trace-cut-off",
         Verdict.TRACE,
-        "the last compile may lack its graph, guards or times",
+        "the last compilation may lack its graph, guards or times",
         problems=("cut-off", "damaged-archive"),
     ),
     Rule(
         "SL902",
         "payload-damaged",
         Verdict.TRACE,
-        "what this payload says (a graph, guards, reasons) is used with care, or missing",
+        "what this payload contains (a graph, guards, reasons) is used with care, or is missing",
         problems=("checksum-mismatch", "missing-payload", "oversized-payload", "unannounced-payload"),
     ),
     Rule(
         "SL903",
         "record-unreadable",
         Verdict.TRACE,
-        "the compile it belongs to may lack a fact, so its cause may be incomplete",
+        "the compilation it belongs to may lack a fact, so its cause may be incomplete",
         problems=("bad-json", "bad-prefix", "bad-record", "bad-size", "missing-record", "more-problems"),
     ),
     Rule(
         "SL904",
         "unknown-kind",
         Verdict.TRACE,
-        "a newer torch than shapelog knows: the record is counted, not used",
+        "written by a newer torch than shapelog knows: the record is counted but not used",
         problems=("unknown-kind",),
     ),
     Rule(
         "SL905",
         "mixed-processes",
         Verdict.TRACE,
-        "several processes wrote one file; where they cannot be told apart, compiles may mix",
+        "several processes wrote to one file; if they cannot be separated, their compilations may be mixed up",
         problems=("mixed-processes", "overlapping-compiles"),
     ),
     Rule(
         "SL906",
         "records-outside-compiles",
         Verdict.TRACE,
-        "they belong to no compile id, so they explain no recompile",
+        "they belong to no compile id, so they explain no recompilation",
         problems=("outside-compiles",),
     ),
     Rule(
         "SL907",
         "foreign-file",
         Verdict.TRACE,
-        "what is named here is not in the report",
+        "what is listed here is not part of the report",
         problems=("foreign-file", "unreadable-file", "left-out", "many-members", "named-twice", "nested-archive"),
     ),
     Rule(
         "SL908",
         "analysis-failed",
         Verdict.TRACE,
-        "a part of the report is missing; the rest stands (--debug raises the error)",
+        "a part of the report is missing; the rest is complete (--debug raises the error)",
         problems=("analysis-failed",),
     ),
     Rule(
         "SL909",
         "many-entries",
         Verdict.TRACE,
-        "an entry that is nearer may not have been looked at: a cause may be less simple than stated, and a suggestion may be missing",
+        "a nearer cache entry may have been missed, so a cause may look more complicated than it is, and a suggestion may be missing",
         problems=("many-entries",),
     ),
 )
@@ -376,12 +411,12 @@ _BY_PROBLEM = {problem: rule for rule in _ALL for problem in rule.problems}
 
 
 def remedy_for(rule: Rule, supports_dynamic_sources: bool) -> str:
-    """What helps in the torch version at hand; ``supports_dynamic_sources`` is False before 2.8."""
+    """The remedy for the torch version at hand; ``supports_dynamic_sources`` is False before 2.8."""
     return rule.remedy if supports_dynamic_sources else rule.remedy_without_sources or rule.remedy
 
 
 class Remedy(NamedTuple):
-    """What helps against a cause: what its rule recommends, or ``own`` where more is known of the cause."""
+    """The remedy for a cause: what its rule recommends, or ``own`` where more is known of the cause."""
 
     rule: Rule
     own: str = ""

@@ -166,7 +166,7 @@ def test_a_counter_on_a_module_runs_into_the_limit_and_marking_it_does_not(recor
     assert (refused.compile.outcome, refused.verdict, refused.codes) == (Outcome.LIMIT, Verdict.LIMIT, ("SL315",))
     assert (report.summary.compiles, report.summary.limit_hits) == (8, 1)
     (hit,) = [item for item in report.findings if item.rule.code == "SL401"]
-    assert (hit.compile, hit.details) == ("0/8", (("self.step", "in 8 of 8 recompiles"),))
+    assert (hit.compile, hit.details) == ("0/8", (("self.step", "in 8 of 8 recompilations"),))
     marked = recorded(COUNTER, "L['self'].step")
     assert (marked.summary.compiles, marked.summary.limit_hits) == (promised(report), 0) == (1, 0)
 

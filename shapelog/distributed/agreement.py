@@ -79,7 +79,7 @@ def _count(stage: Iterable[RankClass]) -> int:
 def stage_words(stages: Sequence[Sequence[RankClass]]) -> str:
     """Which ranks have no code in common; "" where all have."""
     ranks = [rank_list(number for item in stage for number in item.numbers) for stage in stages]
-    return f"{'; '.join(ranks)}: no code in common, as in the stages of a pipeline, so each is compared for itself" if ranks[1:] else ""
+    return f"{'; '.join(ranks)}: no code in common, as in pipeline stages, so each group is compared on its own" if ranks[1:] else ""
 
 
 def compare_properties(
@@ -159,11 +159,11 @@ def _compared_graphs(
 
 
 _Steps = tuple[Step, ...]
-_WITHOUT_CACHES = "no hit or miss of a cache was recorded"
+_WITHOUT_CACHES = "no cache hit or miss was recorded"
 _WITHOUT_COLLECTIVES = (
-    "not recorded for every graph: torch 2.9 and later tell the collectives of graphs that Inductor compiles, not of those out of its cache"
+    "not recorded for every graph: torch 2.9 and later record the collectives of graphs that Inductor compiles, not of cached ones"
 )
-_WITHOUT_TENSORS = "not recorded: needs torch._inductor.config.log_tlparse = True, and tells nothing of graphs out of the cache"
+_WITHOUT_TENSORS = "not recorded: needs torch._inductor.config.log_tlparse = True, which does not cover cached graphs"
 _WITHOUT_ORDER = "not recorded: needs torch._inductor.debug.record_and_log_graph_execution_order() around the training loop"
 
 

@@ -18,7 +18,7 @@ class Mismatch(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        where = f"after {self.position} that are alike (the last is {self.before})" if self.position else "from the first on"
+        where = f"after {self.position} that are identical (the last is {self.before})" if self.position else "from the first on"
         sides = ", ".join(f"{rank_list(ranks)} {operator or 'no more'}" for operator, ranks in self.sides)
         return f"the collectives of {self.title} at {self.label} differ {where}: {sides}"
 

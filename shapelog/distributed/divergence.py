@@ -101,7 +101,7 @@ _OUTCOMES = {
     Outcome.FAILED.value: ", which failed",
     Outcome.LIMIT.value: ", which the recompile limit refused",
     Outcome.SKIPPED.value: ", which left no code",
-    Outcome.UNFINISHED.value: ", which never ended",
+    Outcome.UNFINISHED.value: ", which never finished",
 }
 
 
@@ -110,7 +110,7 @@ def _did(step: Step, main: Step | None) -> str:
     outcome = _OUTCOMES.get(step.outcome, "")
     if main and (main.label, main.key, main.outcome, _axes(main)) == (step.label, step.key, step.outcome, _axes(step)):
         kinds = ("a static", "a dynamic")
-        return f"made {kinds[step.is_dynamic] if step.is_dynamic != main.is_dynamic else 'another'} graph there"
+        return f"made {kinds[step.is_dynamic] if step.is_dynamic != main.is_dynamic else 'a different'} graph there"
     if step.changes:
         more = f" (and {len(step.changes) - 1} more)" if len(step.changes) > 1 else ""
         return f"recompiled {step.title} at {step.label} because {step.changes[0].sentence}{more}{outcome}"
@@ -126,7 +126,7 @@ def _ended(steps: _Steps) -> str:
     if not steps:
         return "compiled nothing"
     last = steps[-1]
-    unfinished = ", which never ended" if last.outcome == Outcome.UNFINISHED.value else ""
+    unfinished = ", which never finished" if last.outcome == Outcome.UNFINISHED.value else ""
     return f"compiled nothing after {last.label} ({last.title}){unfinished}"
 
 
@@ -140,7 +140,7 @@ def _instead(steps: _Steps, main: Step, position: int) -> str:
         return "never compiled it"
     size = _size_of(own[-1], main.changes[0].axis) if main.changes else ""
     entries = " ".join(step.label for step in own[-_MAX_NAMED:])
-    return f"did not, since {'its entry' if len(own) == 1 else 'one of its entries'} ({entries}{size}) fitted every call"
+    return f"did not, since {'its cache entry' if len(own) == 1 else 'one of its cache entries'} ({entries}{size}) matched every call"
 
 
 def _size_of(step: Step, axis: str) -> str:

@@ -29,16 +29,16 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
             _assign(code, known)
     moved = _used_on_another_line(entry, call)
     if moved:
-        return f"the code takes another path for this value: it uses {moved} on another line"
+        return f"the code takes a different path for this value: it uses {moved} on a different line"
     one, other = entry.compile.graph, call.compile.graph
     if one is None or other is None:
         return ""
     if len(one.operation_comments) == len(other.operation_comments) and one.operation_comments != other.operation_comments:
-        return "the code takes another path for this value: the operations come from other lines"
+        return "the code takes a different path for this value: the operations come from different lines"
     written = set(_NUMBER.findall(" ".join(line.code for line in one.user_lines)))
     for before, after in zip(one.numbers, other.numbers, strict=False) if len(one.numbers) == len(other.numbers) else ():
         if before != after and "." in before and {before, after} <= written:
-            return f"the code has another constant for this value ({before}, now {after})"
+            return f"the code uses a different constant for this value ({before}, now {after})"
     return ""
 
 

@@ -15,18 +15,18 @@ from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.recompiles.violations import THE_CLASS, Described, Violation, constant_type
 from shapelog.rules import Verdict
 
-_SLICE, _LAYOUT = "a slice of another width", "another memory layout (transposed, channels last, or a view)"
+_SLICE, _LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
 _ZERO_ONE = "0/1 specialization"
 _SHOWN_CODE = 60
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _ENUM = re.compile(r"<(?:enum|flag) '")
-_PLAIN = "pass a plain {}: what has a class of its own is a constant to PyTorch"
-_ONE_ORDER = "insert the keys in one order"
-_EACH_FUNCTION = "each function that is passed has a graph of its own: pass fewer, or accept one graph for each"
-_SAME_OBJECTS = "pass objects that are distinct (or the same) each time, or accept a graph for each"
-_ONE_CALL = "compile the code once, with one set of options, or accept a graph for each"
-_FLOAT_BRANCH = "a branch on the float splits the graphs: as many graphs as branches taken is the floor"
+_PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
+_ONE_ORDER = "insert the keys in the same order every time"
+_EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
+_SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
+_ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
+_FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
 _CALLED = re.compile(r" = (torch\.[\w.]*)\(")
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
@@ -59,19 +59,19 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     if not item.source:
         return Classification(*describe_change(item))
     text = item.reason.text if item.reason else f"{source.display_name} {item.prop}"
-    return Classification(("SL399",), f"PyTorch names a guard that shapelog does not know: {text}")
+    return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {text}")
 
 
 _SIMPLE = {
-    Kind.RANK: ("SL107", "{name} had rank {before} and now has rank {after}"),
-    Kind.DTYPE: ("SL301", "the dtype of {name} was {before} and is now {after}"),
-    Kind.REQUIRES_GRAD: ("SL302", "{name} had requires_grad={before} and now has {after}"),
-    Kind.DEVICE: ("SL304", "{name} was on device {before} and is now on {after}"),
-    Kind.CLOSURE: ("SL309", "{name} is another function than before: its closure or its defaults differ"),
-    Kind.LIFETIME: ("SL319", "{name} was garbage-collected, which throws away the code that was compiled for it"),
-    Kind.ATTRIBUTES: ("SL320", "an attribute of {name} that was there before is gone"),
+    Kind.RANK: ("SL107", "the rank of {name} changed from {before} to {after}"),
+    Kind.DTYPE: ("SL301", "the dtype of {name} changed from {before} to {after}"),
+    Kind.REQUIRES_GRAD: ("SL302", "requires_grad of {name} changed from {before} to {after}"),
+    Kind.DEVICE: ("SL304", "the device of {name} changed from {before} to {after}"),
+    Kind.CLOSURE: ("SL309", "{name} is a different function: its closure or its defaults changed"),
+    Kind.LIFETIME: ("SL319", "{name} was garbage-collected, which discards the code compiled for it"),
+    Kind.ATTRIBUTES: ("SL320", "{name} no longer has an attribute that it had before"),
     Kind.NAN: ("SL312", "the float {name} changed between NaN and a number"),
-    Kind.PRESENT: ("SL320", "{name} was there before and is gone"),
+    Kind.PRESENT: ("SL320", "{name} no longer exists"),
 }
 _BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|PrivateUse\d|Meta)$")
 _KEY_KINDS = (
@@ -85,7 +85,7 @@ def _keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     """Other keys of a dict, or the same ones in another order."""
     before, after = (_keys_in_order(item.source, known) for known in (entry, call))
     if before != after and sorted(before) == sorted(after):
-        return Classification(("SL314",), f"the keys of the dict {name} came in another order", remedy=_ONE_ORDER)
+        return Classification(("SL314",), f"the keys of the dict {name} are in a different order", remedy=_ONE_ORDER)
     return Classification(("SL314",), f"the keys of the dict {name} changed")
 
 
@@ -101,19 +101,19 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
     differing = old ^ new
     was_on, is_on = (sorted(key for key in keys if _BACKEND.match(key)) for keys in (old, new))
     if any(key.startswith(("Sparse", "Nested", "Quantized", "Mkldnn")) for key in differing):
-        return Classification(("SL303",), f"{name} is of another layout than before (sparse, nested or quantized)")
+        return Classification(("SL303",), f"the layout of {name} changed (sparse, nested or quantized)")
     if new and was_on != is_on:
-        return Classification(("SL304",), f"{name} was on device type {'/'.join(was_on) or '?'} and is now on {'/'.join(is_on) or '?'}")
+        return Classification(("SL304",), f"the device type of {name} changed from {'/'.join(was_on) or '?'} to {'/'.join(is_on) or '?'}")
     if any(key.startswith("Autocast") for key in differing):
         switched = "on" if any(key.startswith("Autocast") for key in new) else "off"
-        return Classification(("SL306",), f"autocast was switched {switched} since this was compiled")
+        return Classification(("SL306",), f"autocast was turned {switched} after this was compiled")
     for keys, words in _KEY_KINDS:
         if not differing.isdisjoint(keys):
             now = "is no longer" if new.isdisjoint(keys) else "is now"
             return Classification(("SL303",), f"{name} {now} {words}")
     if "ADInplaceOrView" in differing and not (entry.is_in_operator or call.is_in_operator):
-        now = "was not made in inference mode any more" if "ADInplaceOrView" in new else "was made in inference mode this time"
-        return Classification(("SL303",), f"{name} {now}: tensors of inference mode have no place for gradients")
+        now = "is no longer" if "ADInplaceOrView" in new else "is now"
+        return Classification(("SL303",), f"{name} {now} a tensor created in inference mode; such tensors are not tracked by autograd")
     if any(key.startswith("Autograd") for key in differing):
         now = (
             "with autograd again"
@@ -121,22 +121,22 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
             else "below autograd, as in the kernel of a custom operator"
         )
         return Classification(("SL303",), f"{name} is now used {now}")
-    listed = ", ".join(sorted(differing)) or "the trace does not tell which"
-    return Classification(("SL303",), f"{name} is a tensor of another kind than before: {listed}")
+    listed = ", ".join(sorted(differing)) or "the trace does not record how it differs"
+    return Classification(("SL303",), f"{name} is a different kind of tensor than before: {listed}")
 
 
 def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     if item.reason and item.reason.family == "not_a_view":
-        return Classification(("SL303",), "a tensor was a view of another one when this was compiled, and no longer is")
+        return Classification(("SL303",), "a tensor that was a view when this was compiled no longer is one")
     if item.reason and item.reason.family == "other":
-        return Classification(("SL399",), f"PyTorch names a guard that shapelog does not know: {item.reason.text}")
-    return Classification(("SL399",), "PyTorch itself could not say which guard failed: the state changed while it looked")
+        return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {item.reason.text}")
+    return Classification(("SL399",), "PyTorch could not determine which guard failed: the state changed during the check")
 
 
 def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     for group, now in (
-        (item.actual, "were different {}s, and {}are one and the same now"),
-        (item.expected, "were one {}, and {}differ now"),
+        (item.actual, "were different {}s, and {}are now the same one"),
+        (item.expected, "were the same {}, and {}now differ"),
     ):
         *others, last = str(group).split(" is ")
         if others:
@@ -145,24 +145,24 @@ def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFact
             happened = now.format("tensor" if is_tensor else "object", "some of them " if len(others) > 1 else "")
             words = f"{', '.join(map(display_text, others))} and {display_text(last)} {happened}"
             return Classification(("SL317",), words, remedy="" if is_tensor else _SAME_OBJECTS)
-    return Classification(("SL317",), "which of the inputs are the same tensor (or overlap in memory) changed")
+    return Classification(("SL317",), "the set of inputs that are the same tensor (or overlap in memory) changed")
 
 
 def _backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """What differs in two calls of torch.compile, by what PyTorch wrote about them (torch 2.13 and later)."""
     before, after = backend_named(str(item.expected)), backend_named(str(item.actual))
-    unused = "so its earlier entries do not count"
+    unused = "so the earlier cache entries do not apply"
     if before.compiler and before.compiler == after.compiler:
         if before.options != after.options:
-            sentence = f"torch.compile was called with {after.options} after {before.options} for the same code, {unused}"
+            sentence = f"torch.compile was called for the same code with {after.options} instead of {before.options}, {unused}"
             return Classification(("SL318",), sentence, remedy=_ONE_CALL)
         if before.is_inductor:
-            sentence = f"torch.compile was called with another mode=, options= or dynamic= for the same code, {unused}"
+            sentence = f"torch.compile was called for the same code with a different mode=, options= or dynamic=, {unused}"
             return Classification(("SL318",), sentence, remedy=_ONE_CALL)
-        sentence = f"torch.compile was called with a new backend object ({after.compiler}) for the same code, {unused}"
+        sentence = f"torch.compile was called for the same code with a new backend object ({after.compiler}), {unused}"
         return Classification(("SL318",), sentence)
-    which = f" ({after.compiler} after {before.compiler})" if before.compiler and after.compiler else " object"
-    return Classification(("SL318",), f"torch.compile was called with another backend{which} for the same code, {unused}")
+    which = f" ({after.compiler} instead of {before.compiler})" if before.compiler and after.compiler else " object"
+    return Classification(("SL318",), f"torch.compile was called for the same code with a different backend{which}, {unused}")
 
 
 class NamedBackend(NamedTuple):
@@ -188,14 +188,14 @@ def backend_named(text: str) -> NamedBackend:
 
 def _inference_mode(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     switched = "on" if item.actual else "off"
-    sentence = f"inference mode was switched {switched} since this was compiled: its tensors are of another kind, without autograd"
-    return Classification(("SL303",), sentence, remedy="warm up in the mode that you serve in: inference mode has graphs of its own")
+    sentence = f"inference mode was turned {switched} after this was compiled; its tensors are a different kind, without autograd"
+    return Classification(("SL303",), sentence, remedy="warm up in the mode used in production: inference mode needs its own graphs")
 
 
 def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     dim, values = item.prop.dim, (item.expected, item.actual)
     codes = ["SL101"]
-    sentence = f"dim {dim} of {name} was {item.expected} and is now {item.actual}"
+    sentence = f"dim {dim} of {name} changed from {item.expected} to {item.actual}"
     tensor = call.input(item.source) or entry.input(item.source)
     is_parameter = (tensor and tensor.is_parameter) or (item.reason and item.reason.is_parameter) or "._parameters[" in item.source
     if is_parameter and not {0, 1}.intersection(values):
@@ -204,8 +204,7 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     elif 0 in values or 1 in values:
         codes.append("SL104")
         is_both = 0 in values and 1 in values
-        which = "sizes of 0 and 1 are" if is_both else "a size of 1 is" if 1 in values else "a size of 0 is"
-        sentence += f"; {which} always compiled on {'their' if is_both else 'its'} own"
+        sentence += f"; PyTorch always specializes on {'sizes 0 and 1' if is_both else 'size 1' if 1 in values else 'size 0'}"
     codes_of_pin, words = _pinned(item, f"{item.source}.size()[{dim}]", entry, call)
     if "SL104" in codes and not codes_of_pin:
         words = ""  # what a size of 0 or 1 is tied to makes no difference
@@ -250,7 +249,7 @@ def _by_whom(item: Specialization) -> str:
 def _stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     dim = item.prop.dim
     is_slice = is_free(item.source, dim, entry) and item.actual not in (0, 1) and same_order(item.source, entry, call)
-    sentence = f"the stride of {name} in dim {dim} was {item.expected} and is now {item.actual}: {_SLICE if is_slice else _LAYOUT}"
+    sentence = f"the stride of {name} in dim {dim} changed from {item.expected} to {item.actual}: {_SLICE if is_slice else _LAYOUT}"
     return Classification(("SL105",), sentence, is_slice)
 
 
@@ -260,15 +259,15 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
     text, part = display_text(expression), item.source.tensor_part
     seen = f" (now {display_text(str(item.actual))})" if item.actual else ""
     if shape.is_duck_shape:
-        sentence = f"two sizes were equal when this was compiled, so PyTorch took them for one and the same: {text}{seen}"
+        sentence = f"two sizes were equal when this was compiled, so PyTorch used one symbol for both: {text}{seen}"
         return Classification(("SL103",), sentence, True)
     values = [call.numbers[name] for name in names if name in call.numbers]
     if _is_of_float(names, entry):
         return Classification(
-            ("SL312",), f"the code branches on a float: the entry serves {text} only{seen}", False, Verdict.JUSTIFIED, _FLOAT_BRANCH
+            ("SL312",), f"the code branches on a float: the cache entry is only for {text}{seen}", False, Verdict.JUSTIFIED, _FLOAT_BRANCH
         )
     if part and ("._offsets.size()[0]" in expression) and "._values.size()[1]" in expression:
-        sentence = f"a nested tensor had as many rows as columns when this was compiled, so PyTorch took the two for one: {text}{seen}"
+        sentence = f"a nested tensor had as many rows as columns when this was compiled, so PyTorch used one symbol for both: {text}{seen}"
         return Classification(("SL103",), sentence, True, Verdict.CODE, "set torch.fx.experimental._config.use_duck_shape = False")
     if part and ".stride()[" in expression:
         source = next((tensor.source for tensor in call.compile.inputs if tensor.source.canonical == part.tensor), part.tensor)
@@ -280,15 +279,15 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
     is_zero_one = _ZERO_ONE in shape.comment or re.fullmatch(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)", expression)
     is_equality = len(sizes) == 2 and re.fullmatch(r"[^<>=!%*/+]+ == [^<>=!%*/+]+", expression)
     if is_equality and any(entry.numbers.get(name) in (0, 1) for name in sizes):  # symbolic all the same: unbacked
-        return Classification(("SL204",), f"the code needs two unbacked sizes to be equal: {text}{seen}", True)
+        return Classification(("SL204",), f"the code requires two unbacked sizes to be equal: {text}{seen}", True)
     if (is_zero_one or is_equality) and any(value in (0, 1) for value in values or ((0,) if is_zero_one else ())):
         what = "a size" if sizes or not values else "an int"
-        return Classification(("SL104",), f"{what} of 0 or 1 is always compiled on its own: the entry needs {text}{seen}", True)
+        return Classification(("SL104",), f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {text}{seen}", True)
     if re.fullmatch(r"[^=<>!%*/+()]+(?:\(\)\[\d+\])? == -?\d+", expression):
         if part is None:
-            return Classification(("SL102", "SL201"), f"the code pinned an int: the entry needs {text}{seen}", True)
-        return Classification(("SL201",), f"the code pinned a size: the entry needs {text}{seen}", True)
-    return Classification(("SL204",), f"the code branches on a size: the entry serves {text} only{seen}", True)
+            return Classification(("SL102", "SL201"), f"the code specialized on an int: the cache entry requires {text}{seen}", True)
+        return Classification(("SL201",), f"the code specialized on a size: the cache entry requires {text}{seen}", True)
+    return Classification(("SL204",), f"the code branches on a size: the cache entry is only for {text}{seen}", True)
 
 
 def _is_of_float(names: tuple[str, ...], entry: CompileFacts) -> bool:
@@ -298,12 +297,12 @@ def _is_of_float(names: tuple[str, ...], entry: CompileFacts) -> bool:
 
 
 def _marking(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    how = "is marked (mark_dynamic, maybe_mark_dynamic or mark_static) in another way than when this was compiled"
+    how = "is marked differently (mark_dynamic, maybe_mark_dynamic or mark_static) than when this was compiled"
     return Classification(("SL321",), f"{name or 'a tensor'} {how}")
 
 
 def _has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    now = "no longer holds" if str(item.expected) == "True" else "now holds"
+    now = "no longer contains" if str(item.expected) == "True" else "now contains"
     return Classification(("SL314",), f"{name} {now} {item.prop.name}")
 
 
@@ -313,11 +312,11 @@ def _has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compil
 
 
 def _range(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    return Classification(("SL313",), f"the range {name} was {str(item.expected) or 'another one'} and changed")
+    return Classification(("SL313",), f"the range {name} changed{f' (was range{item.expected})' if item.expected else ''}")
 
 
 def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    before, after = str(item.expected), str(item.actual) or "another number"
+    before, after = str(item.expected), str(item.actual) or "a different number"
     tree = entry.tree
     kind = entry.types.get(item.source, "")
     if tree and not kind and (item.source, LENGTH) not in tree.facts and item.reason is None:
@@ -337,19 +336,19 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if "function" in expected:
         operators = _other_operators(entry, call)
         which = f": {operators[0]}, now {operators[1]}" if operators else ""
-        return Classification(("SL311",), f"{name} is another function of a library than before{which}", remedy=_EACH_FUNCTION)
+        return Classification(("SL311",), f"{name} is a different library function{which}", remedy=_EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
         before, after = _short_type(expected.removeprefix(THE_CLASS)), _short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
-            return Classification(("SL308",), f"{name} is another class {before} than the one this was compiled for, made anew")
-        return Classification(("SL311",), f"{name} was the class {before} and is now {after}")
+            return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for")
+        return Classification(("SL311",), f"{name} changed from the class {before} to {after}")
     if _ENUM.search(expected):
-        return Classification(("SL311",), f"{name} is another member of the enum {_short_type(expected)} than before")
+        return Classification(("SL311",), f"{name} is a different member of the enum {_short_type(expected)}")
     before_id, after_id = integer(expected), integer(str(item.actual))
     if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
         return Classification(("SL311",), f"{name} changed between True and False")
     kind = f" (a {_short_type(expected)})" if expected and not expected.isdigit() else ""
-    return Classification(("SL308",), f"{name}{kind} is another object than the one this was compiled for")
+    return Classification(("SL308",), f"{name}{kind} is a different object from the one this was compiled for")
 
 
 def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -357,9 +356,9 @@ def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Class
     before, after = _functions_in(entry) - _functions_in(call), _functions_in(call) - _functions_in(entry)
     if len(before) == len(after) == 1:
         (was,), (now,) = before, after
-        sentence = f"{name} was the function {was[0]} ({was[1]}) and is now {now[0]} ({now[1]})"
+        sentence = f"{name} changed from the function {was[0]} ({was[1]}) to {now[0]} ({now[1]})"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_FUNCTION)
-    return Classification(("SL309",), f"{name} is another function than before: its code object differs")
+    return Classification(("SL309",), f"{name} is a different function: its code object changed")
 
 
 def _functions_in(known: CompileFacts) -> set[tuple[str, str]]:
@@ -397,45 +396,51 @@ def _shown_object(text: str) -> str:
 
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
-    now = f"now {_shown_object(after)}" if after else "now something else"
+    now = _shown_object(after) if after else "something else"
     is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS)
-    named = _shown_object(before) if is_named else f"of type {before}"
-    was = f"was {named}, {now}" if before and before != after else f"is of another type than before ({now})"
+    named = _shown_object(before) if is_named else f"type {before}"
+    is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
+    how = (
+        f"from {named} to {now}"
+        if before and before != after
+        else f"type (now {now})"
+        if is_recorded
+        else "type (the new type is not recorded)"
+    )
     code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
-    return Classification((code,), f"{name} {was}")
+    return Classification((code,), f"{name} changed {how}")
 
 
 def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
     now = after or "something else"
     if item.expected is Described.OBJECT:  # guarded by its id, in a version that does not write types: most often None
-        return Classification(("SL322",), f"{name} was None, or an object guarded by its identity, and is now {now}")
+        return Classification(("SL322",), f"{name} was None or an object guarded by its identity, and is now {now}")
     if before == "not None":
         return Classification(("SL322",), f"{name} was not None and is now None")
     if "None" in (before, after) and before != after:
-        return Classification(("SL322",), f"{name} was {_shown_object(before)} and is now {_shown_object(now)}")
+        return Classification(("SL322",), f"{name} changed from {_shown_object(before)} to {_shown_object(now)}")
     if entry.types.get(item.source) == _COUNTER:
-        return Classification(
-            ("SL311",), f"{name} was {_COUNTER}{before} and is now {_COUNTER}{after}" if after else f"{name} was {_COUNTER}{before}"
-        )
+        how = f"from {_COUNTER}{before} to {_COUNTER}{after}" if after else f"(was {_COUNTER}{before})"
+        return Classification(("SL311",), f"{name} changed {how}")
     if item.source.endswith(".training"):
-        return Classification(("SL316",), f"{name} was {before} and is now {now}: train() and eval() compile apart")
+        return Classification(("SL316",), f"{name} changed from {before} to {now}; train() and eval() each need a graph")
     kind = constant_type(before)
     if kind in _SCALARS and after and constant_type(after) != kind:
-        return Classification(("SL310",), f"{name} was the {kind} {before} and is now {_shown_object(now)}")
+        return Classification(("SL310",), f"{name} changed from the {kind} {before} to {_shown_object(now)}")
     if kind == "int":
-        return _int(item, f"the int {name} was {before} and is now {now}", entry, call)
+        return _int(item, f"the int {name} changed from {before} to {now}", entry, call)
     is_nan = is_compared_with_tensor(before)
     if is_nan or kind == "float":
-        return Classification(("SL312",), f"the float {name} was {'NaN or another value' if is_nan else before} and is now {now}")
-    return Classification(("SL311",), f"{name} was {before} and is now {now}")
+        return Classification(("SL312",), f"the float {name} changed from {'NaN or another value' if is_nan else before} to {now}")
+    return Classification(("SL311",), f"{name} changed from {before} to {now}")
 
 
 def _plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """The value of an instance of a subclass of int and the like, which is never symbolic."""
     now = str(item.actual) or "something else"
-    of_type = _short_type(entry.types.get(item.source, "")) or "subclass of a plain type"
-    sentence = f"{name}, a {of_type}, was {item.expected} and is now {now}"
+    of_type = _short_type(entry.types.get(item.source, "")) or "subclass of a built-in type"
+    sentence = f"{name}, a {of_type}, changed from {item.expected} to {now}"
     kind = constant_type(str(item.expected))
     return Classification(("SL311",), sentence, remedy=_PLAIN.format(kind) if kind in ("int", "float") else "")
 

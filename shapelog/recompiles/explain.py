@@ -25,7 +25,7 @@ _AFTER_FAILURE = Cause(
     before="",
     after="",
     size_related=False,
-    sentence="no earlier compile of this code left an entry: it failed, or broke before its first operation, and was tried again",
+    sentence="no earlier compilation left a cache entry (it failed, or broke before its first operation), so PyTorch tried again",
     place=None,
     named_by_pytorch=False,
 )
@@ -38,7 +38,7 @@ _OTHER_OBJECT = Cause(
     before="",
     after="",
     size_related=False,
-    sentence="no entry of this code was checked: another compiled object has its own (isolate_recompiles), or they were dropped",
+    sentence="no cache entry of this code was checked: this compiled object has its own (isolate_recompiles), or the others were dropped",
     place=None,
     named_by_pytorch=False,
 )
@@ -89,7 +89,7 @@ class Recompile(NamedTuple):
     def remedy(self, reads_sources: bool) -> str:
         """What helps against the first cause that is not about sizes, else against the first; whether this torch has a list of sources."""
         if self.blocking_rule == "SL321":
-            return "take mark_static away from what varies, or accept one graph for each size"
+            return "remove mark_static from what varies, or accept one graph per size"
         if self.blocking_rule:
             return RULES[self.blocking_rule].remedy
         is_enough = self.verdict is Verdict.MARKING
@@ -146,7 +146,7 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
             continue
         if left_out > 0:
             named = f"frame {frame.label} ({frame.name})"
-            text = f"{named}: a call had {MOST_COMPARED + left_out} entries before it, and was compared with {MOST_COMPARED}"
+            text = f"{named}: a call was compared with {MOST_COMPARED} of {MOST_COMPARED + left_out} earlier cache entries"
             problems.append(Problem("many-entries", text, trace.name, severity=INFO))
 
     def serves(frame: Frame, entry: Compile, call: Compile) -> bool:
@@ -222,7 +222,7 @@ def _explain_without_entries(frame: Frame, compile: Compile, outside: list[Compi
     """A recompile of which PyTorch's own words are all that is known; they name one failed guard of each entry."""
     best = nearest([differences.between(entry, compile) for entry in outside], compile)
     names = ", ".join(entry.label for entry in outside)
-    why = f"{names} not in this trace (compiled before the recording began, or lost): known is only the one guard that PyTorch names"
+    why = f"{names} not in this trace (compiled before recording began, or lost): only the one guard that PyTorch reports is known"
     causes, consequences = (best.causes, best.consequences) if best else ((), ())
     return Recompile(
         compile=compile,
@@ -271,12 +271,12 @@ def _explain_compile(
 def _what_is_missing(compile: Compile, has_reasons: bool) -> str:
     """What the trace lacks, where no cause is found. ``has_reasons``: whether it has recompile reasons at all."""
     if not compile.has_reasons_record and compile.guards is None:
-        return "neither a recompile reason nor guards were recorded for it"
+        return "the trace has neither a recompile reason nor guards for it"
     if not has_reasons:
         return (
-            "this torch version records no recompile reasons, and every guard that it does record holds: something changed that it does "
-            "not record (grad mode or other global state, the backend, an object's identity), or this is another compiled object"
+            "this torch version records no recompile reasons, and every guard in the trace holds: something that is not recorded changed "
+            "(grad mode or other global state, the backend, an object's identity), or this is a different compiled object"
         )
     if not compile.has_reasons_record:
-        return "no reason was recorded, and no guard is known to fail: another compiled object of this code, or a lost record"
-    return "the recorded reasons name no earlier entry of this trace"
+        return "no reason was recorded, and no guard is known to fail: this is a different compiled object, or a record was lost"
+    return "the recorded reasons name no earlier cache entry in this trace"

@@ -17,9 +17,9 @@ _WORDS = {
     "torch_function": "the torch_function switch",
     "torch_function_all_disabled": "the torch_function switch",
     "allow_tf32": "TF32",
-    "function modes": "the stack of torch function modes (such as a device in a with statement)",
-    "allow_fp16_reduce": "reduced precision of fp16 sums",
-    "allow_bf16_reduce": "reduced precision of bf16 sums",
+    "function modes": "the stack of torch function modes (such as `with torch.device(...)`)",
+    "allow_fp16_reduce": "reduced-precision fp16 reductions",
+    "allow_bf16_reduce": "reduced-precision bf16 reductions",
 }
 _DTYPE_OF_AUTOCAST = Property(Kind.AUTOCAST, name="dtype")
 _PARTS_OF_AUTOCAST = {"dtype": " its dtype", "cached_enabled": " its cache"}
@@ -41,7 +41,7 @@ def describe_change(item: Violation) -> tuple[tuple[str, ...], str]:
     fields = [_AUTOCAST if name.startswith(_AUTOCAST) else name for name in changed_fields(item)]
     codes = tuple(dict.fromkeys(_CODES.get(name, _OTHER_CODE) for name in fields)) or (_OTHER_CODE,)
     text = " and ".join(dict.fromkeys(_WORDS.get(name, name) for name in fields)) or "the global state"
-    return codes, f"{text} changed{_from_to(item)} since this was compiled"
+    return codes, f"{text} changed{_from_to(item)} after this was compiled"
 
 
 def _from_to(item: Violation) -> str:

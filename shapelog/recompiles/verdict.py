@@ -56,32 +56,32 @@ def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse)
     """(code, sentence) of why marking is not enough although marks act on every cause; ("", "") where they do not act on one."""
     dim = statically_marked_dim(nearest)
     if dim:
-        return "SL321", f"the program calls mark_static on {dim}, which beats every mark: take that call away"
+        return "SL321", f"the program calls mark_static on {dim}, which overrides every mark: remove that call"
     if not all(cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) for cause in nearest.causes):
         return "", ""
     constant = found_by_super(nearest)
     if constant:
-        return "SL201", f"marking does not remove it: PyTorch takes what super() finds, such as {constant}, as a constant"
+        return "SL201", f"marking as dynamic does not help: PyTorch treats values read through super(), such as {constant}, as constants"
     table = reuse.differences.table
     tensor = broken_stride_tie(nearest, table, compile)
     if tensor:
         return (
             "SL105",
-            f"marking alone does not remove it: the strides of {tensor} do not follow from its sizes here, as in a slice or crop",
+            f"marking as dynamic is not enough: the strides of {tensor} do not follow from its sizes here, as in a slice or crop",
         )
     tensor = moved_to_start(nearest, table, compile)
     if tensor:
         return (
             "SL105",
-            f"marking alone does not remove it: {tensor} begins where its storage does and was a part of a larger tensor before; "
-            "an offset of 0 or 1 has a graph of its own",
+            f"marking as dynamic is not enough: {tensor} starts at the beginning of its storage and was part of a larger tensor before; "
+            "PyTorch always specializes on storage offsets 0 and 1",
         )
     operator = pinning_operator(nearest, compile, table)
     if operator:
-        return "SL202", f"marking alone does not remove it: {operator} takes it as a number, and has a graph for each"
+        return "SL202", f"marking as dynamic is not enough: {operator} takes it as a constant and needs a graph for each value"
     if not similar(nearest.entry, compile):
-        return "SL204", "marking alone does not remove it: the code takes another path for this value, so the graphs differ"
+        return "SL204", "marking as dynamic is not enough: the code takes a different path for this value, so the graphs differ"
     path = other_path(nearest, table.of(nearest.entry), table.of(compile))
     if path:
-        return "SL204", f"marking alone does not remove it: {path}"
-    return "SL204", "marking alone does not remove it: the guards of the dynamic graph do not hold for this call"
+        return "SL204", f"marking as dynamic is not enough: {path}"
+    return "SL204", "marking as dynamic is not enough: the guards of the dynamic graph do not hold for this call"

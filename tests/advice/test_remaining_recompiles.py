@@ -33,7 +33,7 @@ def constants(*modes: str) -> bytes:
 def test_a_constant_keeps_a_graph_for_each_value() -> None:
     found = left(constants("mean", "max", "sum"))
     assert (found.frame.title, found.axis, found.rule.code, found.size_related) == ("f", "mode", "SL311", False)
-    assert (found.sentence, found.remedy) == ("mode was 'mean' and is now 'max'", RULES["SL311"].remedy)
+    assert (found.sentence, found.remedy) == ("mode changed from 'mean' to 'max'", RULES["SL311"].remedy)
     assert (labels(found), found.seconds, found.place) == (["0/1", "0/2"], 4.0, "/srv/app/model.py:7")
 
 
@@ -48,7 +48,7 @@ def test_what_changed_beside_a_size_is_what_stands_in_the_way() -> None:
 def test_a_size_of_one_stays_and_its_rule_says_why() -> None:
     found = left(trace(static_sizes(10, 1)))
     assert (found.axis, found.rule.code, found.size_related) == ("x.size[0]", "SL104", True)
-    assert found.sentence == "dim 0 of x was 10 and is now 1; a size of 1 is always compiled on its own"
+    assert found.sentence == "dim 0 of x changed from 10 to 1; PyTorch always specializes on size 1"
 
 
 def test_a_size_of_one_beside_another_size_is_what_stands_in_the_way() -> None:
@@ -61,21 +61,21 @@ def test_a_size_of_one_beside_another_size_is_what_stands_in_the_way() -> None:
 def test_another_path_of_the_code_is_a_branch_on_the_size() -> None:
     found = left(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), graph=TANH)))
     assert (found.rule.code, found.verdict) == ("SL204", Verdict.JUSTIFIED)
-    assert found.sentence.startswith("dim 0 of x was 10 and is now 12; marking alone does not remove it: the code takes another path")
+    assert found.sentence.startswith("dim 0 of x changed from 10 to 12; marking as dynamic is not enough: the code takes a different path")
     assert found.remedy == RULES["SL204"].remedy
 
 
 def test_what_the_trace_does_not_tell_is_unexplained() -> None:
     found = left(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8))))
     assert (found.rule.code, found.axis, found.verdict) == ("SL399", "", Verdict.UNEXPLAINED)
-    assert found.sentence == "the recorded reasons name no earlier entry of this trace"
+    assert found.sentence == "the recorded reasons name no earlier cache entry in this trace"
     assert found.remedy == RULES["SL399"].remedy
 
 
 def test_an_int_that_was_left_out_is_not_recommended() -> None:
     found = left(trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'"))))
     assert found.rule.code == "SL102"
-    assert found.sentence.startswith("the int k was 3 and is now 4; a mark was left out: f formats k into a string at model.py:7")
+    assert found.sentence.startswith("the int k changed from 3 to 4; a mark was left out: f formats k into a string at model.py:7")
     assert found.remedy == "build the string outside of the compiled code, or pass k as a tensor"
 
 

@@ -30,7 +30,7 @@ NAME = "dedicated_log_torch_trace_{}.log"
 FIRST = trace(compiled("0/0", tensor(8, 16)))
 SECOND = compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])
 THIRD = compiled("0/2", tensor(5, 16), reasons=[size_mismatch("0/1", 3, 5)])
-COMPILED = "08:27:33 0/1 f recompiled (1.00 s): dim 0 of x was 8 and is now 3  SL101"
+COMPILED = "08:27:33 0/1 f recompiled (1.00 s): dim 0 of x changed from 8 to 3  SL101"
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX has them")
 
 
@@ -139,7 +139,7 @@ def test_only_files_that_grew_are_read_again(tmp_path: Path, fake: Machine, read
     append(other, SECOND)
     found = until(snapshots, lambda item: item.fresh)
     assert reads[2:] == [other.name]
-    assert lines(found) == ["08:27:33 rank 1 0/1 f recompiled (1.00 s): dim 0 of x was 8 and is now 3  SL101"]
+    assert lines(found) == ["08:27:33 rank 1 0/1 f recompiled (1.00 s): dim 0 of x changed from 8 to 3  SL101"]
     assert all(next(snapshots).report is found.report for _ in range(5))
     assert len(reads) == 3
 
@@ -350,7 +350,7 @@ def test_a_screen_shows_the_main_numbers(tmp_path: Path, fake: Machine) -> None:
     assert "14 compiles in 14.0 s, of them 2 recompiles (2.00 s)" in shown
     assert "What to set so far\n  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"" in shown
     assert "  rank 7  f  model.py:5  2 recompiles 2.00 s\n    x.size[0] 8 3 5 SL101" in shown
-    assert "  08:27:33 rank 7 0/2 f recompiled (1.00 s): dim 0 of x was 3 and is now 5  SL101" in shown
+    assert "  08:27:33 rank 7 0/2 f recompiled (1.00 s): dim 0 of x changed from 3 to 5  SL101" in shown
     assert "\n  rank 7  3 compiles, 2 recompiles  3.00 s" in shown
 
 

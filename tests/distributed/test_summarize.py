@@ -116,7 +116,7 @@ def test_a_rank_that_did_not_recompile_is_reported_with_its_size() -> None:
     assert report.divergence is not None
     assert report.divergence.position == 1
     assert report.divergence.sentence == (
-        "ranks 0-2 recompiled f at 0/1 because dim 0 of x was 8 and is now 24; rank 3 did not, since its entry "
+        "ranks 0-2 recompiled f at 0/1 because dim 0 of x changed from 8 to 24; rank 3 did not, since its entry "
         "(0/0, where x.size[0] is 8) fitted every call: it compiled nothing after 0/0 (f)"
     )
 
@@ -125,7 +125,7 @@ def test_a_rank_that_recompiled_later_is_reported_with_the_compile() -> None:
     report = job((FIRST, AGAIN, OTHER), (FIRST, OTHER, AGAIN))
     assert report.divergence is not None
     one, two = report.divergence.sides
-    assert one.words == "recompiled f at 0/1 because dim 0 of x was 8 and is now 24"
+    assert one.words == "recompiled f at 0/1 because dim 0 of x changed from 8 to 24"
     assert two.words == "did so later, as compile 3 (0/1): it compiled head for the first time at 1/0"
     assert differing(report) == {"compiles", "graphs", "outcomes"}
 
@@ -232,7 +232,7 @@ def test_of_a_real_job_the_rank_with_smaller_shards_diverges() -> None:
         ((0, 1, 2), "5/1", "average"),
         ((3,), "0/1", "DistributedDataParallel.inner"),
     ]
-    assert "dim 0 of args[0] was 12 and is now 10" in report.divergence.sides[1].words
+    assert "dim 0 of args[0] changed from 12 to 10" in report.divergence.sides[1].words
 
 
 def test_of_a_real_job_the_sizes_that_made_one_rank_recompile_are_named() -> None:

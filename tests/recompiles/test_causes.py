@@ -103,7 +103,7 @@ def test_a_size_is_told_with_both_values_and_pytorchs_own_word() -> None:
     reason = "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"
     cause = only(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), reasons=(reason,))))
     assert (cause.codes, cause.axis, cause.before, cause.after) == (("SL101",), "x.size[0]", "10", "12")
-    assert cause.sentence == "dim 0 of x was 10 and is now 12"
+    assert cause.sentence == "dim 0 of x changed from 10 to 12"
     assert cause.named_by_pytorch
     assert cause.size_related
 
@@ -575,12 +575,12 @@ TWO_OBJECTS = [guard_manager(f"L['{name}']", f"TYPE_MATCH: ___check_type_id(L['{
 @pytest.mark.parametrize(
     ("guards", "reason", "sentence"),
     [
-        (TWO_TENSORS, 'Duplicate tensors found: ["x", "y"]', "x and y were different tensors, and are one and the same now"),
+        (TWO_TENSORS, 'Duplicate tensors found: ["x", "y"]', "x and y were different tensors, and are now the same one"),
         (TWO_TENSORS, "x is y", "x and y were one tensor, and differ now"),
         (
             TWO_TENSORS,
             'Duplicate tensors found: ["x", "y", "z"]',
-            "x, y and z were different tensors, and some of them are one and the same now",
+            "x, y and z were different tensors, and some of them are now the same one",
         ),
         (TWO_TENSORS[:1], "x is y", "x and y were one tensor, and differ now"),
         (TWO_OBJECTS, "a is b", "a and b were one object, and differ now"),
@@ -601,16 +601,16 @@ def a_class(name: str, number: int) -> str:
 @pytest.mark.parametrize(
     ("before", "after", "reason", "sentence"),
     [
-        (equals_match("L['k']", "a", "str"), a_class("app.A", 7), "k == 'a'", "k was the str 'a' and is now the class A"),
+        (equals_match("L['k']", "a", "str"), a_class("app.A", 7), "k == 'a'", "k changed from the str 'a' to the class A"),
         (
             a_class("app.A", 7),
             equals_match("L['k']", "a", "str"),
             "___check_obj_id(k, 7), type=<class 'app.A'>",
             "k was the class A, now 'a'",
         ),
-        (equals_match("L['k']", b"a", "bytes"), equals_match("L['k']", "a", "str"), "k == b'a'", "k was the bytes b'a' and is now 'a'"),
-        (equals_match("L['k']", True, "bool"), equals_match("L['k']", 3), "k == True", "k was the bool True and is now 3"),
-        (equals_match("L['k']", 0.5, "float"), tensor_match("L['k']"), "k == 0.5", "k was the float 0.5 and is now a tensor"),
+        (equals_match("L['k']", b"a", "bytes"), equals_match("L['k']", "a", "str"), "k == b'a'", "k changed from the bytes b'a' to 'a'"),
+        (equals_match("L['k']", True, "bool"), equals_match("L['k']", 3), "k == True", "k changed from the bool True to 3"),
+        (equals_match("L['k']", 0.5, "float"), tensor_match("L['k']"), "k == 0.5", "k changed from the float 0.5 to a tensor"),
     ],
 )
 def test_a_constant_that_became_something_of_another_type(before: str, after: str, reason: str, sentence: str) -> None:
@@ -626,7 +626,7 @@ def test_classes_of_different_metaclasses_are_classes_all_the_same() -> None:
         for number, name, meta in ((7, "app.A", "type"), (8, "app.B", "app.Meta"))
     ]
     cause = only(two(*trees, "___check_obj_id(k, 7), type=<class 'app.A'>"))
-    assert (cause.codes, cause.sentence) == (("SL311",), "k was the class A and is now B")
+    assert (cause.codes, cause.sentence) == (("SL311",), "k changed from the class A to B")
 
 
 def test_an_array_that_became_none_was_no_tensor() -> None:
@@ -648,9 +648,9 @@ def test_an_attribute_that_is_looked_up_in_the_dict_of_an_object() -> None:
 @pytest.mark.parametrize(
     ("check", "values", "codes", "sentence"),
     [
-        ("int({})", (3, 4), ("SL311",), "k, a MyInt, was 3 and is now 4"),
-        ("str({})", ("'a'", "'b'"), ("SL311",), "k, a MyInt, was 'a' and is now 'b'"),
-        ("___normalize_count_iter({})", ("(3, 1)", "(4, 1)"), ("SL311",), "k was (3, 1) and is now (4, 1)"),
+        ("int({})", (3, 4), ("SL311",), "k, a MyInt, changed from 3 to 4"),
+        ("str({})", ("'a'", "'b'"), ("SL311",), "k, a MyInt, changed from 'a' to 'b'"),
+        ("___normalize_count_iter({})", ("(3, 1)", "(4, 1)"), ("SL311",), "k changed from (3, 1) to (4, 1)"),
     ],
 )
 def test_a_constant_that_python_code_checks(check: str, values: tuple[object, object], codes: tuple[str, ...], sentence: str) -> None:
@@ -668,7 +668,7 @@ def test_an_iterator_of_itertools_is_named() -> None:
         for at in ("(3, 1)", "(4, 1)")
     ]
     sentence = only(two(*trees, "___normalize_count_iter(c) == (3, 1)")).sentence
-    assert sentence == "c was itertools.count(3, 1) and is now itertools.count(4, 1)"
+    assert sentence == "c changed from itertools.count(3, 1) to itertools.count(4, 1)"
 
 
 def test_keys_that_came_in_another_order() -> None:
@@ -702,13 +702,13 @@ def test_an_iterator_of_another_type_has_no_other_length() -> None:
     iterator = guard_manager("L['g']", "TUPLE_ITERATOR_LEN: ___tuple_iterator_len(L['g']) == 2", type="tuple_iterator")
     generator = guard_manager("L['g']", "TYPE_MATCH: ___check_type_id(L['g'], 7)", type="generator")
     cause = only(two(guard_tree(tensor_match(), iterator), guard_tree(tensor_match(), generator), "___tuple_iterator_len(g) == 2"))
-    assert (cause.codes, cause.sentence) == (("SL310",), "g was of type tuple_iterator, now generator")
+    assert (cause.codes, cause.sentence) == (("SL310",), "g changed from type tuple_iterator to generator")
 
 
 def test_a_constant_that_became_a_tensor_that_is_an_input_already() -> None:
     trees = guard_tree(tensor_match(), equals_match("L['k']", 1)), guard_tree(tensor_match(), "+- LAMBDA_GUARD: L['x'] is L['k']")
     cause = only(two(*trees, "k == 1"))
-    assert (cause.codes, cause.sentence) == (("SL310",), "k was the int 1 and is now a tensor")
+    assert (cause.codes, cause.sentence) == (("SL310",), "k changed from the int 1 to a tensor")
 
 
 def test_the_keys_of_a_mapping_are_not_its_value() -> None:
@@ -720,13 +720,13 @@ def test_the_keys_of_a_mapping_are_not_its_value() -> None:
         )
     ]
     cause = only(two(*trees, "TYPE_MISMATCH(d)"))
-    assert (cause.codes, cause.sentence) == (("SL310",), "d was of type collections.OrderedDict, now mappingproxy")
+    assert (cause.codes, cause.sentence) == (("SL310",), "d changed from type collections.OrderedDict to mappingproxy")
 
 
 def test_the_cache_of_autocast_is_a_part_of_it() -> None:
     trees = [guard_tree(global_state({"cached_enabled": is_on}), tensor_match()) for is_on in (True, False)]
     sentence = only(two(*trees, "GLOBAL_STATE changed: autocast_cache_enabled ")).sentence
-    assert sentence == "autocast changed its cache from on to off since this was compiled"
+    assert sentence == "autocast changed its cache from on to off after this was compiled"
 
 
 def test_the_frame_itself_is_no_function_that_was_passed() -> None:

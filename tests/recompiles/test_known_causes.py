@@ -96,18 +96,18 @@ def test_the_cost_is_the_measured_one(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "label", "words"),
     [
-        ("aliasing_with_size", "0/1", "a and b were different tensors, and are one and the same now"),
-        ("dict_types_and_kwargs", "1/2", "d was of type collections.OrderedDict, now collections.defaultdict"),
+        ("aliasing_with_size", "0/1", "a and b were different tensors, and are now the same one"),
+        ("dict_types_and_kwargs", "1/2", "d changed from type collections.OrderedDict to collections.defaultdict"),
         ("dict_types_and_kwargs", "2/1", "kw no longer holds 'a'"),
-        ("float_branch", "0/2", "the code branches on a float: the entry serves t <= 0.5 only"),
-        ("functions_passed", "0/1", "act was of type function, now builtin_function_or_method"),
+        ("float_branch", "0/2", "the code branches on a float: the cache entry is only for t <= 0.5"),
+        ("functions_passed", "0/1", "act changed from type function to builtin_function_or_method"),
         ("functions_passed", "1/1", "act is another function of a library than before: torch.relu, now torch.sin"),
-        ("functions_passed", "2/1", "act was the function a1 (m06_functions_passed.py:16) and is now a2 (m06_functions_passed.py:17)"),
-        ("inference_mode", "0/1", "inference mode was switched on since this was compiled"),
+        ("functions_passed", "2/1", "act changed from the function a1 (m06_functions_passed.py:16) to a2 (m06_functions_passed.py:17)"),
+        ("inference_mode", "0/1", "inference mode was turned on after this was compiled"),
         ("inference_mode", "1/2", "x was made in inference mode this time"),
-        ("inference_mode", "2/1", "inference mode was switched off since this was compiled"),
+        ("inference_mode", "2/1", "inference mode was turned off after this was compiled"),
         ("int_branch", "0/1", "the code branches on this value (if mode == 1:)"),
-        ("ndarray_then_tensor", "0/1", "m was of type numpy.ndarray, now a tensor"),
+        ("ndarray_then_tensor", "0/1", "m changed from type numpy.ndarray to a tensor"),
         ("other_dynamic_or_mode", "0/1", "torch.compile was called with dynamic=True after dynamic=False for the same code"),
         ("other_dynamic_or_mode", "1/1", "torch.compile was called with another mode=, options= or dynamic= for the same code"),
         ("slices_of_a_buffer", "1/1", "the strides of x do not follow from its sizes here, as in a slice or crop"),
@@ -121,13 +121,13 @@ def test_what_changed_is_named(name: str, label: str, words: str) -> None:
 
 def test_a_function_that_is_passed_on_purpose_is_not_to_be_defined_once() -> None:
     (found,) = [item for item in report_of("causes/functions_passed.log.gz").recompiles if item.compile.label == "2/1"]
-    assert found.remedy(True) == "each function that is passed has a graph of its own: pass fewer, or accept one graph for each"
+    assert found.remedy(True) == "pass fewer functions, or accept one graph for each"
 
 
 def test_what_varied_in_a_frame_has_the_remedy_of_its_cause() -> None:
     axes = [axis for frame in report_of("causes/functions_passed.log.gz").frames for axis in frame.axes]
     remedies = {axis.name: [item.text(True) for item in axis.remedies] for axis in axes}
-    assert remedies["id(act)"] == ["each function that is passed has a graph of its own: pass fewer, or accept one graph for each"]
+    assert remedies["id(act)"] == ["pass fewer functions, or accept one graph for each"]
 
 
 def test_a_limit_that_raised_leaves_nothing_to_run_eagerly() -> None:

@@ -42,7 +42,7 @@ def test_one_alert_covers_every_recompile_of_one_property() -> None:
     (alert,) = alerts_of(make.trace(static_sizes(8, 3, 5, 7))).alerts
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
     assert (alert.labels, alert.seconds) == (("0/1", "0/2", "0/3"), 3.0)
-    assert alert.sentence == "f was recompiled 3 times (3.00 s): dim 0 of x was 8 and is now 3 (then 5, 7)"
+    assert alert.sentence == "f was recompiled 3 times (3.00 s): dim 0 of x changed from 8 to 3 (then 5, 7)"
     assert alert.remedy == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
     assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.MARKING, AlertKind.SIZE}
 

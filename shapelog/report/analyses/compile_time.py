@@ -20,7 +20,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     rows = [(name, first[name], again[name], first[name] + again[name]) for name in _PHASES if name == "all" or first[name] or again[name]]
     columns = (Column("phase", is_wide=True), Column("first compiles", True), Column("recompiles", True), Column("all", True))
     lost = math.fsum(item.seconds_before_restart for item in compiles)
-    notes = [f"{seconds(lost)} of it before restarts"] if lost >= 0.005 else []
+    notes = [f"{seconds(lost)} was spent on attempts that were restarted"] if lost >= 0.005 else []
     notes.extend(_caches(compiles))
     yield Table("time", "Where compile time went (seconds)", columns, tuple(rows), "; ".join(notes))
 

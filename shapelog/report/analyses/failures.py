@@ -18,9 +18,9 @@ _STAGES = (
 )
 _TYPES = {
     "BackendCompilerFailed": "the backend",
-    "ConstraintViolationError": "guards (a dim that was marked dynamic has to be static)",
+    "ConstraintViolationError": "guards (a dimension marked as dynamic has to be static)",
     "Unsupported": "Dynamo (tracing the code)",
-    "RecompileError": "the recompile itself, which the program forbids",
+    "RecompileError": "the recompilation itself, which the program forbids",
     "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
     "UserError": "Dynamo (tracing the code)",
     "InternalTorchDynamoError": "Dynamo (internal error)",
@@ -35,8 +35,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                 if compile.outcome is Outcome.FAILED:
                     yield _failure(frame, compile)
                 elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
-                    ended = "was still being compiled when the trace ends: the process ended or was killed"
-                    how = ended if compile.order == last else "never ended: it was given up"
+                    ended = "was still being compiled when the trace ends: the process exited or was killed"
+                    how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
                     yield Finding(_FAILED, f"{frame.title} {how}", compile.label, location_of(frame), frame=frame)
 
 

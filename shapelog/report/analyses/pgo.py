@@ -11,7 +11,7 @@ from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, Ki
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
-from shapelog.text import plural_noun
+from shapelog.text import plural, plural_noun
 
 _READ, _WRITTEN, _AGAIN = "read at start", "written", "read, learned again"
 
@@ -126,11 +126,11 @@ def _state_words(state: SourceState, before: SourceState | None, seen: _Seen) ->
     words = _words(state, seen)
     if before and before.text == state.text:
         return words, _READ
-    return f"{words}; at the start {_words(before, seen)}" if before and before.is_varied else words, _WRITTEN
+    return f"{words}; at the start: {_words(before, seen)}" if before and before.is_varied else words, _WRITTEN
 
 
 def _words(state: SourceState, seen: _Seen) -> str:
-    """``dim 0 dynamic of [?, 8]``."""
+    """``dim 0 dynamic in [?, 8]``."""
     if state.kind is Kind.ANYTHING:
         return _anything(state.source, seen)
     if state.kind is not Kind.TENSOR:
@@ -140,7 +140,7 @@ def _words(state: SourceState, seen: _Seen) -> str:
         return f"{strides} varied at sizes {_listed(state.sizes)}"
     dynamic = {dim for dim, size in enumerate(state.sizes) if size is None}
     marked = ", marked by the program" if dynamic <= seen.tensors.get(state.source, set()) else ""
-    return f"{sizes} dynamic of {_listed(state.sizes)}{marked}{f', {strides} varied' if strides else ''}"
+    return f"{sizes} dynamic in {_listed(state.sizes)}{marked}{f', {strides} varied' if strides else ''}"
 
 
 def _anything(source: str, seen: _Seen) -> str:
@@ -153,7 +153,7 @@ def _anything(source: str, seen: _Seen) -> str:
         types = {tree.types.get(Source(source)) for compile in seen.compiles if (tree := compile.guards)}
         is_float, is_int = "float" in types, "int" in types
     if is_float or is_int:
-        return "now a tensor, now a number" if is_tensor else "float varied" if is_float else "int varied"
+        return "sometimes a tensor, sometimes a number" if is_tensor else "float varied" if is_float else "int varied"
     return "rank changed" if is_tensor else "int or float varied, or the rank changed"
 
 
@@ -171,12 +171,12 @@ def _notes(profiles: tuple[Profile, ...], moments: set[str]) -> Iterator[str]:
     states = [profile.last.state for profile in profiles]
     yield from _histories(profiles)
     if not moments:
-        yield "it holds nothing that varied"
+        yield "the state contains nothing that varied"
     if _AGAIN in moments:
-        yield "what was learned again is of closures that PyTorch did not take for those of the profile"
+        yield "what was learned again belongs to closures that PyTorch did not match with those of the profile"
     unread = sum(state.unread for state in states)
     if unread:
-        yield f"{unread} lines of it could not be read"
+        yield f"{plural(unread, 'line')} of the state could not be read"
     values = dict.fromkeys(state.suggestion_text for state in states if state.suggestion_text)
     yield from (f'PyTorch suggests TORCH_COMPILE_DYNAMIC_SOURCES="{value}"' for value in values)
 
@@ -193,6 +193,6 @@ def _histories(profiles: tuple[Profile, ...]) -> list[str]:
 def _history(profile: Profile) -> str:
     stores = " and ".join(dict.fromkeys(record.storage for record in profile.records if not record.is_read))
     if profile.read is None:
-        return f"cold run: no state was read at the start, one was written to {stores} storage"
-    changed = f"and written again, to {stores} storage" if stores else "and nothing new was learned"
+        return f"cold run: no state was read at the start; one was written to {stores} storage"
+    changed = f"and written again to {stores} storage" if stores else "and nothing new was learned"
     return f"warm run: a state was read from {profile.read.storage} storage at the start, {changed}"

@@ -71,8 +71,8 @@ def _findings(report: "RankReport", explained: Explanations) -> Iterator[Finding
 
 def _since(position: int) -> str:
     if not position:
-        return "from the first compile on, "
-    return f"after {plural(position, 'compile')} that {'is' if position == 1 else 'are'} alike, "
+        return "the ranks differ from the first compilation on: "
+    return f"the ranks are identical for {plural(position, 'compilation')}; then "
 
 
 def _frame(explained: Explanations, ranks: Iterable[int], label: str) -> Frame | None:
@@ -92,7 +92,7 @@ def _agreement(report: "RankReport") -> Table:
 
 def _verdict(item: "ComparedProperty", ranks: int) -> str:
     if not item.is_known:
-        return "not known"
+        return "not recorded"
     known = ranks - len(item.unknown)
     if item.differs:
         return f"{len(item.groups)} groups"
@@ -136,9 +136,9 @@ def _overview(report: "RankReport") -> Table:
     columns = [Column("ranks"), *(Column(name, True) for name in names), Column("last compile", is_wide=True)]
     columns += [Column("ends earlier", True)] if any(ends) else []
     forked = [rank.number for rank in report.ranks if rank.processes > 1]
-    notes = [f"several processes wrote as {rank_list(forked)}; the one that compiled most is compared"] if forked else []
+    notes = [f"several processes wrote as {rank_list(forked)}; the one with the most compilations is compared"] if forked else []
     notes += filter(None, (slow_words(report), *_early_words(report)))
-    return Table("ranks", "Compiles of each rank", tuple(columns), tuple(rows), "; ".join(notes))
+    return Table("ranks", "Compilations of each rank", tuple(columns), tuple(rows), "; ".join(notes))
 
 
 def _range(spent: list[float]) -> str:
@@ -155,9 +155,9 @@ def _early_words(report: "RankReport") -> Iterator[str]:
     early = [number for number, value in report.early if _EARLY <= value < _LONG]
     other = [number for number, value in report.early if value >= _LONG]
     if early:
-        yield f"{rank_list(early)} wrote nothing in the last minute or longer: finished, hung, killed, or with nothing to compile"
+        yield f"{rank_list(early)} wrote nothing in the last minute or longer: finished, hung, killed, or nothing left to compile"
     if other:
-        yield f"{rank_list(other)} ended 12 hours or more before the last: of another run, perhaps"
+        yield f"{rank_list(other)} ended at least 12 hours before the last rank: possibly part of another run"
 
 
 def _tables(report: "RankReport") -> Iterator[Table]:
@@ -168,12 +168,12 @@ def _tables(report: "RankReport") -> Iterator[Table]:
 
         columns = (Column("compile"), Column("ranks"), Column("generated code", is_wide=True))
         rows = tuple((label, rank_list(ranks), parity_words(item.difference, item.missing_waits)) for label, item, ranks in report.parity)
-        yield Table("collective_parity", "Collectives of the generated code against the schedule", columns, rows)
+        yield Table("collective_parity", "Collectives: generated code compared with the schedule", columns, rows)
     wide = [item for item in report.compile_spread if item.width >= _WIDE][:_SPREADS]
     if wide:
         yield _spreads("rank_seconds", "Compile time across ranks (seconds)", wide, 1.0)
     if any(item.slowest[1] for item in report.runtime_spread):
-        yield _spreads("rank_runtimes", "Runtime of graphs as Inductor estimates it (milliseconds)", report.runtime_spread, 1000.0)
+        yield _spreads("rank_runtimes", "Graph run time estimated by Inductor (milliseconds)", report.runtime_spread, 1000.0)
 
 
 def _sizes(report: "RankReport") -> Table:
@@ -189,7 +189,7 @@ def _sizes(report: "RankReport") -> Table:
         )
         for item in report.sizes
     )
-    return Table("rank_sizes", "Sizes that differ across ranks in one compile", columns, rows)
+    return Table("rank_sizes", "Sizes that differ across ranks in one compilation", columns, rows)
 
 
 def _spreads(name: str, title: str, spreads: "Iterable[Spread]", factor: float) -> Table:

@@ -25,15 +25,21 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         rule, compile = _HIT, hit or frame.compiles[-1]
         if hit is not None:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
-            counted = plural(entries, "entry")
-            then = "it raised" if hit.raised_at_limit else "later calls that fit none of them run eagerly"
+            counted = plural(entries, "cache entry")
+            then = "the call raised" if hit.raised_at_limit else "any call that matches none of them now runs in eager mode"
             sentence = f"{frame.title} hit the {kind} at {hit.label}, with {counted}: {then}"
         elif unrecorded and entries >= limit:
-            sentence = f"{frame.title} has {entries} entries, which is the limit; this torch version leaves no record when it is exceeded"
+            sentence = (
+                f"{frame.title} has {entries} cache entries, which is the limit; this torch version does not record when it is exceeded"
+            )
         elif limit > 1:
             rule = _NEAR
-            room = "the next recompile is refused" if entries >= limit else "room for one more, and the recompile after that is refused"
-            sentence = f"{frame.title} has {entries} entries of {limit}: {room}"
+            room = (
+                "the next recompilation will be refused"
+                if entries >= limit
+                else "one more fits, and the recompilation after that will be refused"
+            )
+            sentence = f"{frame.title} has {plural(entries, 'cache entry')} (limit {limit}); {room}"
         else:
             continue
         axes = _varying_axes(explained, frame)
@@ -44,4 +50,4 @@ def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str
     """The axes whose change made the entries, by how many recompiles each took part in."""
     count = Counter(axis for item in explained.of_frame(frame) for axis in dict.fromkeys(cause.axis for cause in item.causes))
     total = len(explained.of_frame(frame))
-    return tuple((axis, f"in {number} of {total} recompiles") for axis, number in count.most_common(4))
+    return tuple((axis, f"in {number} of {plural(total, 'recompilation')}") for axis, number in count.most_common(4))

@@ -22,7 +22,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         rows.append((source, values, where or framework_place(members[0][1].stack), reason.replace("_", " "), ids))
     if rows:
         columns = (Column("source"), Column("pinned to"), Column("by", is_wide=True), Column("how"), Column("compiles"))
-        yield Table("specializations", "Specializations: symbols that were pinned to one value", columns, tuple(rows))
+        yield Table("specializations", "Specializations: symbols fixed to one value", columns, tuple(rows))
 
 
 def place(stack: Stack) -> str:

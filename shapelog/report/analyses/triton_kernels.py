@@ -16,5 +16,5 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             rows.append((frame.title, f"{frame.file}:{frame.line}", len(kernels), len(entries)))
     if rows:
         columns = (Column("frame"), Column("where", is_wide=True), Column("kernels", True), Column("compiles", True))
-        note = "constexpr arguments of a kernel always specialize: a size passed as one brings a graph for each value"
-        yield Table("kernels", "User Triton kernels in recompiling code", columns, tuple(rows), note)
+        note = "constexpr arguments of a kernel always specialize: a size passed as one needs a graph per value"
+        yield Table("kernels", "User-defined Triton kernels in recompiled code", columns, tuple(rows), note)

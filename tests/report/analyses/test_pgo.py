@@ -78,7 +78,7 @@ def test_a_number_that_varied_is_distinguished_from_a_rank() -> None:
     made = make.trace(make.compile("0/0", make.tensor(10, 8), make.tensor(10, 8, source="L['both']"), symbols=symbols))
     lines = [f"L['{name}']: fully dynamic scalar or tensor" for name in ("k", "s", "x", "both", "unseen")]
     made += make.artifact("put_local_code_state", state(*lines), id="0/0")
-    expected = ["int varied", "float varied", "rank changed", "now a tensor, now a number", "int or float varied, or the rank changed"]
+    expected = ["int varied", "float varied", "rank changed", "sometimes a tensor, sometimes a number", "int or float varied, or the rank changed"]
     assert [row[3] for row in pgo_table(made).rows] == expected
 
 
@@ -187,7 +187,7 @@ def test_a_profile_from_another_job_is_shown_with_its_storage() -> None:
     assert "read from extra remote storage" in table.note
     assert "written again, to local and remote storage" in table.note
     assert ("features['a: scalar 3']", "dim 0 dynamic of [?, 3]", "read at start") in words(table)
-    assert ("by", "now a tensor, now a number", "read, learned again") in words(table)
+    assert ("by", "sometimes a tensor, sometimes a number", "read, learned again") in words(table)
 
 
 def test_a_healthy_program_has_a_note_and_no_rows() -> None:

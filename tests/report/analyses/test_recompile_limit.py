@@ -25,7 +25,7 @@ def test_a_refused_call_is_a_hit_and_its_axis_is_named() -> None:
     assert (finding.rule.code, finding.compile) == ("SL401", "0/8")
     assert finding.place == Location("/srv/app/model.py", 5)
     assert "f hit the recompile limit at 0/8, with 8 entries" in finding.sentence
-    assert finding.details == (("x.size[0]", "in 8 of 8 recompiles"),)
+    assert finding.details == (("x.size[0]", "in 8 of 8 recompilations"),)
 
 
 def test_several_refused_calls_of_one_frame_are_one_hit() -> None:
@@ -70,7 +70,7 @@ def test_two_four_leaves_no_record_so_a_full_cache_is_called_a_hit() -> None:
 )
 def test_the_hits_of_the_lab_name_what_ate_the_entries(name: str, axis: str) -> None:
     (finding,) = [item for item in report_of(f"lab/{name}.log.gz").findings if item.rule.code == "SL401"]
-    assert finding.details[0] == (axis, "in 8 of 8 recompiles")
+    assert finding.details[0] == (axis, "in 8 of 8 recompilations")
 
 
 def test_a_healthy_program_hits_nothing() -> None:

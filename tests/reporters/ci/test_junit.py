@@ -57,7 +57,7 @@ def test_a_budget_and_a_piece_of_code_are_a_test_each() -> None:
 def test_what_does_not_fail_is_reported_next_to_it() -> None:
     output = suite_of(ci.checked(ci.varying(1), Policy(fail_on=()))).find("testcase/system-out")
     assert output is not None
-    assert "dim 0 of x was 8 and is now 3" in (output.text or "")
+    assert "dim 0 of x changed from 8 to 3" in (output.text or "")
 
 
 def test_functions_of_one_name_are_distinguished() -> None:

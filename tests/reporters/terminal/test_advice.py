@@ -134,8 +134,8 @@ def test_what_remains_is_shown_with_rule_sentence_and_remedy() -> None:
     assert section(shown(make.advice(made)), "What marking will not fix").splitlines() == [
         "What marking will not fix  1 recompile, 2.50 s",
         "  f  x.dtype  SL301 dtype-varies  1 recompile 2.50 s",
-        "    the dtype of x was float32 and is now float64",
-        "    → warm up with the dtype that you serve, and keep one dtype for each compiled function",
+        "    the dtype of x changed from float32 to float64",
+        "    → warm up with the dtype used in production, and use one dtype per compiled function",
     ]
 
 
