@@ -18,13 +18,13 @@ MEANING, EXAMPLE, COST, FIX = SECTIONS = ("What it means", "Example", "Why it co
 # By the beginning of the code.
 _FAMILIES = {
     "SL1": "Sizes that vary",
-    "SL2": "Sizes that the code pins or branches on",
-    "SL3": "What varies and is no size",
+    "SL2": "Sizes that the code specializes or branches on",
+    "SL3": "Changes other than sizes",
     "SL4": "Limits and failures",
     "SL5": "Graph breaks and restarts",
     "SL7": "Ranks of a job",
     "SL8": "Budgets of a check",
-    "SL9": "Faults of a trace",
+    "SL9": "Problems with a trace",
 }
 
 

@@ -100,7 +100,7 @@ def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
     found = []
     if len(builder.processes) > 1:
         numbers = ", ".join(str(number) for number in builder.processes)
-        text = f"records of {len(builder.processes)} processes ({numbers}) in one file, as forked children write; they are told apart"
+        text = f"records of {len(builder.processes)} processes ({numbers}) in one file, as forked children write; they are read separately"
         found.append(Problem("mixed-processes", text, opened.name, count=len(builder.processes), severity=INFO))
     if builder.overlaps:
         ids = ", ".join(dict.fromkeys(builder.overlaps))

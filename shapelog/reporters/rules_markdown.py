@@ -10,14 +10,14 @@ from shapelog.text import as_sentence
 
 _INTRODUCTION = """# The rules
 
-Each thing that shapelog tells has a code, which never changes its meaning. `shapelog rules` lists them, and `shapelog rule SL307` shows one
+Everything that shapelog reports has a code, and rule codes are stable. `shapelog rules` lists them, and `shapelog rule SL307` explains one
 in the terminal.
 
-The kind of a rule says what can be done about it: *avoidable by marking* goes away once something is marked dynamic, *avoidable by a code
-change* needs a change in the program, and *justified* may well stay. A recompile with several causes is what the worst of them is.
+The kind of a rule is what can be done about it: *avoidable by marking* is removed by marking something as dynamic, *avoidable by a code
+change* requires a change in the program, and *justified* may remain. A recompilation with several causes gets the verdict of the worst one.
 
-The examples are whole programs for torch 2.13; each was run, and shows the rule that it stands under. Where an older version differs, the
-text says so.
+The examples are complete programs for torch 2.13; each was run, and triggers the rule it is listed under. Differences in older versions are
+noted.
 """
 _MARKUP = re.compile(r"(?<!\w)_+|_+(?!\w)|[\\`*<\[]")
 _MENTIONED = re.compile(r"(`[^`]*`)|\b(SL\d{3})\b")

@@ -116,8 +116,8 @@ def test_a_rank_that_did_not_recompile_is_reported_with_its_size() -> None:
     assert report.divergence is not None
     assert report.divergence.position == 1
     assert report.divergence.sentence == (
-        "ranks 0-2 recompiled f at 0/1 because dim 0 of x changed from 8 to 24; rank 3 did not, since its entry "
-        "(0/0, where x.size[0] is 8) fitted every call: it compiled nothing after 0/0 (f)"
+        "ranks 0-2 recompiled f at 0/1 because dim 0 of x changed from 8 to 24; rank 3 did not, since its cache entry "
+        "(0/0, where x.size[0] is 8) matched every call: it compiled nothing after 0/0 (f)"
     )
 
 
@@ -156,7 +156,7 @@ def test_the_same_compile_with_a_dynamic_graph_on_one_rank_is_reported() -> None
 def test_a_rank_whose_trace_ends_in_a_compile_is_reported() -> None:
     report = job((FIRST, AGAIN), (FIRST, b"".join(make.split_records(AGAIN)[:3])))
     assert report.divergence is not None
-    assert report.divergence.sides[1].words.endswith(", which never ended")
+    assert report.divergence.sides[1].words.endswith(", which never finished")
 
 
 def test_a_process_that_compiled_nothing_is_a_rank_too() -> None:

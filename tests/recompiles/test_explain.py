@@ -102,7 +102,7 @@ def test_marking_does_not_serve_a_call_that_takes_another_path() -> None:
     recompile = last_recompile(make.trace(compiled("0/0", tensor(3, 8)), compiled("0/1", tensor(10, 8), graph=TANH)))
     assert recompile.verdict is Verdict.JUSTIFIED
     assert recompile.served_by is None
-    assert "takes another path" in recompile.why_not_markable
+    assert "takes a different path" in recompile.why_not_markable
 
 
 def test_another_layout_is_not_blamed_on_a_branch_on_the_size() -> None:
@@ -115,7 +115,7 @@ def test_another_layout_is_not_blamed_on_a_branch_on_the_size() -> None:
 def test_a_tensor_that_was_a_part_of_a_larger_one_and_is_whole_now_has_a_graph_of_its_own() -> None:
     recompile = last_recompile(make.trace(compiled("0/0", tensor(3, 8, storage_offset=16)), compiled("0/1", tensor(10, 8))))
     assert (recompile.verdict, recompile.blocking_rule) == (Verdict.CODE, "SL105")
-    assert "x begins where its storage does" in recompile.why_not_markable
+    assert "x starts at the beginning of its storage" in recompile.why_not_markable
 
 
 def test_an_entry_that_is_not_the_nearest_may_serve_when_marked() -> None:
@@ -279,7 +279,7 @@ def test_a_value_that_is_used_on_another_line_shows_another_path() -> None:
     first, second = (compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees))
     recompile = last_recompile(make.trace(first, second))
     assert recompile.verdict is Verdict.JUSTIFIED
-    assert recompile.why_not_markable.endswith("it uses n on another line")
+    assert recompile.why_not_markable.endswith("it uses n on a different line")
 
 
 def test_a_failed_compile_is_no_entry_for_the_next_one() -> None:

@@ -98,21 +98,21 @@ def test_the_cost_is_the_measured_one(name: str) -> None:
     [
         ("aliasing_with_size", "0/1", "a and b were different tensors, and are now the same one"),
         ("dict_types_and_kwargs", "1/2", "d changed from type collections.OrderedDict to collections.defaultdict"),
-        ("dict_types_and_kwargs", "2/1", "kw no longer holds 'a'"),
+        ("dict_types_and_kwargs", "2/1", "kw no longer contains 'a'"),
         ("float_branch", "0/2", "the code branches on a float: the cache entry is only for t <= 0.5"),
         ("functions_passed", "0/1", "act changed from type function to builtin_function_or_method"),
-        ("functions_passed", "1/1", "act is another function of a library than before: torch.relu, now torch.sin"),
+        ("functions_passed", "1/1", "act is a different library function: torch.relu, now torch.sin"),
         ("functions_passed", "2/1", "act changed from the function a1 (m06_functions_passed.py:16) to a2 (m06_functions_passed.py:17)"),
         ("inference_mode", "0/1", "inference mode was turned on after this was compiled"),
-        ("inference_mode", "1/2", "x was made in inference mode this time"),
+        ("inference_mode", "1/2", "x is now a tensor created in inference mode"),
         ("inference_mode", "2/1", "inference mode was turned off after this was compiled"),
         ("int_branch", "0/1", "the code branches on this value (if mode == 1:)"),
         ("ndarray_then_tensor", "0/1", "m changed from type numpy.ndarray to a tensor"),
-        ("other_dynamic_or_mode", "0/1", "torch.compile was called with dynamic=True after dynamic=False for the same code"),
-        ("other_dynamic_or_mode", "1/1", "torch.compile was called with another mode=, options= or dynamic= for the same code"),
+        ("other_dynamic_or_mode", "0/1", "torch.compile was called for the same code with dynamic=True instead of dynamic=False"),
+        ("other_dynamic_or_mode", "1/1", "torch.compile was called for the same code with a different mode=, options= or dynamic="),
         ("slices_of_a_buffer", "1/1", "the strides of x do not follow from its sizes here, as in a slice or crop"),
-        ("super_int", "0/1", "PyTorch takes what super() finds, such as type(self).__mro__[1].step, as a constant"),
-        ("unbacked_equality", "0/1", "the code needs two unbacked sizes to be equal"),
+        ("super_int", "0/1", "PyTorch treats values read through super(), such as type(self).__mro__[1].step, as constants"),
+        ("unbacked_equality", "0/1", "the code requires two unbacked sizes to be equal"),
     ],
 )
 def test_what_changed_is_named(name: str, label: str, words: str) -> None:
@@ -132,7 +132,7 @@ def test_what_varied_in_a_frame_has_the_remedy_of_its_cause() -> None:
 
 def test_a_limit_that_raised_leaves_nothing_to_run_eagerly() -> None:
     (finding,) = [item for item in report_of("causes/limit_under_fullgraph.log.gz").findings if item.rule.code == "SL401"]
-    assert finding.sentence == "f hit the recompile limit at 0/2, with 2 entries: it raised"
+    assert finding.sentence == "f hit the recompile limit at 0/2, with 2 cache entries: the call raised"
 
 
 def test_a_path_that_pytorch_cut_is_whole_again() -> None:

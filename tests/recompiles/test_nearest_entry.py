@@ -46,4 +46,4 @@ def test_entries_that_were_not_compared_are_reported() -> None:
     assert at_most.problems == ()
     (problem,) = report(trace(int_values(*range(2, 2 + MOST_COMPARED + 2)))).problems
     assert (problem.code, problem.severity) == ("many-entries", "info")
-    assert "33 entries before it, and was compared with 32" in problem.message
+    assert "compared with 32 of 33 earlier cache entries" in problem.message

@@ -94,7 +94,7 @@ def test_a_mark_is_suggested_also_where_some_of_the_recompiles_remain() -> None:
 
 def test_values_that_came_later_are_listed_after_the_first() -> None:
     alert = by_code(of_fixture("lab/limit_module_widths"))["SL106"]
-    assert alert.sentence.endswith("was 3 and is now 4 (then 5, 6, 7, 8, 9, 10); it is a parameter, and parameters are static by default")
+    assert alert.sentence.endswith("changed from 3 to 4 (then 5, 6, 7, 8, 9, 10); it is a parameter, and parameters are static by default")
 
 
 def test_what_has_no_cause_is_unexplained() -> None:

@@ -72,7 +72,7 @@ def test_the_end_of_each_rank_counts_where_ranks_share_a_process_id() -> None:
     trace = make.load_ranks(make.trace(make.compile("0/0", make.tensor(10, 8)), start), refused)
     first, second = (item.sentence for item in analyze(explain_trace(trace)) if isinstance(item, Finding))
     assert "still being compiled when the trace ends" in first
-    assert "was given up" in second
+    assert "was abandoned" in second
 
 
 def test_a_good_compile_and_a_refused_one_are_no_failures() -> None:

@@ -39,9 +39,9 @@ def test_a_size_that_became_dynamic() -> None:
     table = put("L['x']: tensor size=[?, 8] stride=[S(1), 1]", suggestion="L['x']")
     assert table.name == "pgo"
     assert [column.name for column in table.columns] == ["frame", "where", "source", "state", "when"]
-    assert table.rows == (("f", "model.py:5", "x", "dim 0 dynamic of [?, 8]", "written"),)
+    assert table.rows == (("f", "model.py:5", "x", "dim 0 dynamic in [?, 8]", "written"),)
     assert table.note == (
-        "cold run: no state was read at the start, one was written to local storage; "
+        "cold run: no state was read at the start; one was written to local storage; "
         "PyTorch suggests TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']\""
     )
 
@@ -49,8 +49,8 @@ def test_a_size_that_became_dynamic() -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("L['x']: tensor size=[?, 8, ?] stride=[S(1), 1, 1]", "dims 0, 2 dynamic of [?, 8, ?]"),
-        ("L['x']: tensor size=[?, 8] stride=[?, 1]", "dim 0 dynamic of [?, 8], stride 0 varied"),
+        ("L['x']: tensor size=[?, 8, ?] stride=[S(1), 1, 1]", "dims 0, 2 dynamic in [?, 8, ?]"),
+        ("L['x']: tensor size=[?, 8] stride=[?, 1]", "dim 0 dynamic in [?, 8], stride 0 varied"),
         ("L['x']: tensor size=[4, 8] stride=[?, ?]", "strides 0, 1 varied at sizes [4, 8]"),
         ("L['x']: fully dynamic scalar or tensor", "rank changed"),
         ("L['k']: fully dynamic scalar or tensor", "int or float varied, or the rank changed"),
@@ -70,7 +70,7 @@ def test_what_never_varied_is_left_out() -> None:
 def test_a_dim_that_the_program_marked() -> None:
     made = make.trace(make.compile("0/0", make.tensor(10, 8, dynamo_dynamic_indices=[0])))
     made += make.artifact("put_local_code_state", state("L['x']: tensor size=[?, 8] stride=[S(1), 1]"), id="0/0")
-    assert words(pgo_table(made)) == [("x", "dim 0 dynamic of [?, 8], marked by the program", "written")]
+    assert words(pgo_table(made)) == [("x", "dim 0 dynamic in [?, 8], marked by the program", "written")]
 
 
 def test_a_number_that_varied_is_distinguished_from_a_rank() -> None:
@@ -78,7 +78,13 @@ def test_a_number_that_varied_is_distinguished_from_a_rank() -> None:
     made = make.trace(make.compile("0/0", make.tensor(10, 8), make.tensor(10, 8, source="L['both']"), symbols=symbols))
     lines = [f"L['{name}']: fully dynamic scalar or tensor" for name in ("k", "s", "x", "both", "unseen")]
     made += make.artifact("put_local_code_state", state(*lines), id="0/0")
-    expected = ["int varied", "float varied", "rank changed", "sometimes a tensor, sometimes a number", "int or float varied, or the rank changed"]
+    expected = [
+        "int varied",
+        "float varied",
+        "rank changed",
+        "sometimes a tensor, sometimes a number",
+        "int or float varied, or the rank changed",
+    ]
     assert [row[3] for row in pgo_table(made).rows] == expected
 
 
@@ -99,11 +105,11 @@ def test_what_was_known_at_the_start_and_what_came_anew() -> None:
     made += make.artifact("put_remote_code_state", state(*after), id="0/0")
     table = pgo_table(made)
     assert words(table) == [
-        ("x", "dim 0 dynamic of [?, 8]", "read at start"),
-        ("y", "dims 0, 1 dynamic of [?, ?]; at the start dim 0 dynamic of [?, 8]", "written"),
+        ("x", "dim 0 dynamic in [?, 8]", "read at start"),
+        ("y", "dims 0, 1 dynamic in [?, ?]; at the start: dim 0 dynamic in [?, 8]", "written"),
         ("k", "int or float varied, or the rank changed", "written"),
     ]
-    assert table.note == "warm run: a state was read from local storage at the start, and written again, to local and remote storage"
+    assert table.note == "warm run: a state was read from local storage at the start, and written again to local and remote storage"
 
 
 def test_a_closure_that_pytorch_did_not_recognize_learns_again() -> None:
@@ -112,8 +118,8 @@ def test_a_closure_that_pytorch_did_not_recognize_learns_again() -> None:
     made += make.artifact("get_local_code_state", f"{HEAD}\n{known}", id="0/0")
     made += make.artifact("put_local_code_state", f"{HEAD}\n{known}\n{HEAD}\n{known}\n{HEAD}\n{new}", id="0/0")
     table = pgo_table(made)
-    assert words(table) == [("x", "dim 0 dynamic of [?, 8]", "read, learned again"), ("x", "dims 0, 1 dynamic of [?, ?]", "written")]
-    assert "closures that PyTorch did not take for those of the profile" in table.note
+    assert words(table) == [("x", "dim 0 dynamic in [?, 8]", "read, learned again"), ("x", "dims 0, 1 dynamic in [?, ?]", "written")]
+    assert "closures that PyTorch did not match with those of the profile" in table.note
 
 
 def test_code_of_an_earlier_run_comes_last_and_is_shown() -> None:
@@ -130,7 +136,7 @@ def test_code_that_was_copied_to_another_directory_is_known() -> None:
 
 
 def test_lines_that_cannot_be_read_are_shown() -> None:
-    assert "2 lines of it could not be read" in put("L['x']: of a new kind", "L['y']: scalar 1 2").note
+    assert "2 lines of the state could not be read" in put("L['x']: of a new kind", "L['y']: scalar 1 2").note
 
 
 def test_a_run_without_pgo_is_not_shown() -> None:
@@ -147,9 +153,9 @@ def test_several_processes_are_one_table() -> None:
     table = pgo_table(made)
     assert table.columns[-1].name == "processes"
     assert [row[2:] for row in table.rows] == [
-        ("x", "dim 0 dynamic of [?, 8]", "written", "4242"),
+        ("x", "dim 0 dynamic in [?, 8]", "written", "4242"),
         ("k", "int or float varied, or the rank changed", "written", "4242"),
-        ("x", "dim 0 dynamic of [?, 8]", "read at start", "77"),
+        ("x", "dim 0 dynamic in [?, 8]", "read at start", "77"),
     ]
     assert table.note.startswith("process 4242: cold run")
     assert "process 77: warm run" in table.note
@@ -171,9 +177,9 @@ def test_a_real_program_in_several_versions(name: str) -> None:
     assert table is not None
     when = "written" if "cold" in name else "read at start"
     assert {row[1:] for row in table.rows} == {
-        ("k_pgo.py:8", "x", "dim 0 dynamic of [?]", when),
+        ("k_pgo.py:8", "x", "dim 0 dynamic in [?]", when),
         ("k_pgo.py:8", "m", "int varied", when),
-        ("k_pgo.py:6", "x", "dim 0 dynamic of [?, 8]", when),
+        ("k_pgo.py:6", "x", "dim 0 dynamic in [?, 8]", when),
         ("k_pgo.py:6", "s", "float varied", when),
         ("k_pgo.py:6", "self.k", "int varied", when),
         ("k_pgo.py:17", "x", "rank changed", when),
@@ -185,8 +191,8 @@ def test_a_profile_from_another_job_is_shown_with_its_storage() -> None:
     table = report_of("real/2.13/pgo_remote.log.gz").table("pgo")
     assert table is not None
     assert "read from extra remote storage" in table.note
-    assert "written again, to local and remote storage" in table.note
-    assert ("features['a: scalar 3']", "dim 0 dynamic of [?, 3]", "read at start") in words(table)
+    assert "written again to local and remote storage" in table.note
+    assert ("features['a: scalar 3']", "dim 0 dynamic in [?, 3]", "read at start") in words(table)
     assert ("by", "sometimes a tensor, sometimes a number", "read, learned again") in words(table)
 
 
