@@ -396,7 +396,7 @@ def _shown_object(text: str) -> str:
 
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
-    now = _shown_object(after) if after else "something else"
+    now = _shown_object(after) if after else "an unrecorded type"
     is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS)
     named = _shown_object(before) if is_named else f"type {before}"
     is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
@@ -413,7 +413,7 @@ def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
 
 def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
-    now = after or "something else"
+    now = after or "an unrecorded value"
     if item.expected is Described.OBJECT:  # guarded by its id, in a version that does not write types: most often None
         return Classification(("SL322",), f"{name} was None or an object guarded by its identity, and is now {now}")
     if before == "not None":
@@ -438,7 +438,7 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
 
 def _plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """The value of an instance of a subclass of int and the like, which is never symbolic."""
-    now = str(item.actual) or "something else"
+    now = str(item.actual) or "an unrecorded value"
     of_type = _short_type(entry.types.get(item.source, "")) or "subclass of a built-in type"
     sentence = f"{name}, a {of_type}, changed from {item.expected} to {now}"
     kind = constant_type(str(item.expected))

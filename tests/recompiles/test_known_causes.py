@@ -132,7 +132,7 @@ def test_what_varied_in_a_frame_has_the_remedy_of_its_cause() -> None:
 
 def test_a_limit_that_raised_leaves_nothing_to_run_eagerly() -> None:
     (finding,) = [item for item in report_of("causes/limit_under_fullgraph.log.gz").findings if item.rule.code == "SL401"]
-    assert finding.sentence == "f hit the recompile limit at 0/2, with 2 cache entries: the call raised"
+    assert finding.sentence == "f hit the recompile limit at 0/2, with 2 cache entries; the call raised an error"
 
 
 def test_a_path_that_pytorch_cut_is_whole_again() -> None:

@@ -26,8 +26,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         if hit is not None:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
             counted = plural(entries, "cache entry")
-            then = "the call raised" if hit.raised_at_limit else "any call that matches none of them now runs in eager mode"
-            sentence = f"{frame.title} hit the {kind} at {hit.label}, with {counted}: {then}"
+            then = "the call raised an error" if hit.raised_at_limit else "any call that misses the cache now runs in eager mode"
+            sentence = f"{frame.title} hit the {kind} at {hit.label}, with {counted}; {then}"
         elif unrecorded and entries >= limit:
             sentence = (
                 f"{frame.title} has {entries} cache entries, which is the limit; this torch version does not record when it is exceeded"
