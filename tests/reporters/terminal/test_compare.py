@@ -53,7 +53,7 @@ def test_what_still_recompiles_is_shown_with_a_remedy_once() -> None:
     left = section(shown(DEMO), "Still recompiling")
     assert "SL311 constant-varies  pooling" in left
     assert left.count("SL301 dtype-varies") == 2
-    assert left.count("→ warm up with the dtype that you serve") == 1
+    assert left.count("→ warm up with the dtype used in production") == 1
     assert "SL101" not in left
 
 
