@@ -144,7 +144,7 @@ def test_in_a_notebook_it_shows_numbers_frames_and_recompiles(recording: Recordi
         "torch 2.13.0+cpu",
         "avoidable by marking",
         "x.size[0]",
-        "dim 0 of x was 8 and is now 3",
+        "dim 0 of x changed from 8 to 3",
     ):
         assert text in shown
     assert shown.startswith("<div")

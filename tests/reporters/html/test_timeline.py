@@ -77,7 +77,7 @@ def test_each_compile_has_a_bar_that_links_to_it_and_shows_its_cause() -> None:
     assert (first.first.is_backward, backward.first.is_backward, view.has_backward) == (False, True, True)
     assert first.title == "0/0 · Classifier.forward · 18.6 s\nfirst compilation"
     assert backward.title == "backward of 0/0 · Classifier.forward · 4.82 s\nfirst compilation"
-    assert second.title == "0/1 · Classifier.forward · 7.55 s\navoidable by marking: dim 1 of tokens was 32 and is now 48"
+    assert second.title == "0/1 · Classifier.forward · 7.55 s\navoidable by marking: dim 1 of tokens changed from 32 to 48"
     compiles = [interval.compile for bar in bars(view) for interval in bar.intervals]
     assert set(compiles) == set(report_of("real/demo.log.gz").trace.compiles)
 
