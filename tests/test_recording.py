@@ -256,7 +256,7 @@ def test_a_recompile_against_an_entry_that_was_not_recorded_is_explained_in_the_
     (cause,) = recompile.causes
     assert (cause.codes, cause.source, cause.axis, cause.before, cause.after) == (("SL101",), "L['x']", "x.size[0]", "4", "5")
     assert (recompile.nearest, recompile.entries_checked, report.summary.recompiles) == (None, 0, 1)
-    assert recompile.unexplained_because.startswith("0/1 not in this trace (compiled before the recording began")
+    assert recompile.unexplained_because.startswith("0/1 not in this trace (compiled before recording began")
 
 
 def test_whether_marking_is_enough_is_not_promised_without_the_graph_of_the_entry() -> None:
