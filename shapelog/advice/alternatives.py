@@ -286,7 +286,7 @@ def _collectives(context: AdviceContext) -> Iterator[Alternative]:
             tool="compiler collectives",
             codes=("SL702",),
             subject=", ".join(differing),
-            sentence="The ranks saw different sizes and compile at different calls. Compiler collectives make them agree on what is dynamic.",
+            sentence="The ranks saw different sizes and compile at different calls. With collectives they agree on what is dynamic.",
             lines=("torch._dynamo.config.enable_compiler_collectives = True  # or TORCH_COMPILER_COLLECTIVES=1",),
             warning="Every rank must compile the same frames in the same order, or the job hangs. Fails without an accelerator.",
         )

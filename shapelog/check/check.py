@@ -119,14 +119,12 @@ class CheckResult:
         summary = self.found.report.summary
         if not self.is_check:
             again = f"{plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
-            return Headline(f"{plural(summary.compiles, 'compilation')}, including {again}", "; ".join(self.reasons))
+            return Headline(f"{plural(summary.compiles, 'compilation')}, {again}", "; ".join(self.reasons))
         if not summary.compiles:
             return Headline("Check passed", "nothing was compiled")
         known = sum(item.known for item in self.alerts)
         new = "nothing new; " if self.baseline and known else ""
-        return Headline(
-            "Check passed", f"{new}{plural(summary.compiles, 'compilation')}, including {plural(summary.recompiles, 'recompilation')}"
-        )
+        return Headline("Check passed", f"{new}{plural(summary.compiles, 'compilation')}, {plural(summary.recompiles, 'recompilation')}")
 
     @property
     def remedy(self) -> str:
@@ -320,10 +318,10 @@ def _notes(found: Alerts, baseline: Baseline | None) -> Iterator[str]:
     """What makes the outcome less sure."""
     report = found.report
     if not report.summary.compiles and not report.summary.failures:
-        yield "the trace contains no compilation: did the program call a function wrapped in torch.compile, and was TORCH_TRACE set before that?"
+        yield "the trace contains no compilation: was a function under torch.compile called, and was TORCH_TRACE set before that?"
     lost = [item for item in report.problems if item.severity == "data loss"]
     if lost:
         yield f"{lost[0].place}: {lost[0].message}; compilations may be missing (--strict makes this an error)"
     version = report.trace.torch_version
     if baseline and baseline.torch_version and version and baseline.torch_version != version:
-        yield f"{baseline.name} was written with torch {baseline.torch_version}, and this trace with {version}: differences between the two count as new"
+        yield f"{baseline.name} was written with torch {baseline.torch_version}, this trace with {version}; the differences count as new"

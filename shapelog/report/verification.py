@@ -111,7 +111,7 @@ def _faults(comparison: Comparison, advice: Advice, first: CommandResult, second
     if second.returncode != first.returncode:
         yield f"the command exited with {second.returncode} instead of {first.returncode}"
     for item in comparison.lost_graphs:
-        yield f"{item.title} lost its compiled code: {item.verdict}"
+        yield f"{item.title} lost compiled code: {item.verdict}"
     measured = comparison.now.compiles + (comparison.now.limit_hits or 0)
     if measured >= advice.before.total:
         noun = "compilations and limit hits" if comparison.now.limit_hits or advice.before.limit_hits else "compilations"
