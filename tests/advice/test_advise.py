@@ -25,7 +25,10 @@ from shapelog.recompiles.explain import explain_trace
 TRUTH = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
 V26, V28, V210, V213, V215 = (TorchVersion(2, minor) for minor in (6, 8, 10, 13, 15))
 NAMES = [name.removeprefix("lab/").removesuffix(".log.gz") for name in LAB]
-NEVER_SYMBOLIC = "This size changed but never became symbolic, as under dynamic=False. The list overrides dynamic=False; a backend that only supports static shapes will fail."
+NEVER_SYMBOLIC = (
+    "This size changed but never became symbolic, as under dynamic=False. "
+    "The list overrides dynamic=False; a backend that only supports static shapes will fail."
+)
 # Where another list is as short as the one that was found: either of two tensors that shared a symbol.
 AS_GOOD = {"duck_dynamic_true": ["L['q']:0"]}
 
@@ -299,7 +302,10 @@ def test_a_parameter_varies_with_the_instance_and_the_advice_says_so() -> None:
 
 def test_a_tensor_of_that_name_in_another_frame_is_named() -> None:
     made = trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g"))
-    caveat = "Entries match by name, so x of g is marked too, although it did not change there. This is harmless: PyTorch specializes it again if needed."
+    caveat = (
+        "Entries match by name, so x of g is marked too, although it did not change there. "
+        "This is harmless: PyTorch specializes it again if needed."
+    )
     assert only(make.advice(made)).caveats == (caveat, NEVER_SYMBOLIC)
     assert only(make.advice(made, V26)).caveats == (NEVER_SYMBOLIC,)
     assert only(make.advice(trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g", source="L['y']")))).caveats == (NEVER_SYMBOLIC,)
@@ -359,7 +365,10 @@ def test_a_call_beyond_the_limit_is_served_as_well() -> None:
     advice = make.advice(refused(*range(3, 11), call=20))
     assert (advice.before, advice.after) == (Cost(8, 1, Seconds(8.0, 8.0)), Cost(1, 0, Seconds(1.0, None).in_another_run, more=8))
     assert only(advice).gone == tuple(f"0/{number}" for number in range(1, 9))
-    words = "After the recompile limit was hit, f ran in eager mode and left no records: calls with other values may compile again, up to 8 times."
+    words = (
+        "After the recompile limit was hit, f ran in eager mode and left no records: "
+        "calls with other values may compile again, up to 8 times."
+    )
     assert words in advice.caveats
     assert (advice.after.total, advice.after.at_most) == (1, 9)
 

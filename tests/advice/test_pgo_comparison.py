@@ -168,7 +168,7 @@ def test_what_another_entry_covers() -> None:
     made += make.compile("0/1", make.tensor(12, 8), make.tensor(14, 8, source="L['y']"))
     (mine,) = advise(make.explain(made)).suggestions
     other = ({"L['x']", "L['y']"} - {mine.source}).pop()
-    told = f"{mine.name} is enough: dynamic sizes propagate, and of two equal sizes only one needs a mark"
+    told = f"marking {mine.name} is enough: dynamic sizes propagate, and of two equal sizes only one needs a mark"
     assert why(profiled(made, "L['x']", "L['y']"), other) == told
 
 

@@ -156,11 +156,13 @@ def test_the_notes_name_what_was_read_and_how_to_read_the_rest(tmp_path: Path) -
     new = put(tmp_path, None, "new", HOUR, HOUR + 5)
     assert select(str(tmp_path)).notes == (
         f"read {new}, the newest run in {tmp_path}",
-        "1 older or other trace file in that directory not read; --run 2 reads the run that started 11-20 12:00:00, --all-runs reads all 2 runs",
+        "1 older or other trace file in that directory not read; "
+        "--run 2 reads the run that started 11-20 12:00:00, --all-runs reads all 2 runs",
     )
     assert select(str(tmp_path), InputOptions("2")).notes == (
         f"read {old}, the run that started 11-20 12:00:00 in {tmp_path}",
-        "1 older or other trace file in that directory not read; --run 1 reads the run that started 11-20 13:00:00, --all-runs reads all 2 runs",
+        "1 older or other trace file in that directory not read; "
+        "--run 1 reads the run that started 11-20 13:00:00, --all-runs reads all 2 runs",
     )
     assert select(str(tmp_path), InputOptions("all")).notes == (f"read {old}, {new}, all 2 runs in {tmp_path}, as one",)
     for rank in range(5):
