@@ -300,7 +300,7 @@ class _Recorder:
         from shapelog.errors import ShapelogError
 
         try:
-            counts = dict(zip(("compile", "recompile"), watch.counts, strict=True))
+            counts = dict(zip(("compilation", "recompilation"), watch.counts, strict=True))
             exceeded = [limit for limit in watch.limits if counts[limit.noun] > limit.allowed]
             problems = watch.recording.report.explained.problems if any(watch.counts) else ()
         except (ShapelogError, OSError) as error:
@@ -310,7 +310,7 @@ class _Recorder:
         from shapelog.reporters.terminal.pytest import headline
 
         heads = [headline(counts[limit.noun], limit.noun, limit.allowed, limit.mark) for limit in exceeded]
-        with_frames = any(limit.noun == "compile" for limit in exceeded)
+        with_frames = any(limit.noun == "compilation" for limit in exceeded)
         return "\n".join([*heads, "", self._explained(watch, with_frames)])
 
     def _explained(self, watch: _Watch, with_frames: bool = False) -> str:

@@ -79,7 +79,7 @@ def test_a_test_whose_forked_children_are_ranks_is_counted_whole(session: Sessio
     monkeypatch.setattr(recording, "record_to", recorded)
     done = session(MARKS, "--shapelog-dir", "traces")
     done.assert_outcomes(passed=2 if ranks > 2 else 3, failed=1 if ranks > 2 else 0)
-    done.stdout.fnmatch_lines([f"3 tests compiled: {3 * ranks} compiles, 0 recompilations"])
+    done.stdout.fnmatch_lines([f"3 tests compiled: {3 * ranks} compilations, 0 recompilations"])
 
 
 # Off, and wrong use.
@@ -140,7 +140,7 @@ def test_off_it_loads_neither_torch_nor_any_other_part_of_shapelog(session: Sess
 def test_without_the_plugin_the_fixture_skips_with_a_remedy(session: Session) -> None:
     done = session("def test_a(compile_trace): pass", "-rs")
     done.assert_outcomes(skipped=1)
-    done.stdout.fnmatch_lines("*compile_trace records under pytest --shapelog alone, or with shapelog = true*")
+    done.stdout.fnmatch_lines("*compile_trace records only with pytest --shapelog, or with shapelog = true*")
 
 
 def test_the_marks_and_the_options_have_help(session: Session) -> None:
@@ -160,17 +160,17 @@ def test_the_configuration_turns_it_on(session: Session, pytester: pytest.Pytest
 @pytest.mark.parametrize(
     ("mark", "rule"),
     [
-        ("no_recompiles(2)", "the mark no_recompiles takes no argument except reset=True (max_recompiles(n) takes a number); this is"),
-        ("no_recompiles(n=2)", "the mark no_recompiles takes no argument but reset=True"),
+        ("no_recompiles(2)", "the mark no_recompiles takes no argument except reset=True (max_recompiles(n) takes a number); found"),
+        ("no_recompiles(n=2)", "the mark no_recompiles takes no argument except reset=True"),
         (
             "max_recompiles",
             "the mark max_recompiles takes a whole number, 0 or more, and optionally reset=True, for example max_recompiles(2)",
         ),
-        ("max_recompiles('two')", "this is max_recompiles('two')"),
-        ("max_recompiles(-1)", "this is max_recompiles(-1)"),
-        ("max_recompiles(True)", "this is max_recompiles(True)"),
-        ("max_recompiles(1, 2)", "this is max_recompiles(1, 2)"),
-        ("max_recompiles(1, reset=1)", "this is max_recompiles(1, reset=1)"),
+        ("max_recompiles('two')", "found max_recompiles('two')"),
+        ("max_recompiles(-1)", "found max_recompiles(-1)"),
+        ("max_recompiles(True)", "found max_recompiles(True)"),
+        ("max_recompiles(1, 2)", "found max_recompiles(1, 2)"),
+        ("max_recompiles(1, reset=1)", "found max_recompiles(1, reset=1)"),
         ("max_compiles(1, limit=2)", "the mark max_compiles takes a whole number"),
     ],
 )
@@ -205,19 +205,19 @@ def explained(recorded: bytes, limit: int = 0, **more: Any) -> str:
 
 
 def test_a_headline_counts_and_names_the_mark() -> None:
-    assert headline(3, "recompile", 0, "no_recompiles") == "3 recompilations, 0 allowed (no_recompiles)"
-    assert headline(1, "compile", 0, "max_compiles") == "1 compilation, 0 allowed (max_compiles)"
+    assert headline(3, "recompilation", 0, "no_recompiles") == "3 recompilations, 0 allowed (no_recompiles)"
+    assert headline(1, "compilation", 0, "max_compiles") == "1 compilation, 0 allowed (max_compiles)"
 
 
 def test_each_recompile_is_shown_with_its_place_causes_line_and_remedy() -> None:
     assert explained(make.trace(make.static_sizes(10, 12)), root="/srv").split("\n") == [
-        "0/1 against 0/0  f  app/model.py:5  avoidable by marking",
+        "0/1 compared with 0/0  f  app/model.py:5  avoidable by marking",
         "  SL101 size-varies: dim 0 of x was 10 and is now 12",
         "    at app/model.py:6  return x + 1",
         "  called at app/main.py:20  f(x)",
         "  → mark this dim dynamic: one compile serves all sizes",
         "",
-        "Marking 1 source dynamic removes it (predicted):",
+        "Marking 1 input as dynamic removes it (estimated):",
         "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"",
         "  or in code, before the call:",
         "    torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur",
@@ -225,7 +225,9 @@ def test_each_recompile_is_shown_with_its_place_causes_line_and_remedy() -> None
 
 
 def test_the_number_of_recompiles_that_marking_removes_is_shown() -> None:
-    assert "Marking 1 source dynamic removes 3 of 3 recompilations (predicted):" in explained(make.trace(make.static_sizes(10, 12, 14, 16)))
+    assert "Marking 1 input as dynamic removes 3 of 3 recompilations (estimated):" in explained(
+        make.trace(make.static_sizes(10, 12, 14, 16))
+    )
 
 
 def test_if_marking_does_not_help_the_reason_is_shown() -> None:
@@ -235,7 +237,7 @@ def test_if_marking_does_not_help_the_reason_is_shown() -> None:
     )
     text = explained(made)
     assert "SL301 dtype-varies" in text
-    assert "Nothing to mark dynamic: no recompilation of this run is about sizes" in text
+    assert "Nothing to mark as dynamic: none of these recompilations is caused by a changing size" in text
     assert "export" not in text
 
 
@@ -244,7 +246,7 @@ def test_long_lists_are_cut_with_a_hint_to_see_all() -> None:
     text = explained(made, limit=3)
     assert text.count("SL101") == 3
     assert "… 6 more recompiles, shown with -vv" in text
-    assert "--shapelog-dir DIR keeps the trace of each test" in text
+    assert "--shapelog-dir DIR to keep the trace of each test" in text
     assert "shapelog report kept/a.log" in explained(made, limit=3, kept="kept/a.log")
     assert explained(made).count("SL101") == 9
     assert "more" not in explained(made)
@@ -255,7 +257,7 @@ def test_entries_from_before_the_test_are_shown_in_one_line_with_the_remedy() ->
     lines = explained(late, with_reset="max_recompiles(1, reset=True)").split("\n")
     (line,) = [line for line in lines if "compiled before this test" in line]
     assert line.startswith("0/2: ")
-    assert line.endswith("torch._dynamo.reset() in a fixture, or the mark max_recompiles(1, reset=True)")
+    assert line.endswith("torch._dynamo.reset() in a fixture, or use the mark max_recompiles(1, reset=True)")
     assert "or the mark" not in explained(late)
 
 
@@ -297,7 +299,7 @@ def test_marks_are_enforced_and_a_violation_is_explained(session: Session) -> No
     done.assert_outcomes(failed=2, passed=1)
     text = done.stdout.str()
     done.stdout.fnmatch_lines(
-        ["1 recompilation, 0 allowed (no_recompiles)", "", "0/1 against 0/0 *", "2 compilations, 1 allowed (max_compiles)"]
+        ["1 recompilation, 0 allowed (no_recompiles)", "", "0/1 compared with 0/0 *", "2 compilations, 1 allowed (max_compiles)"]
     )
     done.stdout.fnmatch_lines("FAILED test_it.py::test_none - Failed: 1 recompilation, 0 allowed (no_recompiles)")
     assert "pytest_plugin.py" not in text
@@ -369,7 +371,7 @@ def test_a_violation_is_the_failure_that_an_xfail_mark_expects(session: Session)
 def test_a_test_that_fails_by_itself_shows_the_explanation_in_a_section(session: Session) -> None:
     done = session("import pytest\n@pytest.mark.no_recompiles\ndef test_a():\n    assert 1 == 2", "--shapelog")
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["*assert 1 == 2", "*- shapelog -*", "0/1 against 0/0 *", "*export TORCH_COMPILE_DYNAMIC_SOURCES=*"])
+    done.stdout.fnmatch_lines(["*assert 1 == 2", "*- shapelog -*", "0/1 compared with 0/0 *", "*export TORCH_COMPILE_DYNAMIC_SOURCES=*"])
     assert "allowed" not in done.stdout.str()
 
 
@@ -394,7 +396,7 @@ def test_a_setup_that_fails_shows_it_too_and_a_skip_ends_the_recording(session: 
         "--shapelog",
     )
     done.assert_outcomes(errors=1, skipped=2)
-    done.stdout.fnmatch_lines(["*ValueError: broken", "*- shapelog -*", "0/1 against 0/0 *"])
+    done.stdout.fnmatch_lines(["*ValueError: broken", "*- shapelog -*", "0/1 compared with 0/0 *"])
 
 
 @pytest.mark.usefixtures("every_test_recompiles")
@@ -555,12 +557,12 @@ def test_compiles():
         [
             "1 recompilation, 0 allowed (no_recompiles)",
             "",
-            "0/1 against 0/0  relu  test_it.py:8  avoidable by marking",
+            "0/1 compared with 0/0  relu  test_it.py:8  avoidable by marking",
             "  SL101 size-varies: dim 0 of x was 4 and is now 7",
             "    at test_it.py:9  return torch.relu(x) * 2",
             "  → mark this dim dynamic: one compile serves all sizes",
             "",
-            "Marking 1 source dynamic removes it (predicted):",
+            "Marking 1 input as dynamic removes it (estimated):",
             "  export TORCH_COMPILE_DYNAMIC_SOURCES=*",
             "    torch._dynamo.mark_dynamic(x, 0)  # sizes 4–7 seen*",
             "1 compilation, 0 allowed (max_compiles)",
@@ -591,7 +593,7 @@ def test_sizes(compile_trace):
     )
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
-        ["*assert 1 <= 0*", "*<Recompile 0/1 of relu: SL101, avoidable by marking>*", "*- shapelog -*", "0/1 against 0/0 *"]
+        ["*assert 1 <= 0*", "*<Recompile 0/1 of relu: SL101, avoidable by marking>*", "*- shapelog -*", "0/1 compared with 0/0 *"]
     )
 
 
@@ -626,7 +628,7 @@ def test_own_reset(compile_trace):
         [
             "0/1  relu  test_it.py:8  *",
             "  SL101 size-varies: *",
-            "0/1: the code was compiled before this test*, or the mark no_recompiles(reset=True)",
+            "0/1: the code was compiled before this test*, or use the mark no_recompiles(reset=True)",
         ]
     )
     assert "Marking" not in done.stdout.str()
@@ -668,7 +670,7 @@ def test_after(compile_trace):
     )
     done.assert_outcomes(passed=3, errors=1)
     done.stdout.fnmatch_lines(
-        ["*ValueError: broken", "*- shapelog -*", "0/1 against 0/0  relu *", "2 tests compiled: 4 compilations, 2 recompilations"]
+        ["*ValueError: broken", "*- shapelog -*", "0/1 compared with 0/0  relu *", "2 tests compiled: 4 compilations, 2 recompilations"]
     )
 
 
