@@ -427,7 +427,7 @@ def test_from_python_a_large_job_is_read_here_or_by_workers(tmp_path: Path) -> N
 def test_a_large_job_without_one_trace_is_refused_in_one_line(here: None, tmp_path: Path) -> None:
     written(tmp_path, *[b"no trace at all\n"] * 17)
     with pytest.raises(
-        ShapelogError, match=r"rank_0_abcdefgh\.log: no trace record in it; .*; nor can the other 16 files be read"
+        ShapelogError, match=r"rank_0_abcdefgh\.log: not a torch\.compile trace .*; nor can the other 16 files be read"
     ) as refused:
         load_large_job(select_files(sorted(tmp_path.iterdir())), OPTIONS)
     assert "\n" not in str(refused.value)

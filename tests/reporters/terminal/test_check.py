@@ -92,7 +92,7 @@ def test_what_a_baseline_knows_is_distinguished() -> None:
     same = check(alerts_of(small_trace()), Policy(), known)
     assert "Check passed: nothing new; 2 compilations, 1 recompilation" in shown(same)
     better = check(alerts_of(make.trace(compiled("0/0", tensor(8, 16)))), Policy(), known)
-    assert "Better than the baseline known.json (f: SL101 x.size[0], 1 before, 0 now). Run with --write-baseline to update it." in shown(
+    assert "Better than the baseline known.json (f: SL101 x.size[0], 1 before, 0 now). Run with --write-baseline\n  to update it." in shown(
         better
     )
 

@@ -31,7 +31,7 @@ def test_it_helped_as_predicted() -> None:
         "                before    predicted  measured",
         "  compiles           3            1         1",
         "  limit hits         0            0         0",
-        "  compile time    3.00 s  0.74–1.35 s    1.00 s",
+        "  compile time  3.00 s  0.74–1.35 s    1.00 s",
         "  command time  2.00 s                 1.50 s",
         "",
         "By frame  compilations and limit hits",
