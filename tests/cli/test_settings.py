@@ -245,7 +245,7 @@ def test_numbers_that_are_too_large_for_any_use_are_refused(here: Path) -> None:
     (here / "made.log").write_bytes(make.small_trace())
     for option in ("--max-compiles", "--max-recompiles"):
         assert "99...: expected a number from 0 to 10^15" in call("check", "made.log", option, "9" * 300).stderr
-        assert "a number from 0 to 10^15" in call("check", "made.log", f"{option}-per-frame", "f=" + "9" * 300).stderr
+        assert "0 to 10^15" in call("check", "made.log", f"{option}-per-frame", "f=" + "9" * 300).stderr
 
 
 def test_a_broken_pyproject_is_an_error_only_if_it_has_the_section(here: Path) -> None:
