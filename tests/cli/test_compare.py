@@ -65,7 +65,7 @@ def test_one_run_alone_has_nothing_to_be_compared_with(runs: str, tmp_path: Path
     alone.write_bytes(make.small_trace())
     assert "this contains only one run; use shapelog compare BEFORE AFTER" in refusal("compare", str(alone))
     assert "--before-run 2: no such run in" in refusal("compare", str(alone.parent))
-    assert "compare -: with what?" in refusal("compare", "-")
+    assert "compare -: a second trace is missing" in refusal("compare", "-")
     for options in (["--before-run", "1"], ["--after-run", "2"], ["--before-run", "3", "--after-run", "run0"]):
         assert "selects the same run twice" in refusal("compare", runs, *options)
 

@@ -111,10 +111,10 @@ def test_two_outputs_cannot_go_to_the_same_file(here: Path) -> None:
     ):
         done = call("report", "made.log", *arguments)
         assert (done.exit_code, done.stdout) == (2, "")
-        assert f"named by {how}, but a file can hold only one output" in done.stderr
+        assert f"given by {how}, but a file can hold only one output" in done.stderr
     done = call("check", "made.log", "-o", "known.json", "--write-baseline", "known.json")
     assert done.exit_code == 2
-    assert "named by both --write-baseline and -o" in done.stderr
+    assert "given by both --write-baseline and -o" in done.stderr
     assert sorted(path.name for path in here.iterdir()) == ["link.txt", "made.log"]
 
 
