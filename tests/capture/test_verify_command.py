@@ -81,7 +81,7 @@ def test_a_list_that_helps_ends_with_0(case: Case) -> None:
     assert (done.exit_code, done.stdout) == (0, "")
     first, second, *_ = done.stderr.splitlines()
     assert first == "shapelog: first run: unchanged"
-    assert second == f"shapelog: second run, with {VARIABLE} set"
+    assert second == f"shapelog: second run: {VARIABLE} set to the suggestion"
     assert "It helped: 3 compilations became 1, exactly as predicted" in done.stderr
     assert f"shapelog: both traces were kept: shapelog compare {case.traces / 'before'} {case.traces / 'after'}" in done.stderr
 
@@ -185,7 +185,7 @@ def test_a_list_that_is_set_already_is_extended(case: Case, monkeypatch: pytest.
     monkeypatch.setenv(VARIABLE, "L['y']:0")
     done = case.verify(case.command(trace(static_sizes(10, 12)), trace(dynamic_size("0/0"))))
     assert [case.environment(run)[VARIABLE] for run in ("before", "after")] == ["L['y']:0", "L['y']:0,L['x']:0"]
-    assert f"second run, with {VARIABLE} set in addition to what it was" in done.stderr
+    assert f"second run: {VARIABLE} extended by the suggestion" in done.stderr
 
 
 def test_each_run_has_an_empty_compile_cache_of_its_own_that_is_removed(case: Case) -> None:
