@@ -22,7 +22,10 @@ import shapelog
 from shapelog.advice.paste_formats import as_python
 from shapelog.errors import ShapelogError
 from shapelog.recording import Recording
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, renderer
 from shapelog.rules import Verdict
 
@@ -120,7 +123,7 @@ def test_failed_advice_is_an_error_with_the_command_that_shows_why(recording: Re
         raise ValueError("no advice")
 
     monkeypatch.setattr("shapelog.report.report.advise", fail)
-    assert "2 compiles" in recording._repr_html_()
+    assert "2 compilations" in recording._repr_html_()
     with pytest.raises(ShapelogError, match=r"the advice failed; shapelog suggest-dynamic .* --debug shows why"):
         _ = recording.advice
 
@@ -135,12 +138,19 @@ def test_printed_it_is_the_report_without_color(recording: Recording) -> None:
 
 def test_in_a_notebook_it_shows_numbers_frames_and_recompiles(recording: Recording) -> None:
     shown = recording._repr_html_()
-    for text in ("2 compiles", "1 recompile", "torch 2.13.0+cpu", "avoidable by marking", "x.size[0]", "dim 0 of x was 8 and is now 3"):
+    for text in (
+        "2 compilations",
+        "1 recompilation",
+        "torch 2.13.0+cpu",
+        "avoidable by marking",
+        "x.size[0]",
+        "dim 0 of x was 8 and is now 3",
+    ):
         assert text in shown
     assert shown.startswith("<div")
     tags = _Tags(shown)
     assert tags.open == []
-    assert tags.seen <= {"br", "b", "code", "p", "pre", "style", "caption", "thead", "tbody", "tr"} | {
+    assert tags.seen <= {"br", "b", "code", "li", "ol", "p", "pre", "style", "caption", "thead", "tbody", "tr"} | {
         name if part == "" else f"{name}.{part}" for name in ("div", "span", "table", "td", "th") for part in ("", "class", "style")
     }
 
@@ -157,6 +167,18 @@ def test_in_a_notebook_it_shows_what_to_set_as_a_line_to_copy(recording: Recordi
     assert f"<pre><code>{' '.join(as_python(recording.advice).split())}</code></pre>" in text
     assert "export " not in text
     assert "What marking will not fix" not in text
+
+
+def test_in_a_notebook_the_three_first_steps_come_before_everything_else() -> None:
+    report = report_of("real/demo.log.gz")
+    text = shown(report, limit=12)
+    steps = next_steps(collect_alerts(report, Repository()))
+    assert len(steps) > 3
+    assert text.index("Next steps") < text.index(steps[1].title) < text.index(steps[2].title) < text.index("avoidable by marking")
+    assert steps[2].hints[0].split(".")[0] in text
+    assert steps[3].title not in text
+    assert f"… {len(steps) - 3} more step" in text
+    assert all(step.title in shown(report) for step in steps[1:])
 
 
 def test_in_a_notebook_it_shows_what_marking_will_not_fix_and_what_was_left_out() -> None:
@@ -207,8 +229,8 @@ def test_names_and_values_of_a_trace_stay_text_in_a_notebook(text: str) -> None:
 def test_long_lists_are_cut_in_a_notebook_and_what_is_left_out_is_counted() -> None:
     shown = renderer("recording", "notebook")(report_of("real/demo.log.gz"), Options(limit=3)).decode()
     assert "… 1 more frame<" in shown
-    assert "… 13 more recompiles<" in shown
-    assert "Recompile limit hit" in shown
+    assert "… 13 more recompilations<" in shown
+    assert "Recompile limit reached" in shown
     assert "more" not in re.sub(
         r"(?s)<style>.*?</style>", "", renderer("recording", "notebook")(report_of("real/demo.log.gz"), Options(limit=0)).decode()
     )
@@ -322,7 +344,7 @@ def test_compiles_in_the_block_are_recorded(compiled: Callable[..., Any]) -> Non
 @pytest.mark.torch
 def test_a_recording_can_be_looked_at_before_it_ends(compiled: Callable[..., Any]) -> None:
     with shapelog.record() as trace:
-        assert "Nothing was compiled" in str(trace)
+        assert "nothing was compiled" in str(trace)
         compiled(4)
         assert verdicts(trace) == []
         compiled(7)
@@ -351,7 +373,7 @@ def test_an_entry_from_before_the_block_is_known_from_its_reasons(compiled: Call
     with shapelog.record() as trace:
         compiled(7)
     assert verdicts(trace) == [("0/1", ("SL101",), Verdict.UNEXPLAINED)]
-    assert "x.size[0]" in str(trace)
+    assert "dim 0 of x" in str(trace)
     assert "0/0 not in this trace" in str(trace)
 
 

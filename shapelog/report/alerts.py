@@ -35,11 +35,12 @@ _OF_TENSOR = r"(?:\.(?:size|shape|stride)\b(?:\([^()]*\)|\[[^\[\]]*\])?)?"
 
 
 class Occurrence(NamedTuple):
-    """One time that it happened: the compile, the ranks that this represents, and the number of its process among all of the run.
+    """One time that it happened: the compile and its frame, the ranks that this represents, and the number of its process in the run.
 
     ``kinds`` are what this one is with regard to the rule.
     """
 
+    frame: Frame
     compile: Compile
     ranks: tuple[int, ...]
     process: int
@@ -161,7 +162,9 @@ class Alerts:
 
     def occurrence(self, item: WeightedCompile, kinds: frozenset[AlertKind], seconds: float | None = None) -> Occurrence:
         """``seconds`` None are those of the compile on all the ranks that its own represents."""
-        return Occurrence(item.compile, item.ranks, self.processes[item.frame], item.seconds if seconds is None else seconds, kinds)
+        return Occurrence(
+            item.frame, item.compile, item.ranks, self.processes[item.frame], item.seconds if seconds is None else seconds, kinds
+        )
 
 
 def collect_alerts(report: Report, repository: Repository) -> Alerts:
@@ -429,7 +432,7 @@ class _AlertBuilder(NamedTuple):
         notes: tuple[str, ...] = (),
     ) -> Alert:
         first = self.code.first
-        called = first.called_at
+        called = occurrences[0].frame.caller(occurrences[0].compile) or first.called_at
         own = self.found.repository.source_line(first.file, first.line)
         call = self.found.repository.source_line(called.file, called.line) if called else None
         lines = [RelatedLine(own, f"{self.code.title} begins here")] if own else []

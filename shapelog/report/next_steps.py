@@ -12,6 +12,7 @@ from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
+from shapelog.model.trace import Outcome
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.analyses.recompile_limit import DEFAULT_LIMIT
 from shapelog.report.report import Report
@@ -112,7 +113,9 @@ class _Run(NamedTuple):
 def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     """Every step that saves anything, the most worthwhile first; what makes a job hang or compute nonsense comes before all."""
     report = found.report
-    steps = [*_marks(report.advice), *_of_ranks(report.findings)]
+    marks = list(_marks(report.advice))
+    # Sizes that differ across ranks are marked by the same list.
+    steps = marks + [step for step in _of_ranks(report.findings) if not (marks and step.rules[0].verdict is Verdict.MARKING)]
     resumed: dict[tuple[str, int], list[Code]] = {}
     for code in found.codes:
         if code.resumes:
@@ -289,8 +292,11 @@ def _is_lifted(advice: Advice | None, code: Code) -> bool:
 
 def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     trace = run.report.trace
-    saving = Saving(refused=sum(alert.count for alert in alerts))
-    stake = math.fsum(item.seconds for alert in alerts for item in run.found.compiles(alert.code))
+    hits = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.LIMIT]
+    saving = Saving(refused=sum(item.times for item in hits))
+    # Where something else removes recompilations of the code, that comes first: it lowers what fills the limit.
+    others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}
+    stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))
     title = f"Keep {_subject(alerts)} below the recompile limit: {alerts[0].remedy}"
     confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
     text = f"{trace.version.limit_setting} = {2 * (trace.config.recompile_limit or DEFAULT_LIMIT)}"

@@ -75,7 +75,7 @@
     }
     announce(done ? "Copied" : "Could not copy");
     const before = button.dataset.text ?? (button.dataset.text = button.textContent);
-    button.textContent = done ? "Copied" : "Select it by hand";
+    button.textContent = done ? "Copied" : "Select it manually";
     setTimeout(() => { button.textContent = before; }, 1600);
   };
 
@@ -139,7 +139,7 @@
     $$("button.copier[hidden], button.open[hidden]", root).forEach((button) => { button.hidden = false; });
     $$("button.open", root).forEach((button) => {
       if (document.getElementById(button.dataset.chunk)) button.setAttribute("aria-expanded", "false");
-      else button.replaceWith(make("span", "left out, the page would grow too large (--embed all has it)", "dim small"));
+      else button.replaceWith(make("span", "left out to keep the page small (--embed all includes it)", "dim small"));
     });
   };
 
@@ -274,7 +274,7 @@
   const paint = (value) => {
     if (value) document.documentElement.dataset.theme = value; else delete document.documentElement.dataset.theme;
     theme.textContent = { light: "☀", dark: "☾" }[value] || "◐";
-    theme.setAttribute("aria-label", `Colors: ${value || "as the system has them"}`);
+    theme.setAttribute("aria-label", `Colors: ${value || "system"}`);
   };
 
   document.documentElement.classList.add("js");

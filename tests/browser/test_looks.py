@@ -37,6 +37,13 @@ BEYOND = """
 }
 """
 
+# Links and buttons of the report that are lower than a finger needs.
+LOW = """
+() => [...document.querySelectorAll("main a, main button, main summary")]
+  .filter((item) => item.checkVisibility() && !item.closest("svg") && item.getBoundingClientRect().height < 24)
+  .map((item) => item.outerHTML.slice(0, 160))
+"""
+
 
 def go(page: "Page", part: str) -> None:
     page.evaluate("part => { location.hash = part; }", part)
@@ -72,6 +79,15 @@ def test_on_a_phone_an_open_payload_and_what_the_search_found_fit(visit: Visit) 
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= PHONE["width"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("name", ["demo", "failures", "breaks"])
+def test_links_and_buttons_are_high_enough_to_hit(name: str, width: int, visit: Visit) -> None:
+    page = visit(name, viewport={"width": width, "height": 900})
+    for part in ("overview", "advice", "frames"):
+        go(page, part)
+        assert page.evaluate(LOW) == [], part
 
 
 @pytest.mark.parametrize("width", [1280, 900, 360])

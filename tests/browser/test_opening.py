@@ -1,5 +1,6 @@
 """How the page opens: from disk and over HTTP, with and without scripts, on paper, and at the place that a link names."""
 
+import re
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -10,6 +11,9 @@ import pytest
 from browser.conftest import PAGES, Report, Visit
 
 expect = pytest.importorskip("playwright.sync_api").expect
+
+# The only links out of a page: what PyTorch writes about a graph break.
+PYTORCH_PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -76,7 +80,7 @@ def test_the_link_of_the_part_that_is_shown_is_marked(visit: Visit) -> None:
     expect(marked).to_have_text("Overview")
     page.get_by_role("link", name="Advice", exact=True).click()
     expect(marked).to_have_text("Advice")
-    expect(page).to_have_title("Advice · 19 compiles and 1 limit hit become 8. · demo.log.gz · shapelog")
+    expect(page).to_have_title("Advice · 11 of 19 compilations are avoidable. · demo.log.gz · shapelog")
     page.goto(page.url.partition("#")[0] + "#frame-2")
     expect(marked).to_contain_text("Frames")
 
@@ -93,7 +97,7 @@ def test_a_link_to_a_compile_opens_its_frame_and_its_details(visit: Visit) -> No
     compile = page.locator("#compile-0-3")
     expect(compile).to_have_attribute("open", "")
     expect(compile.locator("summary").first).to_be_in_viewport()
-    expect(compile.locator(".body")).to_contain_text("against 0/2")
+    expect(compile.locator(".body")).to_contain_text("compared with 0/2")
     assert page.locator("#frame-0 details.compile[open]").count() == 1
 
 
@@ -119,13 +123,13 @@ def test_a_link_that_names_nothing_shows_the_overview(anchor: str, visit: Visit)
     assert shown(page) == ["overview"]
 
 
-def test_every_link_leads_to_a_place_in_the_page(visit: Visit) -> None:
+def test_every_link_leads_to_a_place_in_the_page_or_to_pytorchs_page_about_a_break(visit: Visit) -> None:
     for name in ("demo", "large", "ranks", "limits", "hostile"):
         page = visit(name)
         named = set(page.locator("[href]").evaluate_all("links => links.map(link => link.getAttribute('href'))"))
         ids = set(page.locator("[id]").evaluate_all("all => all.map(one => '#' + one.id)"))
         inside = {f"#{anchor}" for anchor in page.evaluate("Object.keys(JSON.parse(document.getElementById('index').textContent).inside)")}
-        assert named - ids - inside == set()
+        assert not [link for link in named - ids - inside if not PYTORCH_PAGE.fullmatch(link)]
 
 
 def test_without_scripts_every_part_can_be_read(visit: Visit) -> None:

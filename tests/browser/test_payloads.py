@@ -116,7 +116,7 @@ def test_without_payloads_the_causes_are_still_shown(visit: Visit) -> None:
 
 
 def test_records_outside_of_any_compile_open(visit: Visit) -> None:
-    table = visit("demo", "trace").get_by_role("region", name="Records outside of any compile")
+    table = visit("demo", "trace").get_by_role("region", name="Records outside any compilation")
     opener(table, "torch_version").click()
     expect(table.locator("pre")).to_contain_text("2.13.0")
 

@@ -100,11 +100,11 @@ def test_frames_and_recompiles_are_filtered_by_words_kinds_and_rules(visit: Visi
     expect(page.locator("#frames").get_by_role("status")).to_have_text("2 of 4 frames")
     words.fill("")
     expect(frames).to_have_count(4)
-    page.locator("#frames").get_by_role("checkbox", name="over the limit").check()
+    page.locator("#frames").get_by_role("checkbox", name="refused (limit reached)").check()
     expect(frames).to_have_count(1)
     expect(recompiles).to_have_count(1)
     expect(recompiles).to_contain_text("1/8")
-    page.locator("#frames").get_by_role("checkbox", name="over the limit").uncheck()
+    page.locator("#frames").get_by_role("checkbox", name="refused (limit reached)").uncheck()
     page.locator("#frames").get_by_role("checkbox", name="SL104").check()
     assert 0 < recompiles.count() < every[1]
     assert all("SL104" in text for text in recompiles.all_inner_texts())
@@ -123,7 +123,7 @@ def test_tables_are_sorted_by_mouse_and_by_keys(visit: Visit) -> None:
     page.keyboard.press("Enter")
     expect(head).to_have_attribute("aria-sort", "ascending")
     assert table.locator("tbody tr").evaluate_all(times) == sorted(found)
-    table.get_by_role("columnheader", name="compile").get_by_role("button").click()
+    table.get_by_role("columnheader", name="compilation").get_by_role("button").click()
     labels = table.locator("tbody tr").evaluate_all("rows => rows.map(row => row.cells[0].innerText.split(' ')[0])")
     assert labels == sorted(labels, key=lambda label: tuple(map(int, label.split("/"))))
     assert len(labels) == 16
@@ -157,7 +157,7 @@ def test_a_clipboard_that_refuses_is_announced(visit: Visit) -> None:
         "demo", before="navigator.clipboard.writeText = () => Promise.reject(new Error('no')); document.execCommand = () => false;"
     )
     page.locator("#overview").get_by_role("button", name="Copy").first.click()
-    expect(page.get_by_text("Select it by hand")).to_be_visible()
+    expect(page.get_by_text("Select it manually")).to_be_visible()
 
 
 def test_keys_lead_from_frame_to_frame_and_back(visit: Visit) -> None:
@@ -237,7 +237,7 @@ def test_the_button_chooses_colors_and_the_page_remembers_them(visit: Visit) -> 
     assert page.evaluate(BACKGROUND) == system
     button.click()
     button.click()
-    expect(button).to_have_accessible_name("Colors: as the system has them")
+    expect(button).to_have_accessible_name("Colors: system")
     assert page.evaluate(BACKGROUND) == dark
 
 

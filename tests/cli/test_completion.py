@@ -15,7 +15,7 @@ import shapelog
 from shapelog.cli.main import cli
 
 ROOT = Path(shapelog.__file__).parents[1]
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
 
 
 def offered(*words: str) -> list[str]:
@@ -83,7 +83,7 @@ def test_the_lines_of_the_readme_complete_in_bash(tmp_path: Path) -> None:
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m shapelog "$@"\n')
     program.chmod(0o755)
-    (line,) = [line for line in README.read_text(encoding="utf-8").splitlines() if "bash_source" in line]
+    (line,) = [line for line in GUIDE.read_text(encoding="utf-8").splitlines() if "bash_source" in line]
     script = f'{line}\nCOMP_WORDS=(shapelog explain made.log 0/)\nCOMP_CWORD=3\n_shapelog_completion shapelog\necho "${{COMPREPLY[@]}}"\n'
     environment = {**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     done = subprocess.run([bash, "--norc", "-c", script], capture_output=True, text=True, cwd=tmp_path, env=environment)

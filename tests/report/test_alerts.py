@@ -157,7 +157,7 @@ def test_the_place_is_the_line_that_a_guard_names_else_that_of_the_function() ->
 
 def test_library_code_is_placed_where_the_user_calls_it() -> None:
     alert = by_code(of_fixture("lab/mixed_same_recompile"))["SL305"]
-    assert alert.source_line == SourceLine("/srv/ml/lab/cases/mixed_same_recompile.py", 13, False)
+    assert alert.source_line == SourceLine("/srv/ml/lab/cases/mixed_same_recompile.py", 16, False)
     assert [line.text for line in alert.related] == ["Linear.inner begins here"]
 
 

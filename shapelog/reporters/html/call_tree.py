@@ -51,7 +51,7 @@ class CallNode:
 
     @property
     def cost(self) -> str:
-        return f"{seconds(self.seconds)} · {plural(self.compiles, 'compile')}"
+        return f"{seconds(self.seconds)} · {plural(self.compiles, 'compilation')}"
 
     @property
     def heading(self) -> str:

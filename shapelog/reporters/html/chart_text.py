@@ -18,7 +18,9 @@ _VERDICTS = (
     Verdict.SKIPPED,
 )
 # The label of each kind of compile, in the order of the legend.
-KIND_LABELS = {"first": "first compile"} | {verdict.name.lower(): verdict.value for verdict in _VERDICTS}
+KIND_LABELS = (
+    {"first": "first compilation"} | {verdict.name.lower(): verdict.value for verdict in _VERDICTS} | {"limit": "refused (limit reached)"}
+)
 _KINDS = {Outcome.FAILED: "failed", Outcome.UNFINISHED: "failed", Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}
 _MAX_FILE_NAME = 80
 

@@ -5,9 +5,10 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from shapelog.report.next_steps import saving_words
 from shapelog.reporters.html.chart_text import KIND_LABELS, clipped
 from shapelog.resources import template_dir
-from shapelog.text import file_name, one_line, plural, seconds
+from shapelog.text import file_name, one_line, plural, plural_noun, seconds
 
 
 def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
@@ -21,7 +22,16 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters.update(clipped=clipped, file_name=file_name, one_line=one_line, percent=percent, plural=plural, seconds=seconds)
+    templates.filters.update(
+        clipped=clipped,
+        file_name=file_name,
+        one_line=one_line,
+        percent=percent,
+        plural=plural,
+        plural_noun=plural_noun,
+        saved=saving_words,
+        seconds=seconds,
+    )
     templates.globals["kind_labels"] = KIND_LABELS
     return templates
 

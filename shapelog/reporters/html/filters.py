@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from shapelog.advice.paste_formats import cost_of
+from shapelog.advice.paste_formats import cost_of, effect_of
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import Anchors
@@ -40,6 +40,7 @@ def page_environment(context: PageContext) -> Environment:
         code=highlighter.line,
         cost=cost_of,
         diff_rows=highlighter.diff_rows,
+        effect=effect_of,
         file_size=file_size,
         is_library=is_library,
         problem_rule=problem_rule,

@@ -152,7 +152,7 @@ def _headline(compile: Compile, recompile: Recompile | None) -> str:
     """Why it happened, in a line."""
     if recompile is None:
         how = {Outcome.FAILED: "failed", Outcome.SKIPPED: "left without code", Outcome.UNFINISHED: "never ended"}.get(compile.outcome, "")
-        return f"first compile of this code{', ' if how else ''}{how}"
+        return f"first compilation of this code{', ' if how else ''}{how}"
     if not recompile.causes:
         return recompile.unexplained_because
     more = len(recompile.causes) - 1

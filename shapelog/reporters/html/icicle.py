@@ -95,7 +95,7 @@ def _rows(nodes: Sequence[CallNode], size: Callable[[CallNode], float]) -> list[
 def _title(node: CallNode, is_last: bool) -> str:
     where = f"{node.name} · {node.place}" if node.place else node.name
     kinds = ", ".join(f"{KIND_LABELS[kind]} {seconds(spent)}" for kind, spent in node.shares if spent > 0)
-    deeper = "what it calls is not shown: the stacks are deeper than the chart" if is_last and node.calls else ""
+    deeper = "the calls below it are not shown: the stacks are deeper than the chart" if is_last and node.calls else ""
     return "\n".join(filter(None, (where, clipped(node.code, _MAX_TEXT), node.cost, kinds, deeper)))
 
 
@@ -106,13 +106,13 @@ def _joined(nodes: Sequence[CallNode], name: str = "") -> CallNode:
 
 def _summary(nodes: Sequence[CallNode], has_stacks: bool, by_seconds: bool) -> str:
     """The chart in one sentence, for screen readers."""
-    what = ("compile time" if by_seconds else "compiles") + (" by call stack" if has_stacks else " by function")
+    what = ("compile time" if by_seconds else "compilations") + (" by call stack" if has_stacks else " by function")
     first = nodes[0]
     most = f"most of it in {first.heading} ({first.cost})" if len(nodes) > 1 else f"all of it in {first.heading}"
-    return f"Icicle of {what}: {_joined(nodes).cost}, {most}. The stacks of all compiles are listed under Trace."
+    return f"Icicle of {what}: {_joined(nodes).cost}, {most}. The stacks of all compilations are listed under Trace."
 
 
 def _note(has_stacks: bool, by_seconds: bool) -> str:
-    stacks = "this trace tells no line of your code that called what was compiled: these are the functions themselves"
-    times = "no times were recorded: widths are numbers of compiles"
+    stacks = "this trace records no call stacks, so the compiled functions themselves are shown"
+    times = "this trace records no times, so widths are numbers of compilations"
     return "; ".join(([] if has_stacks else [stacks]) + ([] if by_seconds else [times]))

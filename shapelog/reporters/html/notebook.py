@@ -5,7 +5,10 @@ import math
 from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_python, effect_of, where_to_get, why_nothing
 from shapelog.model.trace import Trace
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html.environment import environment
 from shapelog.rules import UNEXPLAINED, Verdict
@@ -23,20 +26,24 @@ _COLORS = {
 }
 _MAX_TEXT = 160
 _MAX_CODE = 4000
+# Steps that are shown, unless all rows of all tables are.
+_MAX_STEPS = 3
 
 
 def render(report: Report, options: Options) -> bytes:
     """``options.limit`` is how many rows a table has, 0 for all."""
-    advice = report.advice if report.summary.compiles else None
     return _rendered(
         "notebook.html.j2",
         options,
         report=report,
         headline=_headline(report),
-        limits=", ".join(f"{_text(item.frame.title)} (from {item.limit_hit.label} on)" for item in report.frames if item.limit_hit),
+        limits=", ".join(f"{_text(item.frame.title)} (at {item.limit_hit.label})" for item in report.frames if item.limit_hit),
         frames=[item for item in report.frames if item.has_recompiled],
+        steps=next_steps(collect_alerts(report, Repository())),
+        most=_MAX_STEPS if options.limit else None,
+        with_source=options.with_source,
         unexplained=UNEXPLAINED,
-        **(_about_advice(advice) if advice else {"advice": None}),
+        **(_about_advice(report.advice) if report.advice else {"advice": None}),
     )
 
 
@@ -81,8 +88,12 @@ def _headline(report: Report) -> str:
     summary = report.summary
     if not summary.compiles and not summary.failures:
         return "Nothing was compiled in this run."
-    of_them = f"{plural(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})" if summary.recompiles else "no recompile"
-    return f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}, of them {of_them}"
+    of_them = (
+        f"including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
+        if summary.recompiles
+        else "no recompilation"
+    )
+    return f"{plural(summary.compiles, 'compilation')} ({seconds(summary.seconds)}), {of_them}"
 
 
 def _code_to_paste(advice: Advice) -> str:

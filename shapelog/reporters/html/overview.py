@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
 from shapelog.errors import DATA_LOSS
+from shapelog.report.next_steps import NextStep
 from shapelog.report.report import Report
-from shapelog.report.results import Finding
 from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import CompileView, FrameView
-from shapelog.rules import RULES, Rule, Section, Verdict
-from shapelog.text import is_visible, plural, plural_noun, seconds
+from shapelog.rules import RULES, Rule, Verdict
+from shapelog.text import as_sentence, is_visible, plural, plural_noun, seconds
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
@@ -26,7 +27,7 @@ class Tile(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """The first page. ``why`` is the reason if there is no list to set."""
+    """The first page. ``why`` is the reason if there is no list to set, ``steps`` are what to do, the most worthwhile first."""
 
     title: str
     lead: str
@@ -39,10 +40,10 @@ class Overview(NamedTuple):
     why: str
     recompiles: tuple[tuple[FrameView, CompileView], ...]
     codes: tuple[Rule, ...]
-    failures: tuple[Finding, ...]
+    steps: tuple[NextStep, ...]
 
 
-def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
+def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep, ...]) -> Overview:
     shell = as_shell(report.advice) if report.advice else ""
     python = as_python(report.advice) if report.advice else ""
     codes = {code for item in report.recompiles for code in item.codes}
@@ -59,62 +60,93 @@ def overview(report: Report, views: tuple[FrameView, ...]) -> Overview:
         why=_why(report, shell),
         recompiles=tuple((view, item) for view in views for item in view.compiles if item.recompile),
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
-        failures=tuple(item for item in report.findings if item.rule.section is Section.FAILURES),
+        steps=steps,
     )
 
 
 def _why(report: Report, shell: str) -> str:
     if report.advice is None:
-        return "the advice failed; the health of the trace says why"
+        return "the advice failed; see the health of the trace for the reason"
     if not report.recompiles:
-        return "nothing was recompiled, so there is nothing to mark"
+        return "nothing was recompiled"
     if shell:
-        return f"{plural(len(report.advice.entries), 'entry')}: shapelog suggest-dynamic prints them"
+        return f"{plural(len(report.advice.entries), 'entry')}: run shapelog suggest-dynamic to print the list"
     if report.advice.suggestions:
-        return f"torch {report.advice.version} reads no list of dynamic sources (2.8 and later do); these lines mark the tensors"
+        return f"torch {report.advice.version} does not read a list of dynamic sources (2.8 and later do), so mark the tensors instead"
     return why_nothing(report.advice)
 
 
 def _verdict(report: Report) -> tuple[str, str]:
     """(the verdict in a few words, and in a sentence)"""
-    summary, advice = report.summary, report.advice
-    spent = f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}"
+    summary = report.summary
+    spent = f"{plural(summary.compiles, 'compilation')} ({seconds(summary.seconds)})"
     if not summary.compiles and not summary.failures:
-        return "Nothing was compiled in this run.", "The trace holds no compile, so there is nothing to explain."
-    failed = f" {plural(summary.failures, 'compile')} failed." if summary.failures else ""
+        return "Nothing was compiled in this run.", "The trace contains no compilation, so there is nothing to explain."
+    failed = f" {plural(summary.failures, 'compilation')} failed." if summary.failures else ""
     if not report.recompiles and summary.failures:
-        tried = plural(summary.compiles + summary.failures, "compile")
-        return f"{summary.failures} of {tried} failed.", f"{spent} went well, and nothing was recompiled."
+        tried = plural(summary.compiles + summary.failures, "compilation")
+        succeeded = f"{plural(summary.compiles, 'compilation')} ({seconds(_succeeded_seconds(report))}) succeeded"
+        return f"{summary.failures} of {tried} failed.", f"{succeeded}, and nothing was recompiled."
     if not report.recompiles:
-        return "Nothing was recompiled.", f"{spent}: every frame was compiled once."
-    recompiled = f"{spent}, of them {plural(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}."
-    if advice is None or not advice.suggestions:
-        why = advice.why_empty if advice else "the advice failed"
-        title = f"{plural(len(report.recompiles), 'recompile')}, and no mark would remove one."
-        return title, f"{recompiled} {why[:1].upper()}{why[1:]}.{failed}"
-    before, after = advice.before, advice.after
-    hits = f" and {plural(before.limit_hits, 'limit hit')}" if before.limit_hits else ""
-    left = f"{plural(after.compiles, 'compile')} and {plural(after.limit_hits, 'limit hit')}" if after.limit_hits else str(after.compiles)
-    saved = f"{before.seconds} of compiling would be {after.seconds}"
-    where = f"{advice.scope[:1].upper()}{advice.scope[1:]}, " if advice.scope else ""
-    title = f"{where}{plural(before.compiles, 'compile')}{hits} become {left}."
-    there = " there" if where else ""
-    return title, f"Mark {advice.what_to_mark} dynamic, and {saved}{there} (predicted). {recompiled}{failed}"
+        return "Nothing was recompiled.", f"{spent}: every function was compiled once."
+    recompiled = f"{spent}, including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})."
+    changed = summary.part(Verdict.CODE).count
+    more = f" {changed} more {_are(changed)} avoidable by a code change." if changed and summary.part(Verdict.MARKING).count else ""
+    return _avoidable(report), f"{_with_marks(report.advice)}{more} {recompiled}{failed}"
+
+
+def _avoidable(report: Report) -> str:
+    """How many compilations marking avoids; without any how many a code change does."""
+    summary = report.summary
+    number = plural(summary.compiles, "compilation")
+    marked, changed = summary.part(Verdict.MARKING).count, summary.part(Verdict.CODE).count
+    if report.advice and report.advice.suggestions:
+        if marked:
+            return f"{marked} of {number} {_are(marked)} avoidable."
+        refused = report.advice.before.limit_hits - report.advice.after.limit_hits
+        if refused > 0:
+            return f"{plural(refused, 'refused compilation')} {_are(refused)} avoidable."
+    if changed:
+        return f"{changed} of {number} {_are(changed)} avoidable by a code change."
+    return f"{plural(len(report.recompiles), 'recompilation')}, and marking would remove none."
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _with_marks(advice: Advice | None) -> str:
+    """What marking would save, or why there is nothing to mark."""
+    if advice is None:
+        return "The advice failed."
+    if not advice.suggestions:
+        return as_sentence(advice.why_empty)
+    before, after = advice.before.seconds, advice.after.seconds
+    where = f" {advice.scope}" if advice.scope else ""
+    is_less = after.most is not None and after.most < before.least
+    verb = "cut" if is_less else "change"
+    return f"Marking {advice.what_to_mark} as dynamic would {verb} compile time{where} from {before} to an estimated {after}."
+
+
+def _succeeded_seconds(report: Report) -> float:
+    """Those of the compilations that produced code."""
+    summary = report.summary
+    return max(0.0, summary.seconds - summary.failed_seconds - summary.limit_seconds)
 
 
 def _tiles(report: Report) -> Iterator[Tile]:
     summary = report.summary
-    yield Tile(summary.compiles, plural_noun(summary.compiles, "compile"), seconds(summary.seconds))
+    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), seconds(_succeeded_seconds(report)))
     again = seconds(summary.recompile_seconds) if summary.recompiles else ""
-    yield Tile(summary.recompiles, plural_noun(summary.recompiles, "recompile"), again)
+    yield Tile(summary.recompiles, plural_noun(summary.recompiles, "recompilation"), again)
     for verdict in (Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED, Verdict.UNEXPLAINED):
         part = summary.part(verdict)
         if part.count:
-            yield Tile(part.count, verdict.value, seconds(part.seconds), verdict.name.lower())
+            yield Tile(part.count, verdict.words, seconds(part.seconds), verdict.name.lower())
     if summary.limit_hits:
-        yield Tile(summary.limit_hits, plural_noun(summary.limit_hits, "limit hit"), "refused, run eagerly", "limit")
+        yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit")
     if summary.failures:
-        yield Tile(summary.failures, "failed", "", "failed")
+        yield Tile(summary.failures, "failed", seconds(summary.failed_seconds), "failed")
     breaks = sum(len(item.compile.breaks) * item.weight for frame in report.frames for item in frame.compiles)
     if breaks:
         yield Tile(breaks, plural_noun(breaks, "graph break"), "")

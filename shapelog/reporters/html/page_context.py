@@ -5,7 +5,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
+from shapelog.report.alerts import Alerts
 from shapelog.report.merge_ranks import merged_findings, merged_frames
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.report.trace_health import health_of
@@ -38,7 +40,7 @@ _MAX_FILES = 8
 class PageContext(NamedTuple):
     """A report as one page shows it. ``redact`` is None where the page holds code, payloads and absolute paths."""
 
-    report: Report
+    found: Alerts
     options: Options
     anchors: Anchors
     views: tuple[FrameView, ...]
@@ -46,8 +48,13 @@ class PageContext(NamedTuple):
     redact: Callable[[str], str] | None
     is_unlimited: bool
 
+    @property
+    def report(self) -> Report:
+        return self.found.report
 
-def page_context(report: Report, options: Options) -> PageContext:
+
+def page_context(found: Alerts, options: Options) -> PageContext:
+    report = found.report
     is_unlimited = options.embed in _UNLIMITED
     merged = merged_frames(report, with_values=True)
     anchors = anchors_of(report.trace)
@@ -56,7 +63,7 @@ def page_context(report: Report, options: Options) -> PageContext:
             share(anchors, item.first.frame, member.frame)
     views = frame_views(report, merged[:_MAX_FRAMES], anchors, math.inf if is_unlimited else _MAX_FULL)
     return PageContext(
-        report=report,
+        found=found,
         options=options,
         anchors=anchors,
         views=views,
@@ -69,7 +76,7 @@ def page_context(report: Report, options: Options) -> PageContext:
 def result_variables(context: PageContext) -> dict[str, object]:
     """The variables of ``report.html.j2`` that hold results, but for the pages of frames."""
     report, anchors, views, with_source = context.report, context.anchors, context.views, context.options.with_source
-    summary = overview(report, views)
+    summary = overview(report, views, next_steps(context.found))
     tree = call_tree(report, with_source)
     return {
         "call_tree": tree,
@@ -104,10 +111,9 @@ def _ranks_in_full(report: Report) -> str:
     if report.ranks is None or not trace.representatives:
         return ""
     others = trace.rank_count - trace.covered_ranks
-    rest = f"; {plural(others, 'rank')} with the same causes in other numbers are compared here only" if others else ""
-    return (
-        f"Frames, compiles and times are told of {rank_list(trace.representatives)} in full, which stand for all that did the same{rest}."
-    )
+    more = f" {plural(others, 'more rank')} with the same causes in other numbers: compared only." if others else ""
+    verb = "represents" if len(trace.representatives) == 1 else "represent"
+    return f"Shown in full: {rank_list(trace.representatives)}, which {verb} all ranks that behaved the same.{more}"
 
 
 def _index(context: PageContext, summary: Overview) -> dict[str, object]:

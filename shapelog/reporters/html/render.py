@@ -13,7 +13,9 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from shapelog import __version__
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html.chunks import Chunk, page_chunk, payload_chunks
 from shapelog.reporters.html.filters import page_environment
@@ -35,12 +37,12 @@ _MAX_PAYLOADS = 1_300_000
 
 def render(report: Report, options: Options) -> bytes:
     """The page, in UTF-8. Frames that matter most come first; what would make it too large is compressed, or left out with a note."""
-    return _page(page_context(report, options), None)
+    return _page(page_context(collect_alerts(report, Repository()), options), None)
 
 
 def render_check(checked: "CheckResult", options: Options) -> bytes:
     """The page, which begins with the outcome of the check."""
-    return _page(page_context(checked.found.report, options), checked)
+    return _page(page_context(checked.found, options), checked)
 
 
 def _page(context: PageContext, checked: "CheckResult | None") -> bytes:

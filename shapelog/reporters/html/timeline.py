@@ -231,7 +231,7 @@ class _Texts:
         for bar in bars:
             bar.title = self.of_one(bar.first) if len(bar.intervals) == 1 else self.of_many(bar.intervals)
         took = seconds(math.fsum(frame.seconds for frame in frames))
-        cost = f"{plural(sum(len(frame.compiles) for frame in frames), 'compile')}, {took}"
+        cost = f"{plural(sum(len(frame.compiles) for frame in frames), 'compilation')}, {took}"
         if len(frames) > 1:
             name = plural(len(frames), "more frame")
             return Lane(frame=None, name=name, place="", title=f"{name}: {cost}", seconds=took, bars=bars)
@@ -264,9 +264,9 @@ class _Texts:
         first, last = intervals[0], intervals[-1]
         frames = {self.owners[interval.compile] for interval in intervals}
         whose = self.names[self.owners[first.compile]] if len(frames) == 1 else plural(len(frames), "frame")
-        what = plural(len(intervals), "backward graph" if first.is_backward else "compile")
+        what = plural(len(intervals), "backward graph" if first.is_backward else "compilation")
         total = seconds(math.fsum(interval.seconds for interval in intervals))
-        return f"{what}, {first.compile.label} to {last.compile.label} · {whose} · {total} in all\n{KIND_LABELS[first.kind]}"
+        return f"{what}, {first.compile.label} to {last.compile.label} · {whose} · {total} in total\n{KIND_LABELS[first.kind]}"
 
 
 def _summary(legend: Sequence[Part], frames: int, axis: TimeAxis, is_timed: bool) -> str:
@@ -275,13 +275,13 @@ def _summary(legend: Sequence[Part], frames: int, axis: TimeAxis, is_timed: bool
         return "Nothing was compiled."
     span = f", {stretch(axis.moments[-1])} from the first to the end of the last" if is_timed else ""
     parts = ", ".join(f"{count} {KIND_LABELS[kind]} ({seconds(spent)})" for kind, count, spent in legend)
-    compiles = plural(sum(count for _, count, _ in legend), "compile")
-    return f"Timeline of {compiles} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames hold the same."
+    compiles = plural(sum(count for _, count, _ in legend), "compilation")
+    return f"Timeline of {compiles} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames have the same figures."
 
 
 def _notes(axis: TimeAxis, untimed: int, is_timed: bool) -> tuple[str, ...]:
     if not is_timed:
-        return ("compiles stand one after another, since this trace does not tell when each began",)
-    cut = f": {plural(len(axis.gaps), 'gap')} without compiles cut out, {stretch(axis.idle)} in all" if axis.gaps else ""
-    more = f"{plural(untimed, 'compile')} without a recorded time drawn behind the one before"
-    return (f"time since the first compile began{cut}", *([more] if untimed else []))
+        return ("compilations are drawn one after another, because this trace does not record when each began",)
+    cut = f": {plural(len(axis.gaps), 'gap')} without compilations not shown, {stretch(axis.idle)} in total" if axis.gaps else ""
+    more = f"{plural(untimed, 'compilation')} without a recorded time drawn after the preceding one"
+    return (f"time since the first compilation began{cut}", *([more] if untimed else []))

@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from shapelog.report.next_steps import NextStep, StepKind, saving_words
+from shapelog.report.next_steps import NextStep, saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import file_name, one_line, shorten
@@ -39,7 +39,7 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
         page.line(
             (saved, "green"), (f"  {sure.level} confidence", _CONFIDENCE[sure.level]), f": {sure.reason}" if page.verbose else "", indent=5
         )
-    if step.kind is StepKind.MARK and step.explanation:
+    if step.explanation and not step.places:
         page.line((step.explanation, "dim"), indent=5)
     for line in step.text:
         if len(line) <= _LONGEST:

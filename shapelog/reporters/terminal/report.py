@@ -1,4 +1,4 @@
-"""The report in a terminal: the verdict first, then the frames by what could be saved, then everything else that cost time."""
+"""The report in a terminal: what went wrong, worst first; then the verdict on the run and the next steps, where the eye is at the end."""
 
 from collections.abc import Sequence
 
@@ -77,7 +77,7 @@ def _ranks(page: TextPage, report: Report) -> None:
     if report.ranks is None:
         return
     ranks_heading(page, report.ranks)
-    _findings(page, report, Section.RANKS)
+    _rank_findings(page, report)
     what_ranks_share(page, report.ranks)
     _tables(page, report, "ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
 
@@ -252,13 +252,9 @@ def _groups(page: TextPage, report: Report) -> None:
         page.text(text, 2)
 
 
-def _findings(page: TextPage, report: Report, section: Section) -> None:
-    """Those of a section below its heading; that of the ranks has more in it, so its heading is written already."""
-    found = [item for item in report.findings if item.rule.section is section]
-    if not found:
-        return
-    if section is not Section.RANKS:
-        page.heading(section.value)
+def _rank_findings(page: TextPage, report: Report) -> None:
+    """What concerns the ranks among each other; what is about one piece of code is a diagnostic."""
+    found = [item for item in report.findings if item.rule.section is Section.RANKS and item.frame is None]
     for item, owner in page.listed(merged_findings(found, report.trace), "finding"):
         page.line((f"{item.rule.code} {item.rule.name}", LEVEL_COLORS[item.rule.level]), f": {item.sentence}", indent=2)
         details = "; ".join(f"{name} {value}" for name, value in item.details if value)

@@ -69,7 +69,7 @@ def markup(macro: str, view: Icicle | list[CallNode], report: Report | None = No
 
 def test_calls_lead_to_what_was_compiled_the_costliest_first() -> None:
     (root,) = trie(report_of("real/demo.log.gz"))
-    assert (root.name, root.place, root.code, root.cost) == ("<module>", "demo.py:68", "main()", "67.3 s · 20 compiles")
+    assert (root.name, root.place, root.code, root.cost) == ("<module>", "demo.py:68", "main()", "67.3 s · 20 compilations")
     assert outline(root.children) == [
         ("main demo.py:50", ["Classifier.forward demo.py:14"]),
         ("normalize demo.py:35", ["line 38, resumed demo.py:38"]),
@@ -83,7 +83,7 @@ def test_a_compiled_function_lists_its_compiles_by_kind() -> None:
     (root,) = trie(report_of("real/demo.log.gz"))
     (leaf,) = root.children[0].children
     assert (leaf.frame.label, leaf.shares[0][0]) == ("0", "first")  # type: ignore[union-attr]
-    assert labels(leaf) == [("first compile", ["0/0"]), ("avoidable by marking", ["0/1", "0/2"])]
+    assert labels(leaf) == [("first compilation", ["0/0"]), ("avoidable by marking", ["0/1", "0/2"])]
     assert root.frame is None
 
 
@@ -110,7 +110,7 @@ def test_resumed_code_of_a_function_that_was_not_compiled_names_it() -> None:
 def test_a_limit_hit_without_a_stack_is_where_its_function_was_called() -> None:
     leaf = named(trie(report_of("real/2.6/w_kill.log.gz")), "<lambda>")
     assert leaf.compiles == 9
-    assert ("over the limit", ["0/8"]) in labels(leaf)
+    assert ("refused (limit reached)", ["0/8"]) in labels(leaf)
 
 
 def test_what_starts_threads_and_programs_is_left_out() -> None:
@@ -137,7 +137,7 @@ def test_code_lines_are_shown_only_where_they_may_be() -> None:
 def test_ranks_with_the_same_calls_share_nodes_and_label_their_own_compiles() -> None:
     (root,) = trie(report_of("real/2.13/n_dist_collpatched"))
     assert (root.name, root.compiles) == ("worker", 2)
-    assert labels(root.children[0]) == [("rank 0 first compile", ["0/0"]), ("rank 1 first compile", ["0/0"])]
+    assert labels(root.children[0]) == [("rank 0 first compilation", ["0/0"]), ("rank 1 first compilation", ["0/0"])]
 
 
 def test_of_deep_recursion_the_middle_is_left_out() -> None:
@@ -193,7 +193,9 @@ def test_calls_that_all_compiles_share_are_shown_above_the_chart() -> None:
     assert [box.node.name for box in view.rows[0]] == ["main", "normalize", "main", "main", "main"]
     assert view.rows[0][0].x == 0
     assert sum(box.width for box in view.rows[0]) == pytest.approx(100, abs=0.05)
-    assert view.summary.startswith("Icicle of compile time by call stack: 67.3 s · 20 compiles, most of it in main (40.3 s · 3 compiles).")
+    assert view.summary.startswith(
+        "Icicle of compile time by call stack: 67.3 s · 20 compilations, most of it in main (40.3 s · 3 compilations)."
+    )
 
 
 def test_a_box_shows_place_code_cost_and_kinds() -> None:
@@ -201,7 +203,7 @@ def test_a_box_shows_place_code_cost_and_kinds() -> None:
     call_box, function = (row[0] for row in view.rows)
     assert call_box.title == (
         "main · demo.py:50\nloss = classify(torch.randint(100, (batch, length))).logsumexp(1).mean()\n"
-        "40.3 s · 3 compiles\nfirst compile 23.4 s, avoidable by marking 16.9 s"
+        "40.3 s · 3 compilations\nfirst compilation 23.4 s, avoidable by marking 16.9 s"
     )
     assert (call_box.node.frame, function.node.frame.label) == (None, "0")  # type: ignore[union-attr]
     assert markup("icicle", view).count('<rect class="strip k-marking" x="58.03%" width="41.97%" y="25"/>') == 2
@@ -226,7 +228,7 @@ def test_small_siblings_are_one_box() -> None:
     view = icicle(trie(shapelog.analyze(make.load(make.trace(*parts)))))
     large, rest = view.rows[0]
     assert (large.node.name, rest.node.name, rest.is_rest, rest.node.frame) == ("large", "… 10 more", True, None)
-    assert rest.title == "… 10 more, too small to be shown\n5.00 s · 10 compiles"
+    assert rest.title == "… 10 more, too small to be shown\n5.00 s · 10 compilations"
     assert rest.width == pytest.approx(0.5, abs=0.01)
     assert markup("icicle", view).count("<text") == 1  # there is no room in the narrow one
 
@@ -235,7 +237,7 @@ def test_a_box_notes_calls_that_are_deeper_than_the_chart() -> None:
     stacks = [[call(1), *(call(line, "walk") for line in range(10, 40))], [call(2)]]
     view = icicle(of(("0/0", "f", stacks[0]), ("1/0", "g", stacks[1])))
     assert len(view.rows) == 12
-    assert view.rows[-1][0].title.endswith("what it calls is not shown: the stacks are deeper than the chart")
+    assert view.rows[-1][0].title.endswith("the calls below it are not shown: the stacks are deeper than the chart")
 
 
 def test_without_stacks_the_functions_themselves_are_shown() -> None:
@@ -244,17 +246,17 @@ def test_without_stacks_the_functions_themselves_are_shown() -> None:
         recording += make.compile(f"{item}/0", is_started=False, name=f"f{item}", seconds=3.0 - item, co_firstlineno=item)
     view = icicle(trie(make.report(recording)))
     assert [(box.node.name, box.node.cost) for box in view.rows[0]] == [
-        ("f0", "3.00 s · 1 compile"),
-        ("f1", "2.00 s · 1 compile"),
-        ("f2", "1.00 s · 1 compile"),
+        ("f0", "3.00 s · 1 compilation"),
+        ("f1", "2.00 s · 1 compilation"),
+        ("f2", "1.00 s · 1 compilation"),
     ]
-    assert "these are the functions themselves" in markup("icicle", view)
+    assert "the compiled functions themselves are shown" in markup("icicle", view)
 
 
 def test_without_times_widths_are_numbers_of_compiles() -> None:
     view = icicle(of(("0/0", "f", [call(1)]), ("0/1", "f", [call(1)]), ("0/2", "f", [call(2)]), spent=0.0))
     assert [round(box.width, 2) for box in view.rows[0]] == [66.67, 33.33]
-    assert view.note == "no times were recorded: widths are numbers of compiles"
+    assert view.note == "this trace records no times, so widths are numbers of compilations"
 
 
 def test_huge_times_can_be_drawn() -> None:

@@ -6,6 +6,8 @@ import pytest
 from jinja2 import Environment
 
 import shapelog
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html.filters import page_environment
 from shapelog.reporters.html.page_context import page_context
@@ -20,12 +22,12 @@ def report() -> shapelog.report.report.Report:
 
 @pytest.fixture(scope="module")
 def templates(report: shapelog.report.report.Report) -> Environment:
-    return page_environment(page_context(report, Options()))
+    return page_environment(page_context(collect_alerts(report, Repository()), Options()))
 
 
 @pytest.fixture(scope="module")
 def without_source(report: shapelog.report.report.Report) -> Environment:
-    return page_environment(page_context(report, Options(with_source=False)))
+    return page_environment(page_context(collect_alerts(report, Repository()), Options(with_source=False)))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from shapelog.model.load import build
 from shapelog.model.record_index import index_records
 from shapelog.reading.inputs import Selection
 from shapelog.reading.trace_files import TraceFile
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html.page_context import page_context
 from shapelog.reporters.html.record_rows import RecordRow, record_rows, rows_html
@@ -59,7 +61,7 @@ def test_a_payload_is_opened_as_pytorch_had_it() -> None:
 
 
 def test_an_equal_payload_is_embedded_once_under_one_id() -> None:
-    records = page_context(report_of("real/demo.log.gz"), Options()).records
+    records = page_context(collect_alerts(report_of("real/demo.log.gz"), Repository()), Options()).records
     keys = [row.key for row in records.payloads]
     assert len(keys) == len(set(keys)) < sum(len(found) for found in records.rows.values())
     assert records.chunk_ids == {key: f"z{number}" for number, key in enumerate(keys)}

@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from functools import cache
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,12 @@ from recorded import FIXTURES, RECORDED, graph_of, guards_of, report_of
 
 import shapelog
 from shapelog.model.trace import Trace
+from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.next_steps import NextStep, next_steps, saving_words
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, renderer
 from shapelog.reporters.html import render
+from shapelog.text import file_name
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -161,14 +166,52 @@ def test_a_page_is_the_same_each_time() -> None:
 
 def test_the_verdict_and_the_line_to_set_come_first() -> None:
     text = outline(DEMO).text
-    assert "19 compiles and 1 limit hit become 8." in text
-    assert text.index("export TORCH_COMPILE_DYNAMIC_SOURCES=") < text.index("Frames by what could be saved")
+    assert "11 of 19 compilations are avoidable." in text
+    assert text.index("export TORCH_COMPILE_DYNAMIC_SOURCES=") < text.index("Functions, by avoidable time")
+
+
+@pytest.mark.parametrize("name", [DEMO, "real/2.6/l_failures.log.gz", "lab/graph_break_resume.log.gz"])
+def test_the_overview_lists_the_next_steps_in_order(name: str) -> None:
+    text = "".join(outline(name).text.split())
+    text = text[text.index("Nextsteps") : text.index("Timeline")]
+    at = 0
+    for step in next_steps(collect_alerts(report_of(name), Repository())):
+        shown = [step.title[:200], saving_words(step.saving), f"{step.confidence.level} confidence {step.confidence.reason}"]
+        shown += [*step.text, *step.hints[:1]]
+        shown += [f"{file_name(place.line.file)}:{place.line.line} {place.code}" for place in step.places[:3]]
+        for part in shown:
+            at = text.index("".join(part.split()), at)
+
+
+def test_without_source_the_next_steps_have_neither_code_nor_directories() -> None:
+    report = report_of("lab/graph_break_resume.log.gz")
+    page = page_of(report, with_source=False)
+    places = [place for step in next_steps(collect_alerts(report, Repository())) for place in step.places]
+    assert any(place.code for place in places)
+    for place in places:
+        assert f"{file_name(place.line.file)}:{place.line.line}" in page
+        assert not place.code or str(escape(place.code)) not in page
+
+
+def test_the_next_steps_are_computed_once_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def counted(found: Alerts) -> tuple[NextStep, ...]:
+        asked.append(found)
+        return next_steps(found)
+
+    monkeypatch.setattr("shapelog.reporters.html.page_context.next_steps", counted)
+    assert "Next steps" in Outline(render.render(report_of(DEMO), Options()).decode()).text
+    assert len(asked) == 1
+
+
+def test_where_nothing_can_be_saved_there_are_no_next_steps() -> None:
+    assert "Next steps" not in outline("lab/no_recompiles.log.gz").text
 
 
 def test_where_torch_reads_no_list_the_lines_for_the_program_are_shown() -> None:
     text = outline("real/2.4/a_auto.log.gz").text
-    assert "Put this into the program and run again" in text
-    assert "reads no list of dynamic sources (2.8 and later do); these lines mark the tensors." in text
+    assert "does not read a list of dynamic sources (2.8 and later do), so mark the tensors instead." in text
     assert "torch._dynamo.mark_dynamic(x, 0)" in text
     assert "export TORCH_COMPILE_DYNAMIC_SOURCES" not in text
 
@@ -308,7 +351,7 @@ def test_without_source_no_code_no_payload_and_no_directory_is_in_the_page(name:
 
 def test_the_page_of_the_demo_without_source_still_shows_the_advice() -> None:
     text = Outline(page_of(report_of(DEMO), with_source=False)).text
-    assert "19 compiles and 1 limit hit become 8." in text
+    assert "11 of 19 compilations are avoidable." in text
     assert "demo.py:14" in text
     assert "logsumexp" not in text
 
@@ -362,11 +405,11 @@ def test_the_page_of_a_check_begins_with_its_outcome(with_source: bool) -> None:
     assert found.unbalanced == []
     assert inner_targets(found) <= set(found.ids) | set(found.index["inside"])  # type: ignore[call-overload]
     whole = found.text
-    assert whole.index("Check failed") < whole.index("What to do first")
+    assert whole.index("Check failed") < whole.index("Next steps")
     for item in ci.demo().failing:
         assert item.alert.rule.code in whole
     assert "recompiles in the whole run 15 3 exceeded" in whole
-    assert "compiles in Classifier.forward 5 9 kept" in whole
+    assert "compiles in Classifier.forward 5 9 within budget" in whole
     assert ("/srv/ml/" in whole) == with_source
 
 

@@ -66,7 +66,7 @@ def test_each_frame_has_a_lane_in_order_of_first_compile() -> None:
         ("normalize", "demo.py:35", "4.54 s"),
         ("↳ normalize, line 38", "demo.py:38", "6.07 s"),
     ]
-    assert view.lanes[3].title == "normalize (resumed at line 38): 3 compiles, 6.07 s"
+    assert view.lanes[3].title == "normalize (resumed at line 38): 3 compilations, 6.07 s"
     assert [item.frame.label for item in view.lanes if item.frame] == ["0", "1", "2", "3"]
 
 
@@ -75,8 +75,8 @@ def test_each_compile_has_a_bar_that_links_to_it_and_shows_its_cause() -> None:
     first, backward, second, *_ = lane(view, "Classifier.forward").bars
     assert first.first.compile is backward.first.compile
     assert (first.first.is_backward, backward.first.is_backward, view.has_backward) == (False, True, True)
-    assert first.title == "0/0 · Classifier.forward · 18.6 s\nfirst compile"
-    assert backward.title == "backward of 0/0 · Classifier.forward · 4.82 s\nfirst compile"
+    assert first.title == "0/0 · Classifier.forward · 18.6 s\nfirst compilation"
+    assert backward.title == "backward of 0/0 · Classifier.forward · 4.82 s\nfirst compilation"
     assert second.title == "0/1 · Classifier.forward · 7.55 s\navoidable by marking: dim 1 of tokens was 32 and is now 48"
     compiles = [interval.compile for bar in bars(view) for interval in bar.intervals]
     assert set(compiles) == set(report_of("real/demo.log.gz").trace.compiles)
@@ -100,13 +100,13 @@ def test_the_legend_counts_every_compile_once() -> None:
     ]
     assert sum(count for _, count, _ in view.legend) == len(report.trace.compiles)
     assert view.summary.startswith(
-        "Timeline of 20 compiles of 4 frames, 1 min 7 s from the first to the end of the last: 4 first compile (28.2 s), 11"
+        "Timeline of 20 compilations of 4 frames, 1 min 7 s from the first to the end of the last: 4 first compilation (28.2 s), 11"
     )
 
 
 def test_a_limit_hit_that_took_no_time_can_still_be_seen() -> None:
     (hit,) = (bar for bar in bars(chart(report_of("real/demo.log.gz"))) if bar.first.kind == "limit")
-    assert hit.title.startswith("1/8 · MovingAverage.forward · 0.00 s\nover the limit")
+    assert hit.title.startswith("1/8 · MovingAverage.forward · 0.00 s\nrefused (limit reached)")
     assert width(hit) >= 0.7
 
 
@@ -116,8 +116,8 @@ def test_long_gaps_are_cut_with_a_note() -> None:
     assert width(first) > 45
     assert width(second) > 45
     assert [cut.text for cut in view.cuts] == ["2 h 59 min"]
-    assert view.notes == ("time since the first compile began: 1 gap without compiles cut out, 2 h 59 min in all",)
-    assert "2 h 59 min without compiles, cut out" in markup(view)
+    assert view.notes == ("time since the first compilation began: 1 gap without compilations not shown, 2 h 59 min in total",)
+    assert "2 h 59 min without compilations, not shown" in markup(view)
 
 
 def test_ticks_after_a_cut_count_from_where_compiling_went_on() -> None:
@@ -138,14 +138,14 @@ def test_gaps_of_a_dense_run_are_not_cut() -> None:
 def test_without_start_times_compiles_are_drawn_one_after_another() -> None:
     view = made((None, 3.0), (None, 1.0))
     assert [(bar.left, bar.right) for bar in bars(view)] == [(0, 75), (75, 100)]
-    assert view.notes == ("compiles stand one after another, since this trace does not tell when each began",)
+    assert view.notes == ("compilations are drawn one after another, because this trace does not record when each began",)
     assert "from the first to the end" not in view.summary
 
 
 def test_a_compile_without_a_start_time_is_drawn_after_the_one_before() -> None:
     view = made((0, 2.0), (None, 2.0), (6, 2.0))
     assert [(bar.left, bar.right) for bar in bars(view)] == [(0, 25), (25, 50), (75, 100)]
-    assert view.notes[1] == "1 compile without a recorded time drawn behind the one before"
+    assert view.notes[1] == "1 compilation without a recorded time drawn after the preceding one"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_frames_beyond_the_lanes_share_the_last_one() -> None:
     view = functions(*((float(item), 0.1 if item % 2 else 0.9) for item in range(40)))
     assert len(view.lanes) == 24
     assert (view.lanes[-1].name, view.lanes[-1].frame) == ("17 more frames", None)
-    assert view.lanes[-1].title == "17 more frames: 17 compiles, 1.70 s"
+    assert view.lanes[-1].title == "17 more frames: 17 compilations, 1.70 s"
     assert {f"f{item}" for item in range(0, 40, 2)} <= {item.name for item in view.lanes}
 
 
@@ -206,7 +206,7 @@ def test_lanes_of_several_ranks_say_whose_they_are() -> None:
 def test_compiles_too_short_for_bars_of_their_own_are_one_bar() -> None:
     first, rest = bars(made((0, 100.0), *((100 + item / 100, 0.005) for item in range(20))))
     assert first.title.startswith("0/0 · ")
-    assert rest.title == "20 compiles, 0/1 to 0/20 · f · 0.10 s in all\navoidable by marking"
+    assert rest.title == "20 compilations, 0/1 to 0/20 · f · 0.10 s in total\navoidable by marking"
     assert rest.first.compile.label == "0/1"
 
 
@@ -216,7 +216,7 @@ def test_short_compiles_of_two_kinds_have_two_bars() -> None:
         failed = {} if item % 2 else {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
         parts.append(make.compile(f"0/{item}", make.tensor(8 + item, 16), start_time=START + 100 + item / 100, seconds=0.001, **failed))
     _, *short = bars(chart(shapelog.analyze(make.load(make.trace(*parts)))))
-    assert [(bar.first.kind, bar.title.split(",")[0]) for bar in short] == [("marking", "5 compiles"), ("failed", "5 compiles")]
+    assert [(bar.first.kind, bar.title.split(",")[0]) for bar in short] == [("marking", "5 compilations"), ("failed", "5 compilations")]
     assert short[0].right <= short[1].left
 
 

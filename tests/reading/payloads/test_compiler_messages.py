@@ -1,0 +1,108 @@
+"""PyTorch's texts about breaks and failures in their parts, as torch 2.4 to 2.15 write them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shapelog.reading.payloads.compiler_messages import compiler_message, exception_chain, user_stack
+from shapelog.reading.records import StackFrame
+
+PRINT = """Failed to trace builtin operator
+  Explanation: Dynamo does not know how to trace builtin operator `print`
+      with argument types ['str'].
+  Hint: Avoid calling builtin `print`.
+  Hint: Please report an issue to PyTorch.
+
+  Developer debug context: builtin print [<class 'ConstantVariable'>] False
+
+ For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html
+"""
+STACK = """
+User code traceback:
+  File "/srv/app/train.py", line 40, in main
+    step(batch)
+  File "/srv/app/model.py", line 7, in forward
+    print(x.shape)
+    ^^^^^^^^^^^^^^
+
+Traceback (most recent call last):
+  File "/opt/torch/_dynamo/symbolic_convert.py", line 1, in wrapper
+    return inner_fn(self, inst)
+"""
+BREAK = f"Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: {{}}{PRINT}{STACK}"
+
+
+@pytest.mark.parametrize("head", ["", "Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):\n\n"])
+def test_a_break_has_title_explanation_hints_page_and_the_users_lines(head: str) -> None:
+    found = compiler_message(BREAK.format(head))
+    assert found.title == "Failed to trace builtin operator"
+    assert found.explanation == "Dynamo does not know how to trace builtin operator `print` with argument types ['str']."
+    assert found.hints == ("Avoid calling builtin `print`.", "Please report an issue to PyTorch.")
+    assert found.specific_hints == ("Avoid calling builtin `print`.",)
+    assert (found.number, found.url) == ("GB0059", "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html")
+    assert found.stack == (
+        StackFrame("/srv/app/train.py", 40, "main", "step(batch)"),
+        StackFrame("/srv/app/model.py", 7, "forward", "print(x.shape)", "print(x.shape)"),
+    )
+
+
+def test_a_break_met_while_another_was_handled_adds_its_hints() -> None:
+    other = "\n*** While handling this graph break, another graph break occurred: ***\n\ngraph break in loop\n  Hint: Unroll it.\n"
+    found = compiler_message(PRINT + other)
+    assert found.title == "Failed to trace builtin operator"
+    assert found.hints == ("Avoid calling builtin `print`.", "Please report an issue to PyTorch.", "Unroll it.")
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "hints"),
+    [
+        ("Unsupported: Tensor.item", "Unsupported: Tensor.item", ()),
+        ("Graph break in user code at a.py:1\nReason: Unsupported: Tensor.item\n", "Tensor.item", ()),
+        (
+            "dynamic shape operator: aten.nonzero.default; to enable, set torch._dynamo.config.capture_dynamic_output_shape_ops = True",
+            "dynamic shape operator: aten.nonzero.default; to enable, set torch._dynamo.config.capture_dynamic_output_shape_ops = True",
+            ("Set torch._dynamo.config.capture_dynamic_output_shape_ops = True",),
+        ),
+        ("backend='mine' raised:\nRuntimeError: boom\nmore", "backend='mine' raised: RuntimeError: boom", ()),
+        (
+            "Constraints violated (L['x'].size()[0])! For more information, run with TORCH_LOGS.\n  - Not all values are valid.",
+            "Constraints violated (L['x'].size()[0]): Not all values are valid.",
+            (),
+        ),
+        ("", "", ()),
+    ],
+)
+def test_older_texts_have_a_title_and_the_advice_that_is_in_them(text: str, title: str, hints: tuple[str, ...]) -> None:
+    found = compiler_message(text)
+    assert (found.title, found.hints) == (title, hints)
+
+
+@pytest.mark.parametrize("address", ["https://evil.example/gb0059.html", "https://meta-pytorch.github.io.evil.example/gb/gb1.html", "x"])
+def test_only_pages_of_pytorch_are_addresses(address: str) -> None:
+    assert compiler_message(f"a\n\n For more details about this graph break, please visit: {address}\n").url == ""
+
+
+def test_the_chain_of_exceptions_begins_with_the_first_that_was_raised() -> None:
+    first = 'Traceback (most recent call last):\n  File "/srv/app/backend.py", line 3, in mine\n    raise ValueError("no")\nValueError: no'
+    own = "torch._dynamo.exc.BackendCompilerFailed: backend raised:\nValueError: no"
+    second = f'Traceback (most recent call last):\n  File "/opt/torch/x.py", line 1, in call\n{own}'
+    chain = exception_chain(f"{first}\n\nThe above exception was the direct cause of the following exception:\n\n{second}")
+    assert [(item.type, item.message) for item in chain] == [
+        ("ValueError", "no"),
+        ("BackendCompilerFailed", "backend raised: ValueError: no"),
+    ]
+    assert chain[0].stack == (StackFrame("/srv/app/backend.py", 3, "mine", 'raise ValueError("no")'),)
+    assert exception_chain("no traceback") == ()
+
+
+@given(
+    st.text()
+    | st.text(alphabet='\n :"FileHntExplaio^,1')
+    | st.just(BREAK).flatmap(lambda text: st.integers(0, len(text)).map(lambda end: text[:end]))
+)
+def test_any_text_is_taken_apart(text: str) -> None:
+    found = compiler_message(text)
+    assert "\n" not in found.title
+    assert all(hint.strip() for hint in found.hints)
+    assert user_stack(text) == found.stack
+    exception_chain(text)

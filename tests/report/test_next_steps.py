@@ -1,0 +1,127 @@
+"""The ranked list of what to do: what is on it, what each step saves, and in which order."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import make
+import pytest
+from recorded import RECORDED, report_of
+
+from shapelog.model.trace import Compile, Outcome
+from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.next_steps import NextStep, StepKind, next_steps, saving_words
+from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
+from shapelog.reporters import Options, renderer
+
+
+def alerts(report: Report) -> Alerts:
+    return collect_alerts(report, Repository("nowhere"))
+
+
+def steps_of(report: Report) -> tuple[NextStep, ...]:
+    return next_steps(alerts(report))
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_each_step_saves_something_and_the_most_comes_first(name: str) -> None:
+    report = report_of(name)
+    steps = steps_of(report)
+    assert [step for step in steps if not step.saving.is_any and step.kind is not StepKind.RANKS] == []
+    hang = [any(rule.code == "SL703" for rule in step.rules) for step in steps]
+    ranked = [(-hangs, -round(step.stake, 3)) for hangs, step in zip(hang, steps, strict=True)]
+    assert ranked == sorted(ranked)
+    for step in steps:
+        saving = step.saving
+        assert 0 <= saving.least <= saving.most <= report.summary.compiles
+        assert saving.refused <= report.summary.limit_hits
+        assert saving.failed <= report.summary.failures + sum(compile.outcome is Outcome.UNFINISHED for compile in report.trace.compiles)
+        assert saving.seconds.most is None or 0 <= saving.seconds.least <= saving.seconds.most
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_marks_are_one_step_with_the_line_to_set(name: str) -> None:
+    report = report_of(name)
+    marks = [step for step in steps_of(report) if step.kind is StepKind.MARK]
+    assert len(marks) == bool(report.advice and report.advice.suggestions)
+    if marks and report.advice and report.advice.env:
+        assert report.advice.env.replace("$", "\\$").split("[")[0] in marks[0].text[0]
+        assert marks[0].saving.seconds == report.advice.avoidable_seconds
+
+
+def test_what_marking_cannot_help_comes_first_where_nothing_is_to_mark() -> None:
+    step, last = steps_of(report_of("lab/callable_identity.log.gz"))
+    assert (step.kind, step.rules[0].code, step.saving.most) == (StepKind.CODE, "SL309", 7)
+    assert (last.kind, last.saving.refused) == (StepKind.LIMIT, 1)
+
+
+def test_a_setting_that_pytorch_names_is_the_text_to_type() -> None:
+    steps = steps_of(report_of("lab/graph_break_resume.log.gz"))
+    breaks = [step for step in steps if step.kind is StepKind.GRAPH_BREAK]
+    assert [step.text for step in breaks] == [("torch._dynamo.config.capture_scalar_outputs = True",), ()]
+    found = breaks[0]
+    assert found.url.startswith("https://meta-pytorch.github.io/")
+    assert found.saving.seconds.most is not None
+    assert found.saving.most > 0
+
+
+def test_a_limit_that_marks_lift_is_no_step_of_its_own() -> None:
+    lifted = steps_of(report_of("real/demo.log.gz"))
+    assert [step.saving.refused for step in lifted if step.kind is StepKind.MARK] == [1]
+    assert [step for step in lifted if step.kind is StepKind.LIMIT] == []
+
+
+def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> None:
+    made = make.trace(
+        make.compile("0/0", make.tensor(8, 16)),
+        make.refused("0/1", "0/0: tensor 'x' dtype mismatch. expected Float, actual Double"),
+    )
+    limits = [step for step in steps_of(make.report(made)) if step.kind is StepKind.LIMIT]
+    assert [step.text for step in limits] == [("torch._dynamo.config.recompile_limit = 16",)]
+    assert saving_words(limits[0].saving) == "1 is no longer refused"
+
+
+def raw_hints(compile: Compile) -> Iterator[str]:
+    """The hints of a compile as PyTorch wrote them, found without the parser: the first line of each."""
+    texts = [item.text for item in compile.breaks]
+    if compile.outcome is Outcome.FAILED:
+        texts.append(compile.metrics.fail_reason)
+    for text in texts:
+        yield from re.findall(r"^  Hint: (.+)$", text, re.M)
+
+
+def test_every_hint_of_every_trace_is_in_every_format() -> None:
+    seen = 0
+    for name in RECORDED:
+        report = report_of(name)
+        hints = {words(hint) for compile in report.trace.compiles for hint in raw_hints(compile)}
+        seen += len(hints)
+        if not hints:
+            continue
+        shown = words(renderer("report", "terminal")(report, Options(width=1000, verbose=True, limit=0)).decode())
+        data = json.loads(renderer("report", "json")(report, Options()))
+        encoded = words(" ".join(_hints_in(data)))
+        assert [hint for hint in hints if hint not in shown] == [], name
+        assert [hint for hint in hints if hint not in encoded] == [], name
+    assert seen > 20
+
+
+def _hints_in(data: dict[str, object]) -> Iterator[str]:
+    for frame in data["frames"]:  # type: ignore[attr-defined]
+        for compile in frame["compiles"]:
+            for message in (*compile["graph_breaks"], *filter(None, [compile["failure"]])):
+                yield from message["hints"]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_numbers_of_the_summary_add_up_on_the_screen(name: str) -> None:
+    shown = renderer("report", "terminal")(report_of(name), Options(width=200)).decode()
+    summary = shown[shown.index("\nSummary") :].split("\n\n")[0]
+    total = re.search(r"including (\d+) recompilations? \(", summary)
+    parts = [int(number) for number in re.findall(r"^    +(\d+)  [a-z]", summary, re.M)]
+    assert sum(parts) == (int(total[1]) if total else 0)
