@@ -30,26 +30,28 @@ _FIXTURE = "compile_trace"
 _COUNTS = "shapelog"
 _MARKS = {
     "no_recompiles(*, reset=False)": "torch.compile may not recompile in this test",
-    "max_recompiles(n, *, reset=False)": "torch.compile may recompile n times in this test",
-    "max_compiles(n, *, reset=False)": "torch.compile may compile n times in this test, first compiles and recompiles",
+    "max_recompiles(n, *, reset=False)": "torch.compile may recompile at most n times in this test",
+    "max_compiles(n, *, reset=False)": "torch.compile may compile at most n times in this test, including first compilations",
 }
 _MARK_NAMES = frozenset(usage.partition("(")[0] for usage in _MARKS)
-_OFF = "compile_trace records under pytest --shapelog alone, or with shapelog = true in the configuration of pytest"
+_OFF = "compile_trace records only with pytest --shapelog, or with shapelog = true in the pytest configuration"
 _LONGEST_NAME = 120
 # Raised on recording if torch is missing, too old or a fake.
 _NOT_RECORDABLE = (ImportError, AttributeError, OSError)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("shapelog", "recompiles of torch.compile")
-    group.addoption("--shapelog", action="store_true", help="record what tests compile, enforce the marks, explain recompiles")
-    group.addoption("--shapelog-dir", metavar="DIR", help="keep the trace of each test that compiles in DIR; turns --shapelog on")
-    parser.addini("shapelog", "record what tests compile, as --shapelog does", type="bool", default=False)
+    group = parser.getgroup("shapelog", "torch.compile recompilations")
+    group.addoption("--shapelog", action="store_true", help="record what tests compile, enforce the marks, and explain recompilations")
+    group.addoption("--shapelog-dir", metavar="DIR", help="keep the trace of each test that compiles in DIR (implies --shapelog)")
+    parser.addini("shapelog", "record what tests compile (same as --shapelog)", type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     for usage, meaning in _MARKS.items():
-        config.addinivalue_line("markers", f"{usage}: {meaning}; reset: torch._dynamo.reset() before it (pytest --shapelog)")
+        config.addinivalue_line(
+            "markers", f"{usage}: {meaning}; reset=True calls torch._dynamo.reset() before the test (requires --shapelog)"
+        )
     folder = config.getoption("--shapelog-dir")
     if folder or config.getoption("--shapelog") or config.getini("shapelog"):
         config.pluginmanager.register(_Recorder(config, _make_folder(config.invocation_params.dir / folder) if folder else None), _RECORDER)
@@ -61,7 +63,7 @@ def _make_folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise pytest.UsageError(f"--shapelog-dir {path}: cannot keep traces there: {error.strerror or error}") from error
+        raise pytest.UsageError(f"--shapelog-dir {path}: cannot write traces there: {error.strerror or error}") from error
     return path
 
 
@@ -101,7 +103,7 @@ class _Reminder:
 
 def _not_enforced(tests: int) -> str:
     which = "1 test has a mark" if tests == 1 else f"{tests} tests have marks"
-    return f"shapelog: {which} such as no_recompiles, not enforced without --shapelog (or shapelog = true in the configuration)"
+    return f"shapelog: {which} such as no_recompiles, not enforced without --shapelog (or shapelog = true in the pytest configuration)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ class _Limit:
 
     @property
     def noun(self) -> str:
-        return "compile" if self.mark == "max_compiles" else "recompile"
+        return "compilation" if self.mark == "max_compiles" else "recompilation"
 
     @property
     def with_reset(self) -> str:
@@ -136,10 +138,10 @@ def _limit(mark: pytest.Mark) -> _Limit:
         return _Limit(mark.name, allowed, is_reset)
     written = ", ".join([*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())])
     if mark.name == "no_recompiles":
-        rule = "takes no argument but reset=True (max_recompiles(n) takes a number)"
+        rule = "takes no argument except reset=True (max_recompiles(n) takes a number)"
     else:
-        rule = f"takes a whole number of 0 or more and reset=True, as in {mark.name}(2)"
-    pytest.fail(f"the mark {mark.name} {rule}; this is {mark.name}({written})", pytrace=False)
+        rule = f"takes a whole number, 0 or more, and optionally reset=True, for example {mark.name}(2)"
+    pytest.fail(f"the mark {mark.name} {rule}; found {mark.name}({written})", pytrace=False)
 
 
 class _Watch:
@@ -298,17 +300,17 @@ class _Recorder:
         from shapelog.errors import ShapelogError
 
         try:
-            counts = dict(zip(("compile", "recompile"), watch.counts, strict=True))
+            counts = dict(zip(("compilation", "recompilation"), watch.counts, strict=True))
             exceeded = [limit for limit in watch.limits if counts[limit.noun] > limit.allowed]
             problems = watch.recording.report.explained.problems if any(watch.counts) else ()
         except (ShapelogError, OSError) as error:
             return f"shapelog cannot read what this test compiled: {error}"
         if not exceeded:
-            return "\n".join(f"shapelog cannot tell whether this test recompiled: {problem.message}" for problem in problems)
+            return "\n".join(f"shapelog cannot determine whether this test recompiled: {problem.message}" for problem in problems)
         from shapelog.reporters.terminal.pytest import headline
 
         heads = [headline(counts[limit.noun], limit.noun, limit.allowed, limit.mark) for limit in exceeded]
-        with_frames = any(limit.noun == "compile" for limit in exceeded)
+        with_frames = any(limit.noun == "compilation" for limit in exceeded)
         return "\n".join([*heads, "", self._explained(watch, with_frames)])
 
     def _explained(self, watch: _Watch, with_frames: bool = False) -> str:

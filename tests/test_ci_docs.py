@@ -108,7 +108,7 @@ def test_the_settings_that_are_shown_are_read(tmp_path: Path, monkeypatch: pytes
     (block,) = blocks("toml")
     (tmp_path / "pyproject.toml").write_text(block, encoding="utf-8")
     done = CliRunner().invoke(cli, ["check", str(SMALL)])
-    assert (done.exit_code, "shapelog-baseline.json: no such baseline" in done.stderr) == (2, True)
+    assert (done.exit_code, "baseline not found: shapelog-baseline.json" in done.stderr) == (2, True)
     done = CliRunner().invoke(cli, ["check", str(SMALL), "--write-baseline"])
     assert (done.exit_code, (tmp_path / "shapelog-baseline.json").is_file()) == (0, True), done.stderr
     assert CliRunner().invoke(cli, ["check", str(SMALL)]).exit_code == 0

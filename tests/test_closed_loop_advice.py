@@ -287,7 +287,7 @@ def test_what_would_do_harm_or_gain_nothing_is_left_out(plain: Recorded) -> None
     assert set(left) == {"L['k']", "L['self'].depth"}
     assert left["L['k']"][0] == "named"
     assert "formats k into a string" in left["L['k']"][1]
-    assert "does with self.depth what no symbolic int can" in left["L['self'].depth"][1]
+    assert "does with self.depth in a way that a symbolic int does not support" in left["L['self'].depth"][1]
     stay = {item.axis: (item.rule.code, item.sentence) for item in plain.advice.remaining}
     assert stay["self.length"][0] == "SL202"
     assert "hann_window takes it as a number" in stay["self.length"][1]

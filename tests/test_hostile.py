@@ -161,7 +161,7 @@ def loaded(path: Path, strict: bool = False) -> tuple[Trace, int]:
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("rest", [b'", 0]}\n', b'", 0]}\n' + compiled("1/0", tensor(8, 16)), b""], ids=["last", "inside", "cut off"])
-@pytest.mark.parametrize(("begin", "kind"), [(b'{"str": ["', "str"), (b'{"artifact": {"name": "', "artifact"), (b'{"', "of no known kind")])
+@pytest.mark.parametrize(("begin", "kind"), [(b'{"str": ["', "str"), (b'{"artifact": {"name": "', "artifact"), (b'{"', "of unknown kind")])
 def test_a_header_that_is_too_long_costs_itself_and_no_memory(begin: bytes, kind: str, rest: bytes, strict: bool, tmp_path: Path) -> None:
     before = small_trace()
     path = with_a_hole(tmp_path / "long.log", before + make.prefix() + begin, rest)
@@ -672,7 +672,7 @@ def test_without_a_directory_for_temporary_files_a_pipe_is_refused_in_one_line(p
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
     done = python(limit + MAIN, "report", "-", stdin=small_trace())
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
-    assert b"standard input: not read, because no directory takes temporary files; TMPDIR names another one" in done.stderr
+    assert b"standard input: not read, because there is no writable directory for temporary files; set TMPDIR to one" in done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")

@@ -73,7 +73,7 @@ def test_every_format_for_ci_shows_it(made_up: Rule, name: str) -> None:
 def test_a_check_of_a_trace_with_it_passes_unless_the_rule_is_selected_or_has_a_kind(made_up: Rule) -> None:
     asked = checked(Policy(select=codes_of("--select", [made_up.name])))
     assert [item.alert.rule for item in asked.failing] == [made_up]
-    assert asked.reasons == (("2 other findings",) if made_up.alert_kind is None else ("2 failed compiles",))
+    assert asked.reasons == (("2 other findings",) if made_up.alert_kind is None else ("2 failed compilations",))
     assert checked(Policy(ignore=("SL1",))).has_failed == (made_up.alert_kind is not None)
 
 

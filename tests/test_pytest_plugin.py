@@ -79,7 +79,7 @@ def test_a_test_whose_forked_children_are_ranks_is_counted_whole(session: Sessio
     monkeypatch.setattr(recording, "record_to", recorded)
     done = session(MARKS, "--shapelog-dir", "traces")
     done.assert_outcomes(passed=2 if ranks > 2 else 3, failed=1 if ranks > 2 else 0)
-    done.stdout.fnmatch_lines([f"3 tests compiled: {3 * ranks} compiles, 0 recompiles"])
+    done.stdout.fnmatch_lines([f"3 tests compiled: {3 * ranks} compilations, 0 recompilations"])
 
 
 # Off, and wrong use.
@@ -99,7 +99,7 @@ def test_it_is_off_unless_asked_for_and_then_the_marks_do_nothing(session: Sessi
 
 
 NOT_ENFORCED = (
-    "shapelog: 3 tests have marks such as no_recompiles, not enforced without --shapelog (or shapelog = true in the configuration)"
+    "shapelog: 3 tests have marks such as no_recompiles, not enforced without --shapelog (or shapelog = true in the pytest configuration)"
 )
 
 
@@ -140,7 +140,7 @@ def test_off_it_loads_neither_torch_nor_any_other_part_of_shapelog(session: Sess
 def test_without_the_plugin_the_fixture_skips_with_a_remedy(session: Session) -> None:
     done = session("def test_a(compile_trace): pass", "-rs")
     done.assert_outcomes(skipped=1)
-    done.stdout.fnmatch_lines("*compile_trace records under pytest --shapelog alone, or with shapelog = true*")
+    done.stdout.fnmatch_lines("*compile_trace records only with pytest --shapelog, or with shapelog = true*")
 
 
 def test_the_marks_and_the_options_have_help(session: Session) -> None:
@@ -160,14 +160,17 @@ def test_the_configuration_turns_it_on(session: Session, pytester: pytest.Pytest
 @pytest.mark.parametrize(
     ("mark", "rule"),
     [
-        ("no_recompiles(2)", "the mark no_recompiles takes no argument but reset=True (max_recompiles(n) takes a number); this is"),
-        ("no_recompiles(n=2)", "the mark no_recompiles takes no argument but reset=True"),
-        ("max_recompiles", "the mark max_recompiles takes a whole number of 0 or more and reset=True, as in max_recompiles(2)"),
-        ("max_recompiles('two')", "this is max_recompiles('two')"),
-        ("max_recompiles(-1)", "this is max_recompiles(-1)"),
-        ("max_recompiles(True)", "this is max_recompiles(True)"),
-        ("max_recompiles(1, 2)", "this is max_recompiles(1, 2)"),
-        ("max_recompiles(1, reset=1)", "this is max_recompiles(1, reset=1)"),
+        ("no_recompiles(2)", "the mark no_recompiles takes no argument except reset=True (max_recompiles(n) takes a number); found"),
+        ("no_recompiles(n=2)", "the mark no_recompiles takes no argument except reset=True"),
+        (
+            "max_recompiles",
+            "the mark max_recompiles takes a whole number, 0 or more, and optionally reset=True, for example max_recompiles(2)",
+        ),
+        ("max_recompiles('two')", "found max_recompiles('two')"),
+        ("max_recompiles(-1)", "found max_recompiles(-1)"),
+        ("max_recompiles(True)", "found max_recompiles(True)"),
+        ("max_recompiles(1, 2)", "found max_recompiles(1, 2)"),
+        ("max_recompiles(1, reset=1)", "found max_recompiles(1, reset=1)"),
         ("max_compiles(1, limit=2)", "the mark max_compiles takes a whole number"),
     ],
 )
@@ -202,27 +205,29 @@ def explained(recorded: bytes, limit: int = 0, **more: Any) -> str:
 
 
 def test_a_headline_counts_and_names_the_mark() -> None:
-    assert headline(3, "recompile", 0, "no_recompiles") == "3 recompiles, 0 allowed (no_recompiles)"
-    assert headline(1, "compile", 0, "max_compiles") == "1 compile, 0 allowed (max_compiles)"
+    assert headline(3, "recompilation", 0, "no_recompiles") == "3 recompilations, 0 allowed (no_recompiles)"
+    assert headline(1, "compilation", 0, "max_compiles") == "1 compilation, 0 allowed (max_compiles)"
 
 
 def test_each_recompile_is_shown_with_its_place_causes_line_and_remedy() -> None:
     assert explained(make.trace(make.static_sizes(10, 12)), root="/srv").split("\n") == [
-        "0/1 against 0/0  f  app/model.py:5  avoidable by marking",
+        "0/1 compared with 0/0  f  app/model.py:5  avoidable by marking",
         "  SL101 size-varies: dim 0 of x changed from 10 to 12",
         "    at app/model.py:6  return x + 1",
         "  called at app/main.py:20  f(x)",
         "  → mark this dimension as dynamic so that one graph handles every size",
         "",
-        "Marking 1 source dynamic removes it (predicted):",
+        "Marking 1 input as dynamic removes it (estimated):",
         "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"",
-        "  or in the program, before the call:",
-        "    torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come",
+        "  or in code, before the call:",
+        "    torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur",
     ]
 
 
 def test_the_number_of_recompiles_that_marking_removes_is_shown() -> None:
-    assert "Marking 1 source dynamic removes 3 of 3 recompiles (predicted):" in explained(make.trace(make.static_sizes(10, 12, 14, 16)))
+    assert "Marking 1 input as dynamic removes 3 of 3 recompilations (estimated):" in explained(
+        make.trace(make.static_sizes(10, 12, 14, 16))
+    )
 
 
 def test_if_marking_does_not_help_the_reason_is_shown() -> None:
@@ -232,7 +237,7 @@ def test_if_marking_does_not_help_the_reason_is_shown() -> None:
     )
     text = explained(made)
     assert "SL301 dtype-varies" in text
-    assert "Nothing to mark dynamic: no recompile of this run is about sizes" in text
+    assert "Nothing to mark as dynamic: none of these recompilations is caused by a changing size" in text
     assert "export" not in text
 
 
@@ -241,7 +246,7 @@ def test_long_lists_are_cut_with_a_hint_to_see_all() -> None:
     text = explained(made, limit=3)
     assert text.count("SL101") == 3
     assert "… 6 more recompiles, shown with -vv" in text
-    assert "--shapelog-dir DIR keeps the trace of each test" in text
+    assert "--shapelog-dir DIR to keep the trace of each test" in text
     assert "shapelog report kept/a.log" in explained(made, limit=3, kept="kept/a.log")
     assert explained(made).count("SL101") == 9
     assert "more" not in explained(made)
@@ -252,15 +257,15 @@ def test_entries_from_before_the_test_are_shown_in_one_line_with_the_remedy() ->
     lines = explained(late, with_reset="max_recompiles(1, reset=True)").split("\n")
     (line,) = [line for line in lines if "compiled before this test" in line]
     assert line.startswith("0/2: ")
-    assert line.endswith("torch._dynamo.reset() in a fixture, or the mark max_recompiles(1, reset=True)")
+    assert line.endswith("torch._dynamo.reset() in a fixture, or use the mark max_recompiles(1, reset=True)")
     assert "or the mark" not in explained(late)
 
 
 def test_compiles_are_listed_if_compiles_are_counted() -> None:
     made = make.trace(make.static_sizes(10), make.static_sizes(10, 12, name="g", frame=1))
     text = explained(made, with_frames=True, limit=1)
-    assert text.startswith("Compiled:\n  f  /srv/app/model.py:5  1 compile: 0/0\n  … 1 more frame, shown with -vv\n")
-    assert "g  /srv/app/model.py:5  2 compiles: 1/0 1/1" in explained(made, with_frames=True)
+    assert text.startswith("Compiled:\n  f  /srv/app/model.py:5  1 compilation: 0/0\n  … 1 more frame, shown with -vv\n")
+    assert "g  /srv/app/model.py:5  2 compilations: 1/0 1/1" in explained(made, with_frames=True)
 
 
 def test_nothing_of_a_trace_reaches_the_terminal_raw() -> None:
@@ -277,11 +282,11 @@ def test_nothing_of_a_trace_reaches_the_terminal_raw() -> None:
 def test_the_summary_names_the_worst_tests_first_and_cuts() -> None:
     tests = {f"t.py::test_{number}": (number + 1, number) for number in range(13)} | {"t.py::test_none": (0, 0)}
     total, *lines = summary(tests)
-    assert total == "13 tests compiled: 91 compiles, 78 recompiles"
-    assert lines[0] == "12 recompiles  13 compiles  t.py::test_12"
+    assert total == "13 tests compiled: 91 compilations, 78 recompilations"
+    assert lines[0] == "12 recompilations  13 compilations  t.py::test_12"
     assert len(lines) == 11
     assert lines[-1] == "… 2 more tests that recompiled"
-    assert summary({"t.py::test_none": (0, 0)}) == ("no test compiled anything",)
+    assert summary({"t.py::test_none": (0, 0)}) == ("nothing was compiled in any test",)
     assert "\x1b" not in summary({"t.py::test_a[\x1b[2J]": (2, 1)})[1]
 
 
@@ -293,19 +298,25 @@ def test_marks_are_enforced_and_a_violation_is_explained(session: Session) -> No
     done = session(MARKS.replace("max_compiles(2)", "max_compiles(1)"), "--shapelog")
     done.assert_outcomes(failed=2, passed=1)
     text = done.stdout.str()
-    done.stdout.fnmatch_lines(["1 recompile, 0 allowed (no_recompiles)", "", "0/1 against 0/0 *", "2 compiles, 1 allowed (max_compiles)"])
-    done.stdout.fnmatch_lines("FAILED test_it.py::test_none - Failed: 1 recompile, 0 allowed (no_recompiles)")
+    done.stdout.fnmatch_lines(
+        ["1 recompilation, 0 allowed (no_recompiles)", "", "0/1 compared with 0/0 *", "2 compilations, 1 allowed (max_compiles)"]
+    )
+    done.stdout.fnmatch_lines("FAILED test_it.py::test_none - Failed: 1 recompilation, 0 allowed (no_recompiles)")
     assert "pytest_plugin.py" not in text
     assert "--- shapelog ---" not in text
     done.stdout.fnmatch_lines(
-        ["*= shapelog =*", "3 tests compiled: 6 compiles, 3 recompiles", "1 recompile  2 compiles  test_it.py::test_none"]
+        [
+            "*= shapelog =*",
+            "3 tests compiled: 6 compilations, 3 recompilations",
+            "1 recompilation  2 compilations  test_it.py::test_none",
+        ]
     )
 
 
 @pytest.mark.usefixtures("every_test_recompiles")
 def test_a_failure_is_placed_in_the_test(session: Session) -> None:
     done = session(MARKS, "--shapelog", "--tb=line")
-    done.stdout.fnmatch_lines("*test_it.py:[34]: *1 recompile, 0 allowed (no_recompiles)")
+    done.stdout.fnmatch_lines("*test_it.py:[34]: *1 recompilation, 0 allowed (no_recompiles)")
 
 
 @pytest.mark.usefixtures("every_test_recompiles")
@@ -326,7 +337,7 @@ def test_the_nearest_mark_of_each_kind_counts(session: Session) -> None:
         "--shapelog",
     )
     done.assert_outcomes(passed=1, failed=1)
-    done.stdout.fnmatch_lines("1 recompile, 0 allowed (no_recompiles)")
+    done.stdout.fnmatch_lines("1 recompilation, 0 allowed (no_recompiles)")
     assert "(max_compiles)" not in done.stdout.str()
 
 
@@ -360,7 +371,7 @@ def test_a_violation_is_the_failure_that_an_xfail_mark_expects(session: Session)
 def test_a_test_that_fails_by_itself_shows_the_explanation_in_a_section(session: Session) -> None:
     done = session("import pytest\n@pytest.mark.no_recompiles\ndef test_a():\n    assert 1 == 2", "--shapelog")
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["*assert 1 == 2", "*- shapelog -*", "0/1 against 0/0 *", "*export TORCH_COMPILE_DYNAMIC_SOURCES=*"])
+    done.stdout.fnmatch_lines(["*assert 1 == 2", "*- shapelog -*", "0/1 compared with 0/0 *", "*export TORCH_COMPILE_DYNAMIC_SOURCES=*"])
     assert "allowed" not in done.stdout.str()
 
 
@@ -385,7 +396,7 @@ def test_a_setup_that_fails_shows_it_too_and_a_skip_ends_the_recording(session: 
         "--shapelog",
     )
     done.assert_outcomes(errors=1, skipped=2)
-    done.stdout.fnmatch_lines(["*ValueError: broken", "*- shapelog -*", "0/1 against 0/0 *"])
+    done.stdout.fnmatch_lines(["*ValueError: broken", "*- shapelog -*", "0/1 compared with 0/0 *"])
 
 
 @pytest.mark.usefixtures("every_test_recompiles")
@@ -406,7 +417,7 @@ def test_the_marks_of_unittest_cases_are_enforced(session: Session) -> None:
         "--shapelog",
     )
     done.assert_outcomes(failed=2, passed=1, skipped=1)
-    done.stdout.fnmatch_lines(["*AssertionError: 1 != 2*", "*- shapelog -*", "1 recompile, 0 allowed (*"])
+    done.stdout.fnmatch_lines(["*AssertionError: 1 != 2*", "*- shapelog -*", "1 recompilation, 0 allowed (*"])
 
 
 @pytest.mark.usefixtures("every_test_recompiles")
@@ -422,7 +433,7 @@ def test_the_fixture_is_the_recording_and_can_be_asked_for_late(session: Session
         "--shapelog",
     )
     done.assert_outcomes(passed=2)
-    done.stdout.fnmatch_lines("2 tests compiled: 4 compiles, 2 recompiles")
+    done.stdout.fnmatch_lines("2 tests compiled: 4 compilations, 2 recompilations")
 
 
 @pytest.mark.usefixtures("every_test_recompiles")
@@ -446,7 +457,7 @@ def test_traces_are_kept_one_a_test_and_the_failure_names_its_own(session: Sessi
         name for name in names if "test_many-" not in name or "-4" in name
     ]
     assert len(names) == 6
-    done.stdout.fnmatch_lines([f"the whole story: shapelog report 'kept here/{stem}.test_none.log'", "traces: kept here"])
+    done.stdout.fnmatch_lines([f"full report: shapelog report 'kept here/{stem}.test_none.log'", "traces: kept here"])
     assert shapelog.load(pytester.path / "kept here" / f"{stem}.test_many-4.log").compiles
 
 
@@ -455,7 +466,7 @@ def test_a_directory_that_cannot_be_written_is_reported_before_any_test(session:
     (pytester.path / "file").write_text("")
     done = session(MARKS, "--shapelog-dir", "file")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines("ERROR: *file: cannot keep traces there: *")
+    done.stderr.fnmatch_lines("ERROR: *file: cannot write traces there: *")
 
 
 @pytest.mark.usefixtures("every_test_recompiles")
@@ -544,20 +555,20 @@ def test_compiles():
     done.assert_outcomes(failed=2, passed=1)
     done.stdout.fnmatch_lines(
         [
-            "1 recompile, 0 allowed (no_recompiles)",
+            "1 recompilation, 0 allowed (no_recompiles)",
             "",
-            "0/1 against 0/0  relu  test_it.py:8  avoidable by marking",
+            "0/1 compared with 0/0  relu  test_it.py:8  avoidable by marking",
             "  SL101 size-varies: dim 0 of x changed from 4 to 7",
             "    at test_it.py:9  return torch.relu(x) * 2",
             "  → mark this dimension as dynamic so that one graph handles every size",
             "",
-            "Marking 1 source dynamic removes it (predicted):",
+            "Marking 1 input as dynamic removes it (estimated):",
             "  export TORCH_COMPILE_DYNAMIC_SOURCES=*",
-            "    torch._dynamo.mark_dynamic(x, 0)  # seen 4 to 7*",
-            "1 compile, 0 allowed (max_compiles)",
+            "    torch._dynamo.mark_dynamic(x, 0)  # sizes 4–7 seen*",
+            "1 compilation, 0 allowed (max_compiles)",
             "Compiled:",
-            "  relu  test_it.py:8  1 compile: *",
-            "2 tests compiled: 3 compiles, *",
+            "  relu  test_it.py:8  1 compilation: *",
+            "2 tests compiled: 3 compilations, *",
         ]
     )
     assert "torch.__trace" not in done.stdout.str()
@@ -582,7 +593,7 @@ def test_sizes(compile_trace):
     )
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
-        ["*assert 1 <= 0*", "*<Recompile 0/1 of relu: SL101, avoidable by marking>*", "*- shapelog -*", "0/1 against 0/0 *"]
+        ["*assert 1 <= 0*", "*<Recompile 0/1 of relu: SL101, avoidable by marking>*", "*- shapelog -*", "0/1 compared with 0/0 *"]
     )
 
 
@@ -617,7 +628,7 @@ def test_own_reset(compile_trace):
         [
             "0/1  relu  test_it.py:8  *",
             "  SL101 size-varies: *",
-            "0/1: the code was compiled before this test*, or the mark no_recompiles(reset=True)",
+            "0/1: the code was compiled before this test*, or use the mark no_recompiles(reset=True)",
         ]
     )
     assert "Marking" not in done.stdout.str()
@@ -659,7 +670,7 @@ def test_after(compile_trace):
     )
     done.assert_outcomes(passed=3, errors=1)
     done.stdout.fnmatch_lines(
-        ["*ValueError: broken", "*- shapelog -*", "0/1 against 0/0  relu *", "2 tests compiled: 4 compiles, 2 recompiles"]
+        ["*ValueError: broken", "*- shapelog -*", "0/1 compared with 0/0  relu *", "2 tests compiled: 4 compilations, 2 recompilations"]
     )
 
 
@@ -694,7 +705,7 @@ class Case(unittest.TestCase):
 """,
     )
     done.assert_outcomes(skipped=1, xfailed=1, passed=3, failed=1)
-    done.stdout.fnmatch_lines(["1 recompile, 0 allowed (no_recompiles)", "", "2/1 against 2/0 *"])
+    done.stdout.fnmatch_lines(["1 recompilation, 0 allowed (no_recompiles)", "", "2/1 against 2/0 *"])
 
 
 @pytest.mark.torch
@@ -785,7 +796,9 @@ def test_something():
         "--shapelog-dir=kept",
     )
     done.assert_outcomes(passed=2)
-    done.stdout.fnmatch_lines(["1 test compiled: 2 compiles, 1 recompile", "1 recompile  2 compiles  test_it.py::test_something"])
+    done.stdout.fnmatch_lines(
+        ["1 test compiled: 2 compilations, 1 recompilation", "1 recompilation  2 compilations  test_it.py::test_something"]
+    )
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["test_it.py.test_something.log"]
 
 
@@ -808,7 +821,7 @@ def test_fails(compile_trace):
         "--shapelog-dir=kept",
     )
     done.assert_outcomes(passed=1)
-    done.stdout.fnmatch_lines("no test compiled anything")
+    done.stdout.fnmatch_lines("nothing was compiled in any test")
     assert len(shapelog.load(tmp_path / "kept" / "test_it.py.test_fails.log").compiles) == 2
 
 
@@ -831,6 +844,6 @@ def test_sizes():
     pytester.makepyfile(test_it=HEAD + tests)
     done = pytester.runpytest_subprocess("-p", "shapelog.pytest_plugin", "--shapelog", "--junit-xml=junit.xml", *workers)
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["1 recompile, 0 allowed (no_recompiles)", "1 test compiled: 2 compiles, 1 recompile"])
+    done.stdout.fnmatch_lines(["1 recompilation, 0 allowed (no_recompiles)", "1 test compiled: 2 compilations, 1 recompilation"])
     assert [len(shapelog.load(path).compiles) for path in (pytester.path / "traced").iterdir()] == [2]
     assert '<property name="recompiles" value="1"' in (pytester.path / "junit.xml").read_text(encoding="utf-8")

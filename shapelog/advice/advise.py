@@ -27,9 +27,9 @@ from shapelog.text import cut, one_line, plural
 # Rules about values that the code itself pins or branches on: another line of code removes them.
 _REWRITABLE = frozenset(("SL201", "SL202", "SL204", "SL311", "SL322"))
 _REASONS = {
-    "high": "a dynamic graph of this run serves all these calls",
-    "medium": "the graphs are alike, but no dynamic graph of this run proves that one serves all these calls and later ones",
-    "low": "only a call beyond the recompile limit goes, of which little is recorded",
+    "high": "a dynamic graph in the trace handles all these calls",
+    "medium": "the graphs match, but the trace contains no dynamic graph that handles all these calls",
+    "low": "only a call past the recompile limit is saved, and the trace records little about it",
 }
 
 
@@ -133,14 +133,14 @@ class Advice(NamedTuple):
         if self.suggestions:
             return ""
         if self.left_out:
-            return "the only marks that would save a compile would do harm; see what was left out"
+            return "the only marks that would save a compilation would do harm (see what was left out)"
         if not self.remaining:
             return "nothing recompiled" + (
-                "; failed compiles are in shapelog report" if self.failures else ": every frame was compiled once"
+                " (failed compilations are listed by shapelog report)" if self.failures else ": every frame was compiled once"
             )
         if any(item.size_related for item in self.remaining):
-            return "no mark would remove any of the recompiles; see for each what stands in the way"
-        return "no recompile of this run is about sizes, so no mark would remove one"
+            return "no mark would remove any of the recompilations; the reason is listed for each"
+        return "none of these recompilations is caused by a changing size"
 
 
 def advise(explained: Explanations, version: TorchVersion | None = None) -> Advice:
@@ -270,7 +270,7 @@ def _narrowed(served: list[ServedCall], chosen: Marks) -> Iterator[str]:
         if lost:
             names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in lost)
             gone = call.compile.label
-            yield f"{gone}, which goes, was symbolic in {names} too: later calls with other values of it would compile again"
+            yield f"The removed compilation {gone} was also symbolic in {names}: later calls with other values of it would compile again."
 
 
 def _confidence(served: list[ServedCall], chosen: Marks) -> str:

@@ -1,4 +1,4 @@
-"""The other tools that PyTorch has for what varies, where its version has them, and what each costs; the list of sources comes first."""
+"""The alternatives to the list of sources that this version of PyTorch has for what varies, and what each costs."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ _IN_ARGUMENTS = re.compile(r"^L\['\w+'\](?:\['[^']*'\])*$")
 
 
 class Alternative(NamedTuple):
-    """Another tool for a problem of this run: its name in PyTorch, what it is for, lines to paste, and what to beware of.
+    """Another tool for a problem of this run: its name in PyTorch, what it is for, lines to paste, and a caveat.
 
     ``codes`` are the rules that it answers to.
     """
@@ -82,14 +82,17 @@ def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
     if context.version.reads_sources:
         spelled = ",".join(entries(found, context.version))
         lines = [f"torch.compiler.config.unbacked_sources = {spelled!r}  # or TORCH_COMPILE_UNBACKED_SOURCES", *lines]
-        lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # or: for every size that is dynamic from the start")
+        lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # or: every size that is dynamic from the start")
     yield Alternative(
         tool="unbacked source",
         codes=("SL104",),
         subject=", ".join(f"{mark.source.display_name}.size[{mark.dim}]" for mark in sorted(found)),
-        sentence="an unbacked size is never specialized for 0 or 1: one graph serves these calls too",
+        sentence="An unbacked size is never specialized on 0 or 1, so one graph handles these calls too.",
         lines=tuple(lines),
-        warning="a branch on the size, or a size that code ties to another, breaks the graph or raises; under inductor squeeze() keeps a 1",
+        warning=(
+            "A branch on the size, or code that requires it to equal another size, causes a graph break or an error. "
+            "Under Inductor, squeeze() keeps a dimension of size 1."
+        ),
     )
 
 
@@ -116,16 +119,17 @@ def _conflict(context: AdviceContext, frame: Frame, compile: Compile, mark: Mark
     lines = [f"torch._dynamo.maybe_mark_dynamic({expression(mark.source)}, {mark.dim})  # instead of mark_dynamic"]
     if partners:
         lines += [
-            f"torch._dynamo.mark_dynamic({expression(item.source)}, {item.dim})  # if that is what it is tied to" for item in partners[:3]
+            f"torch._dynamo.mark_dynamic({expression(item.source)}, {item.dim})  # if the two sizes have to be equal"
+            for item in partners[:3]
         ]
     return Alternative(
         tool="maybe_mark_dynamic",
         codes=("SL203",),
         subject=f"{mark.source.display_name}.size[{mark.dim}] in {frame.title}",
-        sentence=f"SL203 marked-dynamic-conflict: {compile.label} failed, since the code pins the marked size to {value}"
-        + (f"; static sizes of {value} beside it may be why: mark them as well" if partners else ""),
+        sentence=f"SL203 marked-dynamic-conflict: {compile.label} failed because the code specializes the marked size to {value}."
+        + (f" Static sizes of {value} in other inputs may be the reason: mark those as well." if partners else ""),
         lines=tuple(lines),
-        warning="maybe_mark_dynamic does not fail, and compiles once for each size that is pinned",
+        warning="maybe_mark_dynamic does not raise an error; each specialized size is compiled separately.",
     )
 
 
@@ -148,11 +152,12 @@ def _stance(context: AdviceContext) -> Iterator[Alternative]:
             tool="set_stance",
             codes=("SL101", "SL102"),
             subject=", ".join(list(dict.fromkeys(firsts))[:4]),
-            sentence=(
-                "runs the first call eagerly and compiles at the second, so that sizes which differ at once are dynamic in the first graph"
-            ),
+            sentence=("Runs the first call in eager mode and compiles on the second, so sizes that differ are dynamic in the first graph."),
             lines=('torch.compiler.set_stance("eager_then_compile")',),
-            warning="what is the same in the first two calls of the code stays static, and a number of dims that differs in them raises",
+            warning=(
+                "Dimensions that are equal in the first two calls stay static. "
+                "If the number of dimensions differs between them, PyTorch raises an error."
+            ),
         )
 
 
@@ -163,9 +168,9 @@ def _duck(context: AdviceContext) -> Iterator[Alternative]:
             tool="use_duck_shape",
             codes=("SL103",),
             subject="; ".join(dict.fromkeys(pairs)),
-            sentence="gives every dim a symbol of its own, equal sizes or not",
+            sentence="Gives every dimension its own symbol, even where sizes are equal.",
             lines=("torch.fx.experimental._config.use_duck_shape = False",),
-            warning="for all frames: code that relies on equal sizes gets more guards",
+            warning="Applies to all frames; code that relies on equal sizes gets more guards.",
         )
 
 
@@ -177,21 +182,21 @@ def _parameters(context: AdviceContext) -> Iterator[Alternative]:
         tool="force_parameter_static_shapes",
         codes=("SL106",),
         subject=", ".join(found[:4]),
-        sentence="lets parameters become dynamic by themselves from the second width on: one compile more than the list needs",
+        sentence="Lets parameters become dynamic automatically from the second width on; needs one compilation more than the list.",
         lines=(
             "torch._dynamo.config.force_parameter_static_shapes = False",
-            "torch._dynamo.config.force_nn_module_property_static_shapes = False  # too, for modules of torch.nn such as Linear",
+            "torch._dynamo.config.force_nn_module_property_static_shapes = False  # also needed for torch.nn modules such as Linear",
         ),
-        warning="for all parameters of the program; kernels for dynamic weights may be slower",
+        warning="Applies to all parameters of the program; kernels for dynamic weights may be slower.",
     )
     if context.version.at_least(13):
         yield Alternative(
             tool="isolate_recompiles",
             codes=("SL106",),
             subject=", ".join(found[:4]),
-            sentence="keeps one static graph for each compiled instance, each with a recompile limit of its own",
+            sentence="Keeps one static graph per compiled instance, each with its own recompile limit.",
             lines=("torch.compile(module, isolate_recompiles=True)",),
-            warning="saves no compile",
+            warning="Does not save any compilations.",
         )
 
 
@@ -202,9 +207,9 @@ def _module_ints(context: AdviceContext) -> Iterator[Alternative]:
             tool="allow_unspec_int_on_nn_module",
             codes=("SL315",),
             subject=", ".join(dict.fromkeys(found)),
-            sentence="treats ints on modules as other ints: dynamic from the second value on",
+            sentence="Treats int attributes of modules like other ints: dynamic from the second value on.",
             lines=("torch._dynamo.config.allow_unspec_int_on_nn_module = True",),
-            warning="for all modules: an int that is formatted into a string loses its graph",
+            warning="Applies to all modules; code that formats such an int into a string loses its graph.",
         )
 
 
@@ -229,10 +234,10 @@ def _profile(context: AdviceContext) -> Iterator[Alternative]:
             tool="PGO",
             codes=("SL312", "SL101", "SL102") if floats else ("SL101", "SL102"),
             subject=", ".join(subject[:_SHOWN]) + (f" and {len(subject) - _SHOWN} more" if len(subject) > _SHOWN else ""),
-            sentence="remembers for the next run of the same job what became dynamic in this one" + (", floats too" if floats else ""),
-            lines=("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 take these for booleans, and fail",),
-            warning="the first run stays as it is"
-            + ("; frames with closures are not recognised again in another process" if context.version.at_least(13) else ""),
+            sentence=f"Remembers what became dynamic in this run{', floats too,' if floats else ''} for the next run of the same job.",
+            lines=("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 parse these as booleans and fail",),
+            warning="The first run does not change."
+            + (" Frames with closures are not recognized in another process." if context.version.at_least(13) else ""),
         )
 
 
@@ -255,9 +260,9 @@ def _needless(context: AdviceContext) -> Iterator[Alternative]:
         tool="static source",
         codes=("SL108",),
         subject=", ".join(source.display_name for source in found),
-        sentence="was made dynamic, and pinned to one value again by every graph; static from the start saves that work",
+        sentence="Became dynamic, but every graph specialized it to one value again; keeping it static from the start saves that work.",
         lines=(f"torch.compiler.config.static_sources = {','.join(map(pattern, bases))!r}  # or TORCH_COMPILE_STATIC_SOURCES",),
-        warning="the other dims of a listed tensor become static too",
+        warning="The other dimensions of a listed tensor become static too.",
     )
 
 
@@ -281,9 +286,9 @@ def _collectives(context: AdviceContext) -> Iterator[Alternative]:
             tool="compiler collectives",
             codes=("SL702",),
             subject=", ".join(differing),
-            sentence="the ranks saw different sizes, so they compile at different calls: with collectives they agree on what is dynamic",
+            sentence="The ranks saw different sizes and compile at different calls. With collectives they agree on what is dynamic.",
             lines=("torch._dynamo.config.enable_compiler_collectives = True  # or TORCH_COMPILER_COLLECTIVES=1",),
-            warning="every rank must compile the same frames in the same order, or the job hangs; without an accelerator it fails",
+            warning="Every rank must compile the same frames in the same order, or the job hangs. Fails without an accelerator.",
         )
 
 
@@ -297,10 +302,10 @@ def _values_list(context: AdviceContext) -> Iterator[Alternative]:
         codes=("SL101",),
         subject=f"{len(context.marks)} marks",
         sentence=(
-            "instead of a long list: warm up with a size that occurs nowhere else, and name that number; whatever equals it is dynamic"
+            "Instead of a long list, warm up with a size that occurs nowhere else and name that number: everything equal to it is dynamic."
         ),
         lines=('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with 1111',),
-        warning="goes by value alone, so the number must be unlikely; parameters stay static",
+        warning="Matches by value alone, so pick an unlikely number. Parameters stay static.",
     )
 
 
@@ -325,13 +330,17 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
             codes=("SL101",),
             subject=frame.title,
             sentence=(
-                "says it where the function is compiled; sizes of 0 and 1 share the graph, and one that is specialized after all raises"
+                "Declares dynamic dimensions at the torch.compile call. Sizes 0 and 1 use the same graph; "
+                "an accidental specialization raises an error."
             ),
             lines=(
                 "from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec",
                 f"torch.compile({_callee(frame)}, {name}={{{specs}}})",
             ),
-            warning="a branch on such a size breaks the graph (fullgraph=True: raises); all that it does not name is static, listed or not",
+            warning=(
+                "A branch on such a size causes a graph break (an error with fullgraph=True). "
+                "Everything it does not name is static, even if the list has it."
+            ),
         )
         return
 
@@ -373,9 +382,9 @@ def _limit(context: AdviceContext) -> Iterator[Alternative]:
             tool="recompile_limit",
             codes=("SL401",),
             subject=frame.title,
-            sentence=f"{kept} graphs or more are needed after marking, and the limit is {config}: beyond it the code runs eagerly",
+            sentence=f"At least {kept} graphs are needed after marking, and the limit is {config}; beyond it the code runs in eager mode.",
             lines=(spelled,),
-            warning="a ceiling, not a cure: each new value still costs a compile",
+            warning="This does not remove the cause: each new value still costs a compilation.",
         )
 
 
@@ -387,10 +396,11 @@ def _dynamic_true(context: AdviceContext) -> Iterator[Alternative]:
             tool="dynamic=True",
             codes=("SL102",),
             subject=", ".join(dict.fromkeys(ints)),
-            sentence="makes every size and int dynamic from the first compile on; no list can do that for an int in this version",
+            sentence="Makes every size and int dynamic from the first compilation on; in this version no list can do that for an int.",
             lines=("torch.compile(fn, dynamic=True)",),
             warning=(
-                "marks what never varies too: slower kernels, equal sizes share a symbol, code that formats or branches on a size may break"
+                "Also affects sizes that never change: kernels are slower, equal sizes share a symbol, "
+                "and code that formats a size or branches on it may break."
             ),
         )
 

@@ -59,12 +59,12 @@ def rationale(seen: tuple[ObservedValues, ...], codes: tuple[str, ...]) -> str:
             parts.append(f"{item.name} was {_listed(tuple(values))}")
         elif "SL105" in codes:
             parts.append(
-                f"{item.name} was always {values[0] if values else '?'}, but with a symbolic size the stride that varied is symbolic too"
+                f"{item.name} was always {values[0] if values else '?'}, but a symbolic size makes the changing stride symbolic too"
             )
         elif "SL103" in codes:
-            parts.append(f"{item.name} shared a symbol with a dim of the same size; a marked dim has a symbol of its own")
+            parts.append(f"{item.name} shared a symbol with a dimension of the same size; marking gives it a symbol of its own")
         else:
-            parts.append(f"{item.name} varied")
+            parts.append(f"{item.name} changed")
     return "; ".join(parts)
 
 
@@ -77,7 +77,7 @@ def caveats_of_source(
     version: TorchVersion,
     index: SourceIndex,
 ) -> Iterator[str]:
-    """What to beware of with one source that is marked for the sake of ``frames``."""
+    """The caveats of one source that is marked for the sake of ``frames``."""
     source, name = marks[0].source, marks[0].source.display_name
     yield from _across_ranks(seen, frames, explained)
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
@@ -88,20 +88,23 @@ def caveats_of_source(
     ]
     if others and version.reads_sources:
         named = ", ".join(list(dict.fromkeys(others))[:4])
-        harm = "checked: nothing there formats it" if marks[0].is_int else "at worst it is specialized again"
-        yield f"the list goes by name: {name} of {named} is marked too, though it did not vary there ({harm})"
+        harm = "No code there formats it into a string." if marks[0].is_int else "This is harmless: PyTorch specializes it again if needed."
+        yield f"Entries match by name, so {name} of {named} is marked too, although it did not change there. {harm}"
     if marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source, index) for frame in frames):
-        yield "never symbolic though it varied, as under dynamic=False: the list overrides that, and a backend for constant shapes fails"
+        yield (
+            "This size changed but never became symbolic, as under dynamic=False. "
+            "The list overrides dynamic=False; a backend that only supports static shapes will fail."
+        )
     if "SL106" in codes:
-        yield "a parameter has one width for each instance: this saves a compile an instance, not a call; a graph each may be fine"
+        yield "A parameter has one width per instance, so this saves a compilation per instance, not per call. One graph each may be fine."
     bounds = dict.fromkeys(display_text(text) for item in seen for text in item.bounds)
     if bounds:
-        yield f"a dynamic graph serves a range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"
+        yield f"A dynamic graph covers a limited range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"
     small = [item.name for item in seen if not item.mark.is_int and any(value in ("0", "1") for _, value in item.values)]
     if small:
-        yield f"calls with {' or '.join(small)} of 0 or 1 still get a graph of their own"
+        yield f"Calls in which {' or '.join(small)} is 0 or 1 still get a separate graph."
     if any(cause.prop == RANK for frame in frames for cause in index.causes(frame, source)):
-        yield f"the number of dims of {name} varied, so PyTorch made all its dims dynamic: others than these may vary too"
+        yield f"The number of dimensions of {name} changed, so PyTorch made all of them dynamic; dimensions not listed here may change too."
 
 
 def _across_ranks(seen: tuple[ObservedValues, ...], frames: tuple[Frame, ...], explained: Explanations) -> Iterator[str]:
@@ -134,26 +137,32 @@ def scope(trace: Trace) -> str:
 
 
 def caveats_of_list(explained: Explanations, replayed: Replay, marks: Marks, version: TorchVersion) -> Iterator[str]:
-    """What to beware of with the list as a whole."""
+    """The caveats of the list as a whole."""
     if not marks:
         return
-    yield "predicted by replaying the calls that were compiled in this run; sizes that it did not see are no promise"
+    yield "Estimated by replaying the compilations in this trace. Inputs it did not contain may still recompile."
     if scope(explained.trace):
-        yield f"compiles and seconds are those {scope(explained.trace)}; the others have the same causes in other numbers"
+        yield f"Compilations and seconds are {scope(explained.trace)}; the other ranks have the same causes in different numbers."
     if explained.trace.config.dynamic_sources:
-        yield f"the run had a list already ({explained.trace.config.dynamic_sources}); the suggestion contains it"
+        yield f"The run already had a list ({explained.trace.config.dynamic_sources}); the suggestion includes it."
     hits = [plan.frame.title for plan in replayed.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]
     if hits:
         named, more = ", ".join(dict.fromkeys(hits)), replayed.cost(marks).more
         often = f", up to {plural(more, 'time')}" if more else ""
-        yield f"after its limit hit {named} ran eagerly and left no records: calls with other values may compile again{often}"
+        yield (
+            f"After the recompile limit was hit, {named} ran in eager mode and left no records: "
+            f"calls with other values may compile again{often}."
+        )
     yield from _seconds_unsure(replayed, marks)
     if any(compile.metrics.inductor for compile in explained.trace.compiles):
-        yield "kernels for dynamic sizes may run slower than those for one size: measure a step"
+        yield "Dynamic-shape kernels can be slower than specialized ones; measure step time before and after."
     if version.reads_sources and not version.reads_dims and any(not mark.is_int for mark in marks):
-        yield f"torch {version} lists whole tensors: their other dims become symbolic too, and are specialized again where code needs them"
+        yield (
+            f"torch {version} can only list whole tensors: their other dimensions become symbolic too, "
+            "and are specialized again where the code requires it."
+        )
     if not version.reads_sources:
-        yield f"torch {version} has no list of dynamic sources: mark the tensors in code, before each call (--format python)"
+        yield f"torch {version} has no list of dynamic sources. Mark the tensors in code before each call (--format python)."
 
 
 def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
@@ -161,7 +170,10 @@ def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
     open_ended = [plan.frame.title for plan in replayed.plans if plan.cost(marks).seconds.most is None]
     if open_ended:
         named = ", ".join(dict.fromkeys(open_ended))
-        yield f"no dynamic compile of {named} was timed in this run (or its code came from a cache): its seconds are a lower end only"
+        yield (
+            f"This trace has no time for a dynamic compilation of {named} (or its code came from a cache), "
+            "so the estimated seconds are only a lower bound."
+        )
     for plan in replayed.plans:
         dynamic = [call for index in plan.served(marks) if (call := plan.calls[index]).compile.is_dynamic]
         static = [call for call in plan.calls if call.compile.outcome is Outcome.COMPILED and not call.compile.is_dynamic]
@@ -169,10 +181,10 @@ def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
             continue
         slow, quick = max(dynamic, key=lambda call: call.seconds), min(static, key=lambda call: call.seconds)
         if slow.seconds - quick.seconds > _NOTABLE and slow.seconds > _MUCH_SLOWER * quick.seconds:
-            why = ", with symbolic // and % in its shapes" if _divides(slow.compile) else ""
+            why = " (its shapes contain symbolic // or %)" if _divides(slow.compile) else ""
             yield (
-                f"{plan.frame.title} takes long to compile for dynamic sizes{why}: {slow.compile.label} took {seconds(slow.seconds)}, "
-                f"{quick.compile.label} {seconds(quick.seconds)}; fewer compiles may not be fewer seconds"
+                f"{plan.frame.title} is slow to compile with dynamic sizes{why}: {slow.compile.label} took {seconds(slow.seconds)}, "
+                f"{quick.compile.label} {seconds(quick.seconds)}. Fewer compilations may not save time."
             )
 
 

@@ -40,17 +40,17 @@ def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], is_resumed:
     """
     name = expression(mark.source)
     if mark.source.startswith("___"):
-        return f"# {mark.source.display_name} is no tensor before the call: convert it (torch.from_numpy) and mark dim {mark.dim} of that"
+        return f"# {mark.source.display_name} is not a tensor before the call: convert it (torch.from_numpy) and mark dim {mark.dim}"
     if name.startswith("___stack") or not is_plain(name):
-        return f"# {mark.source.display_name} has no name in the program: mark dim {mark.dim} where it is made, or use the list"
+        return f"# {mark.source.display_name} has no name in the program: mark dim {mark.dim} where it is created, or use the list"
     if "SL106" in codes or mark.source.is_registered:
-        return f"# {name} is a parameter or buffer, which mark_dynamic does not act on: use the list"
+        return f"# {name} is a parameter or buffer, which mark_dynamic does not affect: use the list"
     if is_resumed and "." not in name:
-        return f"# {name} is made before a graph break: mark dim {mark.dim} in a function under @torch.compiler.disable, or use the list"
+        return f"# {name} is created before a graph break: mark dim {mark.dim} in a function under @torch.compiler.disable, or use the list"
     strict = not _SPECIALIZED & set(codes)
     function = "mark_dynamic" if strict else "maybe_mark_dynamic"
     sizes = sorted({number for number in map(integer, values) if number is not None})
-    note = f"  # seen {sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else ""
+    note = f"  # sizes {sizes[0]}–{sizes[-1]} seen" if len(sizes) > 1 else ""
     if note and strict and sizes[0] > 1 and _COMPARED not in codes:
-        note += f"; min={sizes[0]}, max={sizes[-1]} if no others come"
+        note += "; add min=/max= only if no other sizes occur"
     return f"torch._dynamo.{function}({name}, {mark.dim}){note}"

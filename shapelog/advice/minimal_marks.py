@@ -19,7 +19,7 @@ from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import guards_hold
 from shapelog.text import one_line
 
-_NOT_ALL_SEEN = "and the trace does not show all that it does with it"
+_NOT_ALL_SEEN = "and the trace does not show everything it does with it"
 
 
 class HarmfulMark(NamedTuple):
@@ -112,8 +112,8 @@ class _Harm:
                 found = next(item for item in broken.breaks if item.reason not in known)
                 where = f" at {found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
                 what = one_line(found.reason)[:80]
-                reason = f"the graph of {frame.title} breaks{where} once {name} is symbolic ({what}), as in {broken.label}"
-                return HarmfulMark(mark, frame, reason, "change that line so that it works with a symbolic value, then mark")
+                reason = f"{frame.title} has a graph break{where} once {name} is symbolic ({what}), as in {broken.label}"
+                return HarmfulMark(mark, frame, reason, "change that line so that it works with a symbolic value, then mark it")
         return None
 
     def _is_alike(self, mark: Mark, symbolic: Compile, static: Compile) -> bool:
@@ -128,7 +128,7 @@ class _Harm:
         for frame in self.index.with_int(mark.source):
             failed = self._symbolic(frame, mark.source, Outcome.FAILED)
             if failed is not None:
-                reason = f"compile {failed.label} of {frame.title} failed once {name} was symbolic, and the code ran eagerly"
+                reason = f"compilation {failed.label} of {frame.title} failed once {name} was symbolic, and the code ran in eager mode"
                 return HarmfulMark(mark, frame, reason, f"pass {name} as a tensor, or keep it out of strings and hashes")
             if self._symbolic(frame, mark.source, Outcome.COMPILED):
                 continue
@@ -136,16 +136,18 @@ class _Harm:
             use = code.use_of(mark.source)
             where = _line(code, mark.source, use)
             if use >= Use.FORMATS:
-                does = f"formats {name} into a string" if use is Use.FORMATS else f"does with {name} what no symbolic int can"
-                reason = f"{frame.title} {does}{where}: its graph would be lost or broken in two"
+                does = (
+                    f"formats {name} into a string" if use is Use.FORMATS else f"uses {name} in a way that a symbolic int does not support"
+                )
+                reason = f"{frame.title} {does}{where}: its graph would be lost or split in two"
                 what = "build the string" if use is Use.FORMATS else "do that"
                 return HarmfulMark(mark, frame, reason, _rename(name, frame, helped, what))
             if frame in helped:
                 if use is Use.PINS:
-                    reason = f"{frame.title} needs the exact value of {name}{where}, so a mark would be specialized at once"
-                    return HarmfulMark(mark, frame, reason, "accept one graph for each value, or move it out of the compiled code")
+                    reason = f"{frame.title} needs the exact value of {name}{where}, so a mark would be specialized immediately"
+                    return HarmfulMark(mark, frame, reason, "accept one graph per value, or move it out of the compiled code")
             elif use is Use.HANDS_ON or not code.is_whole:
-                reason = f"{frame.title} has an int of the same name that never varied, {_NOT_ALL_SEEN}"
+                reason = f"{frame.title} has an int of the same name that never changed, {_NOT_ALL_SEEN}"
                 return HarmfulMark(mark, frame, reason, _rename(name, frame, helped))
         return None
 
@@ -160,7 +162,7 @@ class _Harm:
             is_named = f"{name}.shape" in place.code or f"{name}.size(" in place.code
             if is_named and use_in(place.code, "") >= Use.FORMATS:
                 where = f"{frame.file.rsplit('/', 1)[-1]}:{place.line} ({place.code.strip()[:60]})"
-                reason = f"{frame.title} puts sizes of its own {name} into a string at {where}: its graph would be lost or broken in two"
+                reason = f"{frame.title} formats sizes of its own {name} into a string at {where}: its graph would be lost or split in two"
                 return HarmfulMark(mark, frame, reason, _rename(name, frame, helped))
         return None
 
@@ -180,9 +182,9 @@ class _Harm:
 
 def _rename(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:
     if frame in helped:
-        return f"{what} outside of the compiled code, or pass {name} as a tensor"
+        return f"{what} outside the compiled code, or pass {name} as a tensor"
     others = ", ".join(dict.fromkeys(item.title for item in helped))
-    return f"the list goes by name in every frame: rename {name} in {others}, or pass it there as a tensor"
+    return f"entries match by name in every frame: rename {name} in {others}, or pass it as a tensor there"
 
 
 def _line(code: QuotedCode, source: Source, use: Use) -> str:

@@ -35,9 +35,7 @@ def as_python(advice: Advice) -> str:
         ]
     marked = [item for item in advice.suggestions if item.python]
     if marked:
-        lines += (
-            ["", "# or, instead of the list, on the tensors themselves, before each call:"] if has_list else ["import torch._dynamo", ""]
-        )
+        lines += ["", "# or, instead of the list, in code before each call:"] if has_list else ["import torch._dynamo", ""]
         for item in marked:
             place = f", called at {item.place.file}:{item.place.line}" if item.place else ""
             titles = ", ".join(dict.fromkeys(frame.title for frame in item.frames))
@@ -57,20 +55,22 @@ def why_nothing(advice: Advice) -> str:
     if advice.env:
         return ""
     if advice.suggestions:
-        return f"torch {advice.version} reads no list of dynamic sources (2.8 and later do); --format python gives the mark_dynamic lines"
+        return (
+            f"torch {advice.version} does not read a list of dynamic sources (2.8 and later do); --format python prints mark_dynamic calls"
+        )
     return advice.why_empty
 
 
 def where_to_get(advice: Advice) -> str:
     """What is shown in place of a list that is not."""
-    return f"{plural(len(advice.entries), 'entry')}: shapelog suggest-dynamic prints them with --format shell, env or python"
+    return f"{plural(len(advice.entries), 'entry')}: run shapelog suggest-dynamic with --format shell, env, or python to print them"
 
 
 def cost_of(cost: Cost) -> str:
-    """``2 compiles and 1 limit hit in 1.40 s``; ``8 to 10 compiles in 5.10-8.40 s`` where it is a prediction with two ends."""
+    """``2 compilations and 1 limit hit in 1.40 s``; ``8 to 10 compilations in 5.10-8.40 s`` where it is a prediction with two ends."""
     number = f"{cost.compiles} to " if cost.more else ""
     hits = f" and {plural(cost.limit_hits, 'limit hit')}" if cost.limit_hits else ""
-    return f"{number}{plural(cost.compiles + cost.more, 'compile')}{hits} in {cost.seconds}"
+    return f"{number}{plural(cost.compiles + cost.more, 'compilation')}{hits} in {cost.seconds}"
 
 
 def effect_of(advice: Advice) -> str:

@@ -78,7 +78,7 @@ def would_suggest(trace: Trace) -> tuple[str, ...]:
 def _problem(value: str) -> str:
     for entry in split_list(value):
         if not is_expression(entry):
-            return f"{entry} is no valid regular expression once PyTorch has split the list, and fails every compile"
+            return f"{entry} is not a valid regular expression after PyTorch has split the list, so every compilation would fail"
     return ""
 
 
@@ -92,12 +92,15 @@ def _differences(explained: Explanations, replayed: Replay, choice: MarkSelectio
         if mine is None:
             yield Difference(source, source, "", _why_not(source, explained, replayed, choice, version))
         elif pattern(source) != source:
-            yield Difference(source, source, ",".join(entries(mine, version)), "as it stands, the name is split or read as an expression")
+            yield Difference(
+                source, source, ",".join(entries(mine, version)), "unescaped, the name would be split or read as a regular expression"
+            )
         elif version.reads_dims and not mine[0].is_int:
             constant = _constant_dims(source, mine, explained)
             if constant:
                 dims = ", ".join(map(str, constant))
-                why = f"PGO lists the whole tensor; {plural_noun(len(constant), 'dim')} {dims} need not be dynamic"
+                which = f"{plural_noun(len(constant), 'dim')} {dims} {'does' if len(constant) == 1 else 'do'}"
+                why = f"PGO lists the whole tensor; {which} not need to be dynamic"
                 yield Difference(source, source, ",".join(entries(mine, version)), why)
     for source, mine in by_source.items():
         if source not in theirs:
@@ -117,29 +120,29 @@ def _input(source: Source, explained: Explanations) -> Input | None:
 def _why_not(source: Source, explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> str:
     """Why a source that PGO lists is not on the list."""
     if not version.reads_sources:
-        return f"torch {version} reads no list"
+        return f"torch {version} does not read a list"
     harm = next((item for item in choice.left_out if item.mark.source == source), None)
     if harm is not None:
         return harm.reason
     codes = {code for item in explained.recompiles for cause in item.causes if _is_of(cause.source, source) for code in cause.codes}
     if any(source == item.source and item.marked_dynamic for compile in explained.trace.compiles for item in compile.inputs):
-        return "the program marks it already"
+        return "the program already marks it"
     if "SL312" in codes:
-        return "a float: no entry of the list makes one dynamic"
+        return "a float: no list entry can make a float dynamic"
     if "SL107" in codes and not any(mark.source == source for mark in replayed.by_mark):
-        return "its number of dims changed, which no mark helps against"
+        return "its number of dimensions changed, and no mark prevents that"
     if source.endswith("._base"):
         return "the tensor behind a view: marking the view is enough"
     enough = _enough(source, replayed, choice)
     if enough:
-        return f"{enough} is enough: a marked origin hands its dynamism on, and of two sizes that were one it takes one mark"
+        return f"marking {enough} is enough: dynamic sizes propagate, and of two equal sizes only one needs a mark"
     if any(mark.source == source for mark in replayed.by_mark):
-        return "marked or not, the same calls compile: what varies with it is covered by other entries, or stays"
+        return "marking it changes nothing: its recompilations are covered by other entries, or remain"
     if any_blocks_marking(codes):
-        return "its value is pinned, branched on, or 0 or 1, so a mark would not save a compile"
+        return "its value is specialized, branched on, or 0 or 1, so a mark would not save a compilation"
     if not codes:
-        return "it caused no recompile in this run"
-    return "other things changed at the same calls, so a mark would not save a compile"
+        return "it caused no recompilation in this run"
+    return "other properties changed in the same calls, so a mark would not save a compilation"
 
 
 def _enough(source: Source, replayed: Replay, choice: MarkSelection) -> str:
@@ -158,10 +161,10 @@ def _why_missed(source: Source, explained: Explanations) -> str:
     """Why PGO does not list what shapelog does."""
     tensor = _input(source, explained)
     if tensor is not None and tensor.is_parameter:
-        return "a parameter: forced static before PGO looks at it; the list overrides that"
+        return "a parameter: PyTorch forces parameters to be static before PGO sees them; the list overrides that"
     causes = {code for item in explained.recompiles for cause in item.causes if _is_of(cause.source, source) for code in cause.codes}
     if "SL105" in causes:
-        return f"only a stride of {source.display_name} varied; a symbolic size makes it symbolic"
+        return f"only a stride of {source.display_name} changed; a symbolic size makes the stride symbolic"
     if "SL103" in causes:
-        return "its size was symbolic already, but shared a symbol with an equal one"
-    return "not among what varied in PGO's state: dynamic=False, code that it does not recognise, or a run that kept no state"
+        return "its size was already symbolic, but shared a symbol with an equal size"
+    return "PGO's state does not list it as changed: dynamic=False, code that PGO does not recognize, or a run that saved no state"

@@ -86,12 +86,12 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[So
     # where every cause can be marked and that is not enough, the code takes another path for this value
     is_path = note and item.blocking_rule in ("SL202", "SL204")
     rule = (RULES[item.blocking_rule] if is_path else cause.remedy_rule) if cause else RULES["SL399"]
-    sentence = cause.sentence if cause else (note or "the trace does not tell why")
+    sentence = cause.sentence if cause else (note or "the trace does not record why")
     if cause and note:
         sentence = f"{sentence}; {note}"
     harm = instead.get(cause.source) if cause else None
     if harm:
-        sentence = f"{sentence}; a mark was left out: {harm.reason}"
+        sentence = f"{sentence}; a mark for it was left out: {harm.reason}"
     return Remaining(
         frame=item.frame,
         axis=cause.axis if cause else "",

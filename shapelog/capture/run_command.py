@@ -64,7 +64,7 @@ class Run:
         """The traces of all processes, as one run. Raises ShapelogError if there are none."""
         if not self.has_trace:
             raise ShapelogError(self.why_no_trace)
-        notes = tuple(f"{path.name} was there before the run and grew; all of it is read" for path in self.grown)
+        notes = tuple(f"{path.name} existed before the run and grew; all of it is read" for path in self.grown)
         return select_files(self.files, notes)
 
 
@@ -78,7 +78,7 @@ def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] | Non
         trace_dir.mkdir(parents=True, exist_ok=True)
         before = _file_states(trace_dir)
     except OSError as error:
-        raise ShapelogError(f"{trace_dir}: cannot record there: {error.strerror or error}") from error
+        raise ShapelogError(f"{trace_dir}: cannot record a trace there: {error.strerror or error}") from error
     settings = {**os.environ, **(env or {}), "TORCH_TRACE": str(trace_dir.absolute())}
     if settings.get("TORCH_DTRACE"):  # PyTorch prefers it to TORCH_TRACE, and records the same and more
         settings["TORCH_DTRACE"] = settings["TORCH_TRACE"]
@@ -93,7 +93,7 @@ def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] | Non
     try:
         after = _file_states(trace_dir)
     except OSError as error:
-        lost = f"{trace_dir}: no trace can be read there once the command has ended: {error.strerror or error}"
+        lost = f"{trace_dir}: cannot read the trace after the command ended: {error.strerror or error}"
     changed = sorted(path for path, state in after.items() if before.get(path) != state)
     return Run(
         returncode=ended if ended >= 0 else SIGNALED - ended,
@@ -116,16 +116,16 @@ def trace_dir_for(given: str | None) -> tuple[Path, bool]:
     try:
         return Path(tempfile.mkdtemp(prefix="shapelog-")), True
     except OSError as error:
-        raise ShapelogError(f"no temporary directory to record into ({error}); name one with --trace-dir") from error
+        raise ShapelogError(f"no temporary directory to record into ({error}); choose one with --trace-dir") from error
 
 
 def _why_nothing_compiled() -> str:
     """What to check when a command has ended without a trace."""
     switch = next((name for name in _SWITCHES if os.environ.get(name, "0") not in ("", "0")), None)
     if switch:
-        return f"no trace was written: {switch} is set, so torch.compile does nothing"
+        return f"no trace was written: {switch} is set, so torch.compile has no effect"
     return (
-        "no trace was written, so nothing was compiled: was a function under torch.compile called, in a process that got this "
+        "no trace was written, so nothing was compiled: did the command call a function under torch.compile, in a process with this "
         "environment, with PyTorch 2.4 or later (python -c 'import torch; print(torch.__version__)')?"
     )
 
@@ -160,12 +160,12 @@ def _start(command: Sequence[str], settings: Mapping[str, str]) -> subprocess.Po
         return subprocess.Popen(list(command), env=dict(settings))
     except FileNotFoundError as error:
         if os.path.sep in name and os.path.exists(name):
-            raise CannotStartError(f"{name}: cannot be run: its interpreter does not exist", NOT_EXECUTABLE) from error
+            raise CannotStartError(f"{name}: cannot run it: its interpreter does not exist", NOT_EXECUTABLE) from error
         raise CannotStartError(f"{name}: command not found", NOT_FOUND) from error
     except OSError as error:
-        raise CannotStartError(f"{name}: cannot be run: {error.strerror or error}", NOT_EXECUTABLE) from error
+        raise CannotStartError(f"{name}: cannot run it: {error.strerror or error}", NOT_EXECUTABLE) from error
     except ValueError as error:
-        raise CannotStartError(f"{name!r}: cannot be run: {error}", NOT_EXECUTABLE) from error
+        raise CannotStartError(f"{name!r}: cannot run it: {error}", NOT_EXECUTABLE) from error
 
 
 @dataclass(slots=True)

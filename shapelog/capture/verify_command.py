@@ -31,31 +31,31 @@ def run_and_verify(
     Raises ShapelogError if a run cannot be started or wrote no trace.
     """
     folder = Path(trace_dir) if trace_dir else Path(tempfile.mkdtemp(prefix="shapelog-verify-"))
-    message("first run, as it is")
+    message("first run: unchanged")
     first = _record(command, folder / "before", {})
     if first.returncode:
-        message(f"the first run ended with {first.returncode}, so there is nothing to verify; its trace is in {folder / 'before'}")
+        message(f"the first run exited with {first.returncode}, so there is nothing to verify; its trace is in {folder / 'before'}")
         return first.returncode
     before = analyze(first.selection())
     advice = before.advice
     if advice is None:
-        raise ShapelogError(f"the advice failed; shapelog report {quote(str(folder / 'before'))} --debug shows why")
+        raise ShapelogError(f"shapelog could not compute suggestions; shapelog report {quote(str(folder / 'before'))} --debug shows why")
     if not advice.env:
         message(f"nothing to verify: {why_nothing(advice)}")
         status = show(advice)
         return CANNOT_TRY if advice.suggestions else status
     set_already = os.environ.get(VARIABLE, "")
     value = f"{set_already},{advice.env}" if set_already else advice.env
-    message(f"second run, with {VARIABLE} set{' in addition to what it was' if set_already else ''}")
+    message(f"second run: {VARIABLE} {'extended by' if set_already else 'set to'} the suggestion")
     second = _record(command, folder / "after", {VARIABLE: value})
     if not second.has_trace:
-        message(second.lost or f"the second run ended with {second.returncode} and compiled nothing")
+        message(second.lost or f"the second run exited with {second.returncode} and compiled nothing")
         return DID_NOT_HELP
     after = analyze(second.selection())
     verification = verify(
         before, after, advice, CommandResult(first.returncode, first.seconds), CommandResult(second.returncode, second.seconds)
     )
-    message(f"both traces are kept: shapelog compare {folder / 'before'} {folder / 'after'}")
+    message(f"both traces were kept: shapelog compare {folder / 'before'} {folder / 'after'}")
     return show(verification) or (0 if verification.helped else DID_NOT_HELP)
 
 

@@ -108,7 +108,7 @@ class Watch:
     def __post_init__(self) -> None:
         if self.where in ("", "-") or is_url(self.where):
             name = self.where or '""'
-            raise ShapelogError(f"{name}: only a directory or a file of this machine can be watched")
+            raise ShapelogError(f"{name}: only a directory or file on this machine can be watched")
 
     def snapshots(self) -> Iterator[Snapshot]:
         """One at each check of the files, about two a second, until the job has ended."""
@@ -161,7 +161,7 @@ class Watch:
             self._reported.clear()
             self._writers.clear()
         if now - self._gone >= (_IDLE_ELSEWHERE if self.idle is None else self.idle):
-            raise ShapelogError(f"{self.where}: it was there and is gone now")
+            raise ShapelogError(f"{self.where}: it no longer exists")
 
     @property
     def _is_over(self) -> bool:
@@ -177,7 +177,7 @@ class Watch:
             self._waiting = str(error) if is_something else ""
             return
         if any(file.path is None for file in selection.files):
-            raise ShapelogError(f"{self.where}: an archive does not grow; shapelog report {quote(str(self.where))} tells what is in it")
+            raise ShapelogError(f"{self.where}: an archive cannot be watched; run shapelog report {quote(str(self.where))} instead")
         self._update_files(selection)
         traces = [file.trace for file in self._files.values() if file.trace]
         if not traces:
@@ -222,12 +222,12 @@ class Watch:
         if self._checked != self._state:
             return ""
         if self.idle is not None and quiet >= self.idle:
-            return f"nothing new came for {self.idle:g} s"
+            return f"no new records for {self.idle:g} s"
         processes = self._processes
         if self._is_over and (processes <= self._writers or quiet >= _IDLE_ELSEWHERE):
             return "the process that wrote it has ended" if len(processes) == 1 else "the processes that wrote it have ended"
         if self.idle is None and processes and not self._writers and quiet >= IDLE:
-            return f"nothing new came for {IDLE:g} s, and no process that wrote it runs on this machine"
+            return f"no new records for {IDLE:g} s, and no process that wrote them is running on this machine"
         return ""
 
     @property
@@ -279,7 +279,7 @@ def _state_of(where: Path) -> State:
         if stat.S_ISREG(found.st_mode):
             return ((where.name, found.st_size, found.st_mtime_ns),)
         if not stat.S_ISDIR(found.st_mode):
-            raise ShapelogError(f"{where}: neither a file nor a directory")
+            raise ShapelogError(f"{where}: not a file or directory")
         with os.scandir(where) as scanned:
             entries = list(scanned)
     except FileNotFoundError:

@@ -110,17 +110,19 @@ def parse(content: bytes, name: str) -> Baseline:
     try:
         data = json.loads(content)
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
-            raise ShapelogError(f"{name}: no shapelog baseline; shapelog check TRACE --write-baseline {name} makes one")
+            raise ShapelogError(f"{name}: not a shapelog baseline (create one with `shapelog check TRACE --write-baseline {name}`)")
         if data.get("format_version") != FORMAT_VERSION:
             found = data.get("format_version")
-            raise ShapelogError(f"{name}: a baseline of version {found}, and this shapelog reads version {FORMAT_VERSION}; write it anew")
+            raise ShapelogError(
+                f"{name}: baseline version {found}, but this shapelog reads version {FORMAT_VERSION}; write it again with --write-baseline"
+            )
         return Baseline(name, str(data.get("torch_version") or ""), tuple(_known(data["frames"])))
     except UnicodeDecodeError as error:
-        raise ShapelogError(f"{name}: no shapelog baseline: not UTF-8 at byte {error.start}") from error
+        raise ShapelogError(f"{name}: not a shapelog baseline: not UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
-        raise ShapelogError(f"{name}:{error.lineno}: no shapelog baseline: {error.msg}") from error
+        raise ShapelogError(f"{name}:{error.lineno}: not a shapelog baseline: {error.msg}") from error
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError) as error:
-        raise ShapelogError(f"{name}: a damaged baseline ({type(error).__name__}: {error}); write it anew") from error
+        raise ShapelogError(f"{name}: damaged baseline ({type(error).__name__}: {error}); write it again with --write-baseline") from error
 
 
 def _known(frames: list[dict[str, Any]]) -> Iterator[Known]:
@@ -134,7 +136,7 @@ def _known(frames: list[dict[str, Any]]) -> Iterator[Known]:
 
 def _count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{value!r} is no count")
+        raise ValueError(f"{value!r} is not a count")
     return value
 
 

@@ -37,6 +37,9 @@ class CheckedAlert:
         return self.alert.count - sum(occurrence.times for occurrence in self.new)
 
 
+_NOUNS = {Metric.COMPILES: "compilation", Metric.RECOMPILES: "recompilation"}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetUse:
     """A budget and what the run spent of it; ``code`` is None for the budget of the whole run, and ``most`` the one that spent most."""
@@ -63,14 +66,14 @@ class BudgetUse:
 
     @property
     def sentence(self) -> str:
-        """``15 recompiles in Net.forward, 3 allowed``."""
+        """``15 recompilations in Net.forward, 3 allowed``."""
         where = f" in {self.code.title}" if self.code else ""
         if self.budget.metric is Metric.AVOIDABLE:
             # With as many digits as make them differ.
             rounded = [seconds(self.spent), seconds(self.budget.most)]
             spent, most = rounded if rounded[0] != rounded[1] else [f"{amount:.6g} s" for amount in (self.spent, self.budget.most)]
-            return f"{spent} of avoidable recompiles{where}, {most} allowed"
-        return f"{plural(int(self.spent), self.budget.metric.value[:-1])}{where}, {int(self.budget.most)} allowed"
+            return f"{spent} of avoidable recompilations{where}, {most} allowed"
+        return f"{plural(int(self.spent), _NOUNS[self.budget.metric])}{where}, {int(self.budget.most)} allowed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,13 +118,13 @@ class CheckResult:
             return Headline("Check failed", "; ".join(self.reasons))
         summary = self.found.report.summary
         if not self.is_check:
-            again = f"{plural(summary.recompiles, 'recompile')} in {seconds(summary.recompile_seconds)}"
-            return Headline(f"{plural(summary.compiles, 'compile')}, {again}", "; ".join(self.reasons))
+            again = f"{plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
+            return Headline(f"{plural(summary.compiles, 'compilation')}, {again}", "; ".join(self.reasons))
         if not summary.compiles:
             return Headline("Check passed", "nothing was compiled")
         known = sum(item.known for item in self.alerts)
         new = "nothing new; " if self.baseline and known else ""
-        return Headline("Check passed", f"{new}{plural(summary.compiles, 'compile')}, {plural(summary.recompiles, 'recompile')}")
+        return Headline("Check passed", f"{new}{plural(summary.compiles, 'compilation')}, {plural(summary.recompiles, 'recompilation')}")
 
     @property
     def remedy(self) -> str:
@@ -136,15 +139,15 @@ class CheckResult:
 
 
 _WORDS = {
-    AlertKind.FAILURE: "failed compile",
-    AlertKind.AVOIDABLE: "avoidable recompile",
-    AlertKind.UNEXPLAINED: "unexplained recompile",
-    AlertKind.RECOMPILE: "justified recompile",
+    AlertKind.FAILURE: "failed compilation",
+    AlertKind.AVOIDABLE: "avoidable recompilation",
+    AlertKind.UNEXPLAINED: "unexplained recompilation",
+    AlertKind.RECOMPILE: "justified recompilation",
     AlertKind.BREAK: "graph break",
-    AlertKind.RESTART: "restart of the analysis",
+    AlertKind.RESTART: "restarted analysis",
     AlertKind.RANK: "rank divergence",
 }
-_OF_CODE = {AlertKind.LIMIT: "recompile limit hit in {}", AlertKind.LIMIT_NEAR: "recompile limit near in {}"}
+_OF_CODE = {AlertKind.LIMIT: "recompile limit hit in {}", AlertKind.LIMIT_NEAR: "recompile limit nearly reached in {}"}
 
 
 def _counted_kinds(failing: list[CheckedAlert]) -> Iterator[str]:
@@ -164,7 +167,7 @@ def _counted_kinds(failing: list[CheckedAlert]) -> Iterator[str]:
                 found.setdefault(kind, {})[occurrence.compile] = occurrence.times
     for kind, occurrences in found.items():
         count = sum(occurrences.values())
-        yield f"{count} restarts of the analysis" if kind is AlertKind.RESTART and count > 1 else plural(count, _WORDS[kind])
+        yield f"{count} restarted analyses" if kind is AlertKind.RESTART and count > 1 else plural(count, _WORDS[kind])
     others = sum(occurrence.times for item in failing for occurrence in item.new if not occurrence.kinds)
     if others:
         yield plural(others, "other finding")
@@ -251,7 +254,7 @@ def _idle(found: Alerts, policy: Policy) -> Iterator[str]:
     names = [_names(found, code) for code in found.codes]
     for pattern in dict.fromkeys(budget.pattern for budget in policy.budgets if budget.pattern and names):
         if not any(matches(pattern, item) for item in names):
-            yield f"no compiled code has {pattern} as its title, function or file, so the budget for it limits nothing"
+            yield f"no compiled code has the title, function, or file {pattern}, so its budget has no effect"
 
 
 def _spent(found: Alerts, code: Code, checked: list[CheckedAlert], known: Known | None) -> dict[Metric, float]:
@@ -308,17 +311,17 @@ def _fixed(found: Alerts, known: Mapping[Code, Known], gone: Iterable[Known]) ->
                 yield f"{code.title}: {key[0]} {key[1]}".rstrip() + f", {count} before, {here} now"
     for item in gone:
         if item.compiles:
-            yield f"{item.code.title}: not compiled any more"
+            yield f"{item.code.title}: no longer compiled"
 
 
 def _notes(found: Alerts, baseline: Baseline | None) -> Iterator[str]:
     """What makes the outcome less sure."""
     report = found.report
     if not report.summary.compiles and not report.summary.failures:
-        yield "the trace holds no compile: did the program run what torch.compile wraps, and was TORCH_TRACE set before that?"
+        yield "the trace contains no compilation: was a function under torch.compile called, and was TORCH_TRACE set before that?"
     lost = [item for item in report.problems if item.severity == "data loss"]
     if lost:
-        yield f"{lost[0].place}: {lost[0].message}; compiles may be missing (--strict makes that an error)"
+        yield f"{lost[0].place}: {lost[0].message}; compilations may be missing (--strict makes this an error)"
     version = report.trace.torch_version
     if baseline and baseline.torch_version and version and baseline.torch_version != version:
-        yield f"{baseline.name} was written with torch {baseline.torch_version}, this is {version}: what that changed counts as new"
+        yield f"{baseline.name} was written with torch {baseline.torch_version}, this trace with {version}; the differences count as new"

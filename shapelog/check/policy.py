@@ -102,14 +102,16 @@ def codes_of(option: str, names: Iterable[str]) -> tuple[str, ...]:
         if code == "ALL":
             code = "SL"
         if not any(known.startswith(code) for known in RULES):
-            raise ShapelogError(f"{option} {name}: {_nearest(name, (*RULES, *by_name))} (shapelog rules lists them)")
+            raise ShapelogError(f"{option} {name}: {_nearest(name, (*RULES, *by_name))} (run `shapelog rules` for a list)")
         found.append(code)
     return tuple(dict.fromkeys(found))
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
     close = get_close_matches(name, known, n=1) or get_close_matches(name.upper(), known, n=1)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}" if len(known) < 20 else "no rule begins with that"
+    return (
+        f"did you mean {close[0]}?" if close else f"use one of {', '.join(known)}" if len(known) < 20 else "no rule code starts with that"
+    )
 
 
 def _cut(text: str) -> str:
@@ -121,7 +123,7 @@ def budgets_of(metric: Metric, total: float | None, per_frame: Iterable[str]) ->
     option = f"--max-{metric.value.replace(' ', '-')}"
     if total is not None:
         if not 0 <= total <= LARGEST_NUMBER:
-            raise ShapelogError(f"{option} {_cut(str(total))}: write a number from 0 to 10^15")
+            raise ShapelogError(f"{option} {_cut(str(total))}: expected a number from 0 to 10^15")
         yield Budget(metric, total)
     for text in per_frame:
         pattern, _, number = text.rpartition("=")
@@ -130,5 +132,5 @@ def budgets_of(metric: Metric, total: float | None, per_frame: Iterable[str]) ->
         except ValueError:
             most = -1
         if not 0 <= most <= LARGEST_NUMBER:
-            raise ShapelogError(f"{option}-per-frame {_cut(text)}: write N for each frame, or FRAME=N, where N is a number from 0 to 10^15")
+            raise ShapelogError(f"{option}-per-frame {_cut(text)}: expected N (for every frame) or FRAME=N, with N from 0 to 10^15")
         yield Budget(metric, most, pattern or "*")

@@ -48,7 +48,7 @@ def _open(file: str) -> None:
     except webbrowser.Error:
         is_open = False
     if not is_open:
-        message(f"{file}: there is no browser to open this page in")
+        message(f"{file}: no browser found to open this page")
 
 
 def _has_display(environment: Mapping[str, str]) -> bool:

@@ -30,29 +30,29 @@ from shapelog.reporters import formats, renderer
 @click.command()
 @click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
 @policy_options
-@click.option("--baseline", metavar="FILE", shell_complete=files, help="Fail only on what this recorded state does not have.")
+@click.option("--baseline", metavar="FILE", shell_complete=files, help="Fail only on what is not in this baseline.")
 @click.option(
     "--write-baseline",
     is_flag=False,
     flag_value="",
     metavar="[FILE]",
     shell_complete=files,
-    help="Record the state of this run.  [default: to --baseline, else shapelog-baseline.json]",
+    help="Write this run as the new baseline.  [default: to --baseline, else shapelog-baseline.json]",
 )
-@click.option("--exit-zero/--no-exit-zero", help="End with 0 whatever is found.")
-@list_options("Show everything: also the alerts that do not fail.", "How many alerts are shown, 0 for all.", default=10)
+@click.option("--exit-zero/--no-exit-zero", help="Exit with 0 even if the check fails.")
+@list_options("Show everything, including alerts that do not fail the check.", "Show at most this many alerts (0 for all).", default=10)
 @format_options
 @input_options
 @output_options(formats("check"), several=True)
 def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | None, exit_zero: bool, options: CommonOptions) -> int:
     """Fail when a run compiles more than it should.
 
-    TRACE is a file, a directory (its newest run), an archive, a URL, or - for standard input; several count as one run, and without any
-    the directory in TORCH_TRACE is read. Without options, the check fails on recompiles that marking or a code change avoids, on a
-    recompile limit that was hit, and on failed compiles. With a budget, the budget decides about recompiles. With a baseline, only what is
-    new counts, also towards budgets; frames are matched by their code, so lines may have shifted.
+    TRACE is a file, a directory (its newest run), an archive, a URL, or - for standard input; several are read as one run. Without
+    TRACE, the directory in TORCH_TRACE is read. Without options, the check fails on recompilations that marking or a code change avoids,
+    on a recompile limit that was hit, and on failed compilations. With a budget, the budget decides about recompilations. With a
+    baseline, only what is new counts, also toward budgets; frames are matched by their code, so line numbers may change.
 
-    Ends with 0 when the check passed, 1 when it failed, 2 on bad usage, unreadable input, or a damaged trace under --strict.
+    Exit codes: 0 if the check passed, 1 if it failed, 2 for bad usage, unreadable input, or a damaged trace with --strict.
     """
     from shapelog.check.check import check
     from shapelog.cli.check_options import baseline_to_write, policy_of, read_baseline, record_baseline
@@ -70,7 +70,7 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
     trace, is_partial = load_all(paths, options)
     found = collect_alerts(analyze(trace, options.debug), Repository(options.source_root, options.strip_prefix))
     if new_baseline and is_partial:
-        message(f"{new_baseline} is not written, because not every trace could be read")
+        message(f"{new_baseline} was not written, because not every trace could be read")
     elif new_baseline:
         known = record_baseline(found, new_baseline)
     checked = check(found, policy, known)

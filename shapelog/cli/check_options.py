@@ -48,7 +48,7 @@ def baseline_to_write(traces: tuple[str, ...], write_baseline: str | None, basel
         return (write_baseline,), default
     path = write_baseline or default
     if write_baseline == "-" or _is_another_file(path):
-        raise ShapelogError(f"{path}: there is such a file, and it is no shapelog baseline; it is left as it is")
+        raise ShapelogError(f"{path}: not overwritten, because this file exists and is not a shapelog baseline")
     return traces, path
 
 
@@ -68,7 +68,7 @@ def read_baseline(path: str) -> Baseline:
     try:
         return parse(read_small_file(path), path)
     except FileNotFoundError as error:
-        raise ShapelogError(f"{path}: no such baseline; shapelog check TRACE --write-baseline {path} records one") from error
+        raise ShapelogError(f"baseline not found: {path} (create it with `shapelog check TRACE --write-baseline {path}`)") from error
     except OSError as error:
         raise ShapelogError(f"{path}: cannot read the baseline: {error.strerror}") from error
 
@@ -79,5 +79,5 @@ def record_baseline(found: Alerts, path: str) -> Baseline:
     write(content, Target("json", path), sys.stdout)
     baseline = parse(content, path)
     codes, alerts = plural(len(baseline.known), "code"), plural(len(found.alerts), "alert")
-    message(f"wrote {path}: {codes}, {alerts} that will not fail a check against it")
+    message(f"wrote {path}: {codes}, {alerts} that will no longer fail the check")
     return baseline

@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("arguments", metavar="[TRACE]... [COMPILE_ID]", nargs=-1, shell_complete=traces_and_compile_ids)
-@click.option("--rank", type=int, help="Which rank, where several have that compile.")
-@click.option("--process", type=int, help="Which process, where forked ones wrote one file.")
+@click.option("--rank", type=int, help="Which rank, if several have this compilation.")
+@click.option("--process", type=int, help="Which process, if forked processes wrote to one file.")
 @click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
 @input_options
 @output_options(formats("explanation"))
 def explain(arguments: tuple[str, ...], rank: int | None, process: int | None, options: CommonOptions) -> int:
-    """Tell the whole story of one compile.
+    """Explain one compilation in full.
 
-    COMPILE_ID is an id such as 2/3, as the report shows it, or [2/3] as TORCH_LOGS does: what it was held against, what differed, what
-    PyTorch said. Without one, the most expensive recompilation is explained; without TRACE, the directory in TORCH_TRACE is read.
+    COMPILE_ID is an id such as 2/3, as the report shows it, or [2/3] as TORCH_LOGS does. The explanation lists the cache entries that it
+    was compared with, what differed, and PyTorch's own reasons. Without an id, the most expensive recompilation is explained; without
+    TRACE, the directory in TORCH_TRACE is read.
     """
     from shapelog.report.explain_compile import explain_compile
 
@@ -64,9 +65,7 @@ def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "Compil
     recompiles = costliest_first(explained, rank, process)
     if not recompiles:
         ids = some_ids(trace.compiles)
-        raise ShapelogError(
-            f"{trace.name}: nothing recompiled; to see a first compilation, name it: shapelog explain TRACE ID (ids: {ids})"
-        )
+        raise ShapelogError(f"{trace.name}: nothing recompiled; to explain a first compilation: shapelog explain TRACE ID (ids: {ids})")
     first, *others = recompiles
     if others:
         ids = some_ids(item.compile for item in others)

@@ -26,8 +26,10 @@ def named_traces(paths: tuple[str, ...], command: str, more: str = "") -> tuple[
     where = os.environ.get("TORCH_TRACE", "")
     if not where:
         typed = f"shapelog {command} TRACE {more}".rstrip()
-        raise ShapelogError(f"{command}: which trace? {typed}; without TRACE it reads the directory in TORCH_TRACE, which is not set")
-    message(f"{command}: reading {where}, which TORCH_TRACE is set to")
+        raise ShapelogError(
+            f"{command}: TRACE is missing: {typed} (without TRACE, the directory in TORCH_TRACE is read, but it is not set)"
+        )
+    message(f"{command}: reading {where} (from TORCH_TRACE)")
     return (where,)
 
 
@@ -62,7 +64,7 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
     from shapelog.reading.inputs import is_large, join
 
     if options.run and options.all_runs:
-        raise ShapelogError(f"--run {options.run} and --all-runs: only one of them can be meant")
+        raise ShapelogError(f"--run {options.run} and --all-runs cannot be used together")
     reject_overwriting(options.targets, paths)
     if len(paths) == 1:
         return load(select(paths[0], options, rank), options), False

@@ -38,7 +38,7 @@ class _Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if not args[0].startswith("-") and args[0] not in self.commands and not ctx.resilient_parsing:
-            message(f"{args[0]!r} is no command{_what_was_meant(args, list(self.commands))}")
+            message(f"{args[0]!r} is not a command{_what_was_meant(args, list(self.commands))}")
             ctx.exit(2)
         return super().resolve_command(ctx, args)
 
@@ -61,16 +61,16 @@ def _what_was_meant(arguments: list[str], commands: list[str]) -> str:
         return f"; did you mean: shapelog explain {shlex.join(rest[:1]) or 'TRACE'} {shlex.quote(word)}"
     if re.fullmatch(r"(?i)SL\d{3}", word):
         return f"; did you mean: shapelog rule {word}"
-    return f" and no file; the commands are {', '.join(commands)}"
+    return f" or a file; commands: {', '.join(commands)}"
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shapelog")
 def cli() -> None:
-    """Why torch.compile recompiled, what it cost, and what helps.
+    """Show why torch.compile recompiled, what it cost, and how to avoid it.
 
-    Record a trace with TORCH_TRACE=DIR python your_script.py, then: shapelog report DIR, and shapelog suggest-dynamic DIR. Or let
-    shapelog do all of it: shapelog verify -- python your_script.py. In CI: shapelog check DIR
+    Record a trace with TORCH_TRACE=DIR python your_script.py, then run shapelog report DIR and shapelog suggest-dynamic DIR. Or do
+    everything at once: shapelog verify -- python your_script.py. In CI, run shapelog check DIR.
     """
 
 
@@ -92,7 +92,7 @@ def main() -> None:
     except OSError as error:
         if error.errno in _EXHAUSTED:
             with suppress(OSError):  # standard error may be a file that cannot grow
-                message(f"{error.filename or 'cannot go on'}: {error.strerror}")
+                message(f"{error.filename or 'cannot continue'}: {error.strerror}")
         elif error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE):
             raise
         status = 2  # else, a standard stream is full or closed, so no message can be written

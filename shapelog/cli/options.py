@@ -72,7 +72,10 @@ def output_options(formats: Sequence[str], several: bool = False, with_trace: bo
 
     With ``several``, -o and --format may be given more than once. A command that reads no trace offers neither --strict nor --debug.
     """
-    pairing = " May be given several times: as many --format as -o belong together in order, else each file is written by its suffix."
+    pairing = (
+        " May be repeated. With as many --format as -o options, they are paired in order; otherwise each file's format follows from "
+        "its suffix."
+    )
     offered = [
         click.option(
             "-f",
@@ -80,7 +83,7 @@ def output_options(formats: Sequence[str], several: bool = False, with_trace: bo
             "format_name",
             type=click.Choice(formats),
             multiple=several,
-            help="Form of the output.  [default: by the suffix of -o, else terminal]",
+            help="Output format.  [default: from the suffix of -o, else terminal]",
         ),
         click.option(
             "-o",
@@ -90,18 +93,18 @@ def output_options(formats: Sequence[str], several: bool = False, with_trace: bo
             help="Write to this file." + (pairing if several else ""),
         ),
         click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Color the output.  [default: auto]"),
-        click.option("--width", type=click.IntRange(40), help="Columns to draw in.  [default: the terminal's]"),
+        click.option("--width", type=click.IntRange(40), help="Width of the output in columns.  [default: the terminal's]"),
     ]
-    strict = click.option("--strict/--no-strict", help="Check every record and checksum; exit 2 when something is wrong.")
+    strict = click.option("--strict/--no-strict", help="Check every record and checksum; exit with 2 if anything is wrong.")
     config = click.option(
         "--config",
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False),
         is_eager=True,
         callback=_read_settings,
-        help="Read the settings from this file.  [default: the nearest shapelog.toml, or pyproject.toml with [tool.shapelog]]",
+        help="Read settings from this file.  [default: the nearest shapelog.toml, or pyproject.toml with [tool.shapelog]]",
     )
-    debug = click.option("--debug", is_flag=True, help="Raise errors with their traceback, also those that the report only mentions.")
+    debug = click.option("--debug", is_flag=True, help="Raise errors with their traceback, including those that the report only mentions.")
     offered += [strict, config, debug] if with_trace else [config]
     return lambda command: _offer(*offered)(_with_common_options(command, formats))
 
@@ -146,7 +149,7 @@ def _read_settings(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 def list_options(
-    verbose: str, limit: str = "How many entries each list shows, 0 for all.", default: int = 6
+    verbose: str, limit: str = "Show at most this many entries of each list (0 for all).", default: int = 6
 ) -> Callable[[_Command], _Command]:
     """How much is listed; ``verbose`` and ``limit`` are texts of help."""
     return _offer(
@@ -161,24 +164,26 @@ format_options = _offer(
         "--source-root",
         type=click.Path(exists=True, file_okay=False),
         default=".",
-        help="The repository here: the CI formats name its files relative to it.  [default: the current directory]",
+        help="Root of the repository; CI formats give file names relative to it.  [default: the current directory]",
     ),
     click.option(
         "--strip-prefix",
         multiple=True,
         metavar="PREFIX",
         shell_complete=directories,
-        help="The directory of the repository in the trace, where that was recorded elsewhere; may be given several times.",
+        help="Directory of the repository in the trace, if it was recorded elsewhere. May be repeated.",
     ),
-    click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report as one HTML page, too."),
+    click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Also write the report as one HTML page."),
     click.option(
         "--embed",
         type=click.Choice(["none", "fit", "recompiled", "all"]),
         default="fit",
-        help="Which payloads (graphs, guards, generated code) the HTML page carries: none; what fits into 1.3 MB when packed, those of "
-        "frames that recompiled first; all of those frames; or all.  [default: fit]",
+        help="Payloads (graphs, guards, generated code) to include in the HTML page: none; as many as fit in 1.3 MB compressed, "
+        "recompiled frames first (fit); all of recompiled frames; or all.  [default: fit]",
     ),
-    click.option("--no-source", is_flag=True, help="Leave code, payloads and absolute paths out of the HTML page, for sharing."),
+    click.option(
+        "--no-source", is_flag=True, help="Leave code, payloads, and absolute paths out of the HTML page, so that it can be shared."
+    ),
 )
 
 
@@ -188,14 +193,14 @@ def _size(value: str | int) -> int:
     try:
         return value if isinstance(value, int) else parse_size(value)
     except ValueError as error:
-        raise click.BadParameter(f"{value!r} is no size such as 500M or 100G") from error
+        raise click.BadParameter(f"{value!r} is not a size such as 500M or 100G") from error
 
 
 unpacking_option = click.option(
     "--max-unpacked",
     type=_size,
     metavar="SIZE",
-    help="Refuse what unpacks to more, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
+    help="Refuse inputs that unpack to more than this, such as 500M or 100G.  [default: 250 times its own size, from 100 MB to 64 GB]",
 )
 
 # How traces are got that are packed or behind a URL.
@@ -206,7 +211,7 @@ transfer_options = _offer(
         type=click.FloatRange(0, min_open=True),
         default=WEB_TIMEOUT,
         metavar="SECONDS",
-        help=f"Give up on a web server that sends nothing for this long.  [default: {WEB_TIMEOUT:g}]",
+        help=f"Give up when a web server sends nothing for this long.  [default: {WEB_TIMEOUT:g}]",
     ),
 )
 
@@ -214,15 +219,15 @@ input_options = _offer(
     click.option(
         "--run",
         metavar="RUN",
-        help="Which run of a directory or an archive: 2 for the one before the newest, 3 for the one before that, or a part of the "
-        "name of one of its files.  [default: the newest]",
+        help="Which run of a directory or archive to read: 2 for the one before the newest, 3 for the one before that, or part of "
+        "the name of one of its files.  [default: the newest]",
     ),
-    click.option("--all-runs", is_flag=True, help="Read every run of a directory or an archive, as one."),
+    click.option("--all-runs", is_flag=True, help="Read all runs of a directory or archive as one."),
     click.option(
         "--executor",
         metavar="WHERE",
-        help="Who reads the ranks of a job: processes:N of this machine, or dask://HOST:PORT, the workers of a Dask cluster, "
-        "which have to see the files.  [default: from 17 ranks on, one process for each core]",
+        help="How to read the ranks of a job: processes:N (local processes) or dask://HOST:PORT (Dask workers, which need access "
+        "to the files).  [default: one process per core for 17 or more ranks]",
     ),
     transfer_options,
 )
@@ -230,35 +235,40 @@ input_options = _offer(
 
 # The criteria of a check.
 policy_options = _offer(
-    click.option("--max-compiles", type=click.IntRange(0), metavar="N", help="Fail when the run compiles more often."),
-    click.option("--max-recompiles", type=click.IntRange(0), metavar="N", help="Fail when the run recompiles more often."),
-    click.option("--max-avoidable-seconds", type=click.FloatRange(0), metavar="S", help="Fail when avoidable recompiles take longer."),
+    click.option("--max-compiles", type=click.IntRange(0), metavar="N", help="Fail if the run has more than N compilations."),
+    click.option("--max-recompiles", type=click.IntRange(0), metavar="N", help="Fail if the run has more than N recompilations."),
+    click.option(
+        "--max-avoidable-seconds",
+        type=click.FloatRange(0),
+        metavar="S",
+        help="Fail if avoidable recompilations take longer than S seconds.",
+    ),
     click.option(
         "--max-compiles-per-frame",
         multiple=True,
         metavar="[FRAME=]N",
-        help="The same for each frame, or for those that FRAME fits: a glob for a title, function or file. The longest that fits decides.",
+        help="The same per frame. FRAME is a glob for a title, function, or file; the longest matching pattern wins.",
     ),
-    click.option("--max-recompiles-per-frame", multiple=True, metavar="[FRAME=]N", help="Likewise for recompiles."),
+    click.option("--max-recompiles-per-frame", multiple=True, metavar="[FRAME=]N", help="The same for recompilations."),
     click.option(
         "--max-avoidable-seconds-per-frame",
         multiple=True,
         metavar="[FRAME=]S",
-        help="Likewise for seconds of avoidable recompiles.",
+        help="The same for seconds of avoidable recompilations.",
     ),
     click.option(
         "--select",
         multiple=True,
         metavar="CODES",
         shell_complete=rule_codes,
-        help="Only these rules count: codes or their beginnings, such as SL3,SL401.",
+        help="Check only these rules: codes or prefixes, such as SL3,SL401.",
     ),
     click.option(
         "--ignore",
         multiple=True,
         metavar="CODES",
         shell_complete=rule_codes,
-        help="These rules do not count. The longer of two beginnings decides.",
+        help="Ignore these rules. If --select and --ignore both match, the longer prefix wins.",
     ),
     click.option(
         "--fail-on",
@@ -266,7 +276,7 @@ policy_options = _offer(
         metavar="KINDS",
         shell_complete=alert_kinds,
         help="What to fail on: avoidable, marking, size, non-size, recompile, unexplained, limit, limit-near, failure, break, restart, "
-        "rank, none. [default: avoidable,limit,failure; with a budget limit,failure; with --select all that is selected]",
+        "rank, none. [default: avoidable,limit,failure; with a budget limit,failure; with --select everything selected]",
     ),
 )
 

@@ -71,7 +71,7 @@ def targets_of(names: Sequence[str], files: Sequence[str], known: Sequence[str])
         for name, file in pairs:
             meant = format_of(file, known)
             if meant != name and meant in UNMISTAKABLE:
-                message(f"{file} will hold {name}, as --format says, and not {meant}; for both: --format {name} -o - -o {file}")
+                message(f"{file} will contain {name} (from --format), not {meant}; for both: --format {name} -o - -o {file}")
     else:
         pairs = [(format_of(file, known) or (left.pop(0) if left else _text_format(file, known)), file) for file in files]
         pairs += [(name, "-") for name in left]
@@ -103,13 +103,13 @@ def reject_duplicate_files(targets: Sequence[Target], baseline: str = "") -> Non
         seen[path] = option
         if other and (os.path.isfile(path) or not os.path.exists(path)):
             how = f"{option} twice" if other == option else f"both {option} and {other}"
-            raise ShapelogError(f"{file}: named by {how}, and it can hold one output only")
+            raise ShapelogError(f"{file}: given by {how}, but a file can hold only one output")
 
 
 def reject_page_on_terminal(targets: Iterable[Target]) -> None:
     """Raises ShapelogError where the HTML page would be shown on a terminal."""
     if sys.stdout.isatty() and any(target.format == "html" and target.file is None for target in targets):
-        raise ShapelogError("the HTML page is for a file: -o report.html")
+        raise ShapelogError("the HTML page cannot go to standard output; use -o report.html")
 
 
 def reject_overwriting(targets: Iterable[Target], inputs: Iterable[str | os.PathLike[str]]) -> None:
@@ -117,7 +117,7 @@ def reject_overwriting(targets: Iterable[Target], inputs: Iterable[str | os.Path
     read = set(map(_identity, inputs)) - {None}
     for target in targets:
         if target.file and _identity(target.file) in read:
-            raise ShapelogError(f"{target.file}: the output would overwrite this file, which is an input; name another file")
+            raise ShapelogError(f"{target.file}: the output would overwrite this input file; choose another file")
 
 
 def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
@@ -137,7 +137,7 @@ def reject_unwritable(targets: Iterable[Target]) -> None:
         if not path or (os.path.exists(path) and not os.path.isfile(path)):
             continue
         if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
-            raise ShapelogError(f"{target.file}: cannot write: {folder} is no directory that can be written to")
+            raise ShapelogError(f"{target.file}: cannot write: {folder} is not a writable directory")
 
 
 def _resolved(file: str) -> str:
@@ -170,7 +170,7 @@ def write_outputs(output: Output, options: OutputOptions, stream: TextIO | None 
             message(str(error))
             status = status if target.room is not None else 2  # the summary of a step was not requested by an option
     if options.strict and output.has_problems():
-        message("the trace has problems (--strict); shapelog report lists them under its health")
+        message("the trace has problems (--strict); shapelog report lists them under Health")
         return 2
     return status
 
@@ -184,7 +184,7 @@ def _summary_targets(targets: Sequence[Target], stream: TextIO) -> Iterator[Targ
     if room > 0:
         yield Target("markdown", file, room=room)
     else:
-        message(f"{file}: the summary of this step is full, so nothing is added to it")
+        message(f"{file}: the summary of this step is full, so nothing was added")
 
 
 def _is_written_to(file: str, target: Target, stream: TextIO) -> bool:

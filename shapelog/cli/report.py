@@ -21,19 +21,21 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
-@click.option("--frame", help="Show one frame with its shape table: its number, or a part of its name.")
-@click.option("--open", "is_opened", is_flag=True, help="Open the HTML page in the browser: that of -o or --html, else a temporary one.")
-@list_options("Show everything: all entries, each recompile, records by kind.")
+@click.option("--frame", help="Show one frame with its shape table, by number or part of its name.")
+@click.option(
+    "--open", "is_opened", is_flag=True, help="Open the HTML page in the browser (the one from -o or --html, else a temporary one)."
+)
+@list_options("Show everything: all entries, every recompilation, and records by kind.")
 @format_options
 @input_options
 @output_options(formats("report", "overview"), several=True)
 def report(traces: tuple[str, ...], frame: str | None, is_opened: bool, options: CommonOptions) -> int:
-    """Explain every recompile of TRACE.
+    """Explain every recompilation in TRACE.
 
     TRACE is a file that TORCH_TRACE wrote, a directory (its newest run), an archive or the output of tlparse, a URL, or - for standard
-    input; several count as one job. Without TRACE, the directory that the variable TORCH_TRACE names is read. With --html FILE (or -o
-    FILE.html alone) the report is one self-contained HTML page: for CI artifacts, issues, and to look deeper. The formats that CI systems
-    read show the same findings as shapelog check does, without a verdict.
+    input; several are read as one job. Without TRACE, the directory in TORCH_TRACE is read. With --html FILE (or -o
+    FILE.html alone) the report is one self-contained HTML page: for CI artifacts, issues, and closer inspection. The formats for
+    CI systems contain the same findings as shapelog check, without a verdict.
     """
     if not is_opened:
         return _report(traces, frame, options)
@@ -55,7 +57,7 @@ def _report(traces: tuple[str, ...], frame: str | None, options: CommonOptions) 
         shown = select_frames(whole, frame, options.debug)
         if not shown.frames:
             names = ", ".join(f"{item.frame.label} ({item.frame.title})" for item in whole.frames[:8])
-            raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; there are: {names or 'none'}")
+            raise ShapelogError(f"{' '.join(traces)}: no frame {frame!r}; frames: {names or 'none'}")
     output = report_output(shown, options, frame=frame)
     return write_outputs(output._replace(is_partial=is_partial), options)
 

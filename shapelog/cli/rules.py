@@ -11,9 +11,9 @@ from shapelog.reporters import formats
 @click.command()
 @output_options(formats("rules"), with_trace=False)
 def rules(options: CommonOptions) -> int:
-    """List the rules: what shapelog can tell, and what helps.
+    """List the rules: what shapelog can find, and the remedies.
 
-    Each has a code that never changes its meaning. shapelog rule SL307 tells more about one.
+    Rule codes are stable. Run shapelog rule SL307 for an explanation of one rule.
     """
     from shapelog.rule_docs import entries
 
@@ -24,7 +24,7 @@ def rules(options: CommonOptions) -> int:
 @click.argument("code", metavar="CODE", shell_complete=rule_codes)
 @output_options(formats("rule"), with_trace=False)
 def rule(code: str, options: CommonOptions) -> int:
-    """Tell what a rule means, with an example and its cure.
+    """Explain a rule, with an example and its remedy.
 
     CODE is a code such as SL307, or a name such as global-state-varies.
     """

@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     shell_complete=directories,
     help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]",
 )
-@list_options("Show everything: all entries, each recompile, records by kind.")
+@list_options("Show everything: all entries, every recompilation, and records by kind.")
 @format_options
 @output_options(formats("report", "overview"), several=True)
 def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> int:
-    """Run COMMAND, record what it compiles, and explain every recompile.
+    """Run COMMAND, record what it compiles, and explain every recompilation.
 
-    For example: shapelog run -- python train.py --epochs 1, or shapelog run -- torchrun --nproc-per-node 2 train.py. What follows the
-    first word of COMMAND is its own, so the -- may be left out.
+    For example: shapelog run -- python train.py --epochs 1, or shapelog run -- torchrun --nproc-per-node 2 train.py. Everything
+    after the first word of COMMAND is passed to it, so the -- may be omitted.
 
-    Standard input, output and error belong to COMMAND, so a pipe gets what it prints and nothing else. The report goes to standard
-    error when COMMAND has ended, or to the file that -o names. The trace is kept, and all of COMMAND's processes are reported on as
-    one run; what was in DIR before is left out.
+    Standard input, output, and error are those of COMMAND, so a pipe gets only what it prints. The report goes to standard
+    error when COMMAND has ended, or to the file given with -o. The trace is kept, and all processes of COMMAND are reported as
+    one run; files that were already in DIR are ignored.
 
-    Ends with the exit code of COMMAND: 127 where it was not found, 126 where it could not be run, 128+N where signal N ended it. Where
-    COMMAND ended with 0, 2 says that the report could not be made, or that the trace has problems under --strict.
+    Exits with the exit code of COMMAND: 127 if it was not found, 126 if it could not be run, 128+N if signal N terminated it. If
+    COMMAND exited with 0, exit code 2 means that the report could not be written, or that the trace has problems with --strict.
     """
     from shlex import quote
 
@@ -58,10 +58,10 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
             with suppress(OSError):  # it is not empty where something was recorded
                 where.rmdir()
     if done.killed_by is not None:
-        message(f"{command[0]} was ended by signal {done.killed_by}")
+        message(f"{command[0]} was terminated by signal {done.killed_by}")
     status = 0
     if done.has_trace:
-        message(f"the trace is kept in {where}; to see the report again: shapelog report {quote(str(where))}")
+        message(f"the trace was kept in {where}; to show the report again: shapelog report {quote(str(where))}")
         status = _report(done, options)
     else:
         message(done.why_no_trace)
@@ -87,17 +87,17 @@ def _report(done: "Run", options: CommonOptions) -> int:
     shell_complete=directories,
     help="Record into DIR/before and DIR/after.  [default: a new temporary directory]",
 )
-@list_options("Show all frames, also those that did as before.")
+@list_options("Show all frames, including unchanged ones.")
 @output_options(formats("verification"))
 def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> int:
-    """Run COMMAND twice, the second time with what suggest-dynamic says, and show whether it helped.
+    """Run COMMAND twice, the second time with the marks from suggest-dynamic, and show whether they helped.
 
-    For example: shapelog verify -- python train.py --steps 20. Both runs get an empty compile cache of their own, so that their times can
-    be compared; a list of dynamic sources that is set already stays, and the suggestion is added to it. Standard input, output and error
-    belong to COMMAND; the result goes to standard error, or to the file that -o names. Both traces are kept.
+    For example: shapelog verify -- python train.py --steps 20. Each run gets its own empty compile cache, so that the times can
+    be compared; if a list of dynamic sources is already set, the suggestion is added to it. Standard input, output, and error
+    are those of COMMAND; the result goes to standard error, or to the file given with -o. Both traces are kept.
 
-    Ends with 0 when it helped or when there is nothing to mark, 1 when it did not help (no fewer compiles, a lost graph, another exit
-    code), 2 when it could not be tried. When the first run fails, its exit code is passed on.
+    Exit codes: 0 if the marks helped or there is nothing to mark, 1 if they did not help (no fewer compilations, a lost graph, a
+    different exit code), 2 if they could not be tried. If the first run fails, its exit code is passed on.
     """
     from shapelog.advice.advise import Advice
     from shapelog.capture.verify_command import run_and_verify

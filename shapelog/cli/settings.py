@@ -129,7 +129,7 @@ def _check_directory(path: str) -> None:
 
 _COUNT = Key(_whole, lambda text: _whole(int(text)), "a whole number from 0 to 10^15")
 _SECONDS = Key(_seconds, lambda text: _seconds(float(text)), "a number of seconds from 0 to 10^15")
-_LIST = Key(_texts, split, "a list, or one text with commas")
+_LIST = Key(_texts, split, "a list, or one string with commas")
 _FLAG = Key(_flag, lambda text: _FLAGS[text.lower()], "true or false")
 _COUNTS = Key(_per_frame(_whole), split, 'a whole number, or a table such as {"Net.forward" = 2, "*" = 1}')
 KEYS: Mapping[str, Key] = {
@@ -152,7 +152,7 @@ KEYS: Mapping[str, Key] = {
     "source-root": Key(_path, _text, "the path of a directory", is_path=True, check=_check_directory),
     "strict": _FLAG,
     "strip-prefix": Key(_paths, lambda text: tuple(text.split(os.pathsep)), "a path, or a list of paths"),
-    "timeout": Key(_positive, lambda text: _positive(float(text)), "a number of seconds, more than 0"),
+    "timeout": Key(_positive, lambda text: _positive(float(text)), "a number of seconds greater than 0"),
     "width": Key(_columns, lambda text: _columns(int(text)), "a number of columns from 40 to 10^15"),
 }
 
@@ -199,23 +199,23 @@ def _file_settings(path: Path, is_named: bool) -> dict[str, Any]:
     text, data = _parse(path)
     name = _relative(path)
     if is_named and not text.strip() and not path.samefile(os.devnull):
-        raise ShapelogError(f"{name}: no settings, this file is empty; --config {os.devnull} reads none")
+        raise ShapelogError(f"{name}: no settings: this file is empty (use --config {os.devnull} for no settings)")
     section = data.get("tool", {}).get("shapelog") if isinstance(data.get("tool"), dict) else None
     if section is None:
         section = {} if path.name == "pyproject.toml" else data
     if not isinstance(section, dict):
-        raise ShapelogError(f"{name}: tool.shapelog is no table")
+        raise ShapelogError(f"{name}: tool.shapelog is not a table")
     found: dict[str, Any] = {}
     for key, value in section.items():
         known = key.replace("_", "-")
         where = f"{name}{_line_suffix(text, key)}"
         if known not in KEYS:
-            hint = "; keys of all commands stand directly in [tool.shapelog]" if isinstance(value, dict) else _hint(known)
+            hint = "; settings for all commands go directly in [tool.shapelog]" if isinstance(value, dict) else _hint(known)
             raise ShapelogError(f"{where}: unknown key {key!r}{hint}")
         try:
             found[known] = KEYS[known].from_file(value)
         except (ValueError, TypeError) as error:
-            raise ShapelogError(f"{where}: {key} = {_shown(value)}: it has to be {KEYS[known].expected}") from error
+            raise ShapelogError(f"{where}: {key} = {_shown(value)}: expected {KEYS[known].expected}") from error
         if KEYS[known].is_path and found[known]:
             found[known] = _relative(path.resolve().parent / found[known])
         _check(known, found[known], where)
@@ -251,7 +251,7 @@ def _parse(path: Path) -> tuple[str, dict[str, Any]]:
     except UnicodeDecodeError as error:
         raise ShapelogError(f"{path}: the settings are not UTF-8 (byte {error.start})") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ShapelogError(f"{path}: no valid TOML: {error}") from error
+        raise ShapelogError(f"{path}: not valid TOML: {error}") from error
     except ValueError as error:
         number = _LONG_NUMBER.search(text)
         line = f":{text.count(chr(10), 0, number.start()) + 1}" if number else ""
@@ -285,7 +285,7 @@ def _environment_settings(environment: Mapping[str, str]) -> dict[str, Any]:
         try:
             found[key] = KEYS[key].from_text(text)
         except (ValueError, LookupError) as error:
-            raise ShapelogError(f"{variable}={text} in the environment: it has to be {KEYS[key].expected}") from error
+            raise ShapelogError(f"{variable}={text} in the environment: expected {KEYS[key].expected}") from error
         _check(key, found[key], f"{variable} in the environment")
     return found
 
@@ -298,4 +298,4 @@ def _hint(key: str, spell: Callable[[str], str] = str) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(key, KEYS, n=1, cutoff=0.5)
-    return f"; did you mean {spell(close[0])}?" if close else f"; known are {', '.join(map(spell, KEYS))}"
+    return f"; did you mean {spell(close[0])}?" if close else f"; settings: {', '.join(map(spell, KEYS))}"

@@ -13,7 +13,7 @@ def read_small_file(path: str | os.PathLike[str]) -> bytes:
             os.set_blocking(file.fileno(), True)
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
-        raise OSError(None, f"it has more than {_LARGEST:,} bytes")
+        raise OSError(None, f"it is larger than {_LARGEST:,} bytes")
     return content
 
 

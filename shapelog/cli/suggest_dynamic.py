@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @click.command("suggest-dynamic")
 @click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
-@click.option("--torch-version", metavar="X.Y", help="Advise for this version of torch.  [default: the trace's]")
-@list_options("Show everything: all entries, which compiles go, mark_dynamic lines.")
+@click.option("--torch-version", metavar="X.Y", help="Make suggestions for this version of torch.  [default: the version in the trace]")
+@list_options("Show everything: all entries, the removed compilations, and mark_dynamic lines.")
 @input_options
 @output_options(formats("advice"))
 def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> int:
-    """Say exactly what to mark dynamic, what it saves, and what it will not fix.
+    """Show exactly what to mark as dynamic, what it saves, and what it does not fix.
 
-    Several traces of one program (other inputs, other ranks) give one list; without TRACE, the directory in TORCH_TRACE is read. The
-    formats: env is the bare value of TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python lines to paste, json
-    everything. When nothing helps, they are empty, standard error says why, and the exit code is 0.
+    Several traces of one program (different inputs, different ranks) give one list; without TRACE, the directory in TORCH_TRACE is
+    read. Formats: env is the bare value of TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python lines to
+    paste, json everything. If no mark helps, they are empty, the reason goes to standard error, and the exit code is 0.
     """
     from shapelog.recompiles.explain import explain_trace
 
@@ -71,7 +71,9 @@ def _advise(explained: "Explanations", version: "TorchVersion | None", debug: bo
     except Exception as error:
         if debug:
             raise
-        text = f"{explained.trace.name}: the advice failed ({type(error).__name__}: {error}); --debug shows where"
+        text = (
+            f"{explained.trace.name}: shapelog could not compute suggestions ({type(error).__name__}: {error}); --debug shows the traceback"
+        )
         raise ShapelogError(text) from error
 
 

@@ -16,18 +16,18 @@ from shapelog.reporters import formats
     "--idle",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="End when nothing new came for so long.  [default: 600 where the processes of the job cannot be seen, else never]",
+    help="Stop after this many seconds without new records.  [default: 600 if the job's processes are not visible here, otherwise never]",
 )
-@list_options("Show everything in the report: all entries, each recompile, records by kind.")
+@list_options("Show everything in the report: all entries, every recompilation, and records by kind.")
 @format_options
 @unpacking_option
 @output_options(formats("report", "overview"), several=True)
 def watch(where: str, idle: float | None, options: CommonOptions) -> int:
-    """Follow a job that runs, and report on it when it ends.
+    """Follow a running job, and report on it when it ends.
 
-    DIR is what TORCH_TRACE was set to, or one trace in it; it need not exist yet. Its newest run is shown on one screen, which changes as
-    the job compiles; where the output is no terminal, each compile is told in a line. When the processes that write have ended, or on
-    Ctrl-C, the report follows, as shapelog report shows it. A second Ctrl-C ends at once.
+    DIR is the directory in TORCH_TRACE, or one trace in it; it does not have to exist yet. Its newest run is shown on one screen, which
+    is updated as the job compiles; if the output is not a terminal, each compilation is printed as a line. When the processes that write
+    the trace have ended, or on Ctrl-C, the report of shapelog report follows. A second Ctrl-C exits immediately.
     """
     from shapelog.cli.watch_view import follow
 

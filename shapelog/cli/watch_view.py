@@ -61,6 +61,6 @@ def _lines(snapshots: Iterable[Snapshot], options: CommonOptions) -> str:
             try:
                 click.echo(line, err=not to_stdout)
             except BrokenPipeError:
-                return "nobody reads what is found"
+                return "the output was closed"
         ended = snapshot.ended
     return ended

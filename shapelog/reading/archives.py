@@ -62,15 +62,15 @@ def open_archive(name: str, handle: BinaryIO, kind: str, quota: UnpackQuota) -> 
     by_name = {entry.name: entry for entry in archive.entries}  # the last of a name, which would overwrite the others when unpacked
     repeated = len(archive.entries) - len(by_name)
     if repeated:
-        archive.add_problem("named-twice", f"{repeated} members have a name that a later one has too, which alone is read", INFO)
+        archive.add_problem("named-twice", f"{repeated} members share a name with a later member; only the last of each name is read", INFO)
     archive.entries = list(by_name.values())
     for reason, names in archive.skipped.items():
         if trace_names(names):
-            archive.add_problem("left-out", f"{reason} is not read from an archive: {_some(names)}")
+            archive.add_problem("left-out", f"not read from the archive because it is {reason}: {_some(names)}")
     nested = [entry.name for entry in archive.entries if is_archive_name(entry.base_name)]
     if nested:
         listed = ", ".join(nested[:_MAX_NAMED])
-        archive.add_problem("nested-archive", f"archives inside this one are not looked into: {listed}; unpack it first", INFO)
+        archive.add_problem("nested-archive", f"archives inside this one are not opened: {listed}; unpack it first", INFO)
     return archive
 
 
@@ -101,14 +101,14 @@ class _BoundedFile(io.FileIO):
 
 def _list_tar(archive: Archive) -> None:
     count = 0
-    headers = _BoundedFile(archive, _MAX_TAR_HEADER, partial(tarfile.ReadError, "a header is longer than any real one"))
+    headers = _BoundedFile(archive, _MAX_TAR_HEADER, partial(tarfile.ReadError, "a header is unreasonably long"))
     try:
         with tarfile.open(fileobj=headers, mode="r:") as tar:
             while (member := tar.next()) is not None:
                 tar.members = []  # type: ignore[attr-defined]  # tarfile keeps all members in memory
                 count += 1
                 if count > _MAX_MEMBERS:
-                    archive.add_problem("many-members", f"what comes behind the first {_MAX_MEMBERS:,} members is not looked at")
+                    archive.add_problem("many-members", f"members after the first {_MAX_MEMBERS:,} are ignored")
                     return
                 if not member.isreg() or member.issparse():
                     if not member.isdir():
@@ -122,11 +122,11 @@ def _list_tar(archive: Archive) -> None:
                     archive.add_problem("damaged-archive", f"the archive ends inside {member.name}")
                     return
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError, RecursionError) as error:
-        archive.add_problem("damaged-archive", f"the archive is damaged or ends early behind {count} members ({error})")
+        archive.add_problem("damaged-archive", f"the archive is damaged or truncated after {count} members ({error})")
 
 
 def _list_zip(archive: Archive) -> None:
-    reason = f"{archive.name}: not read, because the table of contents of this zip file is larger than any real one"
+    reason = f"{archive.name}: not read, because the table of contents of this zip file is unreasonably large"
     try:
         opened = zipfile.ZipFile(_BoundedFile(archive, _MAX_ZIP_TABLE, partial(ShapelogError, reason)))
     except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
@@ -139,7 +139,7 @@ def _list_zip(archive: Archive) -> None:
         if info.filename.endswith("/"):
             continue
         if index in overlapping:
-            archive.skipped["a member that overlaps another, as in a zip bomb,"].append(info.filename)
+            archive.skipped["a member that overlaps another, as in a zip bomb"].append(info.filename)
         elif (info.external_attr >> 16) & 0o170000 == 0o120000:
             archive.skipped["a link"].append(info.filename)
         else:
@@ -163,11 +163,11 @@ def _zip_entry(archive: str, opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
         if info.flag_bits & _ENCRYPTED:
             raise ShapelogError(f"{info.filename}: encrypted in {archive}; unpack it first")
         if info.compress_type not in _METHODS:
-            raise ShapelogError(f"{info.filename}: packed in {archive} in a way that shapelog does not read; unpack it first")
+            raise ShapelogError(f"{info.filename}: compressed in {archive} with an unsupported method; unpack it first")
         try:
             member = cast(zipfile.ZipExtFile, opened.open(info))
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            raise DamagedError(f"the member is not where the table of contents of {archive} says") from error
+            raise DamagedError(f"the member is not at the position given in the table of contents of {archive}") from error
         checksum = 0
         with member:
             try:
@@ -179,7 +179,7 @@ def _zip_entry(archive: str, opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
             except zlib.error as error:
                 raise DamagedError(f"the member is damaged in {archive} ({error})") from error
         if checksum != expected:
-            raise DamagedError(f"the member is damaged in {archive} (its checksum is another one)")
+            raise DamagedError(f"the member is damaged in {archive} (checksum mismatch)")
 
     return FileEntry(info.filename, info.file_size, _seconds_since_epoch(info.date_time), chunks)
 

@@ -53,7 +53,7 @@ class UnpackQuota:
             reason = (
                 "the limit of --max-unpacked"
                 if self.is_requested
-                else "too much for its size, as of a zip bomb; --max-unpacked 100G allows more"
+                else "too much for its size (it may be a zip bomb); --max-unpacked 100G allows more"
             )
             raise ShapelogError(f"{self.name}: not read, because it unpacks to more than {format_size(self.limit)}, {reason}")
         if self.used - self.checked_at >= _BETWEEN_CHECKS:
@@ -64,7 +64,7 @@ class UnpackQuota:
             where = tempfile.gettempdir()
             if shutil.disk_usage(where).free < _FREE + min(count, _BETWEEN_CHECKS):
                 raise ShapelogError(
-                    f"{self.name}: not read, because {where} is nearly full; TMPDIR names another place for temporary files"
+                    f"{self.name}: not read, because {where} is nearly full; set TMPDIR to another directory for temporary files"
                 )
 
     def release(self, count: int) -> None:
@@ -219,7 +219,7 @@ def _zstd(name: str) -> Any:
     for module in _ZSTD_MODULES:
         with suppress(ImportError):
             return import_module(module)
-    raise ShapelogError(f'{name}: packed with zstd, which takes one more package: pip install "shapelog[zst]"; or unpack it with zstd -d')
+    raise ShapelogError(f'{name}: zstd files require an extra package: pip install "shapelog[zst]"; or unpack it with zstd -d')
 
 
 def to_temporary_file(chunks: Iterable[bytes], quota: UnpackQuota) -> tuple[BinaryIO, str]:
@@ -232,7 +232,7 @@ def to_temporary_file(chunks: Iterable[bytes], quota: UnpackQuota) -> tuple[Bina
     try:
         file = tempfile.TemporaryFile()  # noqa: SIM115
     except FileNotFoundError as error:
-        raise ShapelogError(f"{quota.name}: not read, because no directory takes temporary files; TMPDIR names another one") from error
+        raise ShapelogError(f"{quota.name}: not read, because no directory for temporary files is writable; set TMPDIR to one") from error
     damage = ""
     try:
         for chunk in chunks:

@@ -91,7 +91,7 @@ def select(path: str, options: InputOptions = _DEFAULT) -> Selection:
 
 def _select(path: str, options: InputOptions) -> Selection:
     if not path:
-        raise ShapelogError('"" is no path: which trace? The current directory is .')
+        raise ShapelogError('"" is not a path (use . for the current directory)')
     if path == "-":
         return _select_stream("standard input", read_chunks(sys.stdin.buffer), options)
     if is_url(path):
@@ -109,7 +109,7 @@ def _select(path: str, options: InputOptions) -> Selection:
         with where.open("rb") as pipe:
             return _select_stream(name, read_chunks(pipe), options)
     if not stat.S_ISREG(state.st_mode):
-        raise ShapelogError(f"{path}: neither a file nor a directory")
+        raise ShapelogError(f"{path}: not a file or directory")
     return _select_file(_local_entry(where, name, state), name, options)
 
 
@@ -123,7 +123,7 @@ def select_files(paths: Sequence[Path], notes: Sequence[str] = ()) -> Selection:
         raise ShapelogError(f"no trace to read: {', '.join(map(str, paths)) or 'no file was given'}; {HOW_TO_RECORD}")
     files = sorted((TraceFile(path, path.name, rank_of(path.name)) for path in filled), key=_by_rank)
     empty = len(paths) - len(filled)
-    left_out = (f"{plural(empty, 'empty trace file')} left out: a process that compiled nothing",) if empty else ()
+    left_out = (f"{plural(empty, 'empty trace file')} ignored: those processes compiled nothing",) if empty else ()
     return Selection(tuple(files), (*notes, *left_out))
 
 
@@ -203,7 +203,7 @@ def _select_file(entry: FileEntry, name: str, options: InputOptions, handle: Bin
     plain, damage = to_temporary_file(decompress(entry.chunks(), name), quota)
     archive = archives.open_archive(name, plain, "tar", quota)
     if damage:
-        archive.add_problem("damaged-archive", f"{damage}, so members behind that are missing")
+        archive.add_problem("damaged-archive", f"{damage}, so the members after that are missing")
     return _select_archive(archive, options)
 
 
@@ -230,7 +230,7 @@ def _select_archive(archive: "Archive", options: InputOptions) -> Selection:
         loss = next((problem.message for problem in archive.problems if problem.severity == DATA_LOSS), "")
         if traces_among(archive.entries) or not loss:
             raise
-        reason = str(error) if archive.entries else f"{archive.name}: nothing in this archive can be read"
+        reason = str(error) if archive.entries else f"{archive.name}: nothing in this archive is readable"
         raise ShapelogError(f"{reason}; {loss}") from error
     return found._replace(problems=tuple(archive.problems))
 
@@ -266,12 +266,12 @@ def _refuse_parent(where: Path, inner: Sequence[str]) -> None:
                 found.append(name)
     if len(found) == 1:
         typed = shlex.quote(str(where / found[0]))
-        raise ShapelogError(f"{where}: no trace in this directory itself, but in one in it; give it by its name: shapelog report {typed}")
+        raise ShapelogError(f"{where}: no trace in this directory, but there is one in a subdirectory; try shapelog report {typed}")
     if found:
         listed = some(found, _MAX_NAMED_FILES)
         raise ShapelogError(
-            f"{where}: no trace in this directory itself, but in {len(found)} directories in it: {listed}; name one of them, "
-            f"or all as one job: shapelog report {shlex.quote(str(where))}/*/"
+            f"{where}: no trace in this directory, but in {len(found)} subdirectories: {listed}; pass one of them, "
+            f"or all of them as one job: shapelog report {shlex.quote(str(where))}/*/"
         )
 
 
@@ -290,7 +290,7 @@ def _select_run(entries: Sequence[FileEntry], where: str, options: InputOptions,
     notes = _notes_on(files, runs, chosen, where, kind, options.option)
     empty = len(traces) - len(filled)
     if empty:
-        notes.append(f"{plural(empty, 'empty file')} in that directory: a process that compiled nothing")
+        notes.append(f"{plural(empty, 'empty file')} in that directory: those processes compiled nothing")
     return Selection(tuple(files), tuple(notes))
 
 
@@ -313,31 +313,31 @@ def _notes_on(files: Sequence[TraceFile], runs: "Sequence[Run]", chosen: "Sequen
     if files[_MAX_NAMED_FILES:]:
         names = f"{len(files)} files ({names}, ...)"
     if len(chosen) > 1 or len(runs) == len(chosen) > 1:
-        which = f"all {len(chosen)} runs in {where} as one"
+        which = f"all {len(chosen)} runs in {where}, as one"
     elif chosen[0] is runs[0]:
         which = f"the newest run in {where}"
     else:
-        which = f"the run that began {chosen[0].began} in {where}"
+        which = f"the run that started {chosen[0].began} in {where}"
     notes = [f"read {names}, {which}"]
     left = sum(len(run.members) for run in runs) - len(files)
     if left:
         number, other = next((number, run) for number, run in enumerate(runs, 1) if run is not chosen[0])
-        how = f"{option} {number} reads the run that began {other.began}"
-        how += f", --all-runs all {len(runs)} runs" if option == "--run" else ""
+        how = f"{option} {number} reads the run that started {other.began}"
+        how += f", --all-runs reads all {len(runs)} runs" if option == "--run" else ""
         notes.append(f"{plural(left, 'older or other trace file')} in that {kind} not read; {how}")
     return notes
 
 
 def _why_no_trace(where: str, entries: Sequence[FileEntry], traces: Sequence[FileEntry], kind: str) -> str:
     if traces:
-        return f"{where}: the {len(traces)} trace file(s) in it are empty: the process ended before it compiled anything"
+        return f"{where}: the {len(traces)} trace file(s) in it are empty: the process ended before compiling anything"
     if any(entry.base_name == "raw.jsonl" for entry in entries):
-        return f"{where}: output of tlparse without its raw.log, which alone holds the payloads; give the log that tlparse was given"
+        return f"{where}: tlparse output without its raw.log, the only file with the payloads; pass the log that tlparse read"
     packed = [entry.base_name for entry in entries if is_archive_name(entry.base_name)]
     if packed:
-        how = f"give it by its name: shapelog report {shlex.quote(where + '/' + packed[0])}" if kind == "directory" else "unpack it first"
-        return f"{where}: no trace in this {kind}, but an archive ({packed[0]}); {how}"
+        how = f"pass it by name: shapelog report {shlex.quote(where + '/' + packed[0])}" if kind == "directory" else "unpack it first"
+        return f"{where}: no trace in this {kind}, only an archive ({packed[0]}); {how}"
     if entries:
         held = some([entry.name for entry in entries], _MAX_NAMED_FILES)
         return f"{where}: no trace in this {kind} (files are named dedicated_log_torch_trace_*.log) but {held}; {HOW_TO_RECORD}"
-    return f"{where}: the {kind} is empty; a trace appears there once a compiled function is called; {HOW_TO_RECORD}"
+    return f"{where}: the {kind} is empty; a trace appears when a compiled function is first called; {HOW_TO_RECORD}"

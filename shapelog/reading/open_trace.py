@@ -89,7 +89,7 @@ def open_trace(file: TraceFile) -> OpenTrace:
     try:
         data = FileBytes(_plain_file(file, problems))
     except FileNotFoundError as error:
-        raise ShapelogError(f"{file.name}: it was there and is gone now") from error
+        raise ShapelogError(f"{file.name}: it no longer exists") from error
     except (OSError, ValueError) as error:
         raise ShapelogError(f"{file.name}: cannot read: {getattr(error, 'strerror', None) or error}") from error
     return OpenTrace(file.name, data, data.size, problems)

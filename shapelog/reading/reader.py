@@ -67,7 +67,7 @@ class Reader:
                 return None
             kind = kind if kind in KINDS else next((key for key in header if key not in ENVELOPE_KEYS), "")
             if not kind:
-                self._lose(place, "bad-json", "the JSON of this record (of no known kind) cannot be read")
+                self._lose(place, "bad-json", "the JSON of this record (of unknown kind) cannot be read")
                 return None
             if kind == "artifact" and not name:
                 name = name_in(header[kind])
@@ -100,11 +100,11 @@ class Reader:
 
     def _header_of(self, place: Location, kind: str) -> dict[str, Any] | None:
         """The JSON object of a record; None, and a problem, where there is none."""
-        kind = kind if kind in KINDS else "of no known kind"
+        kind = kind if kind in KINDS else "of unknown kind"
         size = place.json_end - place.start
         header = decode(self.data[place.json_start : place.json_end]) if size <= _LONGEST else None
         if size > _LONGEST:
-            text = f"the header of this record ({kind}) has {size:,} bytes, and none of more than {_LONGEST:,} is read"
+            text = f"the header of this record ({kind}) has {size:,} bytes; the maximum is {_LONGEST:,}"
             self._lose(place, "bad-size", text)
         elif header is None and place.stop == self.trace.size and self.data[place.stop - 1 : place.stop] != _NEWLINE:
             self._lose(place, "cut-off", f"the last record ({kind}) is cut off")
@@ -149,7 +149,7 @@ class Reader:
                 self.ledger.add(offset, "missing-payload", f"the payload of this record ({kind}) is missing", severity=DATA_LOSS)
             return
         if not isinstance(digest, str) or not digest:
-            self.ledger.add(offset, "unannounced-payload", f"the record ({kind}) has a payload that its header does not announce")
+            self.ledger.add(offset, "unannounced-payload", f"the record ({kind}) has a payload, but its header does not declare one")
             return
         span = Span(record.json_end + 1, record.stop, digest)
         is_last = record.stop == self.trace.size
@@ -180,7 +180,7 @@ class Reader:
         found = decode(text)
         if found is None and text and offset not in self._undecoded:
             self._undecoded.add(offset)
-            self.ledger.add(offset, "bad-json", "the JSON of this record cannot be read in full", severity=DATA_LOSS)
+            self.ledger.add(offset, "bad-json", "the JSON of this record cannot be fully read", severity=DATA_LOSS)
         return found or {}
 
     def first_header(self, kind: str, name: str, before: int) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class Reader:
         if size > _LONGEST:
             if span.start not in self._mismatched:
                 self._mismatched.add(span.start)
-                text = f"this payload has {size:,} bytes, and none of more than {_LONGEST:,} is read"
+                text = f"this payload has {size:,} bytes; the maximum is {_LONGEST:,}"
                 self.ledger.add(offset, "oversized-payload", text, severity=DATA_LOSS)
             return ""
         payload = self.payload_bytes(span)
@@ -224,7 +224,7 @@ class Reader:
                 self._verified.add(checked)
             elif span.digest and span.start not in self._mismatched:
                 self._mismatched.add(span.start)
-                self.ledger.add(offset, "checksum-mismatch", "the payload is not the one its checksum was made of")
+                self.ledger.add(offset, "checksum-mismatch", "the payload does not match its checksum")
         return payload.decode("utf-8", "replace")
 
     def time_at(self, offset: int) -> str:
@@ -259,7 +259,7 @@ class Reader:
             text = f"{self.ledger.dropped_problems} more problems like these"
             placed.append(Problem("more-problems", text, self.trace.name, count=self.ledger.dropped_problems))
         if isinstance(self.data, FileBytes) and self.data.is_shorter:
-            text = "the file was made shorter while it was read, and what was cut off is lost"
+            text = "the file was truncated while it was being read; the rest is lost"
             placed.append(Problem("cut-off", text, self.trace.name, severity=DATA_LOSS))
         return self.trace.problems + placed
 

@@ -322,7 +322,7 @@ _INT = frozenset((int,))
 def _ints(values: object) -> tuple[int, ...]:
     """Sizes and strides; -1 for one that is symbolic text."""
     if not isinstance(values, (list, tuple)):
-        raise ValueError("a list of sizes was expected")
+        raise ValueError("expected a list of sizes")
     if _INT.issuperset(map(type, values)):
         return tuple(values)
     return tuple(value if isinstance(value, int) else -1 for value in values)

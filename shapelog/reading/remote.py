@@ -101,7 +101,7 @@ def _chunks(
         if progress:
             progress(name, done, -1)
     if done < expected:
-        raise DamagedError(f"only {done:,} of {expected:,} bytes were sent")
+        raise DamagedError(f"only {done:,} of {expected:,} bytes were received")
 
 
 def _file_system(url: str) -> tuple[Any, str]:
@@ -109,13 +109,13 @@ def _file_system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise ShapelogError(f'{redacted_url(url)}: reading such URLs takes one more package: pip install "shapelog[remote]"') from error
+        raise ShapelogError(f'{redacted_url(url)}: reading such URLs requires an extra package: pip install "shapelog[remote]"') from error
     try:
         system, path = url_to_fs(url, use_listings_cache=False)
     except ImportError as error:
         driver = _DRIVERS.get(scheme)
         what = f"pip install {driver}" if driver else str(error).split("\n", 1)[0]
-        raise ShapelogError(f"{redacted_url(url)}: reading {scheme}:// takes one more package: {what}") from error
+        raise ShapelogError(f"{redacted_url(url)}: reading {scheme}:// requires an extra package: {what}") from error
     except Exception as error:  # each driver raises errors of its own
         raise _refusal(redacted_url(url), error) from error
     return system, path
@@ -164,7 +164,7 @@ def _refusal(name: str, error: Exception) -> ShapelogError:
         return error
     status = getattr(error, "status", None)
     if isinstance(error, FileNotFoundError) or status == 404:
-        return ShapelogError(f"{name}: there is no such file or directory")
+        return ShapelogError(f"{name}: no such file or directory")
     if isinstance(error, PermissionError) or status in (401, 403):
         return ShapelogError(f"{name}: no permission to read it ({_words(error)})")
     return ShapelogError(f"{name}: cannot read: {_words(error)}")
@@ -175,6 +175,6 @@ def _words(error: Exception) -> str:
     if isinstance(error, URLError) and isinstance(error.reason, Exception):
         error = error.reason
     if isinstance(error, TimeoutError):
-        return "the server sends nothing; --timeout SECONDS waits longer"
+        return "the server is not responding; wait longer with --timeout SECONDS"
     text = " ".join(re.sub(r"[a-z0-9+]+://\S+", "", str(error)).split())
     return text[:200].strip(" ,:") or type(error).__name__

@@ -105,7 +105,7 @@ def choose(runs: Sequence[Run], requested: str, where: str, option: str = "--run
     if not found:
         known = "; ".join(f"{number}: {run.description}" for number, run in enumerate(runs[:_MAX_LISTED_RUNS], 1))
         more = f"; and {len(runs) - _MAX_LISTED_RUNS} older ones" if runs[_MAX_LISTED_RUNS:] else ""
-        raise ShapelogError(f"{option} {requested}: no such run in {where}; there are, newest first: {known}{more}")
+        raise ShapelogError(f"{option} {requested}: no such run in {where}; runs, newest first: {known}{more}")
     return found
 
 

@@ -188,8 +188,8 @@ def _change(before: Side, after: Side, owner: FrameChange | None = None) -> Fram
 def _lone(before: Side, after: Side, owner: FrameChange | None) -> tuple[tuple[Gain, ...], tuple[Loss, ...], str]:
     """Code that one trace alone has. A piece of code that both have was split off, or is part of its graph again."""
     counts = after.counts if after.code else before.counts
-    failed = f" and {counted(counts.failures, 'failed one')}" if counts.failures else ""
-    made = counted(counts.compiles, "compile") + failed
+    failed = f" and {counted(counts.failures, 'failed compilation')}" if counts.failures else ""
+    made = counted(counts.compiles, "compilation") + failed
     if after.code:
         ended = ((Loss.LIMIT, counts.limit_hits), (Loss.FAILURES, counts.failures), (Loss.COMPILES, counts.compiles))
         gains = (Gain.CODE,) if counts.compiles and not owner else ()
@@ -198,8 +198,8 @@ def _lone(before: Side, after: Side, owner: FrameChange | None) -> tuple[tuple[G
     if not counts.compiles:
         return (), (), "only in the first run, without compiled code"
     if owner and owner.now.compiles and not owner.lost_graph:
-        return (Gain.COMPILES,), (), f"only in the first run, {made}: part of {owner.title} now, or no longer called"
-    return (), (Loss.CODE,), f"only in the first run, {made}: not called, renamed, or not compiled any more"
+        return (Gain.COMPILES,), (), f"only in the first run, {made}: now part of {owner.title}, or no longer called"
+    return (), (Loss.CODE,), f"only in the first run, {made}: not called, renamed, or no longer compiled"
 
 
 def _importance(item: FrameChange) -> tuple[float, ...]:
@@ -234,16 +234,16 @@ def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome
     """The answer in one sentence."""
     if not was.compiles and not now.compiles:
         same = Headline("No difference", "nothing was compiled in either run")
-        return same if outcome is Effect.SAME else Headline("Worse", "compiles fail now")
+        return same if outcome is Effect.SAME else Headline("Worse", "compilation now fails")
     if not was.compiles:
-        first = f"othing was compiled in the first run, {counted(now.compiles, 'compile')} in the second"
+        first = f"othing was compiled in the first run, {counted(now.compiles, 'compilation')} in the second"
         return Headline("Better", f"n{first}") if outcome is Effect.BETTER else Headline(f"N{first}")
     if not now.compiles:
         lost = [item for item in frames if item.lost_graph and item.kind == "matched"]
         why = f": {_names(lost)} lost compiled code" if lost else ""
-        return Headline("Worse", f"nothing is compiled any more ({counted(was.compiles, 'compile')} before){why}")
+        return Headline("Worse", f"nothing is compiled anymore ({counted(was.compiles, 'compilation')} before){why}")
     if all(item.kind != "matched" for item in frames):
-        return Headline("No code is compiled in both runs, so there is nothing to compare")
+        return Headline("No code was compiled in both runs, so there is nothing to compare")
     if outcome is Effect.SAME:
         return _same(frames, was, now)
     return Headline(outcome.value.capitalize(), "; ".join(_balance(frames, was, now)))
@@ -254,12 +254,12 @@ def _balance(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Itera
     lost = [item for item in frames if item.lost_graph and item.kind == "matched"]
     if lost:
         yield f"{_names(lost)} lost compiled code"
-    no_gain = " are no gain where it was lost" if lost and now.compiles < was.compiles else ""
-    yield instead(was.compiles, now.compiles, "compile") + no_gain
+    no_gain = " (not an improvement where compiled code was lost)" if lost and now.compiles < was.compiles else ""
+    yield instead(was.compiles, now.compiles, "compilation") + no_gain
     if was.recompiles and not lost and not any(cause.after for item in frames for cause in item.causes):
-        yield "nothing recompiles any more"
+        yield "no recompilations remain"
     if None not in (was.limit_hits, now.limit_hits) and bool(was.limit_hits) != bool(now.limit_hits):
-        yield f"the recompile limit is {'hit now' if now.limit_hits else 'no longer hit'}"
+        yield f"the recompile limit is {'now hit' if now.limit_hits else 'no longer hit'}"
     gone = [item for item in frames if item.kind == "gone" and item.losses]
     if gone:
         yield f"{_names(gone)} {'is' if len(gone) == 1 else 'are'} gone"
@@ -280,10 +280,10 @@ def _names(frames: list[FrameChange]) -> str:
 def _same(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Headline:
     changed = sum(item.is_changed for item in frames)
     if changed:
-        number = instead(was.compiles, now.compiles, "compile")
-        return Headline("No better, no worse", f"{number}, but {counted(changed, 'frame')} changed")
+        number = instead(was.compiles, now.compiles, "compilation")
+        return Headline("Neither better nor worse", f"{number}, but {counted(changed, 'frame')} changed")
     why = ", for the same reasons" if now.recompiles else ""
-    return Headline("No difference", f"{counted(now.compiles, 'compile')} in both runs{why}")
+    return Headline("No difference", f"{counted(now.compiles, 'compilation')} in both runs{why}")
 
 
 def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
@@ -291,15 +291,15 @@ def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
     one, other = before.trace, after.trace
     versions = [trace.torch_version or trace.version_guess for trace in (one, other)]
     if versions[0] != versions[1]:
-        yield f"another torch: {versions[0]} before, {versions[1]} after"
+        yield f"torch version differs: {versions[0]} before, {versions[1]} after"
     old = [when for trace, when in ((one, "first"), (other, "second")) if _is_unrecorded(trace)]
     if old:
-        runs = "neither run tells" if len(old) == 2 else f"the {old[0]} run does not tell"
-        yield f"torch 2.5 and older record neither graph breaks nor the recompile limit, so {runs} of any"
+        runs = "either run" if len(old) == 2 else f"the {old[0]} run"
+        yield f"torch 2.5 and older record neither graph breaks nor recompile limit hits, so they are not known for {runs}"
     for name in one.config._fields:
         values = [getattr(trace.config, name) for trace in (one, other)]
         if values[0] != values[1] and None not in values:
-            yield f"another setting: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after"
+            yield f"setting differs: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after"
     ranks = [{number for rank in trace.ranks for number in trace.represented_ranks(rank.number)} for trace in (one, other)]
     for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
         if own and one.rank_count + other.rank_count > 2:
@@ -307,9 +307,9 @@ def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
     for trace, when in ((one, "first"), (other, "second")):
         if trace.covered_ranks < trace.rank_count:
             compared = f"{trace.covered_ranks:,} of {trace.rank_count:,} ranks are compared"
-            yield f"of the {when} run {compared}, which have every cause of the others"
+            yield f"in the {when} run, {compared}; together they cover every cause found on any rank"
     if cached[0] != cached[1]:
-        yield f"a compile cache served {cached[0]} compiles before and {cached[1]} after, so their times cannot be compared"
+        yield f"{cached[0]} compilations before and {cached[1]} after came from a compile cache, so the times are not comparable"
     for report, when in ((before, "first"), (after, "second")):
         if any(problem.severity == "data loss" for problem in report.problems):
-            yield f"the trace of the {when} run lost data (see shapelog report): compiles may be missing there"
+            yield f"the trace of the {when} run lost data (see shapelog report), so compilations may be missing from it"

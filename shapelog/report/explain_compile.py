@@ -99,7 +99,7 @@ def explanation_of(explained: Explanations, frame: Frame, compile: Compile) -> C
 def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tuple[Frame, Compile]:
     wanted = parse_typed_id(label)
     if wanted is None:
-        raise ShapelogError(f"{label!r} is no compile id; they look like 2/3 (frame 2, compile 3), !0/2/3, or 2/3#2 after a reset")
+        raise ShapelogError(f"{label!r} is not a compile id; expected for example 2/3 (frame 2, compile 3), !0/2/3, or 2/3#2 after a reset")
     found = [
         (frame, compile)
         for owner in trace.ranks
@@ -111,11 +111,11 @@ def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tu
     if not found:
         others = [one.number for item in trace.summarized for one in item.ranks if any(step.label == str(wanted) for step in one.steps)]
         if others:
-            raise ShapelogError(f"{trace.name}: {rank_list(others)} made a compile {label}; choose one: --rank {others[0]}")
-        raise ShapelogError(f"{trace.name}: no compile {label}; there are: {some_ids(trace.compiles)}")
+            raise ShapelogError(f"{trace.name}: {rank_list(others)} have a compilation {label}; choose one: --rank {others[0]}")
+        raise ShapelogError(f"{trace.name}: no compilation {label}; ids: {some_ids(trace.compiles)}")
     if len(found) > 1:
         ranks = ", ".join(str(frame.rank) if frame.rank is not None else f"process {frame.process}" for frame, _ in found)
-        raise ShapelogError(f"{trace.name}: several processes have a compile {label} ({ranks}); choose one with --rank or --process")
+        raise ShapelogError(f"{trace.name}: several processes have a compilation {label} ({ranks}); choose one with --rank or --process")
     return found[0]
 
 

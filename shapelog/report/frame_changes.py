@@ -250,15 +250,15 @@ def facts_of(before: Side, after: Side, gains: tuple[Gain, ...], losses: tuple[L
     shown = [gain for gain in gains if gain is not Gain.FAILURES or Gain.CODE not in gains]
     facts = [_loss_sentence(loss, before, after) for loss in losses] + [_gain_sentence(gain, before, after) for gain in shown]
     if now.compiles < was.compiles and losses:
-        facts.append("fewer compiles are no gain here")
+        facts.append("fewer compilations are not an improvement here")
     elif now.compiles < was.compiles and Gain.COMPILES not in gains:
-        facts.append(f"{instead(was.compiles, now.compiles, 'compile')}, but the recompile limit is hit, and maybe was before")
+        facts.append(f"{instead(was.compiles, now.compiles, 'compilation')}, but the recompile limit is hit, and may have been hit before")
     if facts:
         return tuple(facts)
     if not now.compiles:
-        return ("compiled code in neither run" + (f": {_ended(after)}" if now.failures > was.failures else ""),)
+        return ("no compiled code in either run" + (f": {_ended(after)}" if now.failures > was.failures else ""),)
     reasons = ", for other reasons" if causes_of(before) != causes_of(after) else ""
-    return (instead(was.compiles, now.compiles, "compile") + reasons,)
+    return (instead(was.compiles, now.compiles, "compilation") + reasons,)
 
 
 def dim_facts(dims: tuple[DimChange, ...]) -> tuple[str, ...]:
@@ -274,12 +274,12 @@ def dim_facts(dims: tuple[DimChange, ...]) -> tuple[str, ...]:
 def _loss_sentence(loss: Loss, before: Side, after: Side) -> str:
     was, now = before.counts, after.counts
     if loss is Loss.CODE:
-        return f"lost its compiled code ({counted(was.compiles, 'compile')} before) and runs eagerly, or raises: {_ended(after)}"
+        return f"lost its compiled code ({counted(was.compiles, 'compilation')} before) and runs in eager mode or raises: {_ended(after)}"
     if loss is Loss.LIMIT:
-        return f"hits the recompile limit now ({_ended(after, (Outcome.LIMIT,))}): later calls that fit no entry run eagerly"
+        return f"now hits the recompile limit ({_ended(after, (Outcome.LIMIT,))}): any call that misses the cache runs in eager mode"
     if loss is Loss.FAILURES:
         how = _ended(after, (Outcome.FAILED, Outcome.UNFINISHED))
-        return f"{instead(was.failures, now.failures, 'failed compile')} ({how}): such calls run eagerly, or raise"
+        return f"{instead(was.failures, now.failures, 'failed compilation')} ({how}): these calls run in eager mode or raise"
     if loss is Loss.BREAKS:
         known = {words for _, words in _breaks(before.compiles)}
         found = _breaks(after.compiles)
@@ -288,22 +288,22 @@ def _loss_sentence(loss: Loss, before: Side, after: Side) -> str:
         return f"{instead(was.breaks or 0, now.breaks or 0, 'graph break')} ({where}{new.reason})"
     gained = [item for item in cause_changes(before, after) if item.after > item.before]
     why = f", because of {_named(gained[0])}" if gained else ""
-    return instead(was.compiles, now.compiles, "compile") + why
+    return instead(was.compiles, now.compiles, "compilation") + why
 
 
 def _gain_sentence(gain: Gain, before: Side, after: Side) -> str:
     was, now = before.counts, after.counts
     if gain is Gain.CODE:
-        return f"compiled now ({counted(now.compiles, 'compile')}), it was not before"
+        return f"now compiled ({counted(now.compiles, 'compilation')}); it was not before"
     if gain is Gain.LIMIT:
         return "no longer hits the recompile limit"
     if gain is Gain.FAILURES:
-        return instead(was.failures, now.failures, "failed compile")
+        return instead(was.failures, now.failures, "failed compilation")
     if gain is Gain.BREAKS:
         return instead(was.breaks or 0, now.breaks or 0, "graph break")
     left = max(cause_changes(Side(None), after), key=lambda item: item.after, default=None)
-    rest = f", still recompiles for {_named(left)}" if left else ", nothing recompiles any more" if was.recompiles else ""
-    return instead(was.compiles, now.compiles, "compile") + rest
+    rest = f", still recompiles for {_named(left)}" if left else ", no recompilations remain" if was.recompiles else ""
+    return instead(was.compiles, now.compiles, "compilation") + rest
 
 
 def _named(item: CauseChange) -> str:
@@ -314,12 +314,12 @@ def _ended(side: Side, outcomes: tuple[Outcome, ...] = _WITHOUT_CODE) -> str:
     """How the last compile with one of these outcomes ended."""
     ended = [item for item in side.compiles if item.outcome in outcomes]
     if not ended:
-        return "nothing was recorded of it"
+        return "no record of it"
     last = ended[-1]
     if last.outcome is Outcome.FAILED:
         return f"{last.label} failed: {last.failure.title}"
-    words = {Outcome.LIMIT: "was refused", Outcome.SKIPPED: "was left without code"}
-    return f"{last.label} {words.get(last.outcome, 'never ended')}"
+    words = {Outcome.LIMIT: "was refused", Outcome.SKIPPED: "produced no code"}
+    return f"{last.label} {words.get(last.outcome, 'did not finish')}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -327,7 +327,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def instead(before: int, after: int, noun: str) -> str:
-    """``2 compiles instead of 5``, ``2 compiles as before``, ``no compile any more``."""
+    """``2 compilations instead of 5``, ``2 compilations as before``, ``no more compilations``."""
     if before and not after:
-        return f"no {noun} any more"
+        return f"no more {noun}s"
     return f"{counted(after, noun)} as before" if before == after else f"{counted(after, noun)} instead of {before or 'none'}"

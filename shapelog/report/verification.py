@@ -109,12 +109,12 @@ def _proof(change: FrameChange, advice: Advice) -> FrameProof:
 
 def _faults(comparison: Comparison, advice: Advice, first: CommandResult, second: CommandResult) -> Iterator[str]:
     if second.returncode != first.returncode:
-        yield f"the command ended with {second.returncode} instead of {first.returncode}"
+        yield f"the command exited with {second.returncode} instead of {first.returncode}"
     for item in comparison.lost_graphs:
         yield f"{item.title} lost compiled code: {item.verdict}"
     measured = comparison.now.compiles + (comparison.now.limit_hits or 0)
     if measured >= advice.before.total:
-        noun = "compiles and limit hits" if comparison.now.limit_hits or advice.before.limit_hits else "compiles"
+        noun = "compilations and limit hits" if comparison.now.limit_hits or advice.before.limit_hits else "compilations"
         yield f"{measured} {noun}, no fewer than the {advice.before.total} before"
 
 
@@ -123,10 +123,10 @@ def _notes(comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...
         if item.predicted is not None and not item.is_exact:
             yield f"{item.change.title}: {item.predicted} predicted, {item.measured} measured{_why(item)}"
         elif item.predicted is None and item.measured:
-            yield f"{item.change.title}: not there in the first run"
+            yield f"{item.change.title}: not in the first run"
     read = comparison.after.trace.config.dynamic_sources
     if read and not set(advice.entries) <= set(split_list(read)):
-        yield f"the second run read another list than was set: the program sets {VARIABLE} or torch.compiler.config.dynamic_sources itself"
+        yield f"the second run read a different list: the program itself sets {VARIABLE} or torch.compiler.config.dynamic_sources"
 
 
 def _why(item: FrameProof) -> str:

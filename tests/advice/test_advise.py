@@ -25,7 +25,10 @@ from shapelog.recompiles.explain import explain_trace
 TRUTH = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
 V26, V28, V210, V213, V215 = (TorchVersion(2, minor) for minor in (6, 8, 10, 13, 15))
 NAMES = [name.removeprefix("lab/").removesuffix(".log.gz") for name in LAB]
-NEVER_SYMBOLIC = "never symbolic though it varied, as under dynamic=False: the list overrides that, and a backend for constant shapes fails"
+NEVER_SYMBOLIC = (
+    "This size changed but never became symbolic, as under dynamic=False. "
+    "The list overrides dynamic=False; a backend that only supports static shapes will fail."
+)
 # Where another list is as short as the one that was found: either of two tensors that shared a symbol.
 AS_GOOD = {"duck_dynamic_true": ["L['q']:0"]}
 
@@ -107,8 +110,8 @@ def test_a_list_or_the_reason_why_there_is_none() -> None:
     [
         ("real/2.4/a_auto.log.gz", "2.4", "", ""),
         ("real/2.6/k_pgo_cold.log.gz", "2.6", "", ""),
-        ("real/2.4/d_module.log.gz", "2.4", "", "no mark would remove any of the recompiles; see for each what stands in the way"),
-        ("real/2.6/k_pgo_warm.log.gz", "2.6", "", "no recompile of this run is about sizes, so no mark would remove one"),
+        ("real/2.4/d_module.log.gz", "2.4", "", "no mark would remove any of the recompilations; the reason is listed for each"),
+        ("real/2.6/k_pgo_warm.log.gz", "2.6", "", "none of these recompilations is caused by a changing size"),
         ("real/2.10/user_triton.log.gz", "2.10", "L['x']", ""),
         ("real/2.15/a_auto.log.gz", "2.15", "L['x']:0", ""),
         ("real/2.15/k_pgo_warm.log.gz", "2.15", "L['self'].k", ""),
@@ -125,7 +128,7 @@ def test_the_version_of_the_trace_decides_about_the_list(name: str, version: str
 def test_another_version_than_that_of_the_trace_can_be_advised_for(version: TorchVersion, env: str) -> None:
     advice = make.advice(trace(static_sizes(10, 12)), version)
     assert (advice.env, advice.version, advice.is_version_given) == (env, version, True)
-    assert only(advice).python == ("torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come",)
+    assert only(advice).python == ("torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur",)
     assert (advice.before.total, advice.after.total) == (2, 1)
 
 
@@ -133,7 +136,9 @@ def test_a_whole_tensor_is_listed_once_and_the_advice_says_what_that_means() -> 
     advice = make.advice(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9))), V210)
     assert (advice.env, only(advice).dims) == ("L['x']", (0, 1))
     assert only(advice).recommendation == "mark dims 0 and 1 of x as dynamic (torch 2.10 can only list the whole tensor)"
-    assert any(caveat.startswith("torch 2.10 lists whole tensors: their other dims become symbolic too") for caveat in advice.caveats)
+    assert any(
+        caveat.startswith("torch 2.10 can only list whole tensors: their other dimensions become symbolic too") for caveat in advice.caveats
+    )
 
 
 def test_before_the_list_only_tensors_that_are_no_parameters_can_be_marked() -> None:
@@ -141,7 +146,7 @@ def test_before_the_list_only_tensors_that_are_no_parameters_can_be_marked() -> 
     assert make.advice(widths(), V26).suggestions == ()
     advice = make.advice(trace(int_values(3, 4), static_sizes(10, 12, frame=1, name="g")), V26)
     assert (only(advice).source, advice.entries) == ("L['x']", ())
-    assert "torch 2.6 has no list of dynamic sources: mark the tensors in code, before each call (--format python)" in advice.caveats
+    assert "torch 2.6 has no list of dynamic sources. Mark the tensors in code before each call (--format python)." in advice.caveats
 
 
 # Several traces.
@@ -241,13 +246,13 @@ def test_a_dim_that_never_varied_is_marked_for_the_stride_that_follows_from_it()
     found = only(advice_of("lab/stride_from_slices.log.gz"))
     assert "SL105" in found.codes
     assert "always" in found.rationale
-    assert "with a symbolic size the stride that varied is symbolic too" in found.rationale
+    assert "a symbolic size makes the changing stride symbolic too" in found.rationale
 
 
 def test_one_of_two_dims_that_shared_a_symbol_is_marked() -> None:
     found = only(advice_of("lab/duck_dynamic_true.log.gz"))
     assert "SL103" in found.codes
-    assert "q.size[0] was" in found.rationale or "shared a symbol with a dim of the same size" in found.rationale
+    assert "q.size[0] was" in found.rationale or "shared a symbol with a dimension of the same size" in found.rationale
 
 
 # Where it ends.
@@ -257,13 +262,13 @@ def test_the_guards_that_bound_a_size_are_told() -> None:
     made = trace(static_sizes(10), dynamic_size("0/1", 12, "4 <= L['x'].size()[0] <= 64", "2 <= L['x'].size()[0]"))
     found = only(make.advice(made))
     assert found.seen[0].bounds == ("4 <= L['x'].size()[0] <= 64",)
-    assert found.caveats == ("a dynamic graph serves a range: 4 <= x.size()[0] <= 64",)
+    assert found.caveats == ("A dynamic graph covers a limited range: 4 <= x.size()[0] <= 64",)
 
 
 def test_a_size_of_0_or_1_still_gets_a_graph_of_its_own() -> None:
     advice = make.advice(trace(static_sizes(10, 12, 1)))
     assert advice.after.total == 2
-    assert "calls with x.size[0] of 0 or 1 still get a graph of their own" in only(advice).caveats
+    assert "Calls in which x.size[0] is 0 or 1 still get a separate graph." in only(advice).caveats
     assert [item.rule.code for item in advice.remaining] == ["SL104"]
 
 
@@ -274,7 +279,7 @@ def test_what_never_became_symbolic_may_be_meant_to_be_static() -> None:
 
 def test_where_the_rank_varied_other_dims_may_vary_too() -> None:
     made = trace(static_sizes(10, 12), compiled("0/2", tensor(4, 10, 8), graph=graph_text('L_x_: "f32[4, 10, 8][80, 8, 1]cpu"')))
-    caveat = "the number of dims of x varied, so PyTorch made all its dims dynamic: others than these may vary too"
+    caveat = "The number of dimensions of x changed, so PyTorch made all of them dynamic; dimensions not listed here may change too."
     assert caveat in only(make.advice(made)).caveats
 
 
@@ -292,12 +297,15 @@ def widths() -> bytes:
 def test_a_parameter_varies_with_the_instance_and_the_advice_says_so() -> None:
     found = only(make.advice(widths()))
     assert (found.name, found.codes, found.entries) == ("self.weight", ("SL101", "SL106"), ("L['self']._parameters['weight']:0",))
-    assert found.caveats[0].startswith("a parameter has one width for each instance: this saves a compile an instance, not a call")
+    assert found.caveats[0].startswith("A parameter has one width per instance, so this saves a compilation per instance, not per call")
 
 
 def test_a_tensor_of_that_name_in_another_frame_is_named() -> None:
     made = trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g"))
-    caveat = "the list goes by name: x of g is marked too, though it did not vary there (at worst it is specialized again)"
+    caveat = (
+        "Entries match by name, so x of g is marked too, although it did not change there. "
+        "This is harmless: PyTorch specializes it again if needed."
+    )
     assert only(make.advice(made)).caveats == (caveat, NEVER_SYMBOLIC)
     assert only(make.advice(made, V26)).caveats == (NEVER_SYMBOLIC,)
     assert only(make.advice(trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g", source="L['y']")))).caveats == (NEVER_SYMBOLIC,)
@@ -319,18 +327,20 @@ def test_a_compile_that_goes_and_could_do_more_is_named() -> None:
     made += compiled("0/2", tensor(12, 8), guards=guard_tree(tensor_match(size=(None, None))), symbols=symbols)
     found = only(make.advice(made))
     assert (found.dims, found.gone, found.confidence) == ((0,), ("0/2",), "medium")
-    assert found.caveats == ("0/2, which goes, was symbolic in x.size[1] too: later calls with other values of it would compile again",)
+    assert found.caveats == (
+        "The removed compilation 0/2 was also symbolic in x.size[1]: later calls with other values of it would compile again.",
+    )
 
 
 def test_the_prediction_speaks_of_the_calls_that_were_seen() -> None:
     assert make.advice(trace(static_sizes(10), make.dynamic_size("0/1", 12))).caveats == (
-        "predicted by replaying the calls that were compiled in this run; sizes that it did not see are no promise",
+        "Estimated by replaying the compilations in this trace. Inputs it did not contain may still recompile.",
     )
     assert make.advice(trace(static_sizes(10))).caveats == ()
 
 
 def test_kernels_for_dynamic_sizes_may_be_slower_where_there_are_kernels() -> None:
-    caveat = "kernels for dynamic sizes may run slower than those for one size: measure a step"
+    caveat = "Dynamic-shape kernels can be slower than specialized ones; measure step time before and after."
     assert caveat in make.advice(trace(static_sizes(10, 12, inductor_compile_time_s=0.5))).caveats
     assert caveat not in make.advice(trace(static_sizes(10, 12))).caveats
 
@@ -355,7 +365,10 @@ def test_a_call_beyond_the_limit_is_served_as_well() -> None:
     advice = make.advice(refused(*range(3, 11), call=20))
     assert (advice.before, advice.after) == (Cost(8, 1, Seconds(8.0, 8.0)), Cost(1, 0, Seconds(1.0, None).in_another_run, more=8))
     assert only(advice).gone == tuple(f"0/{number}" for number in range(1, 9))
-    words = "after its limit hit f ran eagerly and left no records: calls with other values may compile again, up to 8 times"
+    words = (
+        "After the recompile limit was hit, f ran in eager mode and left no records: "
+        "calls with other values may compile again, up to 8 times."
+    )
     assert words in advice.caveats
     assert (advice.after.total, advice.after.at_most) == (1, 9)
 
@@ -386,17 +399,17 @@ def test_a_limit_hit_becomes_a_compile_where_marks_make_room() -> None:
     ("made", "reason"),
     [
         (trace(static_sizes(10)), "nothing recompiled: every frame was compiled once"),
-        (trace(static_sizes(10, 1)), "no mark would remove any of the recompiles; see for each what stands in the way"),
+        (trace(static_sizes(10, 1)), "no mark would remove any of the recompilations; the reason is listed for each"),
         (
             trace(
                 compiled("0/0", tensor(10, 8)),
                 compiled("0/1", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64"))),
             ),
-            "no recompile of this run is about sizes, so no mark would remove one",
+            "none of these recompilations is caused by a changing size",
         ),
         (
             trace(int_values(3, 4, comment=code_comment(7, "return f'{k}'"))),
-            "the only marks that would save a compile would do harm; see what was left out",
+            "the only marks that would save a compilation would do harm (see what was left out)",
         ),
     ],
     ids=["once", "one", "dtype", "harm"],

@@ -222,4 +222,4 @@ def test_a_mark_that_the_code_contradicts_is_named() -> None:
     first, second = (item for item in advice.alternatives if item.tool == "maybe_mark_dynamic")
     assert (first.subject, second.subject) == ("x.size[0] in violates", "x.size[0] in violates2")
     assert first.lines == ("torch._dynamo.maybe_mark_dynamic(x, 0)  # instead of mark_dynamic",)
-    assert second.lines[1] == "torch._dynamo.mark_dynamic(y, 0)  # if that is what it is tied to"
+    assert second.lines[1] == "torch._dynamo.mark_dynamic(y, 0)  # if the two sizes have to be equal"

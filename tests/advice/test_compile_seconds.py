@@ -111,12 +111,12 @@ def test_a_range_in_words() -> None:
 def test_a_dynamic_compile_that_takes_much_longer_is_named() -> None:
     divided = "Eq(Mod(L['x'].size()[0], 2), 0)"
     made = trace(static_sizes(10, seconds=1.7), dynamic_size("0/1", 12, divided, seconds=40.0))
-    words = "f takes long to compile for dynamic sizes, with symbolic // and % in its shapes: 0/1 took 40.0 s, 0/0 1.70 s"
-    assert [caveat for caveat in advice(made).caveats if caveat.startswith(words)] == [f"{words}; fewer compiles may not be fewer seconds"]
+    words = "f is slow to compile with dynamic sizes (its shapes contain symbolic // or %): 0/1 took 40.0 s, 0/0 1.70 s"
+    assert [caveat for caveat in advice(made).caveats if caveat.startswith(words)] == [f"{words}. Fewer compilations may not save time."]
     quick = trace(static_sizes(10, seconds=1.7), dynamic_size("0/1", 12, divided, seconds=4.0))
-    assert not any("takes long" in caveat for caveat in advice(quick).caveats)
+    assert not any("is slow to compile" in caveat for caveat in advice(quick).caveats)
 
 
 def test_seconds_without_an_upper_end_are_named() -> None:
-    assert any("lower end only" in caveat for caveat in advice(trace(static_sizes(10, 12))).caveats)
-    assert not any("lower end only" in caveat for caveat in advice(trace(static_sizes(10), dynamic_size("0/1", 12))).caveats)
+    assert any("only a lower bound" in caveat for caveat in advice(trace(static_sizes(10, 12))).caveats)
+    assert not any("only a lower bound" in caveat for caveat in advice(trace(static_sizes(10), dynamic_size("0/1", 12))).caveats)

@@ -27,7 +27,7 @@ def test_a_tensor_is_named_as_in_code(source: str, name: str) -> None:
     assert expression(source) == name
     line = mark_line(Mark(Source(source), 1), [], ())
     if Source(source).is_registered:
-        assert line == f"# {name} is a parameter or buffer, which mark_dynamic does not act on: use the list"
+        assert line == f"# {name} is a parameter or buffer, which mark_dynamic does not affect: use the list"
     else:
         assert line == f"torch._dynamo.mark_dynamic({name}, 1)"
 
@@ -35,13 +35,13 @@ def test_a_tensor_is_named_as_in_code(source: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("values", "note"),
     [
-        (["8", "3", "33"], "  # seen 3 to 33; min=3, max=33 if no others come"),
-        (["8", "1"], "  # seen 1 to 8"),
-        (["0", "8"], "  # seen 0 to 8"),
+        (["8", "3", "33"], "  # sizes 3–33 seen; add min=/max= only if no other sizes occur"),
+        (["8", "1"], "  # sizes 1–8 seen"),
+        (["0", "8"], "  # sizes 0–8 seen"),
         (["8", "8"], ""),
         (["8"], ""),
         ([], ""),
-        (["8", "s77", "9"], "  # seen 8 to 9; min=8, max=9 if no others come"),
+        (["8", "s77", "9"], "  # sizes 8–9 seen; add min=/max= only if no other sizes occur"),
     ],
 )
 def test_the_sizes_seen_are_a_comment_since_a_range_would_shut_out_others(values: list[str], note: str) -> None:
@@ -51,20 +51,20 @@ def test_the_sizes_seen_are_a_comment_since_a_range_would_shut_out_others(values
 @pytest.mark.parametrize("code", ["SL201", "SL202", "SL203"])
 def test_a_size_that_is_pinned_somewhere_is_marked_without_a_promise(code: str) -> None:
     """mark_dynamic raises where the code needs the exact size, and so would a range."""
-    assert mark_line(Mark(Source("L['x']"), 0), ["8", "9"], ("SL101", code)) == "torch._dynamo.maybe_mark_dynamic(x, 0)  # seen 8 to 9"
+    assert mark_line(Mark(Source("L['x']"), 0), ["8", "9"], ("SL101", code)) == "torch._dynamo.maybe_mark_dynamic(x, 0)  # sizes 8–9 seen"
 
 
 @pytest.mark.parametrize("source", ["___from_numpy(L['a'])", "___as_tensor(L['a'])"])
 def test_what_is_no_tensor_before_the_call_has_to_be_made_one(source: str) -> None:
     line = mark_line(Mark(Source(source), 0), ["8", "9"], ())
-    assert line == "# a is no tensor before the call: convert it (torch.from_numpy) and mark dim 0 of that"
+    assert line == "# a is not a tensor before the call: convert it (torch.from_numpy) and mark dim 0"
 
 
 def test_a_range_is_not_proposed_where_the_size_is_compared() -> None:
     """mark_dynamic raises when a guard is narrower than the range it was given."""
-    assert mark_line(Mark(Source("L['x']"), 0), ["8", "9"], ("SL101", "SL204")) == "torch._dynamo.mark_dynamic(x, 0)  # seen 8 to 9"
+    assert mark_line(Mark(Source("L['x']"), 0), ["8", "9"], ("SL101", "SL204")) == "torch._dynamo.mark_dynamic(x, 0)  # sizes 8–9 seen"
 
 
 def test_code_after_a_graph_break_cannot_mark_its_own_tensors() -> None:
     line = mark_line(Mark(Source("L['y']"), 0), ["8", "9"], ("SL101",), is_resumed=True)
-    assert line == "# y is made before a graph break: mark dim 0 in a function under @torch.compiler.disable, or use the list"
+    assert line == "# y is created before a graph break: mark dim 0 in a function under @torch.compiler.disable, or use the list"

@@ -50,8 +50,8 @@ def test_an_int_of_which_only_arithmetic_is_seen_is_listed() -> None:
 def test_an_int_that_is_formatted_is_left_out(code: str) -> None:
     item = left_out(trace(int_values(3, 4, comment=code_comment(7, code))))
     assert (item.mark, item.frame.title) == (K, "f")
-    assert item.reason == f"f formats k into a string at model.py:7 ({code}): its graph would be lost or broken in two"
-    assert item.remedy == "build the string outside of the compiled code, or pass k as a tensor"
+    assert item.reason == f"f formats k into a string at model.py:7 ({code}): its graph would be lost or split in two"
+    assert item.remedy == "build the string outside the compiled code, or pass k as a tensor"
 
 
 @pytest.mark.parametrize(("guard", "is_harm"), [("2 <= L['x'].size()[0]", True), ("11 <= L['x'].size()[0]", False)])
@@ -62,15 +62,15 @@ def test_a_graph_that_breaks_only_where_a_size_is_symbolic_breaks_by_the_mark(gu
     made += static_sizes(10, 12, frame=1, name="g")
     found = chosen(made)
     assert [item.reason.partition(" (")[0] for item in found.left_out] == (
-        ["the graph of f breaks at model.py:7 once x.size[0] is symbolic"] if is_harm else []
+        ["f has a graph break at model.py:7 once x.size[0] is symbolic"] if is_harm else []
     )
     assert found.marks == (frozenset() if is_harm else {Mark(Source("L['x']"), 0)})
 
 
 def test_an_int_that_pins_a_loop_is_left_out() -> None:
     item = left_out(trace(int_values(3, 4, comment=code_comment(7, "for _ in range(k):"))))
-    assert item.reason == "f needs the exact value of k at model.py:7 (for _ in range(k):), so a mark would be specialized at once"
-    assert item.remedy == "accept one graph for each value, or move it out of the compiled code"
+    assert item.reason == "f needs the exact value of k at model.py:7 (for _ in range(k):), so a mark would be specialized immediately"
+    assert item.remedy == "accept one graph per value, or move it out of the compiled code"
 
 
 def test_an_int_that_is_handed_on_where_it_varies_is_listed() -> None:
@@ -121,7 +121,7 @@ def test_an_int_that_another_frame_formats_is_left_out() -> None:
     item = left_out(clash("name = f'{k:02d}'"))
     assert (item.mark, item.frame.title) == (K, "g")
     assert item.reason.startswith("g formats k into a string at model.py:7 (name = f'{k:02d}'): ")
-    assert item.remedy == "the list goes by name in every frame: rename k in f, or pass it there as a tensor"
+    assert item.remedy == "entries match by name in every frame: rename k in f, or pass it as a tensor there"
 
 
 def test_arithmetic_in_another_frame_is_allowed_when_all_its_lines_are_seen() -> None:
@@ -139,8 +139,8 @@ def test_arithmetic_in_another_frame_is_allowed_when_all_its_lines_are_seen() ->
 def test_what_is_not_seen_in_another_frame_counts_as_harm(made: bytes) -> None:
     item = left_out(made)
     assert item.frame.title == "g"
-    assert item.reason == "g has an int of the same name that never varied, and the trace does not show all that it does with it"
-    assert item.remedy == "the list goes by name in every frame: rename k in f, or pass it there as a tensor"
+    assert item.reason == "g has an int of the same name that never changed, and the trace does not show everything it does with it"
+    assert item.remedy == "entries match by name in every frame: rename k in f, or pass it as a tensor there"
 
 
 def test_a_tensor_of_that_name_in_another_frame_is_no_int() -> None:
@@ -156,7 +156,7 @@ def test_an_int_that_varies_in_both_frames_is_listed_for_both() -> None:
 
 def test_an_int_whose_symbolic_compile_failed_is_left_out() -> None:
     item = left_out(trace(int_values(3, 4), compiled("0/2", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **make.FAILED)))
-    assert item.reason == "compile 0/2 of f failed once k was symbolic, and the code ran eagerly"
+    assert item.reason == "compilation 0/2 of f failed once k was symbolic, and the code ran in eager mode"
     assert item.remedy == "pass k as a tensor, or keep it out of strings and hashes"
 
 
@@ -166,7 +166,7 @@ def test_a_failure_in_another_frame_counts_as_well() -> None:
     )
     assert chosen(made).marks == {K}
     item = left_out(made + compiled("1/1", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), name="g", **make.FAILED))
-    assert (item.frame.title, item.reason) == ("g", "compile 1/1 of g failed once k was symbolic, and the code ran eagerly")
+    assert (item.frame.title, item.reason) == ("g", "compilation 1/1 of g failed once k was symbolic, and the code ran in eager mode")
 
 
 def test_a_failure_without_the_symbol_is_none_of_its_doing() -> None:
@@ -230,7 +230,7 @@ def test_a_dim_is_left_out_where_other_code_puts_the_sizes_of_its_own_tensor_int
     labelled = tensor_match(size=(8, 4)).replace(RETURN_LINE, code_comment(7, 'sig = "x".join(str(d) for d in x.shape)', "g"))
     item = left_out(trace(static_sizes(10, 12, 14), compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g")))
     assert item.mark == Mark(Source("L['x']"), 0)
-    assert item.reason.startswith("g puts sizes of its own x into a string at model.py:7")
+    assert item.reason.startswith("g formats sizes of its own x into a string at model.py:7")
 
 
 def test_a_string_that_other_code_makes_of_something_else_does_no_harm() -> None:

@@ -223,7 +223,7 @@ def test_python_marks_the_tensors_themselves_where_there_is_no_list(torch: Simpl
 
 def test_python_marks_nothing_by_itself_where_there_is_a_list(torch: SimpleNamespace) -> None:
     text = as_python(PLAIN)
-    assert "\n# torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come" in text
+    assert "\n# torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur" in text
     exec(text, {})
     assert torch.marks == []
 
@@ -284,7 +284,7 @@ def test_an_entry_that_is_shown_matches_what_it_matched() -> None:
 
 def test_a_version_without_a_list_is_the_reason_though_marks_would_help() -> None:
     assert why_nothing(advice_on("L['x']", version=V26)) == (
-        "torch 2.6 reads no list of dynamic sources (2.8 and later do); --format python gives the mark_dynamic lines"
+        "torch 2.6 does not read a list of dynamic sources (2.8 and later do); --format python prints mark_dynamic calls"
     )
     assert why_nothing(PLAIN) == ""
 

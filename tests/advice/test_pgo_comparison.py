@@ -74,7 +74,7 @@ def test_a_list_that_misses_what_varies_saves_nothing() -> None:
 def test_a_list_of_which_a_part_is_no_regular_expression_saves_nothing_and_fails() -> None:
     found = suggestion(profiled(make.trace(make.static_sizes(10, 12)), "L['x']", "L['d'][('(', 1)]"))
     assert found.env == "L['x'],L['d'][('(', 1)]"
-    assert found.problem.endswith("is no valid regular expression once PyTorch has split the list, and fails every compile")
+    assert found.problem.endswith("is not a valid regular expression after PyTorch has split the list, so every compilation would fail")
     assert found.cost.total == 2
 
 
@@ -94,7 +94,7 @@ def test_lists_that_agree_are_not_told() -> None:
 def test_a_whole_tensor_where_dims_are_enough() -> None:
     (found,) = differences(profiled(make.trace(make.static_sizes(10, 12)), "L['x']"))
     assert (found.theirs, found.ours) == ("L['x']", "L['x']:0")
-    assert found.why == "PGO lists the whole tensor; dim 1 need not be dynamic"
+    assert found.why == "PGO lists the whole tensor; dim 1 does not need to be dynamic"
 
 
 def test_a_name_that_pytorch_would_split() -> None:
@@ -102,7 +102,7 @@ def test_a_name_that_pytorch_would_split() -> None:
     assert profile is not None
     (found, _) = profile.differences
     assert (found.source, found.ours) == ("L['feats'][(0, 'a')]", r"L\['feats'\]\[\(0..'a'\)\]$:0")
-    assert found.why == "as it stands, the name is split or read as an expression"
+    assert found.why == "unescaped, the name would be split or read as a regular expression"
 
 
 def test_what_shapelog_leaves_out_has_its_reason() -> None:
@@ -118,17 +118,17 @@ def test_a_float_is_dynamic_on_no_list() -> None:
             make.tensor(10, 8),
             guards=guard_tree(tensor_match(), guard_manager("L['s']", f"EQUALS_MATCH: L['s'] == {scale}", type="float")),
         )
-    assert why(profiled(made, "L['s']"), "L['s']") == "a float: no entry of the list makes one dynamic"
+    assert why(profiled(made, "L['s']"), "L['s']") == "a float: no list entry can make a float dynamic"
 
 
 def test_another_number_of_dims() -> None:
     made = make.trace(make.static_sizes(10), make.compile("0/1", make.tensor(10, 8, 2)))
-    assert why(profiled(made, "L['x']")) == "its number of dims changed, which no mark helps against"
+    assert why(profiled(made, "L['x']")) == "its number of dimensions changed, and no mark prevents that"
 
 
 def test_a_source_that_the_program_marks_already() -> None:
     made = make.trace(make.compile("0/0", make.tensor(10, 8, dynamo_dynamic_indices=[0])))
-    assert why(profiled(made, "L['x']")) == "the program marks it already"
+    assert why(profiled(made, "L['x']")) == "the program already marks it"
 
 
 def test_the_base_of_a_view() -> None:
@@ -139,13 +139,13 @@ def test_the_base_of_a_view() -> None:
 
 
 def test_a_source_that_never_varied_or_caused_no_recompile() -> None:
-    assert why(profiled(make.trace(make.static_sizes(10, 12)), "L['y']"), "L['y']") == "it caused no recompile in this run"
+    assert why(profiled(make.trace(make.static_sizes(10, 12)), "L['y']"), "L['y']") == "it caused no recompilation in this run"
 
 
 def test_a_size_of_one() -> None:
     assert (
         why(profiled(make.trace(make.static_sizes(10, 1)), "L['x']"))
-        == "its value is pinned, branched on, or 0 or 1, so a mark would not save a compile"
+        == "its value is specialized, branched on, or 0 or 1, so a mark would not save a compilation"
     )
 
 
@@ -154,7 +154,7 @@ def test_something_else_that_changed_at_the_same_calls() -> None:
         make.static_sizes(10),
         make.compile("0/1", make.tensor(12, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(size=(12, 8), dtype="float64"))),
     )
-    assert why(profiled(made, "L['x']")) == "other things changed at the same calls, so a mark would not save a compile"
+    assert why(profiled(made, "L['x']")) == "other properties changed in the same calls, so a mark would not save a compilation"
 
 
 def test_what_another_entry_covers() -> None:
@@ -168,7 +168,7 @@ def test_what_another_entry_covers() -> None:
     made += make.compile("0/1", make.tensor(12, 8), make.tensor(14, 8, source="L['y']"))
     (mine,) = advise(make.explain(made)).suggestions
     other = ({"L['x']", "L['y']"} - {mine.source}).pop()
-    told = f"{mine.name} is enough: a marked origin hands its dynamism on, and of two sizes that were one it takes one mark"
+    told = f"marking {mine.name} is enough: dynamic sizes propagate, and of two equal sizes only one needs a mark"
     assert why(profiled(made, "L['x']", "L['y']"), other) == told
 
 
@@ -178,12 +178,14 @@ def test_what_pytorch_does_not_see() -> None:
         parameter += make.compile(f"0/{number}", make.tensor(width, 8, source="L['w']", is_parameter=True))
     (found,) = differences(profiled(parameter))
     assert (found.source, found.theirs, found.ours) == ("L['w']", "", "L['w']:0")
-    assert found.why == "a parameter: forced static before PGO looks at it; the list overrides that"
+    assert found.why == "a parameter: PyTorch forces parameters to be static before PGO sees them; the list overrides that"
     strides = make.trace(make.compile("0/0", make.tensor(10, 8, stride=[20, 1])), make.compile("0/1", make.tensor(10, 8, stride=[30, 1])))
-    assert [item.why for item in differences(profiled(strides))] == ["only a stride of x varied; a symbolic size makes it symbolic"]
+    assert [item.why for item in differences(profiled(strides))] == [
+        "only a stride of x changed; a symbolic size makes the stride symbolic"
+    ]
     static = profiled(make.trace(make.static_sizes(10, 12)))
     assert [item.why for item in differences(static)] == [
-        "not among what varied in PGO's state: dynamic=False, code that it does not recognise, or a run that kept no state"
+        "PGO's state does not list it as changed: dynamic=False, code that PGO does not recognize, or a run that saved no state"
     ]
     assert differences(profiled(make.trace(make.static_sizes(10), make.dynamic_size("0/1", 12)), "L['x']"), V210) == []
 

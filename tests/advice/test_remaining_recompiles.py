@@ -75,8 +75,8 @@ def test_what_the_trace_does_not_tell_is_unexplained() -> None:
 def test_an_int_that_was_left_out_is_not_recommended() -> None:
     found = left(trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'"))))
     assert found.rule.code == "SL102"
-    assert found.sentence.startswith("the int k changed from 3 to 4; a mark was left out: f formats k into a string at model.py:7")
-    assert found.remedy == "build the string outside of the compiled code, or pass k as a tensor"
+    assert found.sentence.startswith("the int k changed from 3 to 4; a mark for it was left out: f formats k into a string at model.py:7")
+    assert found.remedy == "build the string outside the compiled code, or pass k as a tensor"
 
 
 def test_ints_have_another_remedy_in_a_version_without_a_list() -> None:

@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_run_ends_with_126(python: Process, tmp_path: Path
 def test_the_trace_is_kept_and_stderr_names_its_directory(python: Process, trace: str, tmp_path: Path) -> None:
     done = python(MAIN, "run", *scribe(NAME.format("aaaaaaaa"), trace))
     (folder,) = temporary(tmp_path).iterdir()
-    assert done.stderr.decode().startswith(f"shapelog: the trace is kept in {folder}; to see the report again: shapelog report {folder}")
+    assert done.stderr.decode().startswith(f"shapelog: the trace was kept in {folder}; to show the report again: shapelog report {folder}")
     assert (folder / NAME.format("aaaaaaaa")).read_bytes() == Path(trace).read_bytes()
 
 
@@ -174,7 +174,7 @@ def test_a_file_that_grew_is_read_with_a_note(trace: str, tmp_path: Path) -> Non
     run_command.run(scribe(name, trace), tmp_path / "traces")
     again = run_command.run(scribe(name, trace), tmp_path / "traces")
     assert [path.name for path in again.grown] == [name]
-    assert again.selection().notes == (f"{name} was there before the run and grew; all of it is read",)
+    assert again.selection().notes == (f"{name} existed before the run and grew; all of it is read",)
 
 
 def test_a_run_without_a_trace_cannot_be_read(trace: str, tmp_path: Path) -> None:
@@ -213,24 +213,24 @@ def test_a_command_that_removes_the_directory_of_its_trace_keeps_its_exit_code(t
     command = ["sh", "-c", f"{change}; exit {status}"]
     done = call("run", "--trace-dir", str(tmp_path / "traces"), "--", *command)
     assert done.exit_code == status
-    assert done.stderr.startswith(f"shapelog: {tmp_path / 'traces'}: no trace can be read there once the command has ended: No")
+    assert done.stderr.startswith(f"shapelog: {tmp_path / 'traces'}: cannot read the trace after the command ended: No")
     assert done.stderr.count("\n") == 1
     done = call("verify", "--trace-dir", str(tmp_path / "verified"), "--", *command)
     assert done.exit_code == (status or 2)
-    assert status or f"{tmp_path / 'verified' / 'before'}: no trace can be read there" in done.stderr
+    assert status or f"{tmp_path / 'verified' / 'before'}: cannot read the trace after the command ended" in done.stderr
 
 
 def test_a_second_run_that_removes_its_trace_did_not_help(tmp_path: Path) -> None:
     (tmp_path / "made.log").write_bytes(make.small_trace())
     job = f"[ $(basename $TORCH_TRACE) = after ] && rm -r $TORCH_TRACE || cp '{tmp_path}/made.log' $TORCH_TRACE/{NAME.format('aaaaaaaa')}"
     done = call("verify", "--trace-dir", str(tmp_path), "--", "sh", "-c", job)
-    assert (done.exit_code, "after: no trace can be read there" in done.stderr) == (1, True)
+    assert (done.exit_code, "after: cannot read the trace after the command ended" in done.stderr) == (1, True)
 
 
 def test_a_trace_that_is_removed_before_it_is_read_is_named(trace: str, tmp_path: Path) -> None:
     done = run_command.run(scribe(NAME.format("aaaaaaaa"), trace), tmp_path / "traces")
     done.files[0].unlink()
-    with pytest.raises(ShapelogError, match="it was there and is gone now"):
+    with pytest.raises(ShapelogError, match="it no longer exists"):
         load(done.selection())
 
 
@@ -241,7 +241,7 @@ def test_an_empty_file_of_a_run_is_left_out_and_counted(trace: str, tmp_path: Pa
     touched = "open(__import__('os').environ['TORCH_TRACE'] + '/" + NAME.format("b" * 8) + "', 'w').close(); "
     selection = run_command.run([sys.executable, "-c", touched + both], tmp_path / "traces").selection()
     assert [file.name for file in selection.files] == [NAME.format("a" * 8)]
-    assert selection.notes == ("1 empty trace file left out: a process that compiled nothing",)
+    assert selection.notes == ("1 empty trace file ignored: those processes compiled nothing",)
 
 
 @pytest.mark.parametrize("variable", ["TORCH_TRACE", "TORCH_DTRACE"])
@@ -264,7 +264,7 @@ def test_the_given_directory_is_preferred_and_is_passed_as_a_full_path(trace: st
 def test_a_directory_that_cannot_be_used_is_refused_before_the_command_runs(python: Process, trace: str) -> None:
     done = python(MAIN, "run", "--trace-dir", trace, sys.executable, "-c", "print('ran')")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode() == f"shapelog: {trace}: cannot record there: File exists\n"
+    assert done.stderr.decode() == f"shapelog: {trace}: cannot record a trace there: File exists\n"
 
 
 @pytest.mark.parametrize("command", ["run", "verify"])
@@ -280,7 +280,7 @@ def test_under_debug_an_error_before_the_command_runs_is_raised(python: Process,
 
 def test_the_report_is_written_to_the_given_file(python: Process, trace: str, tmp_path: Path) -> None:
     done = python(MAIN, "run", "-o", "report.txt", "--", *scribe(NAME.format("aaaaaaaa"), trace))
-    assert b"2 compiles" not in done.stderr + done.stdout
+    assert b"2 compilations" not in done.stderr + done.stdout
     (folder,) = temporary(tmp_path).iterdir()
     assert (tmp_path / "report.txt").read_bytes() == python(MAIN, "report", str(folder / NAME.format("aaaaaaaa"))).stdout
 
@@ -303,7 +303,7 @@ def test_a_trace_that_cannot_be_read_is_reported_and_the_exit_code_of_the_comman
     Path(trace).write_bytes(b"no trace at all\n")
     done = python(MAIN, "run", *scribe(NAME.format("aaaaaaaa"), trace, 4))
     assert done.returncode == 4
-    assert b"no trace record in it" in done.stderr
+    assert b"not a torch.compile trace" in done.stderr
 
 
 # Signals.
@@ -365,7 +365,7 @@ def kill(name: str) -> list[str]:
 def test_a_command_that_a_signal_ended_ends_with_128_and_its_number(python: Process, name: str) -> None:
     done = python(MAIN, "run", *kill(name))
     assert done.returncode == 128 + signal.Signals[name]
-    assert f"was ended by signal {signal.Signals[name].value}" in done.stderr.decode()
+    assert f"was terminated by signal {signal.Signals[name].value}" in done.stderr.decode()
 
 
 @needs_posix

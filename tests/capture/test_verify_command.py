@@ -80,18 +80,18 @@ def test_a_list_that_helps_ends_with_0(case: Case) -> None:
     done = case.verify(case.command(trace(static_sizes(10, 12, 14)), trace(dynamic_size("0/0"))))
     assert (done.exit_code, done.stdout) == (0, "")
     first, second, *_ = done.stderr.splitlines()
-    assert first == "shapelog: first run, as it is"
-    assert second == f"shapelog: second run, with {VARIABLE} set"
-    assert "It helped: 3 compiles became 1, exactly as predicted" in done.stderr
-    assert f"shapelog: both traces are kept: shapelog compare {case.traces / 'before'} {case.traces / 'after'}" in done.stderr
+    assert first == "shapelog: first run: unchanged"
+    assert second == f"shapelog: second run: {VARIABLE} set to the suggestion"
+    assert "It helped: 3 compilations became 1, exactly as predicted" in done.stderr
+    assert f"shapelog: both traces were kept: shapelog compare {case.traces / 'before'} {case.traces / 'after'}" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("second", "codes", "fault"),
     [
-        (trace(static_sizes(10, 12, 14)), (0, 0), "3 compiles, no fewer than the 3 before"),
+        (trace(static_sizes(10, 12, 14)), (0, 0), "3 compilations, no fewer than the 3 before"),
         (trace(compiled("0/0", tensor(10, 8), **make.FAILED)), (0, 0), "f lost compiled code"),
-        (trace(dynamic_size("0/0")), (0, 1), "the command ended with 1 instead of 0"),
+        (trace(dynamic_size("0/0")), (0, 1), "the command exited with 1 instead of 0"),
     ],
     ids=["no fewer", "lost", "failed"],
 )
@@ -104,13 +104,13 @@ def test_a_list_that_does_not_help_ends_with_1_and_the_reason(case: Case, second
 def test_a_second_run_that_compiles_nothing_ends_with_1(case: Case) -> None:
     done = case.verify(case.command(trace(static_sizes(10, 12)), None, (0, 5)))
     assert done.exit_code == 1
-    assert "shapelog: the second run ended with 5 and compiled nothing\n" in done.stderr
+    assert "shapelog: the second run exited with 5 and compiled nothing\n" in done.stderr
 
 
 def test_the_exit_code_of_a_first_run_that_fails_is_passed_on(case: Case) -> None:
     done = case.verify(case.command(trace(static_sizes(10, 12)), trace(dynamic_size("0/0")), (3, 0)))
     assert done.exit_code == 3
-    assert f"the first run ended with 3, so there is nothing to verify; its trace is in {case.traces / 'before'}" in done.stderr
+    assert f"the first run exited with 3, so there is nothing to verify; its trace is in {case.traces / 'before'}" in done.stderr
     assert not (case.traces / "after").exists()
 
 
@@ -132,7 +132,7 @@ def test_a_first_run_that_compiles_nothing_cannot_be_tried(case: Case) -> None:
         (trace(static_sizes(10)), "nothing recompiled: every frame was compiled once"),
         (
             trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'"))),
-            "the only marks that would save a compile would do harm; see what was left out",
+            "the only marks that would save a compilation would do harm (see what was left out)",
         ),
     ],
     ids=["once", "harm"],
@@ -150,7 +150,7 @@ def test_marks_that_no_list_of_this_torch_can_hold_cannot_be_tried(case: Case) -
     unpack = "import gzip, os, sys; open(os.path.join(os.environ['TORCH_TRACE'], sys.argv[2]), 'wb').write(gzip.open(sys.argv[1]).read())"
     done = case.verify([sys.executable, "-S", "-c", unpack, str(case.where / "old.gz"), NAME])
     assert done.exit_code == 2
-    assert "shapelog: nothing to verify: torch 2.4 reads no list of dynamic sources" in done.stderr
+    assert "shapelog: nothing to verify: torch 2.4 does not read a list of dynamic sources" in done.stderr
     assert "Mark 1 input as dynamic" in done.stderr
 
 
@@ -185,7 +185,7 @@ def test_a_list_that_is_set_already_is_extended(case: Case, monkeypatch: pytest.
     monkeypatch.setenv(VARIABLE, "L['y']:0")
     done = case.verify(case.command(trace(static_sizes(10, 12)), trace(dynamic_size("0/0"))))
     assert [case.environment(run)[VARIABLE] for run in ("before", "after")] == ["L['y']:0", "L['y']:0,L['x']:0"]
-    assert f"second run, with {VARIABLE} set in addition to what it was" in done.stderr
+    assert f"second run: {VARIABLE} extended by the suggestion" in done.stderr
 
 
 def test_each_run_has_an_empty_compile_cache_of_its_own_that_is_removed(case: Case) -> None:

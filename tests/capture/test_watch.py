@@ -126,7 +126,7 @@ def test_a_compile_is_reported_when_its_last_record_is_written(tmp_path: Path, f
 
 def test_a_running_compile_is_shown(tmp_path: Path, fake: Machine) -> None:
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST + b"".join(split_records(SECOND)[:3]))
-    assert "being compiled: 0/1 f" in screen(next(watch(tmp_path, fake)))
+    assert "compiling: 0/1 f" in screen(next(watch(tmp_path, fake)))
 
 
 def test_only_files_that_grew_are_read_again(tmp_path: Path, fake: Machine, reads: list[str]) -> None:
@@ -152,7 +152,7 @@ def test_a_file_that_appears_later_belongs_to_the_run(tmp_path: Path, fake: Mach
     found = until(snapshots, lambda item: item.fresh)
     assert found.known == 2
     assert [line[9:20] for line in lines(found)] == ["rank 1 0/0 "]
-    assert "ranks 0 and 1  1 compile, 0 recompiles  1.00 s" in screen(found)
+    assert "ranks 0 and 1  1 compilation, 0 recompilations  1.00 s" in screen(found)
 
 
 def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,14 +222,14 @@ def test_unfinished_compiles_are_reported_at_the_end(tmp_path: Path, fake: Machi
     next(snapshots)
     fake.running.clear()
     (last,) = list(snapshots)
-    assert [line.split(": ")[0] for line in lines(last)] == ["08:27:33 0/1 f did not end"]
+    assert [line.split(": ")[0] for line in lines(last)] == ["08:27:33 0/1 f did not finish"]
 
 
 def test_a_trace_from_elsewhere_ends_when_nothing_comes_for_long(tmp_path: Path, fake: Machine) -> None:
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
     began = fake.now
     *_, last = watch(tmp_path, fake)
-    assert last.ended == "nothing new came for 600 s, and no process that wrote it runs on this machine"
+    assert last.ended == "no new records for 600 s, and no process that wrote them is running on this machine"
     assert IDLE <= fake.now - began < IDLE + 5
 
 
@@ -250,10 +250,10 @@ def test_processes_elsewhere_are_given_time_when_those_here_have_ended(tmp_path:
 def test_idle_ends_it_also_where_nothing_ever_came(tmp_path: Path, fake: Machine) -> None:
     fake.running.add(make.PROCESS)
     *_, last = watch(tmp_path / "none", fake, idle=20)
-    assert (last.report, last.ended) == (None, "nothing new came for 20 s")
+    assert (last.report, last.ended) == (None, "no new records for 20 s")
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
     *_, last = watch(tmp_path, fake, idle=30)
-    assert last.ended == "nothing new came for 30 s"
+    assert last.ended == "no new records for 30 s"
 
 
 def test_a_run_that_begins_later_takes_the_place_of_the_one_before(tmp_path: Path, fake: Machine) -> None:
@@ -278,7 +278,7 @@ def test_a_directory_that_is_deleted_and_made_again_is_followed_on(tmp_path: Pat
     append(where / NAME.format("aaaaaaaa"), FIRST)
     assert lines(read_again(snapshots, last)) == ["08:27:33 0/0 f compiled (1.00 s)"]
     shutil.rmtree(where)
-    with pytest.raises(ShapelogError, match="it was there and is gone now"):
+    with pytest.raises(ShapelogError, match="it no longer exists"):
         until(snapshots, lambda item: False, 200)
 
 
@@ -302,7 +302,7 @@ def test_waiting_for_a_directory_of_directories_is_explained(tmp_path: Path, fak
 
 def test_urls_and_standard_input_are_refused(tmp_path: Path, fake: Machine) -> None:
     for where in ("", "-", "https://example.org/trace"):
-        with pytest.raises(ShapelogError, match="only a directory or a file of this machine can be watched"):
+        with pytest.raises(ShapelogError, match="only a directory or file on this machine can be watched"):
             Watch(where)
     (tmp_path / "program.txt").write_bytes(b"Traceback (most recent call last):\n")
     with pytest.raises(ShapelogError, match="an ordinary program log"):
@@ -311,7 +311,7 @@ def test_urls_and_standard_input_are_refused(tmp_path: Path, fake: Machine) -> N
     snapshots = watch(tmp_path / NAME.format("aaaaaaaa"), fake)
     next(snapshots)
     (tmp_path / NAME.format("aaaaaaaa")).unlink()
-    with pytest.raises(ShapelogError, match="it was there and is gone now"):
+    with pytest.raises(ShapelogError, match="it no longer exists"):
         until(snapshots, lambda item: False, 200)
 
 
@@ -347,11 +347,11 @@ def test_a_screen_fits_whatever_its_size(tmp_path: Path, fake: Machine, width: i
 
 def test_a_screen_shows_the_main_numbers(tmp_path: Path, fake: Machine) -> None:
     shown = screen(job(tmp_path, fake), 120, 40)
-    assert "14 compiles in 14.0 s, of them 2 recompiles (2.00 s)" in shown
-    assert "What to set so far\n  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"" in shown
-    assert "  rank 7  f  model.py:5  2 recompiles 2.00 s\n    x.size[0] 8 3 5 SL101" in shown
+    assert "14 compilations (14.0 s), including 2 recompilations (2.00 s)" in shown
+    assert "What to set, so far\n  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"" in shown
+    assert "  rank 7  f  model.py:5  2 recompilations 2.00 s\n    x.size[0] 8 3 5 SL101" in shown
     assert "  08:27:33 rank 7 0/2 f recompiled (1.00 s): dim 0 of x changed from 3 to 5  SL101" in shown
-    assert "\n  rank 7  3 compiles, 2 recompiles  3.00 s" in shown
+    assert "\n  rank 7  3 compilations, 2 recompilations  3.00 s" in shown
 
 
 def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Machine) -> None:
@@ -360,7 +360,7 @@ def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Machine) ->
     assert line in screen(snapshot, len(line) + 2)
     narrow = screen(snapshot, len(line) + 1)
     assert "export" not in narrow
-    assert "What to set so far\n  shapelog suggest-dynamic /" in narrow
+    assert "What to set, so far\n  shapelog suggest-dynamic /" in narrow
 
 
 def test_identical_compiles_of_ranks_are_one_line(tmp_path: Path, fake: Machine) -> None:

@@ -44,7 +44,7 @@ def test_a_run_without_compiles_passes_with_a_note() -> None:
     checked = check(make.alerts_of(make.trace()), Policy())
     assert not checked.has_failed
     assert str(checked.headline) == "Check passed: nothing was compiled"
-    assert checked.notes[0].startswith("the trace holds no compile: ")
+    assert checked.notes[0].startswith("the trace contains no compilation: ")
 
 
 @pytest.mark.parametrize(
@@ -156,15 +156,15 @@ def test_budgets_of_frames_are_held_against_each() -> None:
     assert [item.spent for item in budget(found, Metric.RECOMPILES, 9, "app/*.py").budgets] == [2, 1]
     assert budget(found, Metric.RECOMPILES, 0, "nothing").budgets == ()
     checked = budget(found, Metric.RECOMPILES, 1, "f")
-    assert checked.reasons == ("2 recompiles in f, 1 allowed",)
+    assert checked.reasons == ("2 recompilations in f, 1 allowed",)
     assert [(item.alert.title, item.alert.rule.code) for item in checked.failing] == [("f", "SL801"), ("f", "SL101")]
     several = Policy(budgets=(Budget(Metric.RECOMPILES, 0, "*"), Budget(Metric.RECOMPILES, 2, "f*"), Budget(Metric.RECOMPILES, 2)))
-    assert check(found, several).reasons == ("3 recompiles, 2 allowed", "1 recompile in other, 0 allowed")
+    assert check(found, several).reasons == ("3 recompilations, 2 allowed", "1 recompilation in other, 0 allowed")
 
 
 def test_a_budget_that_fits_no_code_is_noted() -> None:
     (note,) = budget(make.alerts_of(make.small_trace()), Metric.RECOMPILES, 1, "Net.forwad").notes
-    assert note == "no compiled code has Net.forwad as its title, function or file, so the budget for it limits nothing"
+    assert note == "no compiled code has the title, function, or file Net.forwad, so its budget has no effect"
     assert budget(make.alerts_of(make.small_trace()), Metric.RECOMPILES, 1, "f*").notes == ()
 
 
@@ -181,9 +181,9 @@ def test_a_budget_of_the_run_is_shown_at_the_code_that_spent_most() -> None:
 
 def test_seconds_that_would_round_to_the_same_are_shown_exactly() -> None:
     found = make.alerts_of(make.trace(make.static_sizes(8, 3, seconds=0.002)))
-    assert budget(found, Metric.AVOIDABLE, 0).reasons == ("0.002 s of avoidable recompiles, 0 s allowed",)
+    assert budget(found, Metric.AVOIDABLE, 0).reasons == ("0.002 s of avoidable recompilations, 0 s allowed",)
     assert budget(make.alerts_of(make.trace(make.static_sizes(8, 3, seconds=1.5))), Metric.AVOIDABLE, 1).reasons == (
-        "1.50 s of avoidable recompiles, 1.00 s allowed",
+        "1.50 s of avoidable recompilations, 1.00 s allowed",
     )
 
 
@@ -200,19 +200,19 @@ def test_alerts_of_budgets_have_fingerprints_of_their_own() -> None:
 
 def test_the_answer_names_limits_then_each_compile_under_its_worst_kind() -> None:
     assert str(check(of_fixture("real/demo"), Policy()).headline) == (
-        "Check failed: recompile limit hit in MovingAverage.forward; 14 avoidable recompiles"
+        "Check failed: recompile limit hit in MovingAverage.forward; 14 avoidable recompilations"
     )
     every = check(of_fixture("lab/graph_break_resume"), Policy(fail_on=tuple(AlertKind)))
-    assert str(every.headline) == "Check failed: 3 avoidable recompiles; 4 graph breaks"
+    assert str(every.headline) == "Check failed: 3 avoidable recompilations; 4 graph breaks"
     restarts = check(of_fixture("real/2.4/f_graph_breaks"), Policy(fail_on=(AlertKind.RESTART,)))
-    assert "restarts of the analysis" in str(restarts.headline)
-    assert str(check(of_fixture("lab/no_recompiles"), Policy()).headline) == "Check passed: 2 compiles, 0 recompiles"
+    assert "restarted analyses" in str(restarts.headline)
+    assert str(check(of_fixture("lab/no_recompiles"), Policy()).headline) == "Check passed: 2 compilations, 0 recompilations"
 
 
 def test_a_report_asks_nothing_and_shows_the_same() -> None:
     shown = without_policy(of_fixture("real/demo"))
     assert not shown.has_failed
-    assert str(shown.headline).startswith("19 compiles, 15 recompiles in 39.1 s: recompile limit hit in ")
+    assert str(shown.headline).startswith("19 compilations, 15 recompilations (39.1 s): recompile limit hit in ")
     assert [item.level for item in shown.alerts] == [item.alert.level for item in shown.alerts]
     assert shown.budgets == ()
 
@@ -220,7 +220,7 @@ def test_a_report_asks_nothing_and_shows_the_same() -> None:
 def test_damage_makes_the_answer_less_sure() -> None:
     (note,) = check(make.alerts_of(make.small_trace() + b"this is no record\n"), Policy()).notes
     assert note.startswith("made.log:")
-    assert note.endswith("compiles may be missing (--strict makes that an error)")
+    assert note.endswith("compilations may be missing (--strict makes this an error)")
 
 
 def test_the_remedy_is_the_line_to_set_with_its_saving() -> None:

@@ -29,7 +29,8 @@ def test_every_kind_but_that_of_budgets_can_be_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("avoidible", "did you mean avoidable?"), ("nonsize", "did you mean non-size?"), ("budget", "known are avoidable, ")]
+    ("name", "hint"),
+    [("avoidible", "did you mean avoidable?"), ("nonsize", "did you mean non-size?"), ("budget", "use one of avoidable, ")],
 )
 def test_an_unknown_kind_names_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(ShapelogError, match=f"--fail-on {name}: ") as error:
@@ -42,7 +43,8 @@ def test_rules_are_named_by_code_beginning_name_or_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("SL3077", "did you mean SL307?"), ("size-vary", "did you mean size-varies?"), ("ruff", "no rule begins with that")]
+    ("name", "hint"),
+    [("SL3077", "did you mean SL307?"), ("size-vary", "did you mean size-varies?"), ("ruff", "no rule code starts with that")],
 )
 def test_an_unknown_rule_names_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(ShapelogError, match=f"--ignore {name}: ") as error:

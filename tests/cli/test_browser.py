@@ -55,7 +55,7 @@ def test_in_ci_and_without_a_display_the_path_is_printed(
     monkeypatch.setenv(name, value)
     done = call("report", "made.log", "-o", "page.html", "--open")
     assert (done.exit_code, opened) == (0, [])
-    assert done.stderr == "shapelog: page.html: there is no browser to open this page in\n"
+    assert done.stderr == "shapelog: page.html: no browser found to open this page\n"
 
 
 @pytest.mark.parametrize(("name", "platform"), [("BROWSER", "linux"), ("WAYLAND_DISPLAY", "linux"), ("OTHER", "darwin")])
@@ -76,7 +76,7 @@ def test_a_browser_that_cannot_be_started_is_no_failure(here: Path, opened: list
     for browser in (fail, lambda address: False):
         monkeypatch.setattr(webbrowser, "open", browser)
         done = call("report", "made.log", "-o", "page.html", "--open")
-        assert (done.exit_code, done.stderr) == (0, "shapelog: page.html: there is no browser to open this page in\n")
+        assert (done.exit_code, done.stderr) == (0, "shapelog: page.html: no browser found to open this page\n")
 
 
 def test_a_page_that_was_not_written_is_not_opened_and_leaves_nothing_behind(here: Path, opened: list[str]) -> None:

@@ -28,8 +28,8 @@ def test_a_failed_check_shows_the_command_for_the_whole_report(tmp_path: Path) -
         (where / f"dedicated_log_torch_trace_run{number}.log").write_bytes(make.small_trace())
     for options, typed in (([], f"'{where}'"), (["--run", "run0"], f"'{where}' --run run0"), (["--all-runs"], f"'{where}' --all-runs")):
         done = call("check", str(where), *options, "--width", "300")
-        assert f"; shapelog report {typed} shows everything\n" in done.stdout
-    assert "; shapelog report shows everything\n" in call("check", "-", stdin=make.small_trace()).stdout
+        assert f", or `shapelog report {typed}` for the full report.\n" in done.stdout
+    assert "or `shapelog report` for the full report." in call("check", "-", stdin=make.small_trace()).stdout
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_a_damaged_trace_is_checked_and_ends_with_2_under_strict(damaged: Path) 
 
 def test_readable_traces_are_checked_when_another_is_not_readable(here: Path) -> None:
     done = call("check", "made.log", "none.log", "fine.log", "--exit-zero")
-    assert "Check failed: 1 avoidable recompile" in done.stdout
+    assert "Check failed: 1 avoidable recompilation" in done.stdout
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith("shapelog: none.log: no trace record in it")
+    assert done.stderr.startswith("shapelog: none.log: not a torch.compile trace")
     assert call("check", "made.log", "none.log", "--write-baseline").exit_code == 2
     assert not (here / "shapelog-baseline.json").exists()
 

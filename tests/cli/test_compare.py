@@ -55,30 +55,30 @@ def test_a_run_of_each_of_two_directories_can_be_named(runs: str, tmp_path: Path
     assert counts(runs, runs, "--before-run", "3", "--after-run", "2") == (1, 2)
     assert counts(str(other), runs, "--after-run", "run0") == (2, 1)
     assert "--after-run 9: no such run in" in refusal("compare", str(other), runs, "--after-run", "9")
-    assert "--before-run 2 reads the run that began 11-20 10:27:33\n" in call("compare", runs, str(other)).stderr
-    assert "--after-run 2 reads the run that began 11-20 10:27:33\n" in call("compare", str(other), runs).stderr
+    assert "--before-run 2 reads the run that started 11-20 10:27:33\n" in call("compare", runs, str(other)).stderr
+    assert "--after-run 2 reads the run that started 11-20 10:27:33\n" in call("compare", str(other), runs).stderr
 
 
 def test_one_run_alone_has_nothing_to_be_compared_with(runs: str, tmp_path: Path) -> None:
     alone = tmp_path / "one" / "dedicated_log_torch_trace_a.log"
     alone.parent.mkdir()
     alone.write_bytes(make.small_trace())
-    assert "that is one trace alone; shapelog compare BEFORE AFTER" in refusal("compare", str(alone))
+    assert "this contains only one run; use shapelog compare BEFORE AFTER" in refusal("compare", str(alone))
     assert "--before-run 2: no such run in" in refusal("compare", str(alone.parent))
-    assert "compare -: with what?" in refusal("compare", "-")
+    assert "compare -: a second trace is missing" in refusal("compare", "-")
     for options in (["--before-run", "1"], ["--after-run", "2"], ["--before-run", "3", "--after-run", "run0"]):
-        assert "names one and the same run twice" in refusal("compare", runs, *options)
+        assert "selects the same run twice" in refusal("compare", runs, *options)
 
 
 def test_two_runs_are_compared_and_a_worse_one_is_not_an_error() -> None:
     better, worse = call("compare", DEMO, MARKED), call("compare", MARKED, DEMO)
     assert (better.exit_code, better.stderr, worse.exit_code, worse.stderr) == (0, "", 0, "")
-    assert "\nBetter: 8 compiles instead of 19" in better.stdout
+    assert "\nBetter: 8 compilations instead of 19" in better.stdout
     assert "\nWorse: " in worse.stdout
 
 
 def test_a_run_does_not_differ_from_itself(made: Path) -> None:
-    assert "No difference: 2 compiles in both runs" in call("compare", str(made), str(made.parent)).stdout
+    assert "No difference: 2 compilations in both runs" in call("compare", str(made), str(made.parent)).stdout
 
 
 def test_a_comparison_is_written_as_json_to_a_file(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_the_limit_of_a_comparison_cuts_lists_and_verbose_shows_all() -> None:
     assert "… 3 more frames, shown with --limit 0" in call("compare", DEMO, MARKED, "-n", "1").stdout
     verbose = call("compare", DEMO, MARKED, "-v", "-n", "1").stdout
     assert "more frame" not in verbose
-    assert re.search(r"SL305 grad-mode-varies  1 → 1 recompile +grad_mode", verbose)
+    assert re.search(r"SL305 grad-mode-varies  1 → 1 recompilation +grad_mode", verbose)
 
 
 def test_one_of_two_traces_may_come_from_standard_input(made: Path) -> None:

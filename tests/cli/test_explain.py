@@ -11,21 +11,21 @@ from command_line import DEMO, SMALL, call, refusal
 def test_explain_shows_which_entry_a_compile_was_compared_with() -> None:
     done = call("explain", DEMO, "0/2")
     assert (done.exit_code, done.stderr) == (0, "")
-    assert "Why: against 0/1" in done.stdout
+    assert "Why: compared with 0/1" in done.stdout
     assert "16 → 7" in done.stdout
 
 
 def test_explain_of_a_first_compile_has_nothing_to_compare_with() -> None:
-    assert "First compile of this code" in call("explain", DEMO, "0/0").stdout
+    assert "First compilation of this code" in call("explain", DEMO, "0/0").stdout
 
 
 def test_explain_of_an_unknown_compile_lists_the_known_ones() -> None:
-    assert "a_auto.log.gz: no compile 7/7; there are: 0/0 0/1\n" in refusal("explain", SMALL, "7/7")
+    assert "a_auto.log.gz: no compilation 7/7; ids: 0/0 0/1\n" in refusal("explain", SMALL, "7/7")
 
 
 @pytest.mark.parametrize("label", ["", "x", "1", "1/", "0/1/2/3", "0-1", "0/1#", "#2", "!"])
 def test_explain_of_something_that_is_not_an_id_shows_what_ids_look_like(label: str) -> None:
-    assert f"{label!r} is no compile id; they look like 2/3" in refusal("explain", SMALL, label)
+    assert f"{label!r} is not a compile id; expected for example 2/3" in refusal("explain", SMALL, label)
 
 
 def test_a_failure_whose_reason_is_white_space_is_explained(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_without_an_id_the_most_expensive_recompile_is_explained() -> None:
 
 
 def test_without_an_id_and_a_recompile_the_compiles_are_listed(here: Path) -> None:
-    assert "fine.log: nothing recompiled; to see a first compilation, name it: shapelog explain TRACE ID (ids: 0/0)" in refusal(
+    assert "fine.log: nothing recompiled; to explain a first compilation: shapelog explain TRACE ID (ids: 0/0)" in refusal(
         "explain", "fine.log"
     )
 
@@ -76,7 +76,7 @@ def test_a_file_whose_name_is_an_id_can_be_explained(here: Path) -> None:
 
 
 def test_an_id_without_a_trace_is_refused(here: Path) -> None:
-    assert refusal("explain", "2/3").startswith("shapelog: explain: which trace? shapelog explain TRACE 2/3; ")
+    assert refusal("explain", "2/3").startswith("shapelog: explain: TRACE is missing: shapelog explain TRACE 2/3 (")
     assert "gone.log: no such file" in refusal("explain", "gone.log")
 
 
@@ -89,9 +89,9 @@ def test_explain_requires_a_rank_when_several_have_that_compile(tmp_path: Path) 
         (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log").write_bytes(make.small_trace())
     several = call("explain", str(tmp_path), "0/1")
     assert several.exit_code == 2
-    assert "several processes have a compile 0/1 (0, 1); choose one with --rank or --process" in several.stderr
+    assert "several processes have a compilation 0/1 (0, 1); choose one with --rank or --process" in several.stderr
     assert call("explain", str(tmp_path), "0/1", "--rank", "1").exit_code == 0
-    assert "no compile 0/1" in call("explain", str(tmp_path), "0/1", "--rank", "2").stderr
+    assert "no compilation 0/1" in call("explain", str(tmp_path), "0/1", "--rank", "2").stderr
 
 
 def test_explain_of_a_damaged_trace_ends_with_2_under_strict(damaged: Path) -> None:

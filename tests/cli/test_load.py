@@ -35,14 +35,14 @@ def test_another_run_of_a_directory_can_be_chosen(two_runs: Path) -> None:
     for run in ("2", "oldold"):
         done = call("report", str(two_runs), "--run", run)
         assert "3 compilations" in done.stdout
-        assert "read dedicated_log_torch_trace_oldoldol.log, the run that began 11-19 " in done.stderr
+        assert "read dedicated_log_torch_trace_oldoldol.log, the run that started 11-19 " in done.stderr
     assert "5 compilations" in call("report", str(two_runs), "--all-runs").stdout
     for command in ("check", "suggest-dynamic"):
-        assert "the run that began 11-19 " in call(command, str(two_runs), "--run", "2").stderr
+        assert "the run that started 11-19 " in call(command, str(two_runs), "--run", "2").stderr
     assert call("explain", str(two_runs), "1/0").exit_code == 2
     assert call("explain", str(two_runs), "1/0", "--run", "2").exit_code == 0
     assert "--run 3: no such run in " in refusal("report", str(two_runs), "--run", "3")
-    assert "--run 2 and --all-runs: only one of them can be meant" in refusal("report", str(two_runs), "--run", "2", "--all-runs")
+    assert "--run 2 and --all-runs cannot be used together" in refusal("report", str(two_runs), "--run", "2", "--all-runs")
 
 
 def test_several_traces_are_reported_on_as_one_job(made: Path, two_runs: Path) -> None:
@@ -51,7 +51,7 @@ def test_several_traces_are_reported_on_as_one_job(made: Path, two_runs: Path) -
     assert "5 compilations" in done.stdout
     assert "made.log, dedicated_log_torch_trace_oldoldol.log" in " ".join(done.stdout.split())
     done = call("explain", str(made), str(two_runs), "0/1")
-    assert "several processes have a compile 0/1" in done.stderr
+    assert "several processes have a compilation 0/1" in done.stderr
 
 
 @pytest.mark.parametrize(("version", "is_noted"), [("2.16.0a0+gitabc", True), ("3.0.1", True), ("2.15.1+cu128", False), ("2.4.0", False)])
@@ -66,7 +66,7 @@ def test_a_trace_of_a_torch_newer_than_those_tested_is_noted(tmp_path: Path, ver
 def test_without_a_trace_the_directory_in_torch_trace_is_read(made: Path, command: str) -> None:
     done, named = call(command, TORCH_TRACE=str(made.parent)), call(command, str(made.parent))
     assert (done.exit_code, done.stdout) == (named.exit_code, named.stdout)
-    assert done.stderr == f"shapelog: {command}: reading {made.parent}, which TORCH_TRACE is set to\n{named.stderr}"
+    assert done.stderr == f"shapelog: {command}: reading {made.parent} (from TORCH_TRACE)\n{named.stderr}"
 
 
 @pytest.mark.parametrize("command", ["report", "check", "suggest-dynamic", "explain"])
@@ -75,9 +75,9 @@ def test_without_a_trace_and_torch_trace_the_usage_is_shown(monkeypatch: pytest.
     monkeypatch.delenv("TORCH_TRACE", raising=False)
     if where is not None:
         monkeypatch.setenv("TORCH_TRACE", where)
-    usage = f"shapelog: {command}: which trace? shapelog {command} TRACE"
+    usage = f"shapelog: {command}: TRACE is missing: shapelog {command} TRACE"
     assert refusal(command).startswith(usage)
-    assert refusal(command).endswith("; without TRACE it reads the directory in TORCH_TRACE, which is not set\n")
+    assert refusal(command).endswith(" (without TRACE, the directory in TORCH_TRACE is read, but it is not set)\n")
 
 
 def test_an_id_alone_is_explained_in_the_directory_in_torch_trace(made: Path) -> None:
@@ -91,7 +91,7 @@ def test_readable_traces_are_reported_on_when_another_is_not_readable(made: Path
         done = call(*arguments)
         assert done.exit_code == 2
         assert "0/1" in done.stdout or "2 compilations" in done.stdout
-        assert done.stderr.startswith("shapelog: foreign.log: no trace record in it; it looks like text without trace records.")
+        assert done.stderr.startswith("shapelog: foreign.log: not a torch.compile trace (plain text).")
     assert "gone.log: no such file or directory" in refusal("report", str(made), str(made.with_name("gone.log")))
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_unpacks_to_more_than_allowed_is_refused(made: Path) -> None
         assert words in refusal(*command, str(bomb), "--max-unpacked", "2M")
     assert words in call("report", str(bomb), SHAPELOG_MAX_UNPACKED="2 MB").stderr
     assert call("report", str(made), "--max-unpacked", "1 B").exit_code == 0
-    assert "'much' is no size such as 500M or 100G" in call("report", str(made), "--max-unpacked", "much").stderr
+    assert "'much' is not a size such as 500M or 100G" in call("report", str(made), "--max-unpacked", "much").stderr
 
 
 def test_standard_input_is_read() -> None:

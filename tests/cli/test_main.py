@@ -21,7 +21,7 @@ def test_problems_are_shown_and_end_with_2_only_under_strict(damaged: Path) -> N
         assert f"damaged.log:{make.small_trace().count(10) + 1}: not a trace record" in done.stdout
         assert "3 compilations" in done.stdout
     assert lenient.stderr == ""
-    assert strict.stderr == "shapelog: the trace has problems (--strict); shapelog report lists them under its health\n"
+    assert strict.stderr == "shapelog: the trace has problems (--strict); shapelog report lists them under Health\n"
 
 
 def test_an_undamaged_trace_ends_with_0_under_strict() -> None:
@@ -55,11 +55,11 @@ def test_bad_usage_ends_with_2() -> None:
     ],
 )
 def test_what_is_no_command_is_refused_with_the_line_that_was_meant(here: Path, typed: list[str], meant: str) -> None:
-    assert refusal(*typed) == f"shapelog: {typed[0]!r} is no command; did you mean: {meant}\n"
+    assert refusal(*typed) == f"shapelog: {typed[0]!r} is not a command; did you mean: {meant}\n"
 
 
 def test_a_word_like_no_command_and_no_file_is_refused_with_the_commands(here: Path) -> None:
-    assert "'gone.log' is no command and no file; the commands are report, check, " in refusal("gone.log")
+    assert "'gone.log' is not a command or a file; commands: report, check, " in refusal("gone.log")
 
 
 def test_debug_raises_the_error(tmp_path: Path) -> None:

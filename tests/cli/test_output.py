@@ -95,7 +95,7 @@ def test_advice_to_paste_has_suffixes(file: str, form: str) -> None:
 def test_a_suffix_of_another_format_is_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert paired("json", "a.html") == [("json", "a.html")]
     assert capsys.readouterr().err == (
-        "shapelog: a.html will hold json, as --format says, and not html; for both: --format json -o - -o a.html\n"
+        "shapelog: a.html will contain json (from --format), not html; for both: --format json -o - -o a.html\n"
     )
     assert paired("json terminal", "a.txt -") == [("terminal", None), ("json", "a.txt")]
     assert paired("sarif", "a.json") == [("sarif", "a.json")]
@@ -111,10 +111,10 @@ def test_two_outputs_cannot_go_to_the_same_file(here: Path) -> None:
     ):
         done = call("report", "made.log", *arguments)
         assert (done.exit_code, done.stdout) == (2, "")
-        assert f"named by {how}, and it can hold one output only" in done.stderr
+        assert f"given by {how}, but a file can hold only one output" in done.stderr
     done = call("check", "made.log", "-o", "known.json", "--write-baseline", "known.json")
     assert done.exit_code == 2
-    assert "named by both --write-baseline and -o" in done.stderr
+    assert "given by both --write-baseline and -o" in done.stderr
     assert sorted(path.name for path in here.iterdir()) == ["link.txt", "made.log"]
 
 
@@ -150,14 +150,14 @@ def test_what_is_read_is_never_replaced_by_the_output(here: Path, arguments: tup
     before = {path: path.read_bytes()[:1000] for path in here.rglob("*") if path.is_file()}
     done = call(*arguments)
     assert done.exit_code == 2
-    assert "the output would overwrite this file, which is an input" in done.stderr
+    assert "the output would overwrite this input file" in done.stderr
     assert {path: path.read_bytes()[:1000] for path in here.rglob("*") if path.is_file()} == before
 
 
 def test_standard_input_is_not_replaced_by_the_output(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (here / "made.log").open() as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        with pytest.raises(ShapelogError, match=r"made\.log: the output would overwrite this file"):
+        with pytest.raises(ShapelogError, match=r"made\.log: the output would overwrite this input file"):
             reject_overwriting([Target("json", "made.log")], ["-"])
     reject_overwriting([Target("json", os.devnull)], [os.devnull])
 
@@ -176,7 +176,7 @@ def test_two_outputs_can_go_to_the_same_device() -> None:
 def test_several_outputs_of_one_run_are_written(here: Path) -> None:
     done = call("check", "made.log", "-o", "a.html", "-o", "b.json", "-o", "-", "--html", "c.html")
     assert done.exit_code == 1
-    assert "Check failed: 1 avoidable recompile" in done.stdout
+    assert "Check failed: 1 avoidable recompilation" in done.stdout
     assert "wrote c.html" in done.stderr
     assert (here / "a.html").read_bytes() == (here / "c.html").read_bytes()
     assert json.loads((here / "b.json").read_text(encoding="utf-8"))["passed"] is False
@@ -191,7 +191,7 @@ def test_several_formats_follow_each_other_on_standard_output() -> None:
 
 def test_a_check_that_only_writes_files_prints_its_result_on_stderr(here: Path) -> None:
     done = call("check", "made.log", "-o", "a.txt")
-    assert (done.exit_code, done.stdout, done.stderr) == (1, "", "shapelog: Check failed: 1 avoidable recompile\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", "shapelog: Check failed: 1 avoidable recompilation\n")
 
 
 def test_an_output_that_cannot_be_written_is_reported_and_the_others_are_written(here: Path) -> None:
@@ -296,7 +296,7 @@ def test_a_json_suffix_selects_json_unless_format_is_given(made: Path, tmp_path:
 
 def test_html_and_output_cannot_name_the_same_file(made: Path, tmp_path: Path) -> None:
     page = str(tmp_path / "report.html")
-    assert "named by both --html and -o" in refusal("report", str(made), "--html", page, "-o", page)
+    assert "given by both --html and -o" in refusal("report", str(made), "--html", page, "-o", page)
 
 
 def test_the_output_file_holds_what_would_have_been_printed(tmp_path: Path) -> None:

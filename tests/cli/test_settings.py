@@ -49,8 +49,8 @@ def test_without_a_file_there_are_no_settings(here: Path) -> None:
     [
         ('fail-on = ["limit", "avoidble"]', "fail-on avoidble: did you mean avoidable?"),
         ('fail-on = "Limits"', "fail-on limits: did you mean limit?"),
-        ('select = ["SL1", "SL999"]', "select SL999: did you mean SL909? (shapelog rules lists them)"),
-        ('ignore = "xx"', "ignore xx: no rule begins with that (shapelog rules lists them)"),
+        ('select = ["SL1", "SL999"]', "select SL999: did you mean SL909? (run `shapelog rules` for a list)"),
+        ('ignore = "xx"', "ignore xx: no rule code starts with that (run `shapelog rules` for a list)"),
         ('source-root = "nowhere"', "source-root nowhere: no such directory"),
     ],
 )
@@ -143,7 +143,7 @@ def test_every_key_refuses_invalid_values_and_names_the_valid_ones(here: Path, k
     for value in ("{a = true}", "1979-05-27", "[1]", "[[]]", "nan"):
         error_text = refusal(f"# first\n{key} = {value}", here)
         assert error_text.startswith(f"shapelog.toml:2: {key} = ")
-        assert error_text.endswith(f": it has to be {KEYS[key].expected}")
+        assert error_text.endswith(f": expected {KEYS[key].expected}")
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,8 @@ def test_an_unknown_key_is_reported_with_its_line_and_the_nearest_key(here: Path
     write(here / "pyproject.toml", text)
     with pytest.raises(ShapelogError, match=r"^pyproject.toml:6: unknown key 'max-recompile'; did you mean max-recompiles\?$"):
         settings(environment={})
-    assert "unknown key 'wrong'; known are baseline, " in refusal("wrong = 1", here)
-    assert "unknown key 'check'; keys of all commands stand directly in [tool.shapelog]" in refusal(
+    assert "unknown key 'wrong'; settings: baseline, " in refusal("wrong = 1", here)
+    assert "unknown key 'check'; settings for all commands go directly in [tool.shapelog]" in refusal(
         "[tool.shapelog.check]\nlimit = 1", here
     )
     assert refusal("[max-recompile]\nx = 1", here).startswith("shapelog.toml:1: unknown key")
@@ -187,10 +187,10 @@ def test_no_other_keys_can_be_set(here: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "error_text"),
     [
-        (b"limit = \n", "no valid TOML: "),
+        (b"limit = \n", "not valid TOML: "),
         (b"limit = '\xff'", "are not UTF-8 (byte 9)"),
-        (b"a = " + b"[" * 100_000, "no valid TOML: "),
-        (b"tool.shapelog = 3", "tool.shapelog is no table"),
+        (b"a = " + b"[" * 100_000, "not valid TOML: "),
+        (b"tool.shapelog = 3", "tool.shapelog is not a table"),
         (b"limit = 1\nwidth = " + b"9" * 5000, "shapelog.toml:2: a number has too many digits"),
     ],
 )
@@ -219,7 +219,7 @@ def test_a_device_a_pipe_or_an_empty_file_that_is_named_is_refused_at_once(here:
     write(here / "empty.toml", "\n")
     (here / "made.log").write_bytes(make.small_trace())
     for name, words in (
-        ("/dev/zero", "it has more than 67,108,864 bytes"),
+        ("/dev/zero", "it is larger than 67,108,864 bytes"),
         ("pipe", "this file is empty"),
         ("empty.toml", "this file is empty"),
     ):
@@ -244,8 +244,8 @@ def test_settings_may_come_through_a_pipe(here: Path) -> None:
 def test_numbers_that_are_too_large_for_any_use_are_refused(here: Path) -> None:
     (here / "made.log").write_bytes(make.small_trace())
     for option in ("--max-compiles", "--max-recompiles"):
-        assert "99...: write a number from 0 to 10^15" in call("check", "made.log", option, "9" * 300).stderr
-        assert "a number from 0 to 10^15" in call("check", "made.log", f"{option}-per-frame", "f=" + "9" * 300).stderr
+        assert "99...: expected a number from 0 to 10^15" in call("check", "made.log", option, "9" * 300).stderr
+        assert "0 to 10^15" in call("check", "made.log", f"{option}-per-frame", "f=" + "9" * 300).stderr
 
 
 def test_a_broken_pyproject_is_an_error_only_if_it_has_the_section(here: Path) -> None:
@@ -254,7 +254,7 @@ def test_a_broken_pyproject_is_an_error_only_if_it_has_the_section(here: Path) -
     write(here / "pyproject.toml", f"[tool.other]\nname = 'shapelog'\nx = {'9' * 5000}")
     assert settings(environment={}) == {}
     write(here / "pyproject.toml", "[tool.shapelog]\nx = [")
-    with pytest.raises(ShapelogError, match="no valid TOML"):
+    with pytest.raises(ShapelogError, match="not valid TOML"):
         settings(environment={})
 
 
@@ -285,12 +285,12 @@ def test_the_environment_overrides_the_file(here: Path) -> None:
     ("variable", "text", "error_text"),
     [
         ("SHAPELOG_LIMITS", "3", "SHAPELOG_LIMITS in the environment: no such setting; did you mean SHAPELOG_LIMIT?"),
-        ("SHAPELOG_LIMIT", "-3", "SHAPELOG_LIMIT=-3 in the environment: it has to be a whole number from 0 to 10^15"),
-        ("SHAPELOG_LIMIT", "x", "it has to be a whole number"),
-        ("SHAPELOG_WIDTH", "3", "it has to be a number of columns from 40 to 10^15"),
-        ("SHAPELOG_STRICT", "maybe", "it has to be true or false"),
-        ("SHAPELOG_MAX_AVOIDABLE_SECONDS", "nan", "it has to be a number of seconds"),
-        ("SHAPELOG_COLOR", "red", "it has to be one of auto, always, never"),
+        ("SHAPELOG_LIMIT", "-3", "SHAPELOG_LIMIT=-3 in the environment: expected a whole number from 0 to 10^15"),
+        ("SHAPELOG_LIMIT", "x", "expected a whole number"),
+        ("SHAPELOG_WIDTH", "3", "expected a number of columns from 40 to 10^15"),
+        ("SHAPELOG_STRICT", "maybe", "expected true or false"),
+        ("SHAPELOG_MAX_AVOIDABLE_SECONDS", "nan", "expected a number of seconds"),
+        ("SHAPELOG_COLOR", "red", "expected one of auto, always, never"),
     ],
 )
 def test_an_invalid_variable_is_refused(here: Path, variable: str, text: str, error_text: str) -> None:

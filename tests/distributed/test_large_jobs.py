@@ -197,7 +197,7 @@ def test_a_file_that_is_not_a_trace_is_a_problem_and_its_rank_is_unread(here: No
     report = analyze(load_summarized(written(tmp_path, *identical(17), b"\x1f\x8bcut", b"no trace at all\n" * 9)), debug=True)
     messages = {problem.file[26:33]: problem.message for problem in report.problems}
     assert messages["rank_17"].startswith("nothing of it can be read; the gzip data ends early")
-    assert messages["rank_18"].startswith("no trace record in it; it looks like text without trace records")
+    assert messages["rank_18"].startswith("not a torch.compile trace (plain text")
     assert report.ranks is not None
     assert len(report.ranks.numbers) == 17
     assert (report.ranks.unread, report.ranks.missing) == ((17, 18), ())
@@ -213,7 +213,7 @@ def test_a_missing_file_is_named_and_the_rest_is_reported(here: None, tmp_path: 
     assert [problem.code for problem in report.problems] == ["unreadable-file"]
     shown = render(report, Options(width=200)).decode()
     assert "not read: the trace of rank 5 could not be read" in shown
-    assert "dedicated_log_torch_trace_rank_5_abcdefgh.log is not read: it was there and is gone now" in shown
+    assert "dedicated_log_torch_trace_rank_5_abcdefgh.log is not read: it no longer exists" in shown
     assert "the trace of rank 5 could not be read" in page(report, Options()).decode()
 
 
@@ -221,7 +221,7 @@ def test_if_no_file_can_be_read_the_error_names_the_first(here: None, tmp_path: 
     selection = select(str(written(tmp_path, *identical(17))))
     for file in tmp_path.iterdir():
         file.unlink()
-    with pytest.raises(ShapelogError, match=r"rank_0_abcdefgh\.log: it was there and is gone now; nor can the other 16 files be read"):
+    with pytest.raises(ShapelogError, match=r"rank_0_abcdefgh\.log: it no longer exists; nor can the other 16 files be read"):
         load_large_job(selection, OPTIONS)
 
 
@@ -295,14 +295,14 @@ def test_explain_reads_the_rank_that_it_is_asked_about(here: None, tmp_path: Pat
     explained = run("explain", folder, "0/1", "--rank", "7", "--width", "200")
     assert explained.exit_code == 0
     assert "read dedicated_log_torch_trace_rank_7_abcdefgh.log alone" in explained.output
-    assert "several processes have a compile 0/1 (0, 17)" in run("explain", folder, "0/1", "--width", "200").output
+    assert "several processes have a compilation 0/1 (0, 17)" in run("explain", folder, "0/1", "--width", "200").output
 
 
 def test_explain_names_the_ranks_of_a_compile_that_no_rank_in_full_has(here: None, tmp_path: Path) -> None:
     traces = [of_sizes(*range(8, 8 + 8 * (count + 1), 8)) for count in range(40)]
     traces.append(make.trace(make.static_sizes(8, frame=7)))
     refused = run("explain", str(written(tmp_path, *traces)), "7/0")
-    assert "rank 40 made a compile 7/0; choose one: --rank 40" in refused.output
+    assert "rank 40 have a compilation 7/0; choose one: --rank 40" in refused.output
     assert run("explain", str(tmp_path), "7/0", "--rank", "40").exit_code == 0
 
 
@@ -427,7 +427,7 @@ def test_from_python_a_large_job_is_read_here_or_by_workers(tmp_path: Path) -> N
 def test_a_large_job_without_one_trace_is_refused_in_one_line(here: None, tmp_path: Path) -> None:
     written(tmp_path, *[b"no trace at all\n"] * 17)
     with pytest.raises(
-        ShapelogError, match=r"rank_0_abcdefgh\.log: no trace record in it; .*; nor can the other 16 files be read"
+        ShapelogError, match=r"rank_0_abcdefgh\.log: not a torch\.compile trace .*; nor can the other 16 files be read"
     ) as refused:
         load_large_job(select_files(sorted(tmp_path.iterdir())), OPTIONS)
     assert "\n" not in str(refused.value)

@@ -52,7 +52,7 @@ def test_a_number_of_many_digits_in_a_header_is_refused_and_not_searched(tmp_pat
     header = tarfile.TarInfo("PaxHeader")
     header.type, header.size = tarfile.XHDTYPE, 1_000_000
     padded = header.tobuf(tarfile.USTAR_FORMAT) + b"1" * header.size + bytes(-header.size % tarfile.BLOCKSIZE)
-    assert "ends early behind 0 members (a header is longer than any real one)" in refusal(put(tmp_path, padded + tarred({FIRST: TRACE})))
+    assert "truncated after 0 members (a header is unreasonably long)" in refusal(put(tmp_path, padded + tarred({FIRST: TRACE})))
     whole = tarfile.BLOCKSIZE * (1 + -(-len(TRACE) // tarfile.BLOCKSIZE))
     assert len(load(put(tmp_path, tarred({FIRST: TRACE})[:whole] + padded)).compiles) == 2
 
@@ -66,7 +66,7 @@ def test_of_members_of_a_zip_file_that_overlap_one_is_read(tmp_path: Path) -> No
     path = put(tmp_path, data[:table] + entries + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 2, 2, len(entries), table, 0))
     trace = load(path)
     assert (trace.name, len(trace.compiles)) == (FIRST, 2)
-    assert losses(trace) == [f"archive: a member that overlaps another, as in a zip bomb, is not read from an archive: {SECOND}"]
+    assert losses(trace) == [f"archive: not read from the archive because it is a member that overlaps another, as in a zip bomb: {SECOND}"]
 
 
 @pytest.mark.parametrize("pack", PACKS)
@@ -119,7 +119,7 @@ def test_links_and_devices_in_an_archive_are_reported_and_not_followed(tmp_path:
     trace = load(put(tmp_path, tarred_members(member(FIRST, TRACE), *members)))
     assert [rank.number for rank in trace.ranks] == [0]
     assert losses(trace) == [
-        "archive: a link, a device or a sparse file is not read from an archive: "
+        "archive: not read from the archive because it is a link, a device or a sparse file: "
         f"{RANK.format(2, 'cccccccc')}, {RANK.format(3, 'dddddddd')}, {RANK.format(4, 'eeeeeeee')} and 1 more"
     ]
     info = zipfile.ZipInfo(SECOND)
@@ -129,7 +129,7 @@ def test_links_and_devices_in_an_archive_are_reported_and_not_followed(tmp_path:
         archive.writestr(info, str(secret))
     trace = load(put(tmp_path, made.getvalue()))
     assert [rank.number for rank in trace.ranks] == [0]
-    assert losses(trace) == [f"archive: a link is not read from an archive: {SECOND}"]
+    assert losses(trace) == [f"archive: not read from the archive because it is a link: {SECOND}"]
 
 
 def test_of_members_with_the_same_name_the_last_is_read(tmp_path: Path) -> None:
@@ -145,11 +145,11 @@ def test_of_members_with_the_same_name_the_last_is_read(tmp_path: Path) -> None:
 def test_archives_in_archives_are_not_opened(tmp_path: Path) -> None:
     inner = zipped({FIRST: TRACE})
     trace = load(put(tmp_path, zipped({SECOND: TRACE, "more.zip": inner})))
-    assert [problem.message for problem in trace.problems] == ["archives inside this one are not looked into: more.zip; unpack it first"]
-    assert "no trace in this archive, but an archive (more.zip); unpack it first" in refusal(
+    assert [problem.message for problem in trace.problems] == ["archives inside this one are not opened: more.zip; unpack it first"]
+    assert "no trace in this archive, only an archive (more.zip); unpack it first" in refusal(
         put(tmp_path, tarred({"more.zip": inner, "a": b""}))
     )
-    assert "looks like a zip archive in another archive" in refusal(put(tmp_path, gzip.compress(inner), "twice.gz"))
+    assert "a zip archive inside another archive" in refusal(put(tmp_path, gzip.compress(inner), "twice.gz"))
 
 
 def encrypted(packed: bytes, name: str) -> bytes:
@@ -191,7 +191,7 @@ def test_a_member_missing_from_its_offset_is_reported_and_the_others_are_read(tm
     packed[second : second + 4] = b"none"
     trace = load(put(tmp_path, bytes(packed), "a.zip"))
     assert [rank.number for rank in trace.ranks] == [0]
-    assert losses(trace) == [f"{SECOND}: the member is not where the table of contents of a.zip says"]
+    assert losses(trace) == [f"{SECOND}: the member is not at the position given in the table of contents of a.zip"]
     nameless = zipped({"x": b"", FIRST: TRACE})
     nameless = nameless[:30] + nameless[31:].replace(b"x", b"", 1)
     for data in (nameless, zipped({FIRST: TRACE}) + b"PK\x05\x06", zipped({FIRST: TRACE})[:-9]):
@@ -245,12 +245,12 @@ def test_long_headers_and_many_members_of_an_archive_are_bounded(tmp_path: Path,
     long_name, data = member("x", bytes(2_000_000), kind=tarfile.GNUTYPE_LONGNAME)
     trace = load(put(tmp_path, tarred_members(member(FIRST, TRACE), (long_name, data)), "a.tar"))
     assert len(trace.compiles) == 2
-    assert losses(trace) == ["a.tar: the archive is damaged or ends early behind 1 members (a header is longer than any real one)"]
+    assert losses(trace) == ["a.tar: the archive is damaged or truncated after 1 members (a header is unreasonably long)"]
     monkeypatch.setattr("shapelog.reading.archives._MAX_MEMBERS", 3)
     trace = load(put(tmp_path, tarred({FIRST: TRACE, **{f"{number}.txt": b"" for number in range(9)}}), "b.tar"))
-    assert losses(trace) == ["b.tar: what comes behind the first 3 members is not looked at"]
+    assert losses(trace) == ["b.tar: members after the first 3 are ignored"]
     monkeypatch.setattr("shapelog.reading.archives._MAX_ZIP_TABLE", 100)
-    assert "the table of contents of this zip file is larger" in refusal(put(tmp_path, zipped({FIRST: TRACE, SECOND: TRACE})))
+    assert "the table of contents of this zip file is unreasonably large" in refusal(put(tmp_path, zipped({FIRST: TRACE, SECOND: TRACE})))
 
 
 def test_an_archive_without_traces_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -259,12 +259,12 @@ def test_an_archive_without_traces_is_refused_with_the_reason(tmp_path: Path) ->
     assert "a.zip: no trace in this archive (files are named" in message
     assert "but a.txt, b.txt; record one" in message
     for name in ("notes.txt", FIRST):
-        assert refusal(put(tmp_path, zipped({name: b"words"}), "a.zip")).startswith(f"a.zip: {name}: no trace record in it")
+        assert refusal(put(tmp_path, zipped({name: b"words"}), "a.zip")).startswith(f"a.zip: {name}: not a torch.compile trace")
     assert refusal(put(tmp_path, b"PK\x03\x04" + bytes(20), "a.zip")) == f"a.zip: {NO_TABLE}"
     cut_tar = refusal(put(tmp_path, tarred({FIRST: TRACE})[:500], "cut"))
-    assert cut_tar.startswith("cut: nothing in this archive can be read; the archive is damaged or ends early")
+    assert cut_tar.startswith("cut: nothing in this archive is readable; the archive is damaged or truncated")
     put(tmp_path, TRACE, "not.txt")
-    assert "no trace in this directory, but an archive (a.zip); give it by its name" in refusal(tmp_path)
+    assert "no trace in this directory, only an archive (a.zip); give it by its name" in refusal(tmp_path)
 
 
 def test_an_older_run_in_an_archive_can_be_selected(tmp_path: Path) -> None:
@@ -302,4 +302,4 @@ def test_a_refused_or_damaged_archive_is_closed_with_the_trace(tmp_path: Path) -
 
 
 def test_a_refusal_is_one_line_whatever_a_member_is_called(tmp_path: Path) -> None:
-    assert refusal(put(tmp_path, zipped({"a\nb\u2028.log": b"x"}))).count("a\\x0ab\\u2028.log: no trace record in it") == 1
+    assert refusal(put(tmp_path, zipped({"a\nb\u2028.log": b"x"}))).count("a\\x0ab\\u2028.log: not a torch.compile trace") == 1

@@ -12,23 +12,23 @@ from shapelog.errors import DATA_LOSS
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"<!DOCTYPE html>\n<html><body>tlparse</body></html>\n", "an HTML page; shapelog reads the log that tlparse was given"),
+        (b"<!DOCTYPE html>\n<html><body>tlparse</body></html>\n", "an HTML page; pass the log that tlparse read"),
         (b"\n  <html lang='en'>\n", "an HTML page"),
         (b'{"traceEvents": [{"ph": "X", "name": "aten::add"}]}\n', "JSON, such as a profiler trace"),
         (b'{\n  "schemaVersion": 1,\n  "deviceProperties": []\n}\n', "JSON"),
-        (b"V1120 08:27:33.313000 1 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] Recompiling function f\n", "TORCH_LOGS text"),
-        (b"V1120 08:27:33.313000 1 torch/_dynamo/convert_frame.py:99 [0/1] torchdynamo start\n", "TORCH_LOGS text"),
+        (b"V1120 08:27:33.313000 1 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] Recompiling function f\n", "TORCH_LOGS output"),
+        (b"V1120 08:27:33.313000 1 torch/_dynamo/convert_frame.py:99 [0/1] torchdynamo start\n", "TORCH_LOGS output"),
         (b"\x7fELF\x02\x01\x01" + bytes(99), "a binary file"),
-        (b"BZh91AY&SY" + bytes(20), "packed in a way that shapelog does not read; unpack it first"),
+        (b"BZh91AY&SY" + bytes(20), "an unsupported compression format; unpack it first"),
         (b"\x93NUMPY\x01\0v\0", "a binary file"),
         (b"epoch 1\nWARNING: no GPU\n", "an ordinary program log"),
         (b"Traceback (most recent call last):\n  ...\n", "an ordinary program log"),
-        (b"just some words\n", "text without trace records"),
+        (b"just some words\n", "plain text"),
     ],
 )
 def test_a_file_that_is_not_a_trace_is_refused_with_what_it_looks_like(tmp_path: Path, content: bytes, words: str) -> None:
     message = refusal(put(tmp_path, content, "what.log"))
-    assert message.startswith("what.log: no trace record in it; it looks like ")
+    assert message.startswith("what.log: not a torch.compile trace (")
     assert words in message
     assert "TORCH_TRACE=" in message
 

@@ -34,9 +34,9 @@ def test_a_deleted_or_unreadable_file_is_a_problem_and_the_others_are_opened(tmp
     gone, read, refused = open_all(selection.files)
     assert [trace.is_lost for trace in (gone, read, refused)] == [True, False, True]
     assert [(problem.code, problem.message, problem.severity) for problem in gone.problems] == [
-        ("unreadable-file", "it was there and is gone now", DATA_LOSS)
+        ("unreadable-file", "it no longer exists", DATA_LOSS)
     ]
     assert refused.problems[0].message == "cannot read: Is a directory"
     (tmp_path / names[1]).unlink()
-    with pytest.raises(ShapelogError, match="it was there and is gone now"):
+    with pytest.raises(ShapelogError, match="it no longer exists"):
         open_all(selection.files)

@@ -476,7 +476,7 @@ def test_what_is_cut_off_a_file_while_it_is_read_is_reported_and_the_rest_is_rea
         assert record.payload is not None
         reader.payload_text(record.payload, record.offset)
     problems = reader.problems()
-    assert problems[-1].message == "the file was made shorter while it was read, and what was cut off is lost"
+    assert problems[-1].message == "the file was truncated while it was being read; the rest is lost"
     assert (problems[-1].severity, reader.ledger.account().balances) == (DATA_LOSS, True)
 
 

@@ -123,7 +123,7 @@ def test_a_remote_archive_is_read_like_a_local_one(memory: Any) -> None:
 
 
 def test_a_remote_file_that_is_missing_or_not_a_trace_is_refused(memory: Any) -> None:
-    assert refusal("memory://jobs/none.log") == "memory://jobs/none.log: there is no such file or directory"
+    assert refusal("memory://jobs/none.log") == "memory://jobs/none.log: no such file or directory"
     memory.pipe("/jobs/readme.txt", b"hello")
     assert refusal("memory://jobs").startswith("memory://jobs: no trace in this directory (files are named dedicated_log")
 
@@ -170,9 +170,9 @@ def test_the_progress_of_a_download_from_a_web_server_has_its_size(web: str, tmp
 
 
 def test_errors_of_a_web_server_are_one_line_with_the_url(web: str) -> None:
-    assert refusal(f"{web}/none.log") == f"{web}/none.log: there is no such file or directory"
+    assert refusal(f"{web}/none.log") == f"{web}/none.log: no such file or directory"
     assert refusal(f"{web}/secret.log").startswith(f"{web}/secret.log: no permission to read it (")
-    assert "there is no such file" in refusal(f"{web}/none/")
+    assert "no such file" in refusal(f"{web}/none/")
     closed_port = "http://127.0.0.1:9/a.log"
     assert refusal(closed_port).startswith(f"{closed_port}: cannot read: ")
 
@@ -180,7 +180,7 @@ def test_errors_of_a_web_server_are_one_line_with_the_url(web: str) -> None:
 @pytest.mark.parametrize(
     ("name", "sent", "message"),
     [
-        ("short.log", len(LONG) // 2, f"only {len(LONG) // 2:,} of {len(LONG):,} bytes were sent"),
+        ("short.log", len(LONG) // 2, f"only {len(LONG) // 2:,} of {len(LONG):,} bytes were received"),
         ("cut.log", len(TRACE), "the connection ended early (IncompleteRead(0 bytes read))"),
     ],
 )
@@ -195,7 +195,7 @@ def test_what_was_received_of_a_compressed_file_is_read(web: str) -> None:
     (opened,) = open_all(select(f"{web}/short.log.gz").files)
     assert len(opened.data) > len(TRACE) // 2
     assert TRACE.startswith(opened.data[:])
-    assert [problem.message for problem in opened.problems] == [f"only {len(PACKED) - 100:,} of {len(PACKED):,} bytes were sent"]
+    assert [problem.message for problem in opened.problems] == [f"only {len(PACKED) - 100:,} of {len(PACKED):,} bytes were received"]
 
 
 def test_a_connection_that_is_reset_is_an_error_of_one_line(web: str) -> None:
@@ -212,7 +212,7 @@ def test_a_server_that_accepts_and_never_answers_is_given_up() -> None:
             url = f"http://127.0.0.1:{server.getsockname()[1]}/{name}"
             with pytest.raises(ShapelogError) as caught:
                 load(url, timeout=0.01)
-            assert str(caught.value) == f"{url}: cannot read: the server sends nothing; --timeout SECONDS waits longer"
+            assert str(caught.value) == f"{url}: cannot read: the server is not responding; wait longer with --timeout SECONDS"
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_passwords_and_signatures_are_never_shown(web: str) -> None:
 
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    assert refusal("s3://bucket/a.log") == "s3://bucket/a.log: reading s3:// takes one more package: pip install s3fs"
+    assert refusal("s3://bucket/a.log") == "s3://bucket/a.log: reading s3:// requires an extra package: pip install s3fs"
     assert refusal("nosuch://a/b") == "nosuch://a/b: cannot read: Protocol not known: nosuch"
 
 
@@ -272,7 +272,7 @@ def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         return real(name, *arguments, **others)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    assert refusal("s3://host/a.log") == 's3://host/a.log: reading such URLs takes one more package: pip install "shapelog[remote]"'
+    assert refusal("s3://host/a.log") == 's3://host/a.log: reading such URLs requires an extra package: pip install "shapelog[remote]"'
 
 
 def test_the_url_of_a_local_file_needs_no_package(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_run_is_selected_by_its_number_or_by_a_file_name(tmp_path: Path) -> No
     with pytest.raises(ShapelogError) as caught:
         selected(tmp_path, "4")
     assert str(caught.value) == (
-        f"--run 4: no such run in {tmp_path}; there are, newest first: 1: 11-20 14:00:00, 1 file; 2: 11-20 13:00:00, 1 file; "
+        f"--run 4: no such run in {tmp_path}; runs, newest first: 1: 11-20 14:00:00, 1 file; 2: 11-20 13:00:00, 1 file; "
         "3: 11-20 12:00:00, 1 file"
     )
     with pytest.raises(ShapelogError, match="--run third: no such run in"):
@@ -156,13 +156,15 @@ def test_the_notes_name_what_was_read_and_how_to_read_the_rest(tmp_path: Path) -
     new = put(tmp_path, None, "new", HOUR, HOUR + 5)
     assert select(str(tmp_path)).notes == (
         f"read {new}, the newest run in {tmp_path}",
-        "1 older or other trace file in that directory not read; --run 2 reads the run that began 11-20 12:00:00, --all-runs all 2 runs",
+        "1 older or other trace file in that directory not read; "
+        "--run 2 reads the run that started 11-20 12:00:00, --all-runs reads all 2 runs",
     )
     assert select(str(tmp_path), InputOptions("2")).notes == (
-        f"read {old}, the run that began 11-20 12:00:00 in {tmp_path}",
-        "1 older or other trace file in that directory not read; --run 1 reads the run that began 11-20 13:00:00, --all-runs all 2 runs",
+        f"read {old}, the run that started 11-20 12:00:00 in {tmp_path}",
+        "1 older or other trace file in that directory not read; "
+        "--run 1 reads the run that started 11-20 13:00:00, --all-runs reads all 2 runs",
     )
-    assert select(str(tmp_path), InputOptions("all")).notes == (f"read {old}, {new}, all 2 runs in {tmp_path} as one",)
+    assert select(str(tmp_path), InputOptions("all")).notes == (f"read {old}, {new}, all 2 runs in {tmp_path}, as one",)
     for rank in range(5):
         put(tmp_path, rank, "r", DAY, DAY + 5)
     first = "dedicated_log_torch_trace_rank_{}_r_______.log"
@@ -178,7 +180,7 @@ def test_the_only_directory_with_a_trace_is_suggested(tmp_path: Path) -> None:
     with pytest.raises(ShapelogError) as caught:
         select(str(tmp_path))
     typed = f"shapelog report '{tmp_path}/my job'"
-    assert str(caught.value) == f"{tmp_path}: no trace in this directory itself, but in one in it; give it by its name: {typed}"
+    assert str(caught.value) == f"{tmp_path}: no trace in this directory, but there is one in a subdirectory; try {typed}"
 
 
 def test_directories_with_traces_are_named_and_not_read(tmp_path: Path) -> None:
@@ -189,8 +191,8 @@ def test_directories_with_traces_are_named_and_not_read(tmp_path: Path) -> None:
     with pytest.raises(ShapelogError) as caught:
         select(str(tmp_path))
     assert str(caught.value) == (
-        f"{tmp_path}: no trace in this directory itself, but in 5 directories in it: job 0, job 1, job 2 and 2 more; name one of them, "
-        f"or all as one job: shapelog report {tmp_path}/*/"
+        f"{tmp_path}: no trace in this directory, but in 5 subdirectories: job 0, job 1, job 2 and 2 more; pass one of them, "
+        f"or all of them as one job: shapelog report {tmp_path}/*/"
     )
 
 

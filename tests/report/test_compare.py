@@ -79,7 +79,7 @@ def test_the_totals_are_those_of_the_reports(name: str) -> None:
 def test_times_alone_are_no_difference() -> None:
     found = compared(sizes(10, 12), sizes(10, 12, seconds=90.0))
     assert (found.outcome, found.changed, found.now.seconds) == (Effect.SAME, (), 180.0)
-    assert str(found.headline) == "No difference: 2 compiles in both runs, for the same reasons"
+    assert str(found.headline) == "No difference: 2 compilations in both runs, for the same reasons"
 
 
 def cause_change(code: str, axis: str, before: int, after: int) -> CauseChange:
@@ -92,12 +92,12 @@ def cause_change(code: str, axis: str, before: int, after: int) -> CauseChange:
 def test_fewer_compiles_are_better() -> None:
     found = compared(dynamic(sizes(10, 12), number=2), dynamic())
     assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.BETTER, 3, 1)
-    assert str(found.headline) == "Better: 1 compile instead of 3; nothing recompiles any more"
+    assert str(found.headline) == "Better: 1 compilation instead of 3; no recompilations remain"
     frame = only(found)
     assert (frame.gains, frame.losses, frame.effect) == ((Gain.COMPILES,), (), Effect.BETTER)
     assert frame.causes == (cause_change("SL101", "x.size[0]", 2, 0),)
     assert [(dim.axis, dim.source, dim.before, dim.after) for dim in frame.dims] == [("x.size[0]", "L['x']", Since.LATER, Since.FIRST)]
-    assert frame.verdict == "1 compile instead of 3, nothing recompiles any more; x.size[0] is dynamic from the first compile on"
+    assert frame.verdict == "1 compilation instead of 3, no recompilations remain; x.size[0] is dynamic from the first compile on"
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_what_a_profile_of_an_earlier_run_gains(program: str, compiles: tuple[in
 def test_a_program_with_its_sources_marked() -> None:
     found = compare(report_of("real/demo.log.gz"), report_of("real/demo_marked.log.gz"))
     assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.BETTER, 19, 8)
-    assert str(found.headline) == "Better: 8 compiles instead of 19; the recompile limit is no longer hit"
+    assert str(found.headline) == "Better: 8 compilations instead of 19; the recompile limit is no longer hit"
     average, *_ = found.frames
     assert (average.title, average.gains) == ("MovingAverage.forward", (Gain.LIMIT, Gain.COMPILES))
     assert {cause.code for cause in found.causes if cause.after} == {"SL104", "SL301", "SL305", "SL311"}
     assert len(found.notes) == 1
-    assert found.notes[0].startswith("another setting: dynamic_sources empty before, L['tokens']:0")
+    assert found.notes[0].startswith("setting differs: dynamic_sources empty before, L['tokens']:0")
 
 
 def test_a_graph_break_that_was_mended_takes_what_resumed_after_it_along() -> None:
@@ -134,7 +134,7 @@ def test_code_that_failed_and_is_compiled_now_is_better_however_often() -> None:
     found = compared(failed(sizes(10, frame=1, name="g")), sizes(10, frame=1, name="g", made=sizes(10, 12)))
     frame, _ = found.frames
     assert (found.outcome, frame.losses) == (Effect.BETTER, ())
-    assert frame.facts == ("compiled now (2 compiles), it was not before",)
+    assert frame.facts == ("now compiled (2 compilations); it was not before",)
 
 
 # Worse, and lost graphs.
@@ -143,7 +143,7 @@ def test_code_that_failed_and_is_compiled_now_is_better_however_often() -> None:
 def test_more_compiles_are_worse_and_the_cause_is_named() -> None:
     found = compared(sizes(10), sizes(10, 12, 14))
     assert (found.outcome, only(found).losses) == (Effect.WORSE, (Loss.COMPILES,))
-    assert only(found).verdict == "3 compiles instead of 1, because of x.size[0] (SL101)"
+    assert only(found).verdict == "3 compilations instead of 1, because of x.size[0] (SL101)"
     assert not only(found).lost_graph
 
 
@@ -167,10 +167,10 @@ def lost(how: str) -> bytes:
     ("how", "loss", "words"),
     [
         ("fails", Loss.CODE, "0/0 failed: Observed exception"),
-        ("left without code", Loss.CODE, "0/0 was left without code"),
-        ("killed", Loss.CODE, "0/0 never ended"),
-        ("limit", Loss.LIMIT, "hits the recompile limit now (0/1 was refused)"),
-        ("fails later", Loss.FAILURES, "1 failed compile instead of none (0/1 failed: Observed exception)"),
+        ("left without code", Loss.CODE, "0/0 produced no code"),
+        ("killed", Loss.CODE, "0/0 did not finish"),
+        ("limit", Loss.LIMIT, "now hits the recompile limit (0/1 was refused)"),
+        ("fails later", Loss.FAILURES, "1 failed compilation instead of none (0/1 failed: Observed exception)"),
         ("breaks", Loss.BREAKS, "1 graph break instead of none (model.py:7: builtin: print)"),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_lost_graph_is_a_loss_though_it_looks_like_fewer_compiles(how: str, lo
     assert (found.outcome, frame.effect, frame.gains, frame.losses) == (Effect.WORSE, Effect.WORSE, (), (loss,))
     assert found.lost_graphs == (frame,)
     assert words in frame.verdict
-    assert "fewer compiles are no gain here" in frame.facts
+    assert "fewer compilations are not an improvement here" in frame.facts
     assert str(found.headline).startswith("Worse: ")
     assert "lost" in str(found.headline)
 
@@ -189,17 +189,22 @@ def test_a_lost_graph_is_a_loss_though_it_looks_like_fewer_compiles(how: str, lo
 def test_a_graph_that_a_mark_loses() -> None:
     found = compare(report_of("lab/int_drives_python.log.gz"), report_of("real/2.13/int_drives_python.marked.log.gz"))
     assert (found.outcome, found.was.compiles, found.now.compiles) == (Effect.WORSE, 2, 0)
-    assert str(found.headline) == "Worse: nothing is compiled any more (2 compiles before): f lost compiled code"
+    assert str(found.headline) == "Worse: nothing is compiled anymore (2 compilations before): f lost compiled code"
     assert only(found).losses == (Loss.CODE,)
     back = compare(found.after, found.before)
-    assert (back.outcome, str(back.headline)) == (Effect.BETTER, "Better: nothing was compiled in the first run, 2 compiles in the second")
+    assert (back.outcome, str(back.headline)) == (
+        Effect.BETTER,
+        "Better: nothing was compiled in the first run, 2 compilations in the second",
+    )
 
 
 def test_a_lost_graph_outweighs_what_became_better_elsewhere() -> None:
     before, after = sizes(10, 12, frame=1, name="g", made=sizes(10, 12)), sizes(10, frame=1, name="g", made=failed())
     found = compared(before, after)
     assert found.outcome is Effect.MIXED
-    assert str(found.headline).startswith("Mixed: f lost compiled code; 1 compile instead of 4 are no gain where it was lost")
+    assert str(found.headline).startswith(
+        "Mixed: f lost compiled code; 1 compilation instead of 4 (not an improvement where compiled code was lost)"
+    )
     assert [(frame.title, frame.effect) for frame in found.frames] == [("f", Effect.WORSE), ("g", Effect.BETTER)]
 
 
@@ -213,22 +218,22 @@ def test_a_limit_that_is_no_longer_hit_though_more_is_compiled_is_mixed() -> Non
 def test_a_full_trace_against_one_in_which_nothing_was_compiled() -> None:
     empty, full = report(trace()), report(sizes(10, 12))
     found = compare(full, empty)
-    assert (found.outcome, str(found.headline)) == (Effect.WORSE, "Worse: nothing is compiled any more (2 compiles before)")
+    assert (found.outcome, str(found.headline)) == (Effect.WORSE, "Worse: nothing is compiled anymore (2 compilations before)")
     assert [frame.losses for frame in found.gone] == [(Loss.CODE,)]
     found = compare(empty, full)
-    assert (found.outcome, str(found.headline)) == (Effect.MIXED, "Nothing was compiled in the first run, 2 compiles in the second")
+    assert (found.outcome, str(found.headline)) == (Effect.MIXED, "Nothing was compiled in the first run, 2 compilations in the second")
     assert str(compare(empty, empty).headline) == "No difference: nothing was compiled in either run"
 
 
 def test_runs_that_share_no_code_are_not_compared() -> None:
     found = compared(sizes(10, 12, name="old"), sizes(10, name="new"))
-    assert (found.outcome, str(found.headline)) == (Effect.MIXED, "No code is compiled in both runs, so there is nothing to compare")
+    assert (found.outcome, str(found.headline)) == (Effect.MIXED, "No code was compiled in both runs, so there is nothing to compare")
 
 
 def test_code_that_is_gone_keeps_the_rest_from_being_better() -> None:
     found = compared(sizes(10, frame=1, name="g", made=sizes(10, 12)), sizes(10))
     assert found.outcome is Effect.MIXED
-    assert str(found.headline) == "Mixed: 1 compile instead of 3; nothing recompiles any more; g is gone"
+    assert str(found.headline) == "Mixed: 1 compilation instead of 3; no recompilations remain; g is gone"
 
 
 def test_new_code_is_neither_better_nor_worse_unless_it_costs_more_than_was_gained() -> None:
@@ -241,9 +246,9 @@ def test_new_code_is_neither_better_nor_worse_unless_it_costs_more_than_was_gain
 def test_new_code_that_fails_is_worse() -> None:
     found = compared(sizes(10), failed(sizes(10), "1/0", "g"))
     (new,) = found.new
-    assert (found.outcome, str(found.headline)) == (Effect.WORSE, "Worse: 1 compile as before; g is new")
+    assert (found.outcome, str(found.headline)) == (Effect.WORSE, "Worse: 1 compilation as before; g is new")
     assert (new.losses, new.lost_graph) == ((Loss.FAILURES,), False)
-    assert new.verdict == "only in the second run, no compiles and 1 failed one"
+    assert new.verdict == "only in the second run, no compilations and 1 failed compilation"
 
 
 def test_code_split_off_by_a_graph_break_makes_it_worse() -> None:
@@ -251,7 +256,7 @@ def test_code_split_off_by_a_graph_break_makes_it_worse() -> None:
     found = compared(sizes(10), after)
     (piece,) = found.new
     assert (found.outcome, piece.part_of, piece.losses) == (Effect.WORSE, "f", (Loss.COMPILES,))
-    assert piece.verdict == "only in the second run, 1 compile: split off from f"
+    assert piece.verdict == "only in the second run, 1 compilation: split off from f"
 
 
 # Causes and dims.
@@ -263,15 +268,15 @@ def test_as_many_compiles_for_other_reasons() -> None:
     after += compiled("0/1", tensor(10, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match()))
     found = compared(before, after)
     assert found.outcome is Effect.SAME
-    assert str(found.headline) == "No better, no worse: 2 compiles as before, but 1 frame changed"
+    assert str(found.headline) == "Neither better nor worse: 2 compilations as before, but 1 frame changed"
     assert only(found).causes == (cause_change("SL305", "grad_mode", 0, 1), cause_change("SL101", "x.size[0]", 1, 0))
-    assert only(found).verdict == "2 compiles as before, for other reasons"
+    assert only(found).verdict == "2 compilations as before, for other reasons"
 
 
 def test_a_cause_is_counted_in_each_recompile_that_it_took_part_in() -> None:
     found = compared(sizes(10, 12, 14), sizes(10, 12))
     assert found.causes == only(found).causes == (cause_change("SL101", "x.size[0]", 2, 1),)
-    assert only(found).verdict == "2 compiles instead of 3, still recompiles for x.size[0] (SL101)"
+    assert only(found).verdict == "2 compilations instead of 3, still recompiles for x.size[0] (SL101)"
 
 
 def test_the_remedy_of_a_size_that_the_code_pins_is_not_to_mark_it() -> None:
@@ -349,9 +354,10 @@ def test_what_a_version_does_not_record_is_noted_and_not_compared() -> None:
     found = compared(sizes(10, 12, made=old), broken(sizes(10, 12, made=new)))
     assert (found.was.breaks, found.was.limit_hits, found.now.breaks) == (None, None, 1)
     assert found.outcome is Effect.SAME
-    assert found.notes[0] == "another torch: 2.5 or older before, 2.13.0+cpu after"
+    assert found.notes[0] == "torch version differs: 2.5 or older before, 2.13.0+cpu after"
     assert (
-        found.notes[1] == "torch 2.5 and older record neither graph breaks nor the recompile limit, so the first run does not tell of any"
+        found.notes[1]
+        == "torch 2.5 and older record neither graph breaks nor recompile limit hits, so they are not known for the first run"
     )
 
 
@@ -359,7 +365,7 @@ def test_fewer_compiles_are_no_gain_where_the_limit_is_hit_and_may_have_been_bef
     refused = sizes(10) + make.refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12")
     found = compared(sizes(10, 12, made=trace(version="")), refused)
     assert (found.outcome, only(found).gains) == (Effect.SAME, ())
-    assert "the recompile limit is hit, and maybe was before" in only(found).verdict
+    assert "the recompile limit is hit, and may have been hit before" in only(found).verdict
 
 
 def test_two_versions_of_torch_agree_on_a_simple_program() -> None:
@@ -374,8 +380,8 @@ def test_another_setting_and_another_cache_are_noted() -> None:
     after += artifact("fx_graph_cache_hit", "{}", id="0/0")
     found = compared(before, after)
     assert found.notes == (
-        "another setting: recompile_limit 8 before, 64 after",
-        "a compile cache served 0 compiles before and 1 after, so their times cannot be compared",
+        "setting differs: recompile_limit 8 before, 64 after",
+        "0 compilations before and 1 after came from a compile cache, so the times are not comparable",
     )
     assert (found.was.cached, found.now.cached, found.outcome) == (0, 1, Effect.SAME)
 
@@ -384,7 +390,8 @@ def test_a_trace_that_lost_data_is_noted() -> None:
     cut = sizes(10, 12)
     cut += make.line('{"compilation_metrics": {"compile_id"')
     assert (
-        "the trace of the second run lost data (see shapelog report): compiles may be missing there" in compared(sizes(10, 12), cut).notes
+        "the trace of the second run lost data (see shapelog report), so compilations may be missing from it"
+        in compared(sizes(10, 12), cut).notes
     )
 
 

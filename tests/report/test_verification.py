@@ -45,7 +45,7 @@ def test_a_limit_that_is_no_longer_hit_counts() -> None:
 
 def test_frames_that_were_not_there_before_are_shown() -> None:
     found = verification(THREE, trace(dynamic_size("0/0"), static_sizes(3, frame=1, name="g")))
-    assert (found.helped, found.is_exact, found.notes) == (True, False, ("g: not there in the first run",))
+    assert (found.helped, found.is_exact, found.notes) == (True, False, ("g: not in the first run",))
     assert frame_counts(found) == [("f", 3, 1, 1), ("g", 0, None, 1)]
 
 
@@ -75,7 +75,7 @@ def test_measured_seconds_are_judged_by_the_predicted_range() -> None:
 def test_no_fewer_compiles_do_not_help(sizes: tuple[int, ...]) -> None:
     found = verification(THREE, trace(static_sizes(*sizes)))
     assert not found.helped
-    assert found.faults == (f"{len(sizes)} compiles, no fewer than the 3 before",)
+    assert found.faults == (f"{len(sizes)} compilations, no fewer than the 3 before",)
 
 
 def test_limit_hits_count_as_compiles_do() -> None:
@@ -84,14 +84,16 @@ def test_limit_hits_count_as_compiles_do() -> None:
         trace(static_sizes(10), refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12")),
     )
     assert not found.helped
-    assert "2 compiles and limit hits, no fewer than the 2 before" in found.faults
+    assert "2 compilations and limit hits, no fewer than the 2 before" in found.faults
 
 
 def test_a_lost_graph_is_no_help_though_fewer_compiles_are_left() -> None:
     found = verification(THREE, trace(compiled("0/0", tensor(10, 8), **FAILED)))
     assert (found.measured, found.helped) == (0, False)
     (fault,) = found.faults
-    assert fault.startswith("f lost compiled code: lost its compiled code (3 compiles before) and runs eagerly, or raises: 0/0 failed: no")
+    assert fault.startswith(
+        "f lost compiled code: lost its compiled code (3 compilations before) and runs in eager mode or raises: 0/0 failed: no"
+    )
     real = verification(report_of("lab/int_drives_python.log.gz"), report_of("real/2.13/int_drives_python.marked.log.gz"))
     assert not real.helped
     assert any("lost compiled code" in fault for fault in real.faults)
@@ -107,7 +109,7 @@ def test_code_that_is_gone_is_no_help() -> None:
 def test_another_exit_code_is_no_help(codes: tuple[int, int], helped: bool) -> None:
     found = verification(THREE, trace(dynamic_size("0/0")), codes)
     assert found.helped is helped
-    assert found.faults == (() if helped else (f"the command ended with {codes[1]} instead of {codes[0]}",))
+    assert found.faults == (() if helped else (f"the command exited with {codes[1]} instead of {codes[0]}",))
 
 
 def test_all_that_went_wrong_is_shown() -> None:
@@ -118,7 +120,7 @@ def test_all_that_went_wrong_is_shown() -> None:
 
 
 def test_a_program_that_sets_a_list_of_its_own_is_shown() -> None:
-    note = "the second run read another list than was set: the program sets TORCH_COMPILE_DYNAMIC_SOURCES or "
+    note = "the second run read a different list: the program itself sets TORCH_COMPILE_DYNAMIC_SOURCES or "
     found = verification(THREE, trace(static_sizes(10, 12, 14, **with_list("L['y']:0"))))
     assert [item.startswith(note) for item in found.notes] == [False, True]
 

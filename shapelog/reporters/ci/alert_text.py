@@ -51,7 +51,7 @@ def details(item: CheckedAlert) -> tuple[str, ...]:
     where = f"; {rank_list(alert.ranks)}" if alert.ranks else ""
     lines.append(f"Compile ids: {some(alert.labels, _LABELS)}{where}")
     if item.known:
-        lines.append(f"The baseline knows {f'{item.known} of these {alert.count}' if item.new else 'this'}")
+        lines.append(f"The baseline already contains {f'{item.known} of these {alert.count}' if item.new else 'this'}")
     return tuple(lines)
 
 

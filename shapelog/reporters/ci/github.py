@@ -20,7 +20,7 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     rest = [item for level in Level for item in _of(checked, level)[_EACH:]]
     lines = [*map(_annotation, chosen), *map(_plain, _summary(checked))]
     if rest:
-        lines.append(f"::group::Without an annotation, as GitHub shows {_EACH} of each level: {left_out(rest)}")
+        lines.append(f"::group::Not annotated, because GitHub shows only {_EACH} of each level: {left_out(rest)}")
         lines += [_plain(f"{item.level.value}: {_where(item)}{sentence(item.alert)}. {help_text(item.alert)}") for item in rest[:_LISTED]]
         lines += [f"and {len(rest) - _LISTED} more"] if len(rest) > _LISTED else []
         lines.append("::endgroup::")
@@ -38,7 +38,7 @@ def _summary(checked: CheckResult) -> Iterator[str]:
     for note in checked.notes:
         yield f"Note: {note}"
     for text in problems(checked)[:_EACH]:
-        yield f"Problem of the trace: {text}"
+        yield f"Problem in the trace: {text}"
 
 
 def _where(item: CheckedAlert) -> str:

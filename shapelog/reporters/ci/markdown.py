@@ -51,7 +51,7 @@ def fitted(sections: Sequence[Section], room: int | None) -> bytes:
         while room is not None and (over := len(_joined(kept, note)) - room) > 0 and kept[index].text:
             kept[index], gone = _less(kept[index], over)
             left[sections[index].noun] = left.get(sections[index].noun, 0) + gone
-            note = "There was no room for " + ", ".join(plural(number, noun) for noun, number in left.items()) + "."
+            note = "Left out for lack of space: " + ", ".join(plural(number, noun) for noun, number in left.items()) + "."
     whole = _joined(kept, note)
     return whole if room is None or (len(whole) <= room and kept[0].text) else b""
 
@@ -82,19 +82,19 @@ def _sections(checked: CheckResult) -> Iterator[Section]:
     if steps:
         yield Section(2, "### What else would help", tuple(map(_step, steps[:_STEPS])), "step")
     if failing:
-        head = "### What the check fails on" if checked.is_check else "### What can be avoided"
+        head = "### What fails the check" if checked.is_check else "### What can be avoided"
         yield Section(2, head, tuple(map(_item, failing)), "finding")
     yield Section(3, "\n".join(listed(note) for note in checked.notes), noun="note")
-    yield Section(5, "", tuple(_frames(checked)), "table of what varied")
+    yield Section(5, "", tuple(_frames(checked)), "table of what changed")
     if others:
-        head = "More findings, which do not fail the check" if checked.is_check else "More findings"
+        head = "More findings that do not fail the check" if checked.is_check else "More findings"
         yield _folded(6, f"{head}: {len(others)}", map(_item, others), "other finding")
     if checked.fixed:
-        words = f"Gone since {cell(checked.baseline.name if checked.baseline else '')}: {len(checked.fixed)}"
-        yield _folded(4, words, (listed(text) for text in checked.fixed), "finding that is gone")
+        words = f"Fixed since {cell(checked.baseline.name if checked.baseline else '')}: {len(checked.fixed)}"
+        yield _folded(4, words, (listed(text) for text in checked.fixed), "fixed finding")
     faults = problems(checked)
     if faults:
-        yield _folded(7, f"Problems of the trace: {len(faults)}", (listed(text) for text in faults), "problem of the trace")
+        yield _folded(7, f"Problems in the trace: {len(faults)}", (listed(text) for text in faults), "problem in the trace")
 
 
 def _folded(rank: int, summary: str, items: Iterable[str], noun: str) -> Section:
@@ -110,13 +110,13 @@ def _answer(checked: CheckResult) -> Iterator[str]:
     version = trace.torch_version or trace.version_guess
     known = [f"Trace {code(cut(file_name(trace.name), 200))}", *([escaped(f"torch {version}")] if version else [])]
     if checked.baseline:
-        known.append(f"against the baseline {code(checked.baseline.name)}")
+        known.append(f"compared with the baseline {code(checked.baseline.name)}")
     yield ", ".join(known)
     rows = [
         ("Compiles", summary.compiles, seconds(summary.seconds)),
         ("Recompiles", summary.recompiles, seconds(summary.recompile_seconds)),
         *((f"· {part.verdict.value}", part.count, seconds(part.seconds)) for part in summary.parts),
-        *([("Failed compiles", summary.failures, "")] if summary.failures else []),
+        *([("Failed compilations", summary.failures, "")] if summary.failures else []),
     ]
     lines = ["| | Number | Time |", "|---|--:|--:|"]
     yield "\n".join([*lines, *(f"| {name} | {number} | {time} |" for name, number, time in rows)])
@@ -128,7 +128,7 @@ def _budget(item: BudgetUse) -> str:
     name = item.budget.metric.value
     where = cell(cut(item.code.title, 200)) if item.code else "the whole run"
     written: Callable[[float], object] = seconds if item.budget.metric is Metric.AVOIDABLE else int
-    state = "**exceeded**" if item.is_exceeded else "kept"
+    state = "**exceeded**" if item.is_exceeded else "ok"
     return f"| {name} in {where} | {written(item.spent)} | {written(item.budget.most)} | {state} |"
 
 
@@ -165,7 +165,7 @@ def _item(item: CheckedAlert) -> str:
     if alert.snippet:
         lines.insert(1, f"  - The line: {code(cut(alert.snippet, 500))}")
     if item.known:
-        lines.append(f"  - The baseline knows {f'{item.known} of these {alert.count}' if item.new else 'this'}")
+        lines.append(f"  - The baseline already contains {f'{item.known} of these {alert.count}' if item.new else 'this'}")
     return "\n".join(lines)
 
 
@@ -192,7 +192,7 @@ def _varied(checked: CheckResult, found: Code, items: list[FrameReport]) -> str:
         values.setdefault(axis.name, {}).update(dict.fromkeys(axis.values))
         rules.setdefault(axis.name, {}).update(dict.fromkeys(rule.code for rule in axis.rules))
     lines = [f"- {code(cut(name, 300))}: {_values(values[name])}{_codes(rules[name])}" for name in values]
-    words = f"What varied in {cell(cut(found.title, 200))}{where}: {plural(recompiles, 'recompile')}, {cost} of compiling"
+    words = f"What changed in {cell(cut(found.title, 200))}{where}: {plural(recompiles, 'recompilation')}, {cost} of compile time"
     return folded(words, "\n".join(lines)) + "\n"
 
 

@@ -94,10 +94,10 @@ def _notifications(checked: CheckResult, about: list[str]) -> Iterator[dict[str,
             "message": {"text": cut(_plain(text), 1000)},
         }
     if len(problems) > _MOST_PROBLEMS:
-        yield {"level": "warning", "message": {"text": f"{len(problems) - _MOST_PROBLEMS} more problems of the trace are left out"}}
+        yield {"level": "warning", "message": {"text": f"{len(problems) - _MOST_PROBLEMS} more problems in the trace are left out"}}
     rest = checked.alerts[_MOST_RESULTS:]
     if rest:
-        text = f"GitHub takes {_MOST_RESULTS} results of a run: {left_out(rest)} of the least severe are left out"
+        text = f"GitHub accepts {_MOST_RESULTS} results per run; the {left_out(rest)} of the lowest severity are left out"
         yield {"level": "warning", "message": {"text": text}}
     for note in checked.notes:
         yield {"level": "note", "message": {"text": _plain(note)}}
@@ -170,7 +170,7 @@ def _location(alert: Alert, source_line: SourceLine | None) -> dict[str, Any]:
 def _physical(source_line: SourceLine | None, snippet: str = "") -> dict[str, Any]:
     """GitHub refuses the whole file for one result without a physical location, so code that lies in no file gets a name for one."""
     if source_line is None:
-        return {"artifactLocation": {"uri": NO_FILE, "uriBaseId": _ROOT, "description": {"text": "Code that lies in no file."}}}
+        return {"artifactLocation": {"uri": NO_FILE, "uriBaseId": _ROOT, "description": {"text": "Code that is not in a file."}}}
     region: dict[str, Any] = {"startLine": source_line.line}
     if snippet:
         region["snippet"] = {"text": cut(escape_controls(snippet), 1000)}

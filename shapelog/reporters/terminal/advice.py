@@ -1,4 +1,4 @@
-"""The advice in a terminal: what to set, what it saves, what it will not fix, and which other tools there are."""
+"""The advice in a terminal: what to set, what it saves, what it will not fix, and the alternatives."""
 
 from shapelog.advice.advise import Advice, Suggestion
 from shapelog.advice.paste_formats import as_shell, cost_of, effect_of, where_to_get, why_nothing
@@ -21,7 +21,7 @@ def render_advice(advice: Advice, options: Options) -> bytes:
         what_to_set(page, advice)
         _suggestions(page, advice)
     if advice.caveats:
-        page.heading("Beware")
+        page.heading("Caveats")
         for caveat in page.listed(advice.caveats, "caveat"):
             page.line(caveat, indent=2)
     _left_out(page, advice)
@@ -50,7 +50,7 @@ def what_to_set(page: TextPage, advice: Advice, indent: int = 2) -> None:
 
 def _suggestions(page: TextPage, advice: Advice) -> None:
     groups = _together(advice.suggestions)
-    page.heading("Suggestions", "each saves what is listed with it; together they save more" if len(groups) > 1 else "")
+    page.heading("Suggestions", "savings are for each suggestion alone; together they save more" if len(groups) > 1 else "")
     for group in page.listed(groups, "suggestion"):
         _suggestion(page, group)
 
@@ -67,9 +67,9 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
     item = group[0]
     page.line(
         (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
-        (f"{plural(len(item.gone), 'compile')}, {seconds(item.seconds)}", "green"),
-        " by these together  " if len(group) > 1 else "  ",
-        (f"confidence {item.confidence}", _CONFIDENCE[item.confidence]),
+        (f"{plural(len(item.gone), 'compilation')}, {seconds(item.seconds)}", "green"),
+        " saved by these together  " if len(group) > 1 else "  ",
+        (f"{item.confidence} confidence", _CONFIDENCE[item.confidence]),
         (f"  {' '.join(dict.fromkeys(code for member in group for code in member.codes))}", "dim"),
         indent=2,
     )
@@ -81,7 +81,7 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
     called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}" if item.place else ""
     page.line((f"in {where}{called}", "dim"), indent=6)
     if page.verbose:
-        page.line((f"gone: {' '.join(item.gone)}; {item.confidence_reason}", "dim"), indent=6)
+        page.line((f"removes {' '.join(item.gone)}; {item.confidence_reason}", "dim"), indent=6)
     if page.verbose or not item.entries:  # without a list, these lines are the advice
         for line in page.listed([line for member in group for line in member.python], "line", 6):
             page.raw(line, indent=6, style="cyan")
@@ -98,7 +98,7 @@ def _dims(item: Suggestion) -> str:
 def _left_out(page: TextPage, advice: Advice) -> None:
     if not advice.left_out:
         return
-    page.heading("Left out", "they would save compiles, and do harm")
+    page.heading("Left out", "would save compilations but do harm")
     for item in page.listed(advice.left_out, "source"):
         page.line((item.mark.source, "bold"), f": {item.reason}", indent=2)
         page.line(f"→ {item.remedy}", indent=4)
@@ -109,13 +109,13 @@ def _remaining(page: TextPage, advice: Advice) -> None:
         return
     stay = sum(len(item.compiles) for item in advice.remaining)
     spent = sum(item.seconds for item in advice.remaining)
-    page.heading("What marking will not fix", f"{plural(stay, 'recompile')}, {seconds(spent)}")
+    page.heading("What marking will not fix", f"{plural(stay, 'recompilation')}, {seconds(spent)}")
     for item in page.listed(advice.remaining, "reason"):
         page.line(
             (item.frame.title, "bold"),
             f"  {item.axis}  " if item.axis else "  ",
             (f"{item.rule.code} {item.rule.name}", COLORS[item.verdict]),
-            (f"  {plural(len(item.compiles), 'recompile')} {seconds(item.seconds)}", "dim"),
+            (f"  {plural(len(item.compiles), 'recompilation')} {seconds(item.seconds)}", "dim"),
             indent=2,
         )
         page.line(item.sentence, indent=4)
@@ -125,7 +125,7 @@ def _remaining(page: TextPage, advice: Advice) -> None:
 def _alternatives(page: TextPage, advice: Advice) -> None:
     if not advice.alternatives:
         return
-    page.heading("Other tools", f"that torch {advice.version} has for this run")
+    page.heading("Alternatives", f"in torch {advice.version}")
     for item in advice.alternatives:
         page.line((item.tool, "bold"), f"  {item.subject}", indent=2)
         page.line(item.sentence, indent=4)
@@ -152,17 +152,17 @@ def _pgo(page: TextPage, advice: Advice) -> None:
     found = advice.pgo
     if found is None:
         return
-    page.heading("PyTorch's own suggestion", "from the code state of PGO in this trace" + (", a warm run" if found.is_warm else ""))
+    page.heading("PyTorch's own suggestion", "from the PGO code state in this trace" + (" (warm start)" if found.is_warm else ""))
     if found.env:
         page.raw(found.env, indent=4, style="cyan")
         page.line(
-            found.problem or f"predicted with it: {cost_of(found.cost)}; with the suggestions above: {cost_of(advice.after)}", indent=4
+            found.problem or f"estimated with it: {cost_of(found.cost)}; with the suggestions above: {cost_of(advice.after)}", indent=4
         )
     else:
-        page.line("nothing: no size or int had varied", indent=4)
+        page.line("none: no size or int had changed", indent=4)
     for item in page.listed(found.differences, "difference"):
-        ours = f"lists {item.ours}" if item.ours else "does not"
-        page.line((item.source, "bold"), f": PGO {'lists it' if item.theirs else 'does not'}, shapelog {ours}", indent=2)
+        ours = f"lists {item.ours}" if item.ours else "does not list it"
+        page.line((item.source, "bold"), f": PGO {'lists it' if item.theirs else 'does not list it'}, shapelog {ours}", indent=2)
         page.line(item.why, indent=4)
     for source, state in found.states if page.verbose else ():
-        page.line(("PGO knew ", "dim"), f"{source}: {state}", indent=2)
+        page.line(("PGO state: ", "dim"), f"{source}: {state}", indent=2)

@@ -22,10 +22,10 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     for note in checked.notes:
         page.line((note, "yellow"), indent=2)
     _budgets(page, checked)
-    _alerts(page, "What fails", checked.failing, checked)
+    _alerts(page, "What fails the check", checked.failing, checked)
     rest_of = tuple(item for item in checked.alerts if not item.fails)
     if page.verbose:
-        _alerts(page, "What does not fail", rest_of, checked)
+        _alerts(page, "What does not fail the check", rest_of, checked)
     if checked.has_failed:
         next_steps_list(page, next_steps(checked.found))
     _tail(page, checked, rest_of, options.again)
@@ -36,13 +36,13 @@ def _budgets(page: TextPage, checked: CheckResult) -> None:
     """Those of the run, and those of codes that are exceeded."""
     shown = [item for item in checked.budgets if item.code is None or item.is_exceeded or page.verbose]
     if shown:
-        page.heading("Budgets", "what the baseline knows is not counted" if checked.baseline else "")
+        page.heading("Budgets", "recompilations in the baseline are not counted" if checked.baseline else "")
         rows = [(item.name, *item.amounts, _mark(item)) for item in shown]
         page.table((Column("", is_wide=True), Column("spent", True), Column("allowed", True), Column("")), rows)
 
 
 def _mark(item: BudgetUse) -> Text:
-    return Text("exceeded", style="red") if item.is_exceeded else Text("kept", style="green")
+    return Text("exceeded", style="red") if item.is_exceeded else Text("ok", style="green")
 
 
 def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], checked: CheckResult) -> None:
@@ -65,17 +65,17 @@ def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], 
     if rest and not page.verbose:
         known = sum(not item.new for item in rest)
         some = f"{known} of them " if known < len(rest) else ""
-        of_baseline = f", {some}known from {checked.baseline.name}" if checked.baseline and known else ""
-        lines.append(f"{plural(len(rest), 'alert')} that {'does' if len(rest) == 1 else 'do'} not fail{of_baseline}: --verbose shows them")
+        of_baseline = f", {some}already in {checked.baseline.name}" if checked.baseline and known else ""
+        lines.append(f"{plural(len(rest), 'alert')} that {'does' if len(rest) == 1 else 'do'} not fail{of_baseline} (shown with --verbose)")
     if checked.ignored:
-        lines.append(f"{plural(checked.ignored, 'alert')} not selected, or ignored")
+        lines.append(f"{plural(checked.ignored, 'alert')} not selected or ignored")
     if checked.fixed and checked.baseline:
         shown = "; ".join(checked.fixed[:3]) + (f"; and {len(checked.fixed) - 3} more" if len(checked.fixed) > 3 else "")
-        lines.append(f"Better than {checked.baseline.name} ({shown}): --write-baseline records it")
+        lines.append(f"Better than the baseline {checked.baseline.name} ({shown}). Run with --write-baseline to update it.")
     if checked.failing:
         code = checked.failing[0].alert.rule.code
         command = f"shapelog report {again}".strip()
-        lines.append(f"shapelog rule {code} tells what it means and how to fix it; {command} shows everything")
+        lines.append(f"Run `shapelog rule {code}` for an explanation of {code}, or `{command}` for the full report.")
     if lines:
         page.blank()
     for line in lines:

@@ -17,12 +17,12 @@ from shapelog.text import one_line, plural, plural_noun, seconds, seconds_from_t
 
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 _DIMS = {
-    (Since.NEVER, Since.FIRST): "dynamic from the first compile on, was static",
-    (Since.LATER, Since.FIRST): "dynamic from the first compile on, not from a later one",
-    (Since.NEVER, Since.LATER): "dynamic from a later compile on, was static",
-    (Since.FIRST, Since.LATER): "dynamic from a later compile on, not from the first",
-    (Since.LATER, Since.NEVER): "static, was dynamic from a later compile on",
-    (Since.FIRST, Since.NEVER): "static, was dynamic from the first compile on",
+    (Since.NEVER, Since.FIRST): "dynamic from the first compilation on (was static)",
+    (Since.LATER, Since.FIRST): "dynamic from the first compilation on (was from a later one)",
+    (Since.NEVER, Since.LATER): "dynamic from a later compilation on (was static)",
+    (Since.FIRST, Since.LATER): "dynamic from a later compilation on (was from the first)",
+    (Since.LATER, Since.NEVER): "static (was dynamic from a later compilation on)",
+    (Since.FIRST, Since.NEVER): "static (was dynamic from the first compilation on)",
 }
 _WORDS = {Effect.BETTER: "better", Effect.WORSE: "worse", Effect.MIXED: "mixed", Effect.SAME: "changed"}
 
@@ -32,7 +32,7 @@ def render_comparison(comparison: Comparison, options: Options) -> bytes:
     _head(page, comparison)
     _totals(page, comparison)
     for title, note, frames in (
-        ("Frames that changed", "lost graphs first, then by the size of the change", comparison.changed),
+        ("Frames that changed", "lost graphs first, then the largest change", comparison.changed),
         ("Only in the second run", "", tuple(item for item in comparison.new if item.is_changed)),
         ("Only in the first run", "", tuple(item for item in comparison.gone if item.is_changed)),
     ):
@@ -154,7 +154,7 @@ def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool) -> Non
         style = "red" if after > before else "green" if after < before and not is_lost else ""
         listed = " ".join(names) if page.verbose else shorten(" ".join(names), page.width)
         each = " each" if len(names) > 1 else ""
-        counts = Text(f"{before} → {plural(after, 'recompile')}{each}", style=style)
+        counts = Text(f"{before} → {plural(after, 'recompilation')}{each}", style=style)
         rows.append((Text(f"{code} {RULES[code].name}", style="dim"), counts, Text(listed, style="cyan")))
     page.table((Column(""), Column(""), Column("", is_wide=True)), rows, 4, "cause")
 
@@ -173,7 +173,7 @@ def _left(page: TextPage, comparison: Comparison) -> None:
     groups = _across_ranks(item for item in comparison.frames if any(cause.after for cause in item.causes))
     if not groups:
         return
-    page.heading("Still recompiling", "in the second run, and what helps")
+    page.heading("Still recompiling", "in the second run, with remedies")
     groups.sort(key=lambda members: -sum(member.now.recompiles for member in members))
     shown_remedies: set[str] = set()
     for members in page.listed(groups, "frame"):
@@ -195,7 +195,7 @@ def _left(page: TextPage, comparison: Comparison) -> None:
 def _recompiles(counts: Counts) -> str:
     refused = f", {counts.limit_hits} refused" if counts.limit_hits else ""
     failed = f", {counts.failures} failed" if counts.failures else ""
-    return plural(counts.recompiles, "recompile") + refused + failed
+    return plural(counts.recompiles, "recompilation") + refused + failed
 
 
 def _unchanged(page: TextPage, comparison: Comparison) -> None:

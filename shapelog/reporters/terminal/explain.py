@@ -24,7 +24,7 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
         _graph(page, explanation, options)
     _symbols(page, explanation)
     if explanation.compile.reasons:
-        page.heading("In PyTorch's words", "the first failed guard of each entry")
+        page.heading("In PyTorch's words", "the first failed guard of each cache entry")
     for reason in page.listed(explanation.compile.reasons, "reason"):
         page.line((f"{reason.entry}: ", "bold"), reason.text or "(blank)", indent=2)
     return page.bytes()
@@ -39,7 +39,7 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
         page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)
     before = frame.caller(explanation.nearest) if explanation.nearest else None
     if before and before != called:
-        page.line((f"the nearest entry was made at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
+        page.line((f"the nearest cache entry was compiled at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
     parts = [compile.outcome.value, seconds(compile.seconds), "dynamic" if compile.is_dynamic else "static"]
     if compile.attempts > 1:
@@ -62,7 +62,7 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
 def _why(page: TextPage, explanation: CompileExplanation) -> None:
     item = explanation.recompile
     if item is None:
-        page.heading("First compile of this code", "nothing to hold it against")
+        page.heading("First compilation of this code", "no earlier cache entry to compare with")
         return
     if item.nearest is None:
         page.heading("Why", item.verdict.value)
@@ -71,9 +71,13 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         page.line(item.unexplained_because, indent=2)
         page.line(f"→ {item.remedy(explanation.trace.supports_dynamic_sources)}", indent=2)
         return
-    checked = f"the nearest of {plural(item.entries_checked, 'earlier entry')}" if item.entries_checked > 1 else "the only earlier entry"
-    page.heading(f"Why: against {item.nearest.label}", checked)
-    served = f": the graph of {item.served_by.label} would serve this call" if item.served_by else ""
+    checked = (
+        f"the nearest of {plural(item.entries_checked, 'earlier cache entry')}"
+        if item.entries_checked > 1
+        else "the only earlier cache entry"
+    )
+    page.heading(f"Why: compared with {item.nearest.label}", checked)
+    served = f": this call could reuse the graph of {item.served_by.label}" if item.served_by else ""
     page.line((item.verdict.value, COLORS[item.verdict]), served, indent=2)
     shown = first(item.causes, min(page.limit, _MOST))
     for index, cause in enumerate(shown):
@@ -83,7 +87,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
     if item.why_not_markable:
         page.line(item.why_not_markable, indent=2)
     if item.consequences:
-        page.line(("follows from that: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
+        page.line(("as a result: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
     for other in page.listed(explanation.others, "entry", most=_MOST):
         _other(page, other)
 
@@ -91,7 +95,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
 def _cause(page: TextPage, cause: Cause, is_last_of_kind: bool, supports_dynamic_sources: bool) -> None:
     page.line((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {cause.sentence}", indent=2)
     change = f"{cause.axis}: {cause.before or '?'} → {cause.after or '?'}"
-    page.line((change, "cyan"), ("  (named by PyTorch)" if cause.named_by_pytorch else "  (PyTorch did not name it)", "dim"), indent=4)
+    page.line((change, "cyan"), ("  (reported by PyTorch)" if cause.named_by_pytorch else "  (not reported by PyTorch)", "dim"), indent=4)
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
     if is_last_of_kind:
@@ -102,8 +106,8 @@ def _other(page: TextPage, other: EntryDifference) -> None:
     shown = [cause.sentence for cause in other.causes[:2]]
     if len(other.causes) > 2:
         shown.append(f"and {len(other.causes) - 2} more ({', '.join(dict.fromkeys(cause.codes[0] for cause in other.causes[2:]))})")
-    what = "; ".join(shown) or "the trace does not tell"
-    page.line(("farther: ", "dim"), f"{other.entry.label}: {what}", indent=2)
+    what = "; ".join(shown) or "the trace does not record why"
+    page.line(("other entry ", "dim"), f"{other.entry.label}: {what}", indent=2)
 
 
 def _guards(page: TextPage, explanation: CompileExplanation, nearest: Compile) -> None:
@@ -113,7 +117,7 @@ def _guards(page: TextPage, explanation: CompileExplanation, nearest: Compile) -
         name = f"{change.source.display_name} {change.prop}" if change.source else change.prop
         page.line(f"{name}: ", (change.before or "not checked", "red"), " → ", (change.after or "not checked", "green"), indent=2)
     if not explanation.guard_changes:
-        page.line(("none that both check", "dim"), indent=2)
+        page.line(("none of those that both check", "dim"), indent=2)
     sides = (explanation.guards_only_before, before), (explanation.guards_only_after, after)
     only = [f"{count} sources guarded in {label} only" for count, label in sides if count]
     if only:
@@ -121,7 +125,7 @@ def _guards(page: TextPage, explanation: CompileExplanation, nearest: Compile) -
 
 
 def _graph(page: TextPage, explanation: CompileExplanation, options: Options) -> None:
-    page.heading("Graph", "similar: the same operations, numbers apart" if explanation.is_similar else "another one, or none recorded")
+    page.heading("Graph", "similar: differs only in sizes or constants" if explanation.is_similar else "different, or not recorded")
     lines = explanation.graph_diff[2:]
     shown = lines[: 2 * options.limit] if options.limit else lines
     for line in shown:
@@ -138,11 +142,11 @@ def _symbols(page: TextPage, explanation: CompileExplanation) -> None:
         return
     page.heading("Symbols")
     for symbol in page.listed(compile.symbols, "symbol"):
-        source = symbol.source.display_name if symbol.source else "unbacked, no source recorded"
+        source = symbol.source.display_name if symbol.source else "unbacked, source not recorded"
         page.line((symbol.name, "cyan"), f" = {source}, was {symbol.hint or '?'}, range {symbol.range}", indent=2)
     for event in page.listed(compile.automatic_dynamic, ""):
         where = event.source.display_name + (f" dim {event.dim}" if event.dim.isdigit() else "")
-        page.line(("became dynamic by itself: ", "dim"), f"{where} ({event.reason}: {event.cached} → {event.new})", indent=2)
+        page.line(("became dynamic automatically: ", "dim"), f"{where} ({event.reason}: {event.cached} → {event.new})", indent=2)
     for item in page.listed(compile.specializations, "specialization"):
         names = page.few([source.display_name for source in item.sources]) or item.symbol
         frames = item.user_stack.frames

@@ -21,7 +21,7 @@ _SEPARATORS = ("/", os.sep)
 
 
 def headline(found: int, noun: str, allowed: int, mark: str) -> str:
-    """``3 recompiles, 0 allowed (no_recompiles)``."""
+    """``3 recompilations, 0 allowed (no_recompiles)``."""
     return f"{plural(found, noun)}, {allowed} allowed ({mark})"
 
 
@@ -42,9 +42,9 @@ def explanation(report: Report, options: Options, root: str = "", kept: str = ""
     if not all(item.is_against_unknown for item in recompiles):
         _marking(page, report, len(recompiles))
     if kept:
-        page.raw(f"the whole story: shapelog report {kept}")
+        page.raw(f"full report: shapelog report {kept}")
     elif 0 < options.limit < len(recompiles):
-        page.line("--shapelog-dir DIR keeps the trace of each test for shapelog report")
+        page.line("Run with --shapelog-dir DIR to keep the trace of each test for shapelog report.")
     return page.bytes().decode().strip("\n")
 
 
@@ -60,7 +60,7 @@ def _frames(page: TextPage, report: Report, root: str) -> None:
     page.line("Compiled:")
     for frame in page.listed(frames, "frame"):
         labels = shorten(" ".join(entry.label for entry in frame.entries), 40)
-        page.line(f"{_title(frame, root)}  {plural(len(frame.entries), 'compile')}: {labels}", indent=2)
+        page.line(f"{_title(frame, root)}  {plural(len(frame.entries), 'compilation')}: {labels}", indent=2)
 
 
 def _title(frame: Frame, root: str) -> str:
@@ -69,7 +69,7 @@ def _title(frame: Frame, root: str) -> str:
 
 def _recompile(page: TextPage, item: Recompile, supports_dynamic_sources: bool, root: str) -> None:
     compile, frame = item.compile, item.frame
-    against = f" against {item.nearest.label}" if item.nearest else ""
+    against = f" compared with {item.nearest.label}" if item.nearest else ""
     page.line(f"{compile.label}{against}  {_title(frame, root)}  {item.verdict.value}")
     for cause in item.causes[:LIMIT]:
         _cause(page, cause, frame, root)
@@ -110,8 +110,10 @@ def _unknown(page: TextPage, recompiles: Sequence[Recompile], with_reset: str) -
     labels = [item.compile.label for item in recompiles if item.is_against_unknown]
     if labels:
         names = shorten(" ".join(labels), 40)
-        where = f"in a fixture, or the mark {with_reset}" if with_reset else "before the first call"
-        page.raw(f"{names}: the code was compiled before this test, and not recorded then. Begin without it: torch._dynamo.reset() {where}")
+        where = f"in a fixture, or use the mark {with_reset}" if with_reset else "before the first call"
+        page.raw(
+            f"{names}: the code was compiled before this test, without being recorded. To start clean, call torch._dynamo.reset() {where}"
+        )
 
 
 def _marking(page: TextPage, report: Report, total: int) -> None:
@@ -120,16 +122,16 @@ def _marking(page: TextPage, report: Report, total: int) -> None:
         return
     page.blank()
     if not advice.suggestions:
-        page.line(f"Nothing to mark dynamic: {advice.why_empty}.")
+        page.line(f"Nothing to mark as dynamic: {advice.why_empty}.")
         return
-    of_all = f"{advice.before.total - advice.after.total} of {plural(total, 'recompile')}" if total > 1 else "it"
-    page.line(f"Marking {plural(len(advice.suggestions), 'source')} dynamic removes {of_all} (predicted):")
+    of_all = f"{advice.before.total - advice.after.total} of {plural(total, 'recompilation')}" if total > 1 else "it"
+    page.line(f"Marking {plural(len(advice.suggestions), 'input')} as dynamic removes {of_all} (estimated):")
     if advice.env:
         what_to_set(page, advice)
     lines = [line for item in advice.suggestions for line in item.python]
     if lines:
         which = "" if all(item.python for item in advice.suggestions) else ", for tensors"
-        page.line(f"{'or ' if advice.env else ''}in the program, before the call{which}:", indent=2)
+        page.line(f"{'or ' if advice.env else ''}in code, before the call{which}:", indent=2)
     for line in page.listed(lines, "line", 4):
         page.raw(line, indent=4)
 
@@ -138,11 +140,14 @@ def summary(tests: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
     """The lines at the end of a session, from the (compiles, recompiles) of each recorded test by its id; the worst tests first."""
     compiled = [counts for counts in tests.values() if any(counts)]
     if not compiled:
-        return ("no test compiled anything",)
+        return ("nothing was compiled in any test",)
     compiles, recompiles = (sum(column) for column in zip(*compiled, strict=True))
-    summary = f"{plural(len(compiled), 'test')} compiled: {plural(compiles, 'compile')}, {plural(recompiles, 'recompile')}"
+    summary = f"{plural(len(compiled), 'test')} compiled: {plural(compiles, 'compilation')}, {plural(recompiles, 'recompilation')}"
     worst = sorted((-again, -made, name) for name, (made, again) in tests.items() if again)
-    width = max((len(plural(-again, "recompile")) for again, _, _ in worst), default=0)
-    lines = [f"{plural(-again, 'recompile'):<{width}}  {plural(-made, 'compile')}  {one_line(name)}" for again, made, name in worst[:WORST]]
+    width = max((len(plural(-again, "recompilation")) for again, _, _ in worst), default=0)
+    lines = [
+        f"{plural(-again, 'recompilation'):<{width}}  {plural(-made, 'compilation')}  {one_line(name)}"
+        for again, made, name in worst[:WORST]
+    ]
     more = [f"… {plural(len(worst) - WORST, 'more test')} that recompiled"] if len(worst) > WORST else []
     return (summary, *lines, *more)

@@ -14,11 +14,11 @@ _GROUPS = 6
 
 
 def ranks_heading(page: TextPage, ranks: "RankReport") -> None:
-    page.heading("Ranks", f"{rank_list(ranks.numbers)}; what they did alike is told once, with the times of all of them together")
+    page.heading("Ranks", f"{rank_list(ranks.numbers)} (identical behavior is shown once; times are summed over ranks)")
     if ranks.missing:
-        page.line(("missing: ", "yellow"), f"{rank_list(ranks.missing)} left no trace here", indent=2)
+        page.line(("missing: ", "yellow"), f"{rank_list(ranks.missing)} left no trace", indent=2)
     if ranks.unread:
-        page.line(("not read: ", "yellow"), f"the trace of {rank_list(ranks.unread)} could not be read; see Health", indent=2)
+        page.line(("not read: ", "yellow"), f"the trace of {rank_list(ranks.unread)} could not be read (see Health)", indent=2)
 
 
 def what_ranks_share(page: TextPage, ranks: "RankReport") -> None:
@@ -26,7 +26,7 @@ def what_ranks_share(page: TextPage, ranks: "RankReport") -> None:
     same = [item for item in ranks.properties if item.is_known and not item.differs]
     shared = "; ".join(f"{item.title} ({item.groups[0].words})" for item in same if not item.unknown)
     if shared:
-        page.line(("same on all: ", "green"), shared, indent=2)
+        page.line(("same on all ranks: ", "green"), shared, indent=2)
     for item in same:
         if item.unknown:
             page.line(("same: ", "green"), f"{item.title} ({item.groups[0].words}) on {rank_list(item.groups[0].ranks)}", indent=2)
@@ -38,10 +38,10 @@ def what_ranks_share(page: TextPage, ranks: "RankReport") -> None:
         _differ(page, items)
     unknown = [item for item in ranks.properties if not item.is_known]
     for item in unknown if page.verbose else ():
-        page.line((f"not known: {item.title}; {item.note}", "dim"), indent=2)
+        page.line((f"not recorded: {item.title}; {item.note}", "dim"), indent=2)
     if unknown and not page.verbose:
         names = ", ".join(item.title for item in unknown)
-        page.line((f"not known: {names}; --verbose tells what to record", "dim"), indent=2)
+        page.line((f"not recorded: {names} (see --verbose for how to record them)", "dim"), indent=2)
 
 
 def _differ(page: TextPage, items: "list[ComparedProperty]") -> None:

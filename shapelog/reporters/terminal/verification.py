@@ -34,7 +34,7 @@ def _verdict(page: TextPage, found: Verification) -> None:
         after = _events(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
         change = f": {_events(before.compiles, before.limit_hits)} became {after}, {surety}"
         page.line(("It helped", "bold green"), change)
-        page.line(f"Seconds of compiling: {found.timing}")
+        page.line(f"Compile time: {found.timing}")
     else:
         page.line(("It did not help", "bold red"), f": {'; '.join(found.faults)}")
 
@@ -47,7 +47,7 @@ def _surety(found: Verification) -> str:
 
 
 def _events(compiles: int, limit_hits: int | None) -> str:
-    return plural(compiles, "compile") + (f" and {plural(limit_hits, 'limit hit')}" if limit_hits else "")
+    return plural(compiles, "compilation") + (f" and {plural(limit_hits, 'limit hit')}" if limit_hits else "")
 
 
 def _totals(page: TextPage, found: Verification) -> None:
@@ -61,12 +61,12 @@ def _totals(page: TextPage, found: Verification) -> None:
         ),
         ("limit hits", advice.before.limit_hits, advice.after.limit_hits, "?" if now.limit_hits is None else now.limit_hits),
         (
-            "time of compiling",
+            "compile time",
             str(advice.before.seconds),
             str(advice.after.seconds),
             _measured(seconds(now.seconds), found.seconds_hold),
         ),
-        ("time of the command", seconds(found.first.seconds), "", seconds(found.second.seconds)),
+        ("command time", seconds(found.first.seconds), "", seconds(found.second.seconds)),
     ]
     page.table(_COLUMNS, rows)
 
@@ -82,11 +82,11 @@ def _measured(measured: int | str, is_predicted: bool) -> Text:
 def _frames(page: TextPage, found: Verification) -> None:
     differing = [item for item in found.frames if page.verbose or item.before != item.measured or not item.is_exact]
     if differing:
-        page.heading("By frame", "compiles and limit hits")
+        page.heading("By frame", "compilations and limit hits")
         page.table(_COLUMNS, [_row(item) for item in differing], noun="frame")
     same = len(found.frames) - len(differing)
     if same:
-        page.line((f"{plural(same, 'frame')} as before, as predicted", "dim"), indent=2)
+        page.line((f"{plural(same, 'frame')} unchanged, as predicted", "dim"), indent=2)
 
 
 def _row(item: FrameProof) -> tuple[Cell | Text, ...]:

@@ -30,8 +30,8 @@ _DIED = {Outcome.FAILED: "red", Outcome.LIMIT: "bold red"}
 _VERBS = {
     Outcome.FAILED: "failed",
     Outcome.LIMIT: "hit the recompile limit",
-    Outcome.SKIPPED: "was left without code",
-    Outcome.UNFINISHED: "did not end",
+    Outcome.SKIPPED: "produced no code",
+    Outcome.UNFINISHED: "did not finish",
 }
 
 
@@ -87,7 +87,7 @@ def _head(snapshot: Snapshot, width: int) -> list[Text]:
     trace = snapshot.report.trace if snapshot.report else None
     facts = f"  torch {one_line(trace.torch_version or trace.version_guess)}  {megabytes(snapshot.size)}" if trace else ""
     name = shorten(one_line(snapshot.where), max(12, width - max(2, len(facts))))
-    parts = [f"watched for {_duration(snapshot.watched)}"]
+    parts = [f"watching for {_duration(snapshot.watched)}"]
     if snapshot.silent is not None and trace is not None:
         parts += [f"last record {_duration(snapshot.silent)} ago", _processes(snapshot)]
     parts.append("Ctrl-C: report")
@@ -96,7 +96,7 @@ def _head(snapshot: Snapshot, width: int) -> list[Text]:
 
 def _processes(snapshot: Snapshot) -> str:
     if snapshot.running is None:
-        return "its process does not run here" if snapshot.known == 1 else "none of its processes runs here"
+        return "its process is not running here" if snapshot.known == 1 else "none of its processes is running here"
     return f"{plural(snapshot.running, 'process')} running" if snapshot.running else "ended"
 
 
@@ -104,16 +104,18 @@ def _waiting(snapshot: Snapshot) -> list[Text]:
     return [
         Text(f"Waiting for the first record in {one_line(snapshot.where)}", style="bold"),
         *([Text(one_line(snapshot.waiting), style="yellow")] if snapshot.waiting else []),
-        Text("A compiled function has to be called first, in a program that was started with", style="dim"),
+        Text("A compiled function has to be called in a program started with", style="dim"),
         Text(f"  TORCH_TRACE={one_line(shlex.quote(snapshot.where))} python your_script.py", style="cyan"),
     ]
 
 
 def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
     summary = report.summary
-    of_them = f", of them {plural(summary.recompiles, 'recompile')} ({seconds(summary.recompile_seconds)})" if summary.recompiles else ""
-    total = f"{plural(summary.compiles, 'compile')} in {seconds(summary.seconds)}{of_them}"
-    found = [Text(total if summary.compiles else "Nothing was compiled yet", style="bold")]
+    of_them = (
+        f", including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})" if summary.recompiles else ""
+    )
+    total = f"{plural(summary.compiles, 'compilation')} ({seconds(summary.seconds)}){of_them}"
+    found = [Text(total if summary.compiles else "Nothing has been compiled yet", style="bold")]
     parts = [
         Text.assemble(
             (f"{part.count} {part.verdict.value}", COLORS[part.verdict]), f" {seconds(part.seconds)}" if part.seconds >= 0.005 else ""
@@ -122,7 +124,7 @@ def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
     ]
     if parts:
         found.append(Text(" · ").join(parts))
-    bad = [(summary.limit_hits, "recompile limit hit"), (summary.failures, "failed compile")]
+    bad = [(summary.limit_hits, "recompile limit hit"), (summary.failures, "failed compilation")]
     if any(count for count, _ in bad):
         found.append(Text(", ".join(plural(count, noun) for count, noun in bad if count), style="bold red"))
     if snapshot.unread:
@@ -130,7 +132,7 @@ def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
         found.append(Text(f"not read: {one_line(snapshot.unread[0])}{rest}", style="yellow"))
     if snapshot.unfinished and not snapshot.ended:
         some = ", ".join(dict.fromkeys(f"{event.compile.label} {one_line(event.frame.title)}" for event in snapshot.unfinished[-4:]))
-        found.append(Text(f"being compiled: {some}", style="cyan"))
+        found.append(Text(f"compiling: {some}", style="cyan"))
     return found
 
 
@@ -143,9 +145,9 @@ def _sections(snapshot: Snapshot, report: Report, width: int) -> list[_Section]:
     )
     recent = [[_line(events, is_job)] for events in reversed(_across_ranks(snapshot.events))]
     found = [
-        _Section("What to set so far", _advice(report.advice, snapshot.where, width - 2)),
+        _Section("What to set, so far", _advice(report.advice, snapshot.where, width - 2)),
         _Section("Frames that recompile most", [_frame(merged, is_job) for merged in frames]),
-        _Section("Last compiles", recent, "newest first"),
+        _Section("Latest compilations", recent, "newest first"),
         _Section("Ranks" if any(rank.number is not None for rank in report.trace.ranks) else "Processes", _ranks(report.trace.ranks)),
     ]
     return [section for section in found if section.entries]
@@ -184,7 +186,7 @@ def _advice(advice: Advice | None, where: str, room: int) -> list[list[Text]]:
     if advice is None or not advice.suggestions:
         return []
     sources = plural(len(advice.suggestions), "source")
-    headline = Text(f"{sources} as dynamic: {effect_of(advice)}")
+    headline = Text(f"mark {sources} as dynamic: {effect_of(advice)}")
     shell = one_line(as_shell(advice))
     line = shell if shell and cell_len(shell) <= room else f"shapelog suggest-dynamic {one_line(shlex.quote(where))}"
     return [[Text(line, style="cyan"), headline]]
@@ -200,7 +202,7 @@ def _frame(merged: MergedFrame, is_job: bool) -> list[Text]:
         (f"{merged.owner}  " if is_job else "", "dim"),
         (one_line(frame.title), "bold"),
         (one_line(place), "dim"),
-        f"  {plural(count, 'recompile')} {seconds(spent)}",
+        f"  {plural(count, 'recompilation')} {seconds(spent)}",
         ("  limit hit" if item.limit_hit else "", "bold red"),
     )
     axes = Text("  ")
@@ -235,8 +237,8 @@ def _rank(counts: tuple[int, ...], members: Sequence[Rank]) -> Text:
     spent = low if low == high else f"{low} to {high}"
     latest = max(rank.last_time for rank in members)
     last = f"  last record {_clock(latest)}" if latest else ""
-    text = Text.assemble((name, "bold"), f"  {plural(entries, 'compile')}, {plural(again, 'recompile')}  {spent}", (last, "dim"))
-    for count, noun in ((hits, "limit hit"), (failed, "failed compile")):
+    text = Text.assemble((name, "bold"), f"  {plural(entries, 'compilation')}, {plural(again, 'recompilation')}  {spent}", (last, "dim"))
+    for count, noun in ((hits, "limit hit"), (failed, "failed compilation")):
         text.append(f"  {plural(count, noun)}" if count else "", style="red")
     return text
 

@@ -85,7 +85,7 @@ def test_ten_of_each_level_are_annotations_and_the_rest_is_listed() -> None:
     checked = ci.checked(ci.varying(13))
     assert len(commands_of(checked)) == 10
     lines = lines_of(checked)
-    assert "::group::Without an annotation, as GitHub shows 10 of each level: 3 errors" in lines
+    assert "::group::Not annotated, because GitHub shows only 10 of each level: 3 errors" in lines
     assert sum(line.startswith("error: model.py:") for line in lines) == 3
     assert lines[-1] == "::endgroup::"
 

@@ -44,7 +44,7 @@ def test_a_budget_and_a_piece_of_code_are_a_test_each() -> None:
     suite = suite_of(ci.demo())
     budget = suite.find("testcase[@name='recompiles in the whole run']/failure")
     assert budget is not None
-    assert budget.get("message") == "15 recompiles, 3 allowed"
+    assert budget.get("message") == "15 recompilations, 3 allowed"
     failure = suite.find("testcase[@name='MovingAverage.forward']/failure")
     assert failure is not None
     assert failure.get("type") == "SL401, SL315"

@@ -45,7 +45,7 @@ def test_any_trace_gives_markdown_with_no_markup_of_its_own(name: str) -> None:
 def test_the_answer_comes_first_and_then_what_to_set() -> None:
     lines = text_of(ci.demo()).split("\n")
     assert lines[0] == (
-        "## Check failed: 35.7 s of avoidable recompiles, 1.50 s allowed; 15 recompiles, 3 allowed; "
+        "## Check failed: 35.7 s of avoidable recompilations, 1.50 s allowed; 15 recompilations, 3 allowed; "
         "recompile limit hit in MovingAverage.forward"
     )
     tokens = MarkdownIt().parse("\n".join(lines))
@@ -60,20 +60,20 @@ def test_the_answer_comes_first_and_then_what_to_set() -> None:
 def test_a_check_that_passes_is_reported_as_passed() -> None:
     text = text_of(check(ci.fixture("lab/no_recompiles"), Policy()))
     assert text.startswith("## Check passed: ")
-    assert "What the check fails on" not in text
+    assert "What fails the check" not in text
 
 
 def test_a_report_neither_passed_nor_failed() -> None:
     text = text_of(ci.shown())
-    assert text.startswith("## torch.compile: 19 compiles, 15 recompiles in 39.1 s: ")
+    assert text.startswith("## torch.compile: 19 compilations, 15 recompilations (39.1 s): ")
     assert "heck" not in text.split("<details>")[0].split("\n")[0]
 
 
 def test_a_baseline_is_named_with_what_is_gone() -> None:
     text = text_of(ci.checked(ci.varying(1), baseline=ci.varying(2)))
-    assert "against the baseline `baseline.json`" in text
-    assert "Gone since <code>baseline.json</code>: 1" in text
-    assert "- The baseline knows this" in text
+    assert "compared with the baseline `baseline.json`" in text
+    assert "Fixed since <code>baseline.json</code>: 1" in text
+    assert "- The baseline already contains this" in text
 
 
 def test_names_that_try_to_be_something_else_stay_text() -> None:
@@ -162,16 +162,16 @@ def test_it_fits_with_a_note_on_what_was_left_out(room: int) -> None:
     assert len(text.encode()) <= room
     if text:
         assert text.startswith("## Check failed: ")
-        assert "There was no room for " in text
+        assert "Left out for lack of space: " in text
         assert text.count("<details>") == text.count("</details>")
 
 
 def test_what_is_least_important_goes_first() -> None:
     whole = text_of(ci.demo())
     text = text_of(ci.demo(), len(whole.encode()) - 1)
-    assert "What varied in" in text
+    assert "What changed in" in text
     assert "More findings" not in text
-    assert text.endswith("There was no room for 1 other finding.\n")
+    assert text.endswith("Left out for lack of space: 1 other finding.\n")
 
 
 def test_without_a_limit_nothing_is_left_out() -> None:

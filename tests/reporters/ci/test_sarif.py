@@ -135,4 +135,4 @@ def test_more_results_than_github_takes_are_left_out_with_a_note(monkeypatch: py
     monkeypatch.setattr(sarif, "_MOST_RESULTS", 2)
     run = run_of(ci.checked(ci.varying(5)))
     assert len(run["results"]) == 2
-    assert "3 errors of the least severe are left out" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+    assert "3 errors of the lowest severity are left out" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]

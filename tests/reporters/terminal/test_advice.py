@@ -70,7 +70,7 @@ def test_limit_hits_are_counted_in_the_first_line() -> None:
 def test_an_empty_list_comes_with_the_reason_and_nothing_else() -> None:
     assert shown(make.advice(trace(static_sizes(10)))) == "Nothing to mark as dynamic: nothing recompiled: every frame was compiled once.\n"
     page = shown(make.advice(trace(static_sizes(10, 1))), 120)
-    assert page.startswith("Nothing to mark as dynamic: no mark would remove any of the recompiles; see for each what stands in the way.\n")
+    assert page.startswith("Nothing to mark as dynamic: no mark would remove any of the recompilations; the reason is listed for each.\n")
     assert "Suggestions" not in page
     assert "export" not in page
 
@@ -79,10 +79,10 @@ def test_a_suggestion_shows_what_it_removes_its_confidence_and_its_place() -> No
     page = shown(make.advice(trace(static_sizes(10), dynamic_size("0/1", 12, "L['x'].size()[0] <= 64"))))
     assert section(page, "Suggestions").splitlines() == [
         "Suggestions",
-        "  A1  1 compile, 1.00 s  confidence high  SL101",
+        "  A1  1 compilation, 1.00 s  high confidence  SL101",
         "      x  dim 0  x.size[0] was 10, 12",
         "      in f (frame 0), called at main.py:20  f(x)",
-        "      ! a dynamic graph serves a range: x.size()[0] <= 64",
+        "      ! A dynamic graph covers a limited range: x.size()[0] <= 64",
     ]
 
 
@@ -97,23 +97,23 @@ def test_sources_that_only_help_together_are_shown_together() -> None:
     for number, size in enumerate((10, 12)):
         made += compiled(f"0/{number}", tensor(size, 8), tensor(size, 8, source="L['y']"))
     lines = section(shown(make.advice(made)), "Suggestions").splitlines()[1:]
-    assert lines[0] == "  A1-A2  1 compile, 1.00 s by these together  confidence medium  SL101"
+    assert lines[0] == "  A1-A2  1 compilation, 1.00 s saved by these together  medium confidence  SL101"
     assert [line.split()[0] for line in lines[1:3]] == ["x", "y"]
 
 
 def test_verbose_shows_what_is_removed_and_the_lines_for_the_code() -> None:
     short, verbose = (shown(make.advice(trace(static_sizes(10, 12))), verbose=is_verbose) for is_verbose in (False, True))
-    for line in ("gone: 0/1; the graphs are alike", "torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12"):
+    for line in ("removes 0/1; the graphs match", "torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen"):
         assert line not in short
         assert line in verbose
     narrow = shown(make.advice(trace(static_sizes(10, 12))), 50, verbose=True)
-    assert "      torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come\n" in narrow
+    assert "      torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur\n" in narrow
 
 
 def test_without_a_list_the_lines_for_the_code_are_the_advice() -> None:
     page = shown(make.advice(trace(static_sizes(10, 12)), V26), 120)
-    assert "  torch 2.6 reads no list of dynamic sources (2.8 and later do); --format python gives the mark_dynamic lines\n" in page
-    assert "      torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12" in page
+    assert "  torch 2.6 does not read a list of dynamic sources (2.8 and later do); --format python prints mark_dynamic calls\n" in page
+    assert "      torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen" in page
     assert "export" not in page
 
 
@@ -121,9 +121,9 @@ def test_what_was_left_out_has_its_reason_and_remedy() -> None:
     heading, source, remedy = section(
         shown(make.advice(trace(int_values(3, 4, comment=code_comment(7, "n = f'{k}'")))), 200), "Left out"
     ).splitlines()
-    assert heading == "Left out  they would save compiles, and do harm"
+    assert heading == "Left out  would save compilations but do harm"
     assert source.startswith("  L['k']: f formats k into a string at model.py:7 (n = f'{k}'): ")
-    assert remedy == "    → build the string outside of the compiled code, or pass k as a tensor"
+    assert remedy == "    → build the string outside the compiled code, or pass k as a tensor"
 
 
 def test_what_remains_is_shown_with_rule_sentence_and_remedy() -> None:
@@ -132,16 +132,16 @@ def test_what_remains_is_shown_with_rule_sentence_and_remedy() -> None:
         compiled("0/2", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), seconds=2.5),
     )
     assert section(shown(make.advice(made)), "What marking will not fix").splitlines() == [
-        "What marking will not fix  1 recompile, 2.50 s",
-        "  f  x.dtype  SL301 dtype-varies  1 recompile 2.50 s",
+        "What marking will not fix  1 recompilation, 2.50 s",
+        "  f  x.dtype  SL301 dtype-varies  1 recompilation 2.50 s",
         "    the dtype of x changed from float32 to float64",
         "    → warm up with the dtype used in production, and use one dtype per compiled function",
     ]
 
 
 def test_the_tools_of_this_torch_are_shown_with_lines_to_paste() -> None:
-    tools = section(shown(advice_of("lab/one_first.log.gz")), "Other tools")
-    assert tools.startswith("Other tools  that torch 2.13 has for this run\n  unbacked source  x.size[0]\n")
+    tools = section(shown(advice_of("lab/one_first.log.gz")), "Alternatives")
+    assert tools.startswith("Alternatives  in torch 2.13\n  unbacked source  x.size[0]\n")
     assert "      torch.compiler.config.unbacked_sources = \"L['x']:0\"  # or TORCH_COMPILE_UNBACKED_SOURCES\n" in tools
 
 
@@ -161,7 +161,7 @@ def test_of_long_code_the_first_lines_are_shown() -> None:
 
 def test_pytorch_has_another_list_and_why() -> None:
     page = shown(advice_of("real/2.13/batch_varies.pgo_cold.log.gz"))
-    assert "L['x']: PGO lists it, shapelog lists L['x']:0\n    PGO lists the whole tensor; dim 1 need not be dynamic\n" in page
+    assert "L['x']: PGO lists it, shapelog lists L['x']:0\n    PGO lists the whole tensor; dim 1 does not need to be dynamic\n" in page
 
 
 def many(count: int) -> bytes:
@@ -188,7 +188,7 @@ def test_a_list_that_is_too_long_for_a_screen_is_left_to_the_other_formats() -> 
         made += compiled(f"0/{number}", *(tensor(size, 8, source=f"L['a_rather_long_name_of_tensor_{index}']") for index in range(60)))
     advice = make.advice(made)
     page = shown(advice)
-    assert "  60 entries: shapelog suggest-dynamic prints them with --format shell, env or python\n" in page
+    assert "  60 entries: run shapelog suggest-dynamic with --format shell, env, or python to print them\n" in page
     assert "export" not in page
     assert renderer("advice", "env")(advice, Options()).decode().strip() == advice.env
 

@@ -39,16 +39,16 @@ def test_the_answer_comes_first() -> None:
         shown(check(DEMO, Policy())).split("\n")[2].startswith("Check failed: recompile limit hit in MovingAverage.forward; 14 avoidable")
     )
     passed = shown(check(DEMO, Policy(fail_on=())))
-    assert "Check passed: 19 compiles, 15 recompiles" in passed
+    assert "Check passed: 19 compilations, 15 recompilations" in passed
     assert "What to set" not in passed
     assert "What fails" not in passed
-    assert "alerts that do not fail: --verbose shows them" in passed
+    assert "alerts that do not fail (shown with --verbose)" in passed
 
 
 def test_a_run_without_compiles_comes_with_possible_reasons() -> None:
     text = shown(check(alerts_of(make.trace()), Policy()))
     assert "Check passed: nothing was compiled" in text
-    assert "the trace holds no compile: did the program run what torch.compile wraps" in " ".join(text.split())
+    assert "the trace contains no compilation: was a function under torch.compile called" in " ".join(text.split())
 
 
 def test_each_alert_has_its_place_its_sentence_and_its_cure() -> None:
@@ -64,17 +64,17 @@ def test_a_limit_cuts_the_list_with_a_note() -> None:
     checked = check(DEMO, Policy())
     assert f"… {len(checked.failing) - 2} more alerts, shown with --limit 0" in shown(checked, limit=2)
     assert "more alerts, shown with" not in shown(checked, limit=0)
-    assert "What does not fail" in shown(checked, limit=0, verbose=True)
+    assert "What does not fail the check" in shown(checked, limit=0, verbose=True)
 
 
 def test_budgets_are_shown_with_what_was_spent() -> None:
     budgets = (Budget(Metric.COMPILES, 30), Budget(Metric.AVOIDABLE, 1.5), Budget(Metric.RECOMPILES, 3, "*"))
     text = shown(check(DEMO, Policy(budgets=budgets)))
     rows = {tuple(line.split()) for line in text.split("\n")}
-    assert ("compiles", "in", "the", "whole", "run", "19", "30", "kept") in rows
+    assert ("compiles", "in", "the", "whole", "run", "19", "30", "ok") in rows
     assert any(row[:6] == ("avoidable", "seconds", "in", "the", "whole", "run") and row[-1] == "exceeded" for row in rows)
     assert ("recompiles", "in", "MovingAverage.forward", "7", "3", "exceeded") in rows
-    assert not any("kept" in row and "whole" not in row for row in rows)
+    assert not any("ok" in row and "whole" not in row for row in rows)
     assert "recompiles in normalize" in shown(check(DEMO, Policy(budgets=budgets)), verbose=True)
 
 
@@ -87,12 +87,14 @@ def test_what_a_baseline_knows_is_distinguished() -> None:
     )
     more = small_trace() + compiled("0/2", tensor(5, 5), reasons=[size_mismatch("0/1", 16, 5, 1)])
     text = shown(check(alerts_of(more), Policy(), known))
-    assert "1 alert that does not fail, known from known.json: --verbose shows them" in text
+    assert "1 alert that does not fail, already in known.json (shown with --verbose)" in text
     assert "1 of 1 were there" not in text
     same = check(alerts_of(small_trace()), Policy(), known)
-    assert "Check passed: nothing new; 2 compiles, 1 recompile" in shown(same)
+    assert "Check passed: nothing new; 2 compilations, 1 recompilation" in shown(same)
     better = check(alerts_of(make.trace(compiled("0/0", tensor(8, 16)))), Policy(), known)
-    assert "Better than known.json (f: SL101 x.size[0], 1 before, 0 now): --write-baseline records it" in shown(better)
+    assert "Better than the baseline known.json (f: SL101 x.size[0], 1 before, 0 now). Run with --write-baseline\n  to update it." in shown(
+        better
+    )
 
 
 def test_ranks_are_named_where_there_are_several() -> None:

@@ -33,7 +33,7 @@ def sizes(*lengths: int) -> bytes:
 def test_the_answer_comes_first_and_then_the_totals() -> None:
     lines = shown(DEMO).splitlines()
     assert lines[0] == "demo.log.gz → demo_marked.log.gz  torch 2.13.0+cpu"
-    assert lines[2] == "Better: 8 compiles instead of 19; the recompile limit is no longer hit"
+    assert lines[2] == "Better: 8 compilations instead of 19; the recompile limit is no longer hit"
     totals = [line.split() for line in lines if re.match(r"  (re)?compiles ", line)]
     assert totals == [["compiles", "19", "8", "-11"], ["recompiles", "15", "4", "-11"]]
 
@@ -43,9 +43,9 @@ def test_a_frame_shows_what_changed_and_the_causes_that_are_gone() -> None:
     assert average.splitlines() == [
         "MovingAverage.forward  demo.py:28  11.1 → 0.82 s",
         "    no longer hits the recompile limit",
-        "    1 compile instead of 8, nothing recompiles any more",
-        "    dynamic from the first compile on, was static: self.step",
-        "    SL315 module-int-varies  8 → 0 recompiles  self.step",
+        "    1 compilation instead of 8, no recompilations remain",
+        "    dynamic from the first compilation on (was static): self.step",
+        "    SL315 module-int-varies  8 → 0 recompilations  self.step",
     ]
 
 
@@ -60,8 +60,10 @@ def test_what_still_recompiles_is_shown_with_a_remedy_once() -> None:
 def test_dims_and_causes_of_one_kind_are_shown_together() -> None:
     found = compare(report_of("lab/optimizer_loop.log.gz"), report_of("real/2.13/optimizer_loop.pgo_warm.log.gz"))
     text = shown(found, 140)
-    assert "dynamic from the first compile on, not from a later one: m.size[0] m.size[1] g.size[0] g.size[1] p.size[0] p.size[1]" in text
-    assert "SL101 size-varies  1 → 0 recompiles each  g.size[0] g.size[1] m.size[0] m.size[1] p.size[0] p.size[1]" in text
+    assert (
+        "dynamic from the first compilation on (was from a later one): m.size[0] m.size[1] g.size[0] g.size[1] p.size[0] p.size[1]" in text
+    )
+    assert "SL101 size-varies  1 → 0 recompilations each  g.size[0] g.size[1] m.size[0] m.size[1] p.size[0] p.size[1]" in text
 
 
 def test_unchanged_frames_are_folded_into_one_line_and_verbose_unfolds_them() -> None:
@@ -70,7 +72,9 @@ def test_unchanged_frames_are_folded_into_one_line_and_verbose_unfolds_them() ->
     folded = shown(found, 140).splitlines()[-1]
     assert folded == "Unchanged: 3 frames  pipeline, pipeline (resumed at line 15), pipeline (resumed at line 16)"
     assert "\nFrames that changed" not in shown(found)
-    assert "  pipeline  graph_break_resume.py:12  1 compile as before  0.44 → 0.44 s" in section(shown(found, verbose=True), "Unchanged")
+    assert "  pipeline  graph_break_resume.py:12  1 compilation as before  0.44 → 0.44 s" in section(
+        shown(found, verbose=True), "Unchanged"
+    )
 
 
 def test_a_lost_graph_is_red_and_what_went_with_it_is_not_green() -> None:
@@ -91,13 +95,13 @@ def test_a_graph_break_is_shown_with_its_place_and_the_piece_with_its_owner() ->
     assert "1 graph break instead of none (model.py:7: builtin: print)" in section(page, "Frames that changed")
     assert section(page, "Only in the second run").splitlines()[1:] == [
         "  f (resumed at line 7)  model.py:5  1.00 s",
-        "    1 compile: split off from f",
+        "    1 compilation: split off from f",
     ]
 
 
 def test_code_that_is_gone_is_listed() -> None:
     page = shown(compare(make.report(sizes(10) + make.static_sizes(10, frame=1, name="g")), make.report(sizes(10))))
-    assert "1 compile: not called, renamed, or not compiled any more" in section(page, "Only in the first run")
+    assert "1 compilation: not called, renamed, or no longer compiled" in section(page, "Only in the first run")
 
 
 def test_a_shifted_line_is_shown() -> None:
@@ -136,7 +140,7 @@ def test_the_limit_cuts_each_list_and_shows_how_much_is_left(limit: int) -> None
 def test_what_a_version_does_not_record_is_no_zero() -> None:
     text = shown(compare(report_of("real/2.4/a_auto.log.gz"), report_of("real/2.15/a_auto.log.gz")))
     assert re.search(r"graph breaks +not recorded +0\n", text)
-    assert "  another torch: 2.5 or older before, 2.15.0+cu132 after\n" in text
+    assert "  torch version differs: 2.5 or older before, 2.15.0+cu132 after\n" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])

@@ -23,18 +23,18 @@ def shown(found: Verification, width: int = 100, **more: object) -> str:
 def test_it_helped_as_predicted() -> None:
     before = trace(static_sizes(10, seconds=1.0), dynamic_size("0/1", 12, "L['x'].size()[0] <= 12"), dynamic_size("0/2", 14))
     assert shown(verification(before, trace(dynamic_size("0/0")))).splitlines() == [
-        "It helped: 3 compiles became 1, exactly as predicted",
-        "Seconds of compiling: measured 1.00 s, inside the estimate of 0.74–1.35 s",
+        "It helped: 3 compilations became 1, exactly as predicted",
+        "Compile time: measured 1.00 s, inside the estimate of 0.74–1.35 s",
         "",
         "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"",
         "",
-        "                       before    predicted  measured",
-        "  compiles                  3            1         1",
-        "  limit hits                0            0         0",
-        "  time of compiling    3.00 s  0.74–1.35 s    1.00 s",
-        "  time of the command  2.00 s                 1.50 s",
+        "                before    predicted  measured",
+        "  compiles           3            1         1",
+        "  limit hits         0            0         0",
+        "  compile time  3.00 s  0.74–1.35 s    1.00 s",
+        "  command time  2.00 s                 1.50 s",
         "",
-        "By frame  compiles and limit hits",
+        "By frame  compilations and limit hits",
         "                 before  predicted  measured",
         "  f  model.py:5       3          1         1",
     ]
@@ -42,13 +42,13 @@ def test_it_helped_as_predicted() -> None:
 
 def test_it_helped_otherwise_than_predicted() -> None:
     page = shown(verification(trace(static_sizes(10, 12, 14)), trace(static_sizes(10, 12))))
-    assert page.startswith("It helped: 3 compiles became 2, 1 compile predicted\n")
+    assert page.startswith("It helped: 3 compilations became 2, 1 compilation predicted\n")
     assert page.endswith("Not as predicted\n  f: 1 predicted, 2 measured; still recompiling because of x.size[0] (size-varies)\n")
 
 
 def test_it_did_not_help_and_why() -> None:
     assert shown(verification(trace(static_sizes(10, 12)), trace(static_sizes(10, 12)), (0, 1)), 200).startswith(
-        "It did not help: the command ended with 1 instead of 0; 2 compiles, no fewer than the 2 before\n"
+        "It did not help: the command exited with 1 instead of 0; 2 compilations, no fewer than the 2 before\n"
     )
     assert "It did not help: f lost compiled code" in shown(
         verification(trace(static_sizes(10, 12)), trace(compiled("0/0", tensor(10, 8), **make.FAILED)))
@@ -61,7 +61,7 @@ def test_a_limit_that_is_no_longer_hit_is_shown(after: int) -> None:
     reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
     before = trace(static_sizes(*range(3, 11)), refused("0/8", *reasons))
     page = shown(verification(before, trace(static_sizes(*range(3, 3 + after)))))
-    assert page.startswith(f"It helped: 8 compiles and 1 limit hit became {plural(after, 'compile')}, as predicted (1 to 9)\n")
+    assert page.startswith(f"It helped: 8 compilations and 1 limit hit became {plural(after, 'compilation')}, as predicted (1 to 9)\n")
     assert re.search(rf"\n  compiles +8 +1 to 9 +{after}\n", page)
     assert re.search(rf"\n  f  model\.py:5 +9 +1 to 9 +{after}\n", page)
     assert "Not as predicted" not in page
@@ -71,7 +71,7 @@ def test_frames_that_did_as_before_are_one_line_and_verbose_shows_them() -> None
     made = trace(static_sizes(10, 12), static_sizes(3, frame=1, name="g"))
     found = verification(made, trace(dynamic_size("0/0"), static_sizes(3, frame=1, name="g")))
     folded, verbose = shown(found), shown(found, verbose=True)
-    assert folded.endswith("  1 frame as before, as predicted\n")
+    assert folded.endswith("  1 frame unchanged, as predicted\n")
     assert "  g  model.py:5" not in folded
     assert re.search(r"\n  g  model\.py:5 +1 +1 +1\n", verbose)
     assert "as before" not in verbose
