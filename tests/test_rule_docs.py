@@ -254,7 +254,7 @@ def test_the_list_names_every_rule_with_its_kind_and_remedy(width: int) -> None:
     words = " ".join(shown.split())
     for rule in RULES.values():
         assert f"{rule.code} {rule.name} {rule.verdict.value} {rule.remedy}" in words
-    assert shown.endswith("\nshapelog rule SL101 tells more\n")
+    assert shown.endswith("\nrun `shapelog rule SL101` for an explanation\n")
 
 
 @pytest.mark.parametrize("width", [80, 140])

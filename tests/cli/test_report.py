@@ -91,7 +91,7 @@ def test_json_of_one_frame_has_the_health_of_the_whole_trace() -> None:
 def test_the_page_of_one_frame_holds_no_records_of_the_others() -> None:
     whole, one = (call("report", DEMO, "--format", "html", *frame).stdout for frame in ((), ("--frame", "MovingAverage")))
     for text, shown in ((whole, True), (one, False)):
-        assert ("Records outside of any compile" in text) is shown
+        assert ("Records outside any compilation" in text) is shown
 
 
 def test_a_frame_number_does_not_match_part_of_a_name() -> None:
@@ -107,7 +107,7 @@ def test_a_frame_after_a_reset_is_shown_by_its_label() -> None:
 
 def test_an_unknown_frame_is_refused_with_a_list_of_known_ones() -> None:
     message = refusal("report", DEMO, "--frame", "nothing")
-    assert message.startswith(f"shapelog: {DEMO}: no frame 'nothing'; there are: ")
+    assert message.startswith(f"shapelog: {DEMO}: no frame 'nothing'; frames: ")
     assert "1 (MovingAverage.forward)" in message
 
 

@@ -54,7 +54,7 @@ def test_terminal_and_json_report_that_there_is_nothing_to_set(form: str) -> Non
 def test_a_torch_without_dynamic_sources_gets_only_lines_of_python() -> None:
     env, python = (call("suggest-dynamic", OLD, "--format", form) for form in ("env", "python"))
     assert (env.exit_code, env.stdout) == (0, "")
-    assert env.stderr.startswith("shapelog: nothing to set: torch 2.4 reads no list of dynamic sources")
+    assert env.stderr.startswith("shapelog: nothing to set: torch 2.4 does not read a list of dynamic sources")
     assert (python.exit_code, python.stderr) == (0, "")
     assert "\ntorch._dynamo.mark_dynamic(x, 0)" in python.stdout
 
@@ -124,7 +124,7 @@ def test_the_limit_cuts_the_advice_and_verbose_shows_all() -> None:
     assert "… 2 more suggestions, shown with --limit 0" in call("suggest-dynamic", DEMO, "-n", "1").stdout
     verbose = call("suggest-dynamic", DEMO, "-v", "-n", "1").stdout
     assert "shown with --limit 0" not in verbose
-    assert "gone: 1/1 1/2" in verbose
+    assert "removes 1/1 1/2" in verbose
 
 
 def test_formats_of_the_advice_are_not_formats_of_a_report() -> None:

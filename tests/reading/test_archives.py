@@ -264,7 +264,7 @@ def test_an_archive_without_traces_is_refused_with_the_reason(tmp_path: Path) ->
     cut_tar = refusal(put(tmp_path, tarred({FIRST: TRACE})[:500], "cut"))
     assert cut_tar.startswith("cut: nothing in this archive is readable; the archive is damaged or truncated")
     put(tmp_path, TRACE, "not.txt")
-    assert "no trace in this directory, only an archive (a.zip); give it by its name" in refusal(tmp_path)
+    assert "no trace in this directory, only an archive (a.zip); pass it by name" in refusal(tmp_path)
 
 
 def test_an_older_run_in_an_archive_can_be_selected(tmp_path: Path) -> None:

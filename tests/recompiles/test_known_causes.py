@@ -142,7 +142,7 @@ def test_a_path_that_pytorch_cut_is_whole_again() -> None:
 
 def test_a_backend_for_constant_shapes_is_warned_of() -> None:
     (found,) = advice_of("causes/backend_for_constant_shapes.log.gz").suggestions
-    assert any("a backend for constant shapes fails" in caveat for caveat in found.caveats)
+    assert any("a backend that only supports static shapes will fail" in caveat for caveat in found.caveats)
 
 
 def test_a_list_is_not_given_twice() -> None:

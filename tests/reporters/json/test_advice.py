@@ -69,11 +69,11 @@ def test_the_json_of_a_list_with_one_entry() -> None:
         }
     ]
     assert (suggestion["dims"], suggestion["codes"], suggestion["compiles_gone"]) == ([0], ["SL101"], ["0/1"])
-    assert suggestion["python"] == ["torch._dynamo.mark_dynamic(x, 0)  # seen 10 to 12; min=10, max=12 if no others come"]
+    assert suggestion["python"] == ["torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur"]
 
 
 def test_the_json_has_the_reason_why_there_is_no_list() -> None:
     data = advice_data(advice_on(10, 12, version=TorchVersion(2, 6)))
     assert (data["env"], data["shell"], data["torch_version"], data["torch_version_given"]) == ("", "", "2.6", True)
-    assert data["why_empty"].startswith("torch 2.6 reads no list")
+    assert data["why_empty"].startswith("torch 2.6 does not read a list")
     assert data["predicted_compiles"] == 1
