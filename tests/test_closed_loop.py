@@ -189,7 +189,7 @@ def test_the_terminal_report_names_the_code_and_the_cause(recorded: Recorder) ->
     text = render(recorded(COUNTER), Options(width=100)).decode()
     assert "Net.forward" in text
     assert "SL315 module-int-varies" in text
-    assert "SL401 recompile-limit-hit" in text
+    assert "[SL401]: " in text
     assert "every byte accounted for" in text
 
 
