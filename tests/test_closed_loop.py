@@ -188,9 +188,9 @@ def test_a_branch_on_the_size_keeps_a_graph_for_each_branch(recorded: Recorder) 
 def test_the_terminal_report_names_the_code_and_the_cause(recorded: Recorder) -> None:
     text = render(recorded(COUNTER), Options(width=100)).decode()
     assert "Net.forward" in text
-    assert "SL315 module-int-varies" in text
+    assert "[SL315]: " in text
     assert "[SL401]: " in text
-    assert "every byte accounted for" in text
+    assert "Next steps" in text
 
 
 # The advice, followed.
@@ -303,5 +303,5 @@ def test_a_program_is_verified_from_the_command_line(tmp_path: Path, monkeypatch
     monkeypatch.delenv("TORCH_COMPILE_DYNAMIC_SOURCES", raising=False)
     done = CliRunner().invoke(cli, ["verify", "--trace-dir", str(tmp_path / "traces"), "--", sys.executable, str(script)])
     assert done.exit_code == 0, done.stderr
-    assert "It helped: 3 compiles became 1, exactly as predicted" in done.stderr
+    assert "It helped: 3 compilations became 1, exactly as predicted" in done.stderr
     assert "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['k'],L['x']:0\"" in done.stderr or "L['x']:0,L['k']" in done.stderr

@@ -287,10 +287,10 @@ def test_what_would_do_harm_or_gain_nothing_is_left_out(plain: Recorded) -> None
     assert set(left) == {"L['k']", "L['self'].depth"}
     assert left["L['k']"][0] == "named"
     assert "formats k into a string" in left["L['k']"][1]
-    assert "does with self.depth in a way that a symbolic int does not support" in left["L['self'].depth"][1]
+    assert "uses self.depth in a way that a symbolic int does not support" in left["L['self'].depth"][1]
     stay = {item.axis: (item.rule.code, item.sentence) for item in plain.advice.remaining}
     assert stay["self.length"][0] == "SL202"
-    assert "hann_window takes it as a number" in stay["self.length"][1]
+    assert "hann_window takes it as a constant" in stay["self.length"][1]
 
 
 def test_the_shell_line_does_what_was_predicted(recorded: Runner, plain: Recorded) -> None:
@@ -359,12 +359,12 @@ for dtype in (torch.float32, torch.float64):
 def test_verify_reports_a_mark_on_a_size_that_is_specialized_anyway(verified: Callable[[str], Any]) -> None:
     done = verified(PINNED)
     assert done.exit_code == 1
-    assert "It did not help: 3 compiles, no fewer than the 3 before" in done.stderr
+    assert "It did not help: 3 compilations, no fewer than the 3 before" in done.stderr
     assert "1 predicted, 3 measured" in done.stderr
 
 
 def test_a_run_with_nothing_to_mark_is_no_failure(verified: Callable[[str], Any], tmp_path: Path) -> None:
     done = verified(OTHER_TYPES)
     assert done.exit_code == 0
-    assert "nothing to verify: no recompile of this run is about sizes" in done.stderr
+    assert "nothing to verify: none of these recompilations is caused by a changing size" in done.stderr
     assert not (tmp_path / "traces" / "after").exists()
