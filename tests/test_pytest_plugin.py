@@ -705,7 +705,7 @@ class Case(unittest.TestCase):
 """,
     )
     done.assert_outcomes(skipped=1, xfailed=1, passed=3, failed=1)
-    done.stdout.fnmatch_lines(["1 recompilation, 0 allowed (no_recompiles)", "", "2/1 against 2/0 *"])
+    done.stdout.fnmatch_lines(["1 recompilation, 0 allowed (no_recompiles)", "", "2/1 compared with 2/0 *"])
 
 
 @pytest.mark.torch
