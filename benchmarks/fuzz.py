@@ -3,7 +3,7 @@
 
 Inputs are of the kinds in fuzz_kinds.py: traces, text, archives, settings, baselines, what happens to files that are watched. Where atheris
 is installed it chooses them by the code that they reach; without it, or with --engine own, the same seed gives the same inputs.
-benchmarks/README.md tells more.
+See benchmarks/README.md.
 """
 
 import argparse
@@ -51,7 +51,7 @@ class Job:
 class Outcome:
     """What came of many inputs: for each kind how many they were and the processor seconds that they took, and what was done with them.
 
-    ``findings`` are kind, input and traceback by what tells findings apart.
+    ``findings`` are kind, input and traceback by what makes findings different.
     """
 
     bytes: int = 0

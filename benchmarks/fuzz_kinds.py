@@ -24,7 +24,7 @@ class Generator(Protocol):
     def input(self, chance: random.Random) -> bytes: ...
 
     def examine(self, data: bytes, counts: Counter[str], chosen: int, everything: bool) -> None:
-        """Raise whatever goes wrong, and count what was done: what ``chosen``, a checksum, says, or ``everything``."""
+        """Raise whatever goes wrong, and count what was done: what ``chosen``, a checksum, selects, or ``everything``."""
 
 
 class Kind(NamedTuple):

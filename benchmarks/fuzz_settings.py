@@ -140,7 +140,7 @@ class Baselines:
         return text
 
     def examine(self, data: bytes, counts: Counter[str], chosen: int, everything: bool) -> None:
-        """Parsed, and runs held against it; some by the command line."""
+        """Parsed, and compared with runs; some by the command line."""
         try:
             known = parse(data, "known.json")
         except ShapelogError as error:

@@ -44,7 +44,7 @@ def _logs() -> list[list[bytes]]:
 
 
 class Sequences:
-    """Actions, one a line: its name, a file, a number. Whatever else a line says is nothing."""
+    """Actions, one a line: its name, a file, a number. Any other line is ignored."""
 
     def __init__(self, work: Path) -> None:
         self.work = work

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from shapelog.cli.main import cli
 
-# Nothing but line ends, styles and text that stands where it is written: an own list, not the one of the package.
+# Nothing but line ends, styles and visible text: a list of its own, not that of the package.
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _OWN_LINE = re.compile(r"shapelog: |Usage: |Try 'shapelog |Error: |$")
 _DESCRIPTORS = Path("/proc/self/fd")
@@ -61,7 +61,7 @@ def command(*arguments: str) -> Ended:
     demand(done.exit_code in (0, 1, 2), f"{arguments[0]} ended with {done.exit_code}")
     lines = said.removesuffix("\n").split("\n")
     demand(all(map(_OWN_LINE.match, lines)), f"{arguments[0]} put something on standard error that is no message")
-    demand(done.exit_code != 2 or bool(said.strip()) or bool(done.stdout_bytes), f"{arguments[0]} ended with 2 and no reason")
+    demand(done.exit_code != 2 or bool(said.strip()) or bool(done.stdout_bytes), f"{arguments[0]} ended with 2 without a reason")
     for line in lines:
         plain(line)
     ended = Ended(done.exit_code, done.stdout_bytes, said)
@@ -73,7 +73,7 @@ def command(*arguments: str) -> Ended:
 
 @contextmanager
 def workplace() -> Iterator[Path]:
-    """A directory for the files of inputs; temporary files go to another one beside it, and it is the current directory."""
+    """A directory for the files of inputs; temporary files go to another one next to it, and it is the current directory."""
     before, here = tempfile.tempdir, os.getcwd()
     with tempfile.TemporaryDirectory() as root:
         work, temporary = Path(root, "work"), Path(root, "temporary")

@@ -117,7 +117,7 @@ HAPPENS: tuple[Callable[[Job], None], ...] = (Job.undisturbed, Job.restarted, Jo
 
 
 def hours(folder: Path, number: int, length: float = _HOUR, compiles: int = _COMPILES) -> Iterator[Hour]:
-    """Follow a job for so many hours of ``length`` seconds, with so many compiles in each; tracemalloc has to be on."""
+    """Follow a job for some hours of ``length`` seconds, with a number of compiles in each; tracemalloc has to be on."""
     machine = Machine()
     job, screen, seen = Job(folder / "job", machine), Screen(), 0
     job.start()

@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 from fuzz_kinds import KINDS, Kind, kinds
 
-# Of each kind, so many that all of them take some seconds.
+# Inputs of each kind; all of them together take some seconds.
 INPUTS = {"traces": 60, "dimensions": 60, "text": 150, "archives": 120, "settings": 200, "baselines": 150, "watch": 60}
 
 

@@ -23,7 +23,7 @@ from shapelog.reporters import Options, Result, renderer
 _Result = TypeVar("_Result")
 # What a step may be multiplied by where the trace is twice as large; one that grows with a square is four times as large then.
 _MOST = 2.3
-# Up to 32 entries a compile is compared with all before it, and with so many after that.
+# A compile is compared with at most 32 earlier entries, so that smaller sizes grow with their square until then.
 _LEAST = 20
 # Fewer calls than these are what differs in any two outputs.
 _FEW = 1000

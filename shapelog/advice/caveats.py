@@ -20,7 +20,7 @@ from shapelog.text import plural, rank_list, seconds
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
 _SHOWN = 6
 _DIVISION = re.compile(r"//|%|\b(?:Mod|FloorDiv|PythonMod|CeilDiv)\b")
-# A dynamic compile is slow when it takes so many times as long as a static one of the same code, and so many seconds more.
+# A dynamic compile is slow when it takes this many times as long as a static one of the same code, and this many seconds more.
 _MUCH_SLOWER, _NOTABLE = 3.0, 1.0
 
 

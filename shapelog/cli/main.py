@@ -31,7 +31,7 @@ _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.EFBI
 
 
 class _Commands(click.Group):
-    """Lists the commands in the order in which they were added; a word that is none is refused with what was probably meant."""
+    """Lists the commands in the order in which they were added; an unknown word is refused with what was probably meant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

@@ -78,7 +78,7 @@ def _advise(explained: "Explanations", version: "TorchVersion | None", debug: bo
 
 
 def _other_steps(explained: "Explanations", advice: "Advice", debug: bool) -> "tuple[NextStep, ...]":
-    """What would help besides marking, the most worthwhile first."""
+    """What would help in addition to marking, the most worthwhile first."""
     from shapelog.report.alerts import collect_alerts
     from shapelog.report.next_steps import StepKind, next_steps
     from shapelog.report.report import report_on

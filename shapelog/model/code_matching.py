@@ -166,7 +166,7 @@ def _left(ones: list[Code], others: list[Code], found: list[tuple[Code, Code]]) 
 
 
 def _in_place(ones: list[Code], others: list[Code]) -> Iterator[tuple[Code, Code]]:
-    """Codes that begin at the same line, so that one class was given another name. A library's are not told apart by their lines."""
+    """Codes that begin at the same line, so that one class was given another name. Lines do not distinguish those of a library."""
     by_line = {code.first.line: code for code in others if not code.first.is_library}
     for code in ones:
         if not code.first.is_library and code.first.line in by_line:

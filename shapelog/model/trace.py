@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shapelog.model.rank_summary import RankSummary
 
 _Parsed = TypeVar("_Parsed")
-# In the line that stands for an object.
+# In the one-line display of an object.
 _LONGEST_NAME = 80
 # What a trace without a version is taken for, by the builder's guess.
 _OLDEST = {"2.5 or older": 4, "2.6 or 2.7": 6, "2.8 or 2.9": 8, "2.6 to 2.9": 8}
@@ -218,9 +218,9 @@ class Compile:
     @property
     def failure(self) -> CompilerMessage:
         """What PyTorch wrote about its failure, of a compile that failed or was refused."""
-        chain = self.exceptions
         message = compiler_message(self.metrics.fail_reason or self.error)
-        if chain and not self.metrics.fail_reason:
+        chain = () if self.metrics.fail_reason else self.exceptions
+        if chain:
             message = message._replace(title=chain[-1].message or chain[-1].type)
         return message._replace(title=message.title or "no message was recorded", stack=message.stack or user_stack(self.error))
 

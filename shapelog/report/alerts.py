@@ -10,7 +10,6 @@ from typing import NamedTuple
 from shapelog.advice.advise import Suggestion
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
-from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library
@@ -363,7 +362,7 @@ class _AlertBuilder(NamedTuple):
                 rule=first.rule,
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
-                remedy=_limit_remedy(first, self.found.report.trace.version) or first.rule.remedy,
+                remedy=first.remedy,
                 source_line=self.found.repository.source_line(place.file, place.line) if place and not is_library(place.file) else None,
                 snippet=line.code if line and is_there else "",
                 marked=line.marked if line and is_there else "",
@@ -474,14 +473,6 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
         if found:
             return found[0]
     return ""
-
-
-def _limit_remedy(item: Finding, version: TorchVersion) -> str:
-    """The remedy against a limit, which names what fills the entries; "" for another finding."""
-    if item.rule.alert_kind not in (AlertKind.LIMIT, AlertKind.LIMIT_NEAR) or not item.details:
-        return ""
-    eaters = ", ".join(axis for axis, _ in item.details[:3])
-    return f"remove what fills the entries ({eaters}), or raise {version.limit_setting}"
 
 
 def _with_later_values(fact: str, causes: list[Cause], axes: tuple[str, ...]) -> str:

@@ -180,6 +180,8 @@ def _key(found: Alerts, alert: Alert) -> tuple[StepKind, object] | None:
     """The same for alerts that one step cures; None for those that no step does."""
     kinds = alert.kinds
     hints = tuple(hint for message in alert.messages for hint in message.specific_hints)
+    if AlertKind.FAILURE in kinds and all(item.compile.outcome is not Outcome.FAILED for item in alert.occurrences):
+        return None  # it was cut off while it compiled, so nothing is known to be wrong with the code
     if AlertKind.FAILURE in kinds or AlertKind.BREAK in kinds:
         kind = StepKind.FAILURE if AlertKind.FAILURE in kinds else StepKind.GRAPH_BREAK
         return (kind, (alert.messages[0].title, hints) if hints else alert)
@@ -276,9 +278,10 @@ def _restart(run: _Run, alerts: Sequence[Alert]) -> NextStep:
 
 
 def _failure(run: _Run, alerts: Sequence[Alert]) -> NextStep:
-    failed = {item.compile for alert in alerts for item in alert.occurrences}
+    failures = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
+    failed = {item.compile for item in failures}
     stake = math.fsum(item.seconds for alert in alerts for item in run.found.compiles(alert.code) if item.compile in failed)
-    saving = Saving(failed=sum(alert.count for alert in alerts))
+    saving = Saving(failed=sum(item.times for item in failures))
     return _step(
         StepKind.FAILURE, f"Fix what keeps {_subject(alerts)} from compiling: {_title_of(alerts[0])}", alerts, saving, stake, *_cure(alerts)
     )

@@ -53,6 +53,12 @@ class Finding(NamedTuple):
     frame: Frame | None = None
     message: CompilerMessage | None = None
     exceptions: tuple[RaisedException, ...] = ()
+    own_remedy: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """What to do: what the rule recommends, or ``own_remedy`` where more is known."""
+        return self.own_remedy or self.rule.remedy
 
 
 class Column(NamedTuple):

@@ -8,6 +8,7 @@ from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
+_UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 # What a traceback passes through, latest stage first.
 _STAGES = (
     ("torch/_inductor/codegen", "code generation"),
@@ -37,7 +38,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                 elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                     ended = "was still being compiled when the trace ends: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
-                    yield Finding(_FAILED, f"{frame.title} {how}", compile.label, location_of(frame), frame=frame)
+                    sentence, place = f"{frame.title} {how}", location_of(frame)
+                    yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
 
 
 def _failure(frame: Frame, compile: Compile) -> Finding:

@@ -43,7 +43,18 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         else:
             continue
         axes = _varying_axes(explained, frame)
-        yield Finding(rule=rule, sentence=sentence, compile=compile.label, place=location_of(frame), details=axes, frame=frame)
+        causes = ", ".join(axis for axis, _ in axes[:3])
+        yield Finding(
+            rule=rule,
+            sentence=sentence,
+            compile=compile.label,
+            place=location_of(frame),
+            details=axes,
+            frame=frame,
+            own_remedy=f"stop what keeps adding cache entries ({causes}), or raise {explained.trace.version.limit_setting}"
+            if causes
+            else "",
+        )
 
 
 def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:

@@ -142,7 +142,7 @@ def _finding_data(item: Finding) -> dict[str, Any]:
         "code": item.rule.code,
         "rule": item.rule.name,
         "sentence": item.sentence,
-        "remedy": item.rule.remedy,
+        "remedy": item.remedy,
         "compile_id": item.compile or None,
         "place": str(item.place) if item.place else None,
         "details": [{"name": name, "value": value} for name, value in item.details],

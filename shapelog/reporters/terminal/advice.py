@@ -3,14 +3,11 @@
 from shapelog.advice.advise import Advice, Suggestion
 from shapelog.advice.paste_formats import as_shell, cost_of, effect_of, where_to_get, why_nothing
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import COLORS, TextPage
+from shapelog.reporters.terminal.text_page import COLORS, CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
 from shapelog.text import plural, plural_noun, seconds
 
-# A longer line is not put on the screen: --format shell prints it.
-_LONGEST = 2000
 # Of longer code the first lines are shown.
 _LINES = 5
-_CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
 
 
 def render_advice(advice: Advice, options: Options) -> bytes:
@@ -42,7 +39,7 @@ def headline(page: TextPage, advice: Advice, indent: int = 0) -> None:
 def what_to_set(page: TextPage, advice: Advice, indent: int = 2) -> None:
     """The line to paste, never folded by shapelog: a terminal that folds it still copies it as one."""
     shell = as_shell(advice)
-    if shell and len(shell) <= _LONGEST:
+    if shell and len(shell) <= LONGEST_COPIED:
         page.raw(shell, indent=indent, style="cyan")
     else:
         page.line(where_to_get(advice) if shell else why_nothing(advice), indent=indent)
@@ -69,7 +66,7 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
         (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
         (f"{plural(len(item.gone), 'compilation')}, {seconds(item.seconds)}", "green"),
         " saved by these together  " if len(group) > 1 else "  ",
-        (f"{item.confidence} confidence", _CONFIDENCE[item.confidence]),
+        (f"{item.confidence} confidence", CONFIDENCE_COLORS[item.confidence]),
         (f"  {' '.join(dict.fromkeys(code for member in group for code in member.codes))}", "dim"),
         indent=2,
     )
@@ -141,7 +138,7 @@ def _alternatives(page: TextPage, advice: Advice) -> None:
 
 def _code(page: TextPage, line: str) -> None:
     """A line to paste, unless it is too long for a screen."""
-    if len(line) <= _LONGEST or not page.limit:
+    if len(line) <= LONGEST_COPIED or not page.limit:
         page.raw(line, indent=6, style="cyan")
     else:
         page.line((f"a line of {len(line)} characters, shown with {page.everything}", "dim"), indent=6)

@@ -4,14 +4,11 @@ from rich.text import Text
 
 from shapelog.report.next_steps import NextStep, saving_words
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import TextPage
+from shapelog.reporters.terminal.text_page import CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
 from shapelog.text import file_name, one_line, shorten
 
-# A longer text to type is not put on the screen: suggest-dynamic --format shell prints it.
-_LONGEST = 2000
 # The most places that a step names, unless all is asked for.
 _PLACES = 3
-_CONFIDENCE = {"high": "green", "medium": "yellow", "low": "red"}
 
 
 def render_next_steps(steps: tuple[NextStep, ...], options: Options) -> bytes:
@@ -37,12 +34,15 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
     sure = step.confidence
     if saved:
         page.line(
-            (saved, "green"), (f"  {sure.level} confidence", _CONFIDENCE[sure.level]), f": {sure.reason}" if page.verbose else "", indent=5
+            (saved, "green"),
+            (f"  {sure.level} confidence", CONFIDENCE_COLORS[sure.level]),
+            f": {sure.reason}" if page.verbose else "",
+            indent=5,
         )
     if step.explanation and not step.places:
         page.line((step.explanation, "dim"), indent=5)
     for line in step.text:
-        if len(line) <= _LONGEST:
+        if len(line) <= LONGEST_COPIED:
             page.raw(line, indent=5, style="cyan")
         else:
             page.line("shapelog suggest-dynamic prints the line to set with --format shell, env or python", indent=5)

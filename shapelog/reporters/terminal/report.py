@@ -47,7 +47,7 @@ def render(report: Report, options: Options) -> bytes:
     _left_out(page, report)
     if found.alerts:
         page.blank()
-        page.line((f"shapelog rule {found.alerts[0].rule.code} explains a rule, and so does {RULES_URL}", "dim"))
+        page.line((f"Run `shapelog rule {found.alerts[0].rule.code}` for an explanation of a rule, or see {RULES_URL}", "dim"))
     return page.bytes()
 
 
@@ -70,7 +70,7 @@ def _diagnostics(page: TextPage, found: Alerts) -> None:
             page.line((f"{item.rule.level.value}[{item.rule.code}]", LEVEL_COLORS[item.rule.level]), f": {item.sentence}")
             if owner:
                 note(page, owner)
-            note(page, item.rule.remedy, "help")
+            note(page, item.remedy, "help")
 
 
 def _ranks(page: TextPage, report: Report) -> None:
@@ -260,7 +260,7 @@ def _rank_findings(page: TextPage, report: Report) -> None:
         details = "; ".join(f"{name} {value}" for name, value in item.details if value)
         place = item.place.short if item.place else ""
         page.line((" · ".join(part for part in (owner, item.compile, place, details) if part), "dim"), indent=4)
-        page.line(f"→ {item.rule.remedy}", indent=4)
+        page.line(f"→ {item.remedy}", indent=4)
 
 
 def _health(page: TextPage, report: Report) -> None:

@@ -27,6 +27,9 @@ COLORS = {
     Verdict.LIMIT: "red",
     Verdict.SKIPPED: "dim",
 }
+CONFIDENCE_COLORS = {"high": "green", "medium": "yellow", "low": "red"}
+# A longer line to copy is not put on the screen: suggest-dynamic --format shell prints it.
+LONGEST_COPIED = 2000
 LEVEL_COLORS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "blue"}
 
 
