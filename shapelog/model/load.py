@@ -54,9 +54,9 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
         name=name_of([file.name for file in selection.files]),
         ranks=tuple(ranks),
         torch_version=version,
-        version_guess="" if version else _guessed_version({kind for reader in readers for kind in reader.ledger.records}, ranks),
+        version_guess="" if version else _guess_of_log(readers) or _guessed_version({kind for reader in readers for kind in reader.ledger.records}, ranks),
         config=next((builder.config for builder in builders if builder.config), Config()),
-        notes=(*selection.notes, *_notes_on(version)),
+        notes=(*selection.notes, *_notes_on(version), *_notes_on_logs(readers)),
         readers=tuple(readers),
         build_problems=tuple(problems),
         unread=tuple(
@@ -69,6 +69,12 @@ def _notes_on(version: str) -> Iterator[str]:
     torch = parse_version(version)
     if torch and torch.is_untested:
         yield f"recorded with torch {torch}, and shapelog was tested up to {NEWEST_TESTED}: what that version changed may be read wrongly"
+
+
+def _notes_on_logs(readers: Sequence[Reader]) -> Iterator[str]:
+    for reader in readers:
+        if reader.trace.log is not None:
+            yield f"{reader.trace.name}: {reader.trace.log.note}"
 
 
 def _with_progress(reader: Reader, progress: ProgressCallback) -> Iterator[Record]:
@@ -111,6 +117,11 @@ def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
         text = f"records outside of any compile, as export and compiled autograd of old versions write: {kinds}"
         found.append(Problem("outside-compiles", text, opened.name, count=sum(builder.outside.values()), severity=INFO))
     return found
+
+
+def _guess_of_log(readers: Sequence[Reader]) -> str:
+    """Which torch a text log looks like; "" without one, or where its lines leave that open."""
+    return next((log.version_guess for log in (reader.trace.log for reader in readers) if log and log.version_guess), "")
 
 
 def _guessed_version(seen: set[str], ranks: Sequence[Rank]) -> str:

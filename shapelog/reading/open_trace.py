@@ -1,14 +1,20 @@
 """A trace file → its bytes, which are read when they are asked for, with a name for messages."""
 
 import os
+import re
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
-from shapelog.reading.compression import HEAD, decompress, is_compressed, quota_for, read_chunks, read_range, to_temporary_file
+from shapelog.reading.compression import CHUNK, HEAD, decompress, is_compressed, quota_for, read_chunks, read_range, to_temporary_file
+from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.trace_files import TraceFile
+
+# The first line of a record, and how far from the start of a trace there is one.
+_RECORD = re.compile(rb"(?m)^[A-Z]\d{4} [\d:.]{1,99} {1,99}\d{1,18} [^\]\n]{0,999}\] \{")
+_FIRST_PART = 1 << 20
 
 
 class FileBytes:
@@ -51,7 +57,8 @@ Buffer = FileBytes | bytes
 class OpenTrace:
     """The bytes of one trace, and the problems met while they were unpacked.
 
-    ``is_lost`` marks one of several files that could not be read at all; it has no bytes.
+    ``is_lost`` marks one of several files that could not be read at all; it has no bytes. ``log`` is set for a text log: the bytes are
+    those of a trace with the records that the log holds.
     """
 
     name: str
@@ -59,6 +66,7 @@ class OpenTrace:
     size: int
     problems: list[Problem] = field(default_factory=list)
     is_lost: bool = False
+    log: LogContents | None = None
 
 
 def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
@@ -92,7 +100,21 @@ def open_trace(file: TraceFile) -> OpenTrace:
         raise ShapelogError(f"{file.name}: it no longer exists") from error
     except (OSError, ValueError) as error:
         raise ShapelogError(f"{file.name}: cannot read: {getattr(error, 'strerror', None) or error}") from error
-    return OpenTrace(file.name, data, data.size, problems)
+    return _transcribed(file.name, data, problems) or OpenTrace(file.name, data, data.size, problems)
+
+
+def _transcribed(name: str, data: FileBytes, problems: list[Problem]) -> OpenTrace | None:
+    """A text log as a trace; None for a trace, and for text that holds nothing of the compiler."""
+    if not data.size or _RECORD.search(data[:_FIRST_PART]):
+        return None
+    from shapelog.reading.text_logs.transcribe import transcribe  # most files are traces
+
+    written, contents = transcribe(data[start : start + CHUNK] for start in range(0, data.size, CHUNK))
+    if contents.is_empty:
+        written.close()
+        return None
+    transcript = FileBytes(written)
+    return OpenTrace(name, transcript, transcript.size, problems, log=contents)
 
 
 def _plain_file(file: TraceFile, problems: list[Problem]) -> BinaryIO:

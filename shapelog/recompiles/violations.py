@@ -105,6 +105,7 @@ def violations(entry: CompileFacts, call: CompileFacts, reasons: Sequence[Reason
     named = [_from_reason(entry, call, reason) for reason in reasons]
     found = list(_against_guards(entry.tree, call) if entry.tree else _against_inputs(entry, call))
     named, found = _with_marked_tensor(named, found)
+    named = [_with_values(item, found) for item in named]
     state = next((item.reason for item in named if item.prop.kind is Kind.GLOBAL_STATE), None)
     if state is not None and any(item.is_global_state for item in found):  # the tree has both values of each field
         named = [item for item in named if item.prop.kind is not Kind.GLOBAL_STATE]
@@ -113,6 +114,13 @@ def violations(entry: CompileFacts, call: CompileFacts, reasons: Sequence[Reason
     identified = {item.source for item in named if item.prop.kind in _IDENTITY}
     new = [item for item in found if item.key not in known and not (item.prop.kind in _IDENTITY and item.source in identified)]
     return (*_inference_mode(entry, call, named), *named, *{item.key: item for item in new}.values())
+
+
+def _with_values(item: Violation, found: Sequence[Violation]) -> Violation:
+    """An object that PyTorch names by its address or type alone (2.8 and older), as the guards of both calls have it."""
+    if item.reason is None or item.reason.family not in ("id", "type") or item.reason.actual:
+        return item
+    return next((other._replace(reason=item.reason) for other in found if other.source == item.source and other.prop.kind in _IDENTITY), item)
 
 
 def _with_marked_tensor(named: list[Violation], found: list[Violation]) -> tuple[list[Violation], list[Violation]]:

@@ -1,0 +1,255 @@
+"""What one message of PyTorch's logging holds: a recompile with its reasons, a limit that was hit, a symbol, a failure.
+
+The wording is that of ``torch/_dynamo/guards.py``, ``convert_frame.py`` and ``torch/fx/experimental/symbolic_shapes.py``, 2.0 to 2.15.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from shapelog.reading.payloads.compiler_messages import exception_chain, user_stack
+from shapelog.reading.payloads.recompile_reasons import parse, split_entry
+
+_RECOMPILING = re.compile(r"\(?['\"]?Recompiling function (?P<name>\S+) in (?P<file>.*?)(?::(?P<line>\d{1,9}))?(?=[\s'\",]|$)")
+_TRIGGERED = re.compile(r"triggered by the following guard failure(?:\(s\))?:?\s*(?P<rest>.*)")
+_ITEM = re.compile(r"^\s*- ?(.*)$")
+_GUARD_NUMBER = re.compile(r"^\s*guard \d{1,9} failures?:?\s*$")
+_SUGGESTED = re.compile(r"environment variable would enable dynamic compilation.*?(?:TORCH_COMPILE_DYNAMIC_SOURCES=\"(?P<sources>.*)\")?\s*$")
+_STACK_LINE = re.compile(r"\s*(?:User stack trace:|File \"|\^|~)")
+# Where a line that a page or a terminal wrapped may go on.
+_MOST_REASONS = 10_000
+
+
+class Code(NamedTuple):
+    """A function as a log names it: its name, file and first line; "" and 0 where the log leaves them out."""
+
+    name: str = ""
+    file: str = ""
+    line: int = 0
+
+
+class RecompileText(NamedTuple):
+    """``Recompiling function f in train.py:4``, with the reasons as they would stand in a trace and the sources that PyTorch suggests.
+
+    ``is_whole`` is False where the first line, which names the function, is not in the log.
+    """
+
+    code: Code
+    reasons: tuple[str, ...]
+    suggested: str = ""
+    is_whole: bool = True
+
+
+def recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
+    """The recompiles in the lines of one message, or of several of the same compile."""
+    code: Code | None = None
+    body: list[str] = []
+    for line in lines:
+        found = _RECOMPILING.search(line)
+        if found is None:
+            body.append(line)
+            continue
+        if code is not None or any(map(_ITEM.match, body)):
+            yield _recompile(code, body)
+        code = Code(found["name"], found["file"].rstrip("'\","), int(found["line"] or 0))
+        body = [line[found.end() :]]
+    if code is not None or any(map(_ITEM.match, body)):
+        yield _recompile(code, body)
+
+
+def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
+    items: list[str] = []
+    suggested = ""
+    has_ids = any((item := _ITEM.match(line)) and split_entry(item[1])[0] for line in lines)
+    for line in lines:
+        triggered = _TRIGGERED.search(line)
+        if triggered or _GUARD_NUMBER.match(line):
+            rest = triggered["rest"].strip("'\") ") if triggered else ""
+            if rest:  # torch 2.0 and 2.1 write one guard on the same line
+                items.append(triggered["rest"].rstrip().removesuffix(")").rstrip("\"'") if triggered else "")
+            continue
+        hint = _SUGGESTED.search(line)
+        if hint:
+            suggested = hint["sources"] or ""
+            continue
+        item = _ITEM.match(line)
+        text = item[1] if item else line
+        if item and (not has_ids or split_entry(text)[0] or not items) and not _STACK_LINE.match(text):
+            items.append(text)
+        elif items and text.strip():
+            items[-1] = _continued(items[-1], text, item is not None)
+    return RecompileText(code or Code(), tuple(items[:_MOST_REASONS]), suggested, code is not None)
+
+
+def _continued(reason: str, text: str, is_item: bool) -> str:
+    """A reason with one more line: that of its stack, or the rest of a line that was wrapped where it was shown."""
+    if is_item or "\n" in reason or _STACK_LINE.match(text):
+        return f"{reason}\n{text}"
+    joined = f"{reason.rstrip()} {text.strip()}"
+    return joined if parse(reason).family in ("other", "backend") and len(joined) < 10_000 else reason
+
+
+_LIMIT = re.compile(r"torch\._dynamo hit config\.(?P<name>\w+)(?: \((?P<limit>\d{1,9})\))?")
+_FUNCTION = re.compile(r"function: ['\"](?P<name>.*?)['\"] \((?P<file>.*):(?P<line>\d{1,9})\)")
+_LAST_REASON = re.compile(r"(?:last )?reasons?: *(?P<reason>.*)$")
+
+
+class LimitText(NamedTuple):
+    """``torch._dynamo hit config.recompile_limit (8)``: the setting, its value ("" where it is cut off), the function, the last reason."""
+
+    setting: str
+    limit: str
+    code: Code
+    reason: str
+
+
+def limits(lines: Iterable[str]) -> Iterator[LimitText]:
+    """The warnings in the lines of a message. One whose first line was cut off counts, too."""
+    found: LimitText | None = None
+    in_reason = False
+    for line in lines:
+        limit, function, reason = _LIMIT.search(line), _FUNCTION.search(line), _LAST_REASON.search(line)
+        if limit or (function and (found is None or found.code.name)):
+            if found:
+                yield found
+            found = LimitText(limit["name"], limit["limit"] or "", Code(), "") if limit else LimitText("recompile_limit", "", Code(), "")
+        if found is None:
+            continue
+        if function:
+            found = found._replace(code=Code(function["name"], function["file"], int(function["line"])))
+        elif reason:
+            found = found._replace(reason=reason["reason"].strip().removeprefix("[").removesuffix("]"))
+            in_reason = True
+            continue
+        elif in_reason and (line.startswith("    ") or _STACK_LINE.match(line)) and line.strip():
+            text = f"{found.reason}\n{line}" if found.reason else line.strip()
+            found = found._replace(reason=text)
+            continue
+        in_reason = False
+    if found:
+        yield found
+
+
+_NUMBER = r"-?\d{1,30}"
+_CREATED = re.compile(
+    r"create_symbol (?P<symbol>\w{1,40}) = (?P<value>\S{1,60}) for (?P<source>.+?) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$"
+)
+_UNBACKED = re.compile(r"create_unbacked_sym(?:int|float|bool) (?P<symbol>\w{1,40}) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$")
+_ADDED = re.compile(r"eval (?!\[guard suppressed\])(?P<expression>.{1,2000}?)(?: == True)? \[guard added\](?P<where>.*)$")
+_REPLACED = re.compile(rf"set_replacement (?P<symbol>\w{{1,40}}) = (?P<value>{_NUMBER}) \((?P<reason>\w+)\)")
+_SINGLE = re.compile(rf"_update_var_to_range (?P<symbol>\w{{1,40}}) = VR\[(?P<value>{_NUMBER}), (?P=value)\]")
+_TRACKED = re.compile(r"track_symint (?P<source>.+?)(?:\.(?P<part>size|stride)\(\)\[(?P<dim>\d{1,3})\]|\.storage_offset\(\)) (?P<value>\S+)")
+_WHERE = re.compile(r"^\s*(?:at )?(?:(?P<code>.*?)  # )?(?P<file>[^\s#(][^#(]*?):(?P<line>\d{1,9}) in (?P<name>\S+?)(?:,|\s|\(|$)")
+
+
+class Place(NamedTuple):
+    """A line of the user's code: file (often shortened), line, function, and the line itself where it is written."""
+
+    file: str
+    line: int
+    name: str
+    code: str = ""
+
+
+class SymbolText(NamedTuple):
+    """A size, int or float that became symbolic."""
+
+    symbol: str
+    value: str
+    source: str
+    range: str
+    place: Place | None
+
+
+class AddedText(NamedTuple):
+    """A guard over symbols that a line of code asked for."""
+
+    expression: str
+    place: Place | None
+
+
+class PinnedText(NamedTuple):
+    """A symbol that was replaced by a number."""
+
+    symbol: str
+    value: str
+    reason: str
+
+
+class TrackedText(NamedTuple):
+    """A size, stride or (``part`` "") storage offset of an input: a number or an expression over symbols."""
+
+    source: str
+    part: str
+    dim: int
+    value: str
+
+
+def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | None:
+    """What a line of ``symbolic_shapes.py`` holds, None for one that nothing is taken from."""
+    line = line.strip()
+    if line.startswith("track_symint "):
+        found = _TRACKED.match(line)
+        return TrackedText(found["source"], found["part"] or "", int(found["dim"] or 0), found["value"]) if found else None
+    if line.startswith("create_symbol ") and (found := _CREATED.match(line)):
+        span = f"VR[{found['low']}, {found['high']}]"
+        return SymbolText(found["symbol"], found["value"], found["source"], span, _place(found["where"]))
+    if line.startswith("create_unbacked_") and (found := _UNBACKED.match(line)):
+        return SymbolText(found["symbol"], "", "", f"VR[{found['low']}, {found['high']}]", _place(found["where"]))
+    if line.startswith("eval ") and (found := _ADDED.match(line)):
+        return AddedText(found["expression"], _place(found["where"]))
+    if line.startswith("set_replacement ") and (found := _REPLACED.match(line)):
+        return PinnedText(found["symbol"], found["value"], found["reason"])
+    if line.startswith("_update_var_to_range ") and (found := _SINGLE.match(line)):
+        return PinnedText(found["symbol"], found["value"], "range_refined_to_singleton")
+    return None
+
+
+def _place(text: str) -> Place | None:
+    found = _WHERE.match(text) if len(text) < 4000 else None
+    return Place(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()) if found else None
+
+
+# Exceptions of the compiler; those of a program alone are none of its failures.
+_COMPILER_ERROR = re.compile(
+    r"(?:^|\n)(?:\w{1,20} +)?(?P<type>torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\.[\w.]{1,200}"
+    r"|(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|Unsupported|UserError|ConstraintViolationError|RecompileError"
+    r"|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded|CacheLimitExceeded|InductorError|LoweringException))"
+    r"(?:: (?P<message>[^\n]*)|(?=\n|$))"
+)
+_AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
+_NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
+
+
+class FailureText(NamedTuple):
+    """A compile that failed: the type of the exception without its module, its message from the first line on, the function where known."""
+
+    type: str
+    message: str
+    code: Code
+    text: str
+
+    @property
+    def is_at_limit(self) -> bool:
+        return self.type in _AT_LIMIT
+
+
+def failure(lines: Iterable[str]) -> FailureText | None:
+    """The failure in a traceback, or in what is left of one; None where no compiler raised it."""
+    text = "\n".join(lines)
+    raised = list(_COMPILER_ERROR.finditer(text))
+    if not raised:
+        return None
+    last = raised[-1]
+    message = text[last.start("message") :] if last["message"] is not None else ""
+    kind = last["type"].rpartition(".")[2]
+    named = _NOT_CONVERTED.search(text)
+    if named:
+        code = Code(named["name"], named["file"], int(named["line"]))
+    elif found := _RECOMPILING.search(message):
+        code = Code(found["name"], found["file"], int(found["line"] or 0))
+    else:
+        stack = user_stack(text)
+        code = Code(stack[0].name, stack[0].file, stack[0].line) if stack else Code()
+    begin = text.find("Traceback (most recent call last):")
+    return FailureText(kind, message.strip(), code, text[max(begin, 0) :] if exception_chain(text) else text)
