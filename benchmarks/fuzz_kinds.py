@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 from fuzz_archives import Archives
 from fuzz_settings import Baselines, Settings
 from fuzz_text import Texts
+from fuzz_text_logs import TextLogs
 from fuzz_watch import Sequences
 from mutations import ROOT, Mutator, Records, made_seeds, make, recorded_seeds
 from promises import workplace
@@ -76,6 +77,7 @@ _GENERATORS: dict[str, tuple[int, Callable[[Path, str], Generator]]] = {
     "traces": (4, lambda work, corpus: Traces(corpus)),
     "dimensions": (2, lambda work, corpus: Dimensions()),
     "text": (40, lambda work, corpus: Texts(work)),
+    "text_logs": (4, lambda work, corpus: TextLogs(work)),
     "archives": (8, lambda work, corpus: Archives(work, made_seeds())),
     "settings": (30, lambda work, corpus: Settings(work)),
     "baselines": (30, lambda work, corpus: Baselines(work)),

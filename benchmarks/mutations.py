@@ -131,7 +131,7 @@ def _every_kind() -> bytes:
 def recorded_seeds(folder: Path) -> list[Records]:
     """Of each trace below a folder the records that the model uses, without the longest."""
     found = []
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in (".gz", ".log")):
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name.endswith((".log.gz", ".log"))):
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         records = [record for record in make.split_records(data) if len(record) < _LONG and b'{"chromium_event"' not in record[:120]]
         found.append(tuple(records) or (data[:_LONG],))

@@ -28,7 +28,7 @@ from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.distributed.large_jobs import ReadOptions, load_large_job
-from shapelog.errors import ShapelogError
+from shapelog.errors import DATA_LOSS, ShapelogError
 from shapelog.model.ids import TorchVersion
 from shapelog.model.load import load
 from shapelog.model.trace import Trace
@@ -297,19 +297,23 @@ STAGES: tuple[tuple[Callable[[Subject], None], int], ...] = (
 )
 
 
-def examine(data: bytes, counts: Counter[str], everything: bool = False) -> None:
+def examine(data: bytes, counts: Counter[str], everything: bool = False, must_be_whole: bool = False) -> None:
     """Put one input through its stages, those that its checksum chooses unless it is ``everything``, and count them.
 
-    Raises whatever goes wrong.
+    One that ``must_be_whole`` has no byte that cannot be read. Raises whatever goes wrong.
     """
     chosen = zlib.crc32(data)
     try:
         trace = load_bytes(data)
     except ShapelogError as error:
+        demand(not must_be_whole, f"refused: {error}")
         counts["refused"] += 1
         refusal(error, NAME)
         return
     counts["read"] += 1
+    if must_be_whole:
+        lost = next((problem for problem in trace.problems if problem.severity == DATA_LOSS), None)
+        demand(lost is None, f"{lost.code}: {lost.message[:200]}" if lost else "")
     subject = Subject(data, trace)
     for number, (stage, rate) in enumerate(STAGES):
         if everything or (chosen >> number) % rate == 0:
