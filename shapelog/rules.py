@@ -416,14 +416,10 @@ def remedy_for(rule: Rule, supports_dynamic_sources: bool) -> str:
 
 
 class Remedy(NamedTuple):
-    """The remedy for a cause: what its rule recommends, or ``own`` where more is known of the cause."""
+    """What to do, in one sentence, and the rule that it comes from."""
 
     rule: Rule
-    own: str = ""
-
-    def text(self, supports_dynamic_sources: bool) -> str:
-        """In one sentence, for the torch version at hand."""
-        return self.own or remedy_for(self.rule, supports_dynamic_sources)
+    text: str
 
 
 def any_blocks_marking(codes: Iterable[str]) -> bool:

@@ -234,7 +234,7 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     kind = StepKind.SETUP if alerts[0].rule.code in _SET_UP else StepKind.CODE
     saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
-    return _step(kind, f"{_subject(alerts)}: {alerts[0].remedy}", alerts, saving, _middle(saved), confidence)
+    return _step(kind, f"{_subject(alerts)}: {alerts[0].remedy.text}", alerts, saving, _middle(saved), confidence)
 
 
 def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
@@ -300,7 +300,7 @@ def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     # Where something else removes recompilations of the code, that comes first: it lowers what fills the limit.
     others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}
     stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))
-    title = f"Keep {_subject(alerts)} below the recompile limit: {alerts[0].remedy}"
+    title = f"Keep {_subject(alerts)} below the recompile limit: {alerts[0].remedy.text}"
     confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
     text = f"{trace.version.limit_setting} = {2 * (trace.config.recompile_limit or DEFAULT_LIMIT)}"
     return _step(StepKind.LIMIT, title, alerts, saving, stake, confidence, (text,))

@@ -43,7 +43,7 @@ def test_one_alert_covers_every_recompile_of_one_property() -> None:
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
     assert (alert.labels, alert.seconds) == (("0/1", "0/2", "0/3"), 3.0)
     assert alert.sentence == "f was recompiled 3 times (3.00 s): dim 0 of x changed from 8 to 3 (then 5, 7)"
-    assert alert.remedy == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    assert alert.remedy.text == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
     assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.MARKING, AlertKind.SIZE}
 
 
@@ -60,7 +60,7 @@ def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
     alert = by_code(alerts_of(trace, trace))["SL401"]
     assert (alert.level, alert.kinds) == (Level.ERROR, {AlertKind.LIMIT})
     assert len({occurrence.compile for occurrence in alert.occurrences}) == len(alert.occurrences) == 2
-    assert alert.remedy.startswith("stop what keeps adding cache entries (x.size[0])")
+    assert alert.remedy.text.startswith("stop what keeps adding cache entries (x.size[0])")
 
 
 def test_what_only_came_along_is_not_avoidable() -> None:
@@ -89,7 +89,7 @@ def test_properties_that_changed_together_are_one_alert() -> None:
 def test_a_mark_is_suggested_also_where_some_of_the_recompiles_remain() -> None:
     alert = by_code(of_fixture("lab/range_branch"))["SL101"]
     assert [AlertKind.MARKING in occurrence.kinds for occurrence in alert.occurrences] == [False, True]
-    assert alert.remedy == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    assert alert.remedy.text == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
 
 
 def test_values_that_came_later_are_listed_after_the_first() -> None:
@@ -246,7 +246,7 @@ import sys, shapelog
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.repository_paths import Repository
 for alert in collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Repository("nowhere")).alerts:
-    print(alert.fingerprint, alert.sentence, alert.axes, alert.remedy)
+    print(alert.fingerprint, alert.sentence, alert.axes, alert.remedy.text)
 """
     fixture = str(FIXTURES / "lab" / "optimizer_loop.log.gz")
     one, other = (python(code, fixture, PYTHONHASHSEED=seed).stdout for seed in "12")

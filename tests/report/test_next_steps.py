@@ -75,7 +75,7 @@ def test_code_that_was_cut_off_while_it_compiled_is_nothing_to_fix() -> None:
     report = make.report(make.trace(make.compile("0/0", make.tensor(10, 8))) + started)
     (alert,) = alerts(report).alerts
     assert "was still being compiled when the trace ends" in alert.sentence
-    assert alert.remedy.startswith("let the process finish")
+    assert alert.remedy.text.startswith("let the process finish")
     assert steps_of(report) == ()
 
 
