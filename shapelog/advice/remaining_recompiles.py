@@ -13,7 +13,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
-from shapelog.rules import RULES, Rule, Verdict, any_blocks_marking
+from shapelog.rules import Rule, Verdict, any_blocks_marking
 
 # What another dim of the same tensor, or of another one, may be marked for.
 _RELATIVE = frozenset(("SL103", "SL105"))
@@ -84,9 +84,7 @@ def _mark_for(cause: Cause) -> Mark:
 
 def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[Source, HarmfulMark], remedies: Remedies) -> Remaining:
     item, cause, note = members[0]
-    # where every cause can be marked and that is not enough, the code takes another path for this value
-    is_path = note and item.blocking_rule in ("SL202", "SL204")
-    rule = (RULES[item.blocking_rule] if is_path else cause.remedy_rule) if cause else RULES["SL399"]
+    remedy = remedies.of((item,), (cause,) if cause else ())
     sentence = cause.sentence if cause else (note or "the trace does not record why")
     if cause and note:
         sentence = f"{sentence}; {note}"
@@ -96,11 +94,11 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[So
     return Remaining(
         frame=item.frame,
         axis=cause.axis if cause else "",
-        rule=rule,
+        rule=remedy.rule,
         size_related=item.size_related,
         verdict=item.verdict,
         compiles=tuple(member.compile for member, _, _ in members),
         sentence=sentence,
-        remedy=remedies.of((item,), (cause,) if cause else ()).text,
+        remedy=remedy.text,
         place=str(cause.place) if cause and cause.place else "",
     )
