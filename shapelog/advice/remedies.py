@@ -10,7 +10,11 @@ from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marki
 
 # The most entries of the list that a sentence has in full, as characters, and the most lines of code.
 _ENTRIES, _LINES = 80, 6
-_NOT_STATIC = "remove mark_static from what varies, or accept one graph per size"
+# Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
+_WHERE_BLOCKED = {
+    "SL105": "clone() the slice or view, and mark what varies in it",
+    "SL321": "remove mark_static from what varies, or accept one graph per size",
+}
 
 
 class Remedies:
@@ -39,7 +43,7 @@ class Remedies:
         blocking = "" if removable else recompiles[0].blocking_rule
         if blocking:
             rule = RULES[blocking]
-            return Remedy(rule, _NOT_STATIC if blocking == "SL321" else rule.remedy)
+            return Remedy(rule, _WHERE_BLOCKED.get(blocking, rule.remedy))
         if not causes:
             return Remedy(UNEXPLAINED, UNEXPLAINED.remedy)
         rule = causes[0].remedy_rule

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
@@ -20,10 +20,10 @@ from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Remedy, Rule, Verdict
-from shapelog.text import file_name, seconds
+from shapelog.text import file_name, seconds, some
 
-# The most values and other properties that a sentence names.
-_VALUES, _AXES = 8, 4
+# The most values, other properties and compiles that a sentence names.
+_VALUES, _AXES, _LABELS = 8, 4, 4
 _BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
 # What differs from run to run and from machine to machine: addresses and ids, lines, and the directories of a file.
 _FLEETING = re.compile(r"0x[0-9a-fA-F]+|\d{6,}|(?<=\bline )\d+|(?:(?<=[\s`\"(])|^)(?:[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
@@ -67,7 +67,7 @@ class Alert:
     causes. ``sentence`` is what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the user's
     line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about. ``fingerprint``
     is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages`` are what PyTorch
-    wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it.
+    wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it, ``also`` what to do about that.
     """
 
     rule: Rule
@@ -87,6 +87,7 @@ class Alert:
     messages: tuple[CompilerMessage, ...] = ()
     exceptions: tuple[RaisedException, ...] = ()
     notes: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -100,8 +101,7 @@ class Alert:
         """
         specific = dict.fromkeys(hint for message in self.messages for hint in message.specific_hints)
         general = dict.fromkeys(hint for message in self.messages for hint in message.hints if hint not in specific)
-        which = f" ({self.remedy.rule.code})" if self.remedy.rule is not self.rule else ""
-        return (*(specific or (f"{self.remedy.text}{which}",)), *general)
+        return (*(specific or (_with_rule(self.remedy, self.rule),)), *self.also, *general)
 
     @property
     def axis(self) -> str:
@@ -302,8 +302,18 @@ class _AlertBuilder(NamedTuple):
             snippet=place.code if place else "",
             marked=_named_in(place.code, axes) if place else "",
             occurrences=occurrences,
-            notes=tuple(dict.fromkeys(item.why_not_markable for item in recompiles if item.why_not_markable not in ("", facts[0]))),
+            notes=tuple(_notes(recompiles, facts[0])),
+            also=tuple(self._about_the_rest(members)),
         )
+
+    def _about_the_rest(self, members: list[_Blamed]) -> Iterator[str]:
+        """Where marking removes some of the recompiles, what to do about the others."""
+        rest = [item for item in members if item.recompile.verdict is not Verdict.MARKING]
+        causes = [item.cause for item in rest if item.cause]
+        if causes and len(rest) < len(members):
+            remedy = self.found.report.remedies.of([item.recompile for item in rest], causes)
+            labels = dict.fromkeys(item.recompile.compile.label for item in rest)
+            yield f"{some(list(labels), _LABELS)}: {_with_rule(remedy, causes[0].remedy_rule)}"
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
         """What analyses found about this code: limits and failures, each rule once."""
@@ -338,6 +348,8 @@ class _AlertBuilder(NamedTuple):
             lost = compiled.seconds_before_restart
             broke, again = (self.found.occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
             for item in compiled.compile.breaks:
+                if _is_the_failure(item, compiled.compile):
+                    continue
                 key = (_BREAK, stable_text(item.words))
                 found.setdefault(key, {}).setdefault(broke, item.words)
                 places.setdefault(key, item.place)
@@ -387,6 +399,7 @@ class _AlertBuilder(NamedTuple):
         messages: tuple[CompilerMessage, ...] = (),
         exceptions: tuple[RaisedException, ...] = (),
         notes: tuple[str, ...] = (),
+        also: tuple[str, ...] = (),
     ) -> Alert:
         first = self.code.first
         called = occurrences[0].frame.caller(occurrences[0].compile) or first.called_at
@@ -417,6 +430,7 @@ class _AlertBuilder(NamedTuple):
             messages=messages,
             exceptions=exceptions,
             notes=notes,
+            also=also,
             fingerprint=digest(*self.found.identities[self.code], rule.code, stable_text(axes[0]) if axes else ""),
         )
 
@@ -433,6 +447,14 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
     return ""
 
 
+def _notes(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:
+    """Why marking does not remove some of them, each reason once, with the compiles it is about unless it is about all."""
+    for why, members in grouped(recompiles, lambda item: item.why_not_markable).items():
+        if why not in ("", fact):
+            labels = some([item.compile.label for item in members], _LABELS)
+            yield why if len(members) == len(recompiles) else f"{labels}: {why}"
+
+
 def _with_later_values(fact: str, causes: list[Cause], axes: tuple[str, ...]) -> str:
     """The first fact with the values that came later, `` (then 4, 5, 6)``, and what else changed with it."""
     values = dict.fromkeys(cause.after for cause in causes if cause.after not in ("", causes[0].before, causes[0].after))
@@ -441,6 +463,17 @@ def _with_later_values(fact: str, causes: list[Cause], axes: tuple[str, ...]) ->
     then = f"{change} (then {', '.join(later)}){mark}{why}" if later else fact
     others = list(axes[1 : _AXES + 1]) + (["…"] if len(axes) > _AXES + 1 else [])
     return then + (f"; {len(axes) - 1} more changed with it: {', '.join(others)}" if others else "")
+
+
+def _with_rule(remedy: Remedy, rule: Rule) -> str:
+    """The remedy with the code of the rule that it comes from, where that is another one."""
+    return remedy.text if remedy.rule is rule else f"{remedy.text} ({remedy.rule.code})"
+
+
+def _is_the_failure(item: GraphBreak, compile: Compile) -> bool:
+    """Whether a compile failed with this graph break: that is one alert, the failure."""
+    is_alike = (item.message.title, item.message.hints) == (compile.failure.title, compile.failure.hints)
+    return is_alike and compile.outcome is Outcome.FAILED
 
 
 def _times(occurrences: Iterable[Occurrence]) -> str:

@@ -12,7 +12,7 @@ from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Outcome
+from shapelog.model.trace import Compile, Outcome
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.analyses.recompile_limit import DEFAULT_LIMIT
 from shapelog.report.report import Report
@@ -190,7 +190,7 @@ def _key(found: Alerts, alert: Alert) -> tuple[StepKind, object] | None:
     if AlertKind.LIMIT in kinds:
         return None if _is_lifted(found.report.advice, alert.code) else (StepKind.LIMIT, "")
     if AlertKind.AVOIDABLE in kinds and AlertKind.MARKING not in kinds:
-        return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, alert)
+        return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, alert.remedy)
     return None
 
 
@@ -225,9 +225,12 @@ def _subject(alerts: Sequence[Alert]) -> str:
 def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     """Recompilations that go away when the code, or what is set up before it, changes."""
     recompiles = {item.compile: item for alert in alerts for frame in alert.code.frames for item in run.report.explained.of_frame(frame)}
-    codes = {code for alert in alerts for code in alert.codes}
+    cured: dict[Compile, set[str]] = {}
+    for alert in alerts:
+        for item in alert.occurrences:
+            cured.setdefault(item.compile, set()).update(alert.codes)
     own = {item.compile: item for alert in alerts for item in alert.occurrences if recompiles[item.compile].verdict is Verdict.CODE}
-    sole = [item for item in own.values() if codes.issuperset(recompiles[item.compile].codes)]
+    sole = [item for item in own.values() if cured[item.compile].issuperset(recompiles[item.compile].codes)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
     confidence = Confidence("medium", "the cause is known; that the changed code meets no other obstacle is not")
     if len(sole) < len(own):

@@ -47,7 +47,9 @@ def render(report: Report, options: Options) -> bytes:
     _left_out(page, report)
     if found.alerts:
         page.blank()
-        page.line((f"Run `shapelog rule {found.alerts[0].rule.code}` for an explanation of a rule, or see {RULES_URL}", "dim"))
+        typed = f"Explanation of a rule: shapelog rule {found.alerts[0].rule.code}"
+        whole = f"{typed}, or {RULES_URL}"
+        page.line((whole if page.verbose or len(whole) <= page.width else typed, "dim"))
     return page.bytes()
 
 
@@ -94,16 +96,16 @@ def _head(page: TextPage, report: Report) -> None:
 def _summary(page: TextPage, report: Report) -> None:
     """The verdict on the run: its compilations, what could be done about the recompilations, and what was refused or failed."""
     summary = report.summary
-    page.heading("Summary")
-    if not summary.compiles and not summary.failures:
-        page.line("nothing was compiled in this run", indent=2)
     number = plural(summary.compiles, "compilation")
-    over = f" over {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
+    over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
+    of_them = f", including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
+    page.blank()
     if summary.recompiles:
-        of_them = f", including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
-        page.line((number, "bold"), f" ({seconds(summary.seconds)}){of_them}{over}", indent=2)
+        page.line((f"Summary: {number}", "bold"), f" ({seconds(summary.seconds)}){of_them}{over}")
     elif summary.compiles:
-        page.line((number, "bold"), f" ({seconds(summary.seconds)}){over}, no recompilation", indent=2)
+        page.line((f"Summary: {number}", "bold"), f" ({seconds(summary.seconds)}){over}, no recompilation")
+    else:
+        page.line((f"Summary: {'no compilation succeeded' if summary.failures else 'nothing was compiled in this run'}", "bold"))
     rows = []
     for part in summary.parts:
         bar = "█" * max(1, round(16 * part.count / max(1, summary.recompiles)))
@@ -111,7 +113,7 @@ def _summary(page: TextPage, report: Report) -> None:
         rows.append(
             (Text(str(part.count), style="bold"), Text(part.verdict.words, style=style), seconds(part.seconds), Text(bar, style=style))
         )
-    page.table((Column("", True), Column(""), Column("", True), Column("")), rows, indent=4)
+    page.table((Column("", True), Column(""), Column("", True), Column("")), rows)
     if summary.limit_hits:
         refused = plural(summary.limit_hits, "compilation") + " refused"
         page.line((refused, "bold red"), f": recompile limit reached ({seconds(summary.limit_seconds)})", indent=2)
