@@ -191,7 +191,7 @@ _ALL = (
         "SL204",
         "branch-on-size",
         _FINE,
-        "accept one graph per branch: the code branches on this size, and marking cannot reduce the number of graphs further",
+        "accept one graph per branch: marking does not merge the graphs of different branches",
         size_related=True,
         blocks_marking=True,
     ),
@@ -234,8 +234,8 @@ _ALL = (
         _CODE,
         "wrap it in a tensor, torch.tensor(value); TORCH_COMPILE_DYNAMIC_SOURCES does not make this float dynamic",
     ),
-    Rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad it, or compile the code that handles one item"),
-    Rule("SL314", "dict-keys-vary", _CODE, "keep the set of keys fixed, or read the values outside and compile the code that uses them"),
+    Rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad it, or compile the code for a single item"),
+    Rule("SL314", "dict-keys-vary", _CODE, "pass the same keys every time, or only the values that the code uses"),
     Rule(
         "SL315",
         "module-int-varies",
@@ -285,7 +285,7 @@ _ALL = (
         "SL403",
         "compile-failed",
         Verdict.FAILED,
-        "fix the error shown here; until then this code runs in eager mode or raises",
+        "fix this error; until then the code runs in eager mode or raises",
         section=Section.FAILURES,
         level=Level.ERROR,
         alert_kind=AlertKind.FAILURE,
@@ -416,14 +416,10 @@ def remedy_for(rule: Rule, supports_dynamic_sources: bool) -> str:
 
 
 class Remedy(NamedTuple):
-    """The remedy for a cause: what its rule recommends, or ``own`` where more is known of the cause."""
+    """What to do, in one sentence, and the rule that it comes from."""
 
     rule: Rule
-    own: str = ""
-
-    def text(self, supports_dynamic_sources: bool) -> str:
-        """In one sentence, for the torch version at hand."""
-        return self.own or remedy_for(self.rule, supports_dynamic_sources)
+    text: str
 
 
 def any_blocks_marking(codes: Iterable[str]) -> bool:

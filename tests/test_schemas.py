@@ -13,7 +13,7 @@ from json_schemas import SCHEMA, schema
 from jsonschema import Draft202012Validator
 
 from shapelog import errors
-from shapelog.advice import advise
+from shapelog.advice import suggestions
 from shapelog.check.policy import Metric
 from shapelog.model.trace import Outcome
 from shapelog.recompiles.shape_table import State
@@ -127,7 +127,7 @@ ENUMS = {
     ("", "severity"): [errors.INFO, errors.DEGRADED, errors.DATA_LOSS],
     ("", "outcome"): values(Outcome),
     ("", "verdict"): _OF_RECOMPILES,
-    ("", "confidence"): list(advise._REASONS),
+    ("", "confidence"): list(suggestions._REASONS),
     ("", "state"): values(State),
     ("", "effect"): values(Effect),
     ("", "since"): values(Since),

@@ -1,66 +1,26 @@
 """What to mark dynamic, what it will save, and what it will not fix: ``advise(explained)`` → Advice."""
 
-import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from shapelog.advice.alternatives import Alternative, alternatives
-from shapelog.advice.caveats import ObservedValues, caveats_of_list, caveats_of_source, observed_values, rationale, scope
+from shapelog.advice.caveats import caveats_of_list, scope
 from shapelog.advice.compile_seconds import Seconds
-from shapelog.advice.mark_dynamic_code import mark_line
-from shapelog.advice.marks import Mark, SourceNames, entries, printable, split_list
-from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
+from shapelog.advice.marks import printable, split_list
+from shapelog.advice.minimal_marks import HarmfulMark, select_marks
 from shapelog.advice.pgo_comparison import PgoSuggestion, pgo_suggestion
 from shapelog.advice.remaining_recompiles import Remaining, remaining
-from shapelog.advice.replay import Cost, Marks, Replay, predicted, replay
-from shapelog.advice.savings import Savings, ServedCall
-from shapelog.advice.source_index import SourceIndex
+from shapelog.advice.remedies import Remedies
+from shapelog.advice.replay import Cost, predicted, replay
+from shapelog.advice.suggestions import Suggestion, suggestions_for
 from shapelog.display import in_notebook
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Frame, Outcome, resumed_by
-from shapelog.reading.payloads.source_names import Source
-from shapelog.reading.records import StackFrame
+from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.rules import Verdict
-from shapelog.text import cut, one_line, plural
+from shapelog.text import plural
 
 # Rules about values that the code itself pins or branches on: another line of code removes them.
 _REWRITABLE = frozenset(("SL201", "SL202", "SL204", "SL311", "SL322"))
-_REASONS = {
-    "high": "a dynamic graph in the trace handles all these calls",
-    "medium": "the graphs match, but the trace contains no dynamic graph that handles all these calls",
-    "low": "only a call past the recompile limit is saved, and the trace records little about it",
-}
-
-
-class Suggestion(NamedTuple):
-    """One source to mark dynamic. ``entries`` are its entries of the list, () where this torch has none.
-
-    ``gone`` are the compile ids that would come back without it, ``seconds`` what they cost. ``python`` holds ``mark_dynamic`` lines for
-    ``place``, the user's line that makes the call; ints have none.
-    """
-
-    id: str
-    source: str
-    name: str
-    codes: tuple[str, ...]
-    dims: tuple[int, ...]
-    seen: tuple[ObservedValues, ...]
-    frames: tuple[Frame, ...]
-    tool: str
-    entries: tuple[str, ...]
-    recommendation: str
-    rationale: str
-    gone: tuple[str, ...]
-    seconds: float
-    confidence: str
-    confidence_reason: str
-    caveats: tuple[str, ...]
-    place: StackFrame | None
-    python: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return f"<Suggestion {self.id} {cut(one_line(self.name), 80)}: saves {plural(len(self.gone), 'compilation')}>"
 
 
 class Forecast(NamedTuple):
@@ -75,7 +35,7 @@ class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
     ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the suggestions;
-    ``scope`` names the ranks where those are not all.
+    ``scope`` names the ranks where those are not all. ``remedies`` are what to do about each recompile of this run.
     """
 
     version: TorchVersion
@@ -89,6 +49,7 @@ class Advice(NamedTuple):
     before: Cost
     after: Cost
     forecasts: tuple[Forecast, ...]
+    remedies: Remedies
     set_already: tuple[str, ...] = ()
     failures: int = 0
     scope: str = ""
@@ -151,9 +112,10 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
     used = version or explained.trace.version
     replayed = replay(explained)
     choice = select_marks(explained, replayed, used)
-    suggestions = tuple(_suggestions(explained, replayed, choice, used))
+    suggestions = tuple(suggestions_for(explained, replayed, choice, used))
     before, after = replayed.cost(()), predicted(replayed, choice.marks)
-    left = remaining(explained, replayed, choice.marks, choice.left_out, used)
+    remedies = Remedies(used.reads_sources, suggestions, choice.left_out)
+    left = remaining(explained, replayed, choice.marks, choice.left_out, used, remedies)
     return Advice(
         version=used,
         is_version_given=version is not None,
@@ -165,120 +127,9 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         pgo=pgo_suggestion(explained, replayed, choice, used),
         before=before,
         after=after,
+        remedies=remedies,
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),
         scope=scope(explained.trace),
         failures=sum(compile.outcome is Outcome.FAILED for compile in explained.trace.compiles),
         forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), predicted(plan, choice.marks)) for plan in replayed.plans),
     )
-
-
-class _Selected(NamedTuple):
-    """The selected marks in their trace, and every source that PyTorch will match the list with."""
-
-    explained: Explanations
-    replayed: Replay
-    marks: Marks
-    savings: Savings
-    version: TorchVersion
-    known: SourceIndex
-    sources: SourceNames
-
-
-def _suggestions(explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> Iterator[Suggestion]:
-    by_source: dict[Source, list[Mark]] = {}
-    for mark in sorted(choice.marks):
-        by_source.setdefault(mark.source, []).append(mark)
-    selected = _Selected(
-        explained=explained,
-        replayed=replayed,
-        marks=choice.marks,
-        savings=Savings(replayed, choice.marks),
-        version=version,
-        known=SourceIndex(explained),
-        sources=_all_sources(explained) if by_source else SourceNames(),
-    )
-    made = [_suggestion(selected, marks) for marks in by_source.values()]
-    for number, item in enumerate(sorted(made, key=lambda item: (-item.seconds, item.source)), 1):
-        yield item._replace(id=f"A{number}")
-
-
-def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
-    plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark[mark]))
-    gone = selected.savings.lost_without(marks).calls
-    helped = [plan for plan in plans if not set(gone).isdisjoint(plan.frame.compiles)] or plans
-    served = [call for call in selected.savings.served_by(marks) if call.plan in helped]
-    frames = tuple(plan.frame for plan in helped)
-    seen = tuple(observed_values(mark, frames, selected.explained) for mark in marks)
-    dims = tuple(mark.dim for mark in marks if not mark.is_int)
-    name = marks[0].source.display_name
-    causes = (cause for frame in frames for cause in selected.known.causes(frame, marks[0].source))
-    codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
-    confidence = _confidence(served, selected.marks)
-    caveats = (
-        *caveats_of_source(marks, seen, codes, selected.explained, frames, selected.version, selected.known),
-        *_narrowed(served, selected.marks),
-    )
-    return Suggestion(
-        id="",
-        source=marks[0].source,
-        name=name,
-        codes=codes,
-        dims=dims,
-        seen=seen,
-        frames=frames,
-        tool="dynamic source" if selected.version.reads_sources else "mark_dynamic",
-        entries=entries(marks, selected.version, selected.sources),
-        recommendation=_recommendation(name, dims, selected.version),
-        rationale=rationale(seen, codes),
-        gone=tuple(compile.label for compile in gone),
-        seconds=math.fsum(selected.explained.trace.seconds(compile) for compile in gone),
-        confidence=confidence,
-        confidence_reason=_REASONS[confidence],
-        caveats=caveats,
-        place=frames[0].called_at,
-        python=tuple(_mark_lines(seen, codes, frames)),
-    )
-
-
-def _mark_lines(seen: tuple[ObservedValues, ...], codes: tuple[str, ...], frames: tuple[Frame, ...]) -> Iterator[str]:
-    is_resumed = all(resumed_by(frame.name) for frame in frames)
-    for item in seen:
-        if not item.mark.is_int:
-            yield mark_line(item.mark, [value for _, value in item.values], codes, is_resumed)
-
-
-def _all_sources(explained: Explanations) -> SourceNames:
-    """Every source that PyTorch will match the list with."""
-    compiles = explained.trace.compiles
-    names = {item.source for compile in compiles for item in compile.inputs}
-    trees = dict.fromkeys(tree for tree in (compile.guards for compile in compiles) if tree)
-    return SourceNames(sorted(names.union(*[tree.sources for tree in trees])))
-
-
-def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> str:
-    if not dims:
-        return f"mark the int {name} as dynamic"
-    which = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims[:-1]))} and {dims[-1]}"
-    whole = version.reads_sources and not version.reads_dims
-    return f"mark {which} of {name} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
-
-
-def _narrowed(served: list[ServedCall], chosen: Marks) -> Iterator[str]:
-    """Where a compile is saved that could do more than what takes its place."""
-    for call in served:
-        lost = call.route.narrows(chosen)
-        if lost:
-            names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in lost)
-            gone = call.compile.label
-            yield f"The removed compilation {gone} was also symbolic in {names}: later calls with other values of it would compile again."
-
-
-def _confidence(served: list[ServedCall], chosen: Marks) -> str:
-    """High where a dynamic graph of this trace serves every saved call, medium where there is none, low where only a limit hit is saved."""
-    levels = []
-    for call in served:
-        is_hit = call.compile.outcome is Outcome.LIMIT
-        is_sure = call.route.is_proven and not call.route.narrows(chosen)
-        levels.append("low" if is_hit else "high" if is_sure else "medium")
-    kept = [level for level in levels if level != "low"]
-    return "low" if not kept else "medium" if "medium" in kept else "high"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from shapelog.advice.marks import Mark, mark_at
 from shapelog.advice.minimal_marks import HarmfulMark
+from shapelog.advice.remedies import Remedies
 from shapelog.advice.replay import Marks, Replay
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
@@ -12,7 +13,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
-from shapelog.rules import RULES, Rule, Verdict, any_blocks_marking, remedy_for
+from shapelog.rules import Rule, Verdict, any_blocks_marking
 
 # What another dim of the same tensor, or of another one, may be marked for.
 _RELATIVE = frozenset(("SL103", "SL105"))
@@ -37,7 +38,7 @@ class Remaining(NamedTuple):
 
 
 def remaining(
-    explained: Explanations, replayed: Replay, marks: Marks, left_out: tuple[HarmfulMark, ...], version: TorchVersion
+    explained: Explanations, replayed: Replay, marks: Marks, left_out: tuple[HarmfulMark, ...], version: TorchVersion, remedies: Remedies
 ) -> tuple[Remaining, ...]:
     """The recompiles that these marks leave, most expensive first. Failed and skipped ones are not counted: they left no code."""
     instead = {item.mark.source: item for item in left_out}
@@ -56,7 +57,7 @@ def remaining(
             code = (plan.frame.file, plan.frame.line, plan.frame.name)
             key = (*code, cause.remedy_rule.code if cause else "SL399", cause.axis if cause else note)
             groups.setdefault(key, []).append((item, cause, note))
-    found = [_joined(members, instead, version.reads_sources) for members in groups.values()]
+    found = [_joined(members, instead, remedies) for members in groups.values()]
     return tuple(sorted(found, key=lambda item: (-item.seconds, item.compiles[0].order)))
 
 
@@ -81,11 +82,9 @@ def _mark_for(cause: Cause) -> Mark:
     return Mark(cause.source, cause.prop.dim) if cause.prop.kind is Kind.SIZE else mark_at(cause.source)
 
 
-def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[Source, HarmfulMark], lists: bool) -> Remaining:
+def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[Source, HarmfulMark], remedies: Remedies) -> Remaining:
     item, cause, note = members[0]
-    # where every cause can be marked and that is not enough, the code takes another path for this value
-    is_path = note and item.blocking_rule in ("SL202", "SL204")
-    rule = (RULES[item.blocking_rule] if is_path else cause.remedy_rule) if cause else RULES["SL399"]
+    remedy = remedies.of((item,), (cause,) if cause else ())
     sentence = cause.sentence if cause else (note or "the trace does not record why")
     if cause and note:
         sentence = f"{sentence}; {note}"
@@ -95,11 +94,11 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[So
     return Remaining(
         frame=item.frame,
         axis=cause.axis if cause else "",
-        rule=rule,
+        rule=remedy.rule,
         size_related=item.size_related,
         verdict=item.verdict,
         compiles=tuple(member.compile for member, _, _ in members),
         sentence=sentence,
-        remedy=harm.remedy if harm else item.remedy(lists) if note else cause.remedy(lists) if cause else remedy_for(rule, lists),
+        remedy=remedy.text,
         place=str(cause.place) if cause and cause.place else "",
     )

@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
 from shapelog.model.trace import Compile, Frame
-from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import Guard, Key
-from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
@@ -84,9 +82,8 @@ class SourceIndex:
         found: dict[Key, list[GuardedSize]] = {}
         for frame in self._frames:
             tree = frame.compiles[0].guards
-            for key, guard in tree.by_key.items() if tree else ():
-                if key[1].kind is Kind.SIZE:
-                    found.setdefault(key, []).append(GuardedSize(frame, guard))
+            for key, guard in tree.guarded_sizes if tree else ():
+                found.setdefault(key, []).append(GuardedSize(frame, guard))
         return found
 
     def _causes_of(self, frame: Frame) -> dict[Source, list[Cause]]:
@@ -107,8 +104,7 @@ class SourceIndex:
 
 
 def _ints_of(compile: Compile) -> Iterable[Source]:
-    facts = compile.guards.facts if compile.guards else {}
-    yield from (source for (source, prop), fact in facts.items() if prop == VALUE and isinstance(fact, str) and integer(fact) is not None)
+    yield from compile.guards.guarded_ints if compile.guards else ()
     yield from (symbol.source.unwrapped for symbol in compile.symbols)
 
 

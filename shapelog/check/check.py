@@ -12,7 +12,7 @@ from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, Outcome
 from shapelog.report.alerts import Alert, Alerts, Occurrence, digest
 from shapelog.report.results import Headline
-from shapelog.rules import RULES, AlertKind, Level
+from shapelog.rules import RULES, AlertKind, Level, Remedy
 from shapelog.text import plural, seconds
 
 _OVER_BUDGET = RULES["SL801"]
@@ -290,7 +290,7 @@ def _over(found: Alerts, item: BudgetUse) -> CheckedAlert:
         axes=(name,),
         sentence=f"budget exceeded: {item.sentence}{most}",
         facts=(),
-        remedy=_OVER_BUDGET.remedy,
+        remedy=Remedy(_OVER_BUDGET, _OVER_BUDGET.remedy),
         source_line=source_line,
         snippet="",
         related=(),

@@ -58,6 +58,7 @@ def _traces_and_id(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | N
 
 def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "CompileExplanation":
     """The explanation of the recompile that took longest; a message names the others."""
+    from shapelog.advice.advise import advise
     from shapelog.recompiles.explain import explain_trace
     from shapelog.report.explain_compile import costliest_first, explanation_of, some_ids
 
@@ -70,4 +71,4 @@ def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "Compil
     if others:
         ids = some_ids(item.compile for item in others)
         message(f"{first.compile.label} is the most expensive recompilation; for another: shapelog explain TRACE ID (ids: {ids})")
-    return explanation_of(explained, first.frame, first.compile)
+    return explanation_of(explained, advise(explained).remedies, first.frame, first.compile)

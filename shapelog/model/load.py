@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
 from shapelog.model.builder import Builder
 from shapelog.model.ids import NEWEST_TESTED, parse_version
-from shapelog.model.trace import Rank, Trace
+from shapelog.model.trace import UNKNOWN_VERSION, Rank, Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.not_a_trace import describe_non_trace
 from shapelog.reading.open_trace import OpenTrace, open_all
@@ -120,8 +120,9 @@ def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
 
 
 def _guess_of_log(readers: Sequence[Reader]) -> str:
-    """Which torch a text log looks like; "" without one, or where its lines leave that open."""
-    return next((log.version_guess for log in (reader.trace.log for reader in readers) if log and log.version_guess), "")
+    """Which torch a text log looks like; "" without one."""
+    logs = [reader.trace.log for reader in readers if reader.trace.log is not None]
+    return next((log.version_guess for log in logs if log.version_guess), UNKNOWN_VERSION) if logs else ""
 
 
 def _guessed_version(seen: set[str], ranks: Sequence[Rank]) -> str:

@@ -36,6 +36,7 @@ _Parsed = TypeVar("_Parsed")
 # In the one-line display of an object.
 _LONGEST_NAME = 80
 # What a trace without a version is taken for, by the builder's guess.
+UNKNOWN_VERSION = "of an unknown version"
 _OLDEST = {"2.5 or older": 4, "2.6 or 2.7": 6, "2.8 or 2.9": 8, "2.6 to 2.9": 8, "2.8 or newer": 8, "2.13 or newer": 13}
 
 

@@ -15,7 +15,7 @@ from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value
 from shapelog.recompiles.strides import layout
 from shapelog.recompiles.violations import Violation, violations
-from shapelog.rules import RULES, Remedy, Rule, Verdict
+from shapelog.rules import RULES, Rule, Verdict
 
 _KEYS, _LAYOUT, _DUCK_SHAPE = Property(Kind.KEYS), Property(Kind.STRIDE), Property(Kind.DUCK_SHAPE)
 _HAS = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE))
@@ -61,14 +61,6 @@ class Cause(NamedTuple):
     def remedy_rule(self) -> Rule:
         """The rule whose remedy holds. The last code of a size states why marking it alone is not enough."""
         return RULES[self.codes[-1]] if self.size_related else self.rule
-
-    @property
-    def what_helps(self) -> Remedy:
-        return Remedy(self.remedy_rule, self.own_remedy)
-
-    def remedy(self, reads_sources: bool) -> str:
-        """What helps against it; ``reads_sources``: whether this torch has a list of sources."""
-        return self.what_helps.text(reads_sources)
 
     @property
     def is_int(self) -> bool:

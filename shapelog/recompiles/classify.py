@@ -446,7 +446,7 @@ def _plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileF
 
 
 def _int(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    if _is_module_attribute(item.source, entry) or (item.reason and "nn.Module" in item.reason.text):
+    if _is_module_attribute(item.source, entry, call) or (item.reason and "nn.Module" in item.reason.text):
         return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
     codes, words = _pinned(item, item.source, entry, call)
     return Classification(("SL102", *codes), sentence + words, True)
@@ -457,13 +457,13 @@ def is_compared_with_tensor(expected: str) -> bool:
     return "___as_tensor(" in expected
 
 
-def _is_module_attribute(source: Source, entry: CompileFacts) -> bool:
+def _is_module_attribute(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:
     owner, dot, _ = source.rpartition(".")
-    if owner == "L['self']" and entry.compile.metrics.code_name == "forward":
+    if owner in ("L['self']", "self") and "forward" in (entry.compile.metrics.code_name, call.compile.metrics.code_name):
         return True
-    if not dot or entry.tree is None:
-        return False
-    return (owner.endswith("']") and "._modules[" in owner) or owner in entry.tree.modules
+    if owner.endswith("']") and "._modules[" in owner:
+        return True
+    return bool(dot) and entry.tree is not None and owner in entry.tree.modules
 
 
 _CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], Classification]] = {

@@ -14,7 +14,7 @@ from shapelog.recompiles.graph_reuse import GraphReuse
 from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries, entries_outside_trace, nearest, with_shared_failures
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, verdict_of, verdict_of_outcome, verdict_without_graphs
-from shapelog.rules import RULES, Verdict, any_blocks_marking
+from shapelog.rules import Verdict
 from shapelog.text import cut, one_line, plural
 
 _AFTER_FAILURE = Cause(
@@ -85,16 +85,6 @@ class Recompile(NamedTuple):
     def codes(self) -> tuple[str, ...]:
         found = tuple(dict.fromkeys(code for cause in self.causes for code in cause.codes))
         return found or ("SL399",)
-
-    def remedy(self, reads_sources: bool) -> str:
-        """What helps against the first cause that is not about sizes, else against the first; whether this torch has a list of sources."""
-        if self.blocking_rule == "SL321":
-            return "remove mark_static from what varies, or accept one graph per size"
-        if self.blocking_rule:
-            return RULES[self.blocking_rule].remedy
-        is_enough = self.verdict is Verdict.MARKING
-        ordered = sorted(self.causes, key=lambda cause: (cause.size_related, not (is_enough or any_blocks_marking(cause.codes))))
-        return ordered[0].remedy(reads_sources) if ordered else RULES["SL399"].remedy
 
 
 class Explanations(NamedTuple):

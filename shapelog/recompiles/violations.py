@@ -222,7 +222,7 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         return prop, reason.expected if known is None else known, _dtype(reason.actual) if actual is None else actual
     if kind is Kind.BACKEND:
         return prop, reason.expected, reason.actual
-    if kind is Kind.REQUIRES_GRAD:
+    if kind is Kind.REQUIRES_GRAD and reason.expected:
         return prop, reason.expected == "1", reason.expected != "1"
     if reason.family == "tensor_type":
         return TYPE, _tensor_type(entry, source), type_name(reason.actual)

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from shapelog.advice.advise import Suggestion
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
@@ -20,11 +19,11 @@ from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
-from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Rule, Verdict
-from shapelog.text import file_name, seconds
+from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Remedy, Rule, Verdict
+from shapelog.text import file_name, seconds, some
 
-# The most values, other properties and lines of code that a sentence names, and how long the entries of a list may be.
-_VALUES, _AXES, _LINES, _LINE = 8, 4, 6, 80
+# The most values, other properties and compiles that a sentence names.
+_VALUES, _AXES, _LABELS = 8, 4, 4
 _BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
 # What differs from run to run and from machine to machine: addresses and ids, lines, and the directories of a file.
 _FLEETING = re.compile(r"0x[0-9a-fA-F]+|\d{6,}|(?<=\bline )\d+|(?:(?<=[\s`\"(])|^)(?:[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
@@ -68,7 +67,7 @@ class Alert:
     causes. ``sentence`` is what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the user's
     line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about. ``fingerprint``
     is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages`` are what PyTorch
-    wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it.
+    wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it, ``also`` what to do about that.
     """
 
     rule: Rule
@@ -78,7 +77,7 @@ class Alert:
     axes: tuple[str, ...]
     sentence: str
     facts: tuple[str, ...]
-    remedy: str
+    remedy: Remedy
     source_line: SourceLine | None
     snippet: str
     related: tuple[RelatedLine, ...]
@@ -88,6 +87,7 @@ class Alert:
     messages: tuple[CompilerMessage, ...] = ()
     exceptions: tuple[RaisedException, ...] = ()
     notes: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -95,10 +95,13 @@ class Alert:
 
     @property
     def helps(self) -> tuple[str, ...]:
-        """What to do, most specific first. Hints of PyTorch that are about this very place replace what the rule recommends."""
+        """What to do, most specific first; with the code of the rule that it comes from where that is not the alert's own.
+
+        Hints of PyTorch that are about this very place replace what the rule recommends.
+        """
         specific = dict.fromkeys(hint for message in self.messages for hint in message.specific_hints)
         general = dict.fromkeys(hint for message in self.messages for hint in message.hints if hint not in specific)
-        return (*(specific or (self.remedy,)), *general)
+        return (*(specific or (_with_rule(self.remedy, self.rule),)), *self.also, *general)
 
     @property
     def axis(self) -> str:
@@ -178,14 +181,13 @@ def collect_alerts(report: Report, repository: Repository) -> Alerts:
         identities=_identities(codes, repository),
     )
     by_frame = {frame: code for code in codes for frame in code.frames}
-    marks = _marks(report.advice.suggestions if report.advice else ())
     findings: dict[Code, list[Finding]] = {}
     for item in report.findings:
         if item.frame is not None:
             findings.setdefault(by_frame[item.frame], []).append(item)
     collected: list[Alert] = []
     for code in codes:
-        builder = _AlertBuilder(found, code, found.compiles(code), marks)
+        builder = _AlertBuilder(found, code, found.compiles(code))
         collected += builder.recompiles()
         collected += builder.findings(findings.get(code, []))
         collected += builder.breaks()
@@ -239,25 +241,6 @@ def _level(kinds: frozenset[AlertKind], rule: Rule) -> Level:
     return next(level for level in Level if level in levels)
 
 
-def _marks(suggestions: Sequence[Suggestion]) -> dict[str, Suggestion]:
-    """Suggestions by the properties that they are about, and by their sources, which look different; the first counts."""
-    by_source = {item.source: item for item in reversed(suggestions)}
-    return by_source | {seen.name: item for item in reversed(suggestions) for seen in item.seen}
-
-
-def _to_set(suggestions: list[Suggestion]) -> str:
-    """The words and the entries of suggestions; where there are many, how many."""
-    more = f", and {len(suggestions) - 1} more with it" if len(suggestions) > 1 else ""
-    words = f"{suggestions[0].recommendation}{more}"
-    entries = [entry for item in suggestions for entry in item.entries]
-    if entries:
-        whole = ",".join(entries)
-        shown = whole if len(entries) == 1 or len(whole) <= _LINE else f"{entries[0]} and {len(entries) - 1} more"
-        return f"{words}: add {shown} to TORCH_COMPILE_DYNAMIC_SOURCES"
-    lines = [line.partition("  #")[0] for item in suggestions for line in item.python if not line.startswith("#")]
-    return f"{words}: {'; '.join(lines[:_LINES])}{'; …' if len(lines) > _LINES else ''}" if lines else words
-
-
 class _Blamed(NamedTuple):
     """A recompile and one of its causes, None where it has none that is known."""
 
@@ -272,7 +255,6 @@ class _AlertBuilder(NamedTuple):
     found: Alerts
     code: Code
     compiles: tuple[WeightedCompile, ...]
-    marks: Mapping[str, Suggestion]
 
     def recompiles(self) -> Iterator[Alert]:
         """One for each rule and property, those together that changed in the same recompiles.
@@ -315,37 +297,23 @@ class _AlertBuilder(NamedTuple):
             axes=axes,
             sentence=f"{self.code.title} was recompiled {_times(occurrences)} ({cost}): {why or 'the cause is not known'}",
             facts=facts,
-            remedy=self._remedy(recompiles, causes),
+            remedy=self.found.report.remedies.of(recompiles, causes),
             source_line=self.found.repository.source_line(self.code.first.file, place.line) if place else None,
             snippet=place.code if place else "",
             marked=_named_in(place.code, axes) if place else "",
             occurrences=occurrences,
-            notes=tuple(dict.fromkeys(item.why_not_markable for item in recompiles if item.why_not_markable not in ("", facts[0]))),
+            notes=tuple(_notes(recompiles, facts[0])),
+            also=tuple(self._about_the_rest(members)),
         )
 
-    def _remedy(self, items: list[Recompile], causes: list[Cause]) -> str:
-        """The very entries of the list where the advice has them, else the remedy of the rule or the recompile."""
-        supports_dynamic_sources = self.found.report.trace.supports_dynamic_sources
-        removable = [item for item in items if item.verdict is Verdict.MARKING]
-        if not causes or (items[0].blocking_rule and not removable):
-            return items[0].remedy(supports_dynamic_sources)
-        if not removable:
-            return causes[0].remedy(supports_dynamic_sources)
-        named = (self.marks.get(cause.axis) or self.marks.get(cause.source) for cause in causes)
-        suggestions = {found.id: found for found in named if found}
-        if suggestions:
-            return _to_set(list(suggestions.values()))
-        other = self._suggestion_for(removable)
-        return f"it goes with another mark: {_to_set([other])}" if other else causes[0].remedy(supports_dynamic_sources)
-
-    def _suggestion_for(self, items: list[Recompile]) -> Suggestion | None:
-        """What removes these recompiles although it names something else: dynamism travels."""
-        advice = self.found.report.advice
-        labels = {item.compile.label for item in items}
-        for suggestion in advice.suggestions if advice else ():
-            if labels & set(suggestion.gone) and set(self.code.frames) & set(suggestion.frames):
-                return suggestion
-        return None
+    def _about_the_rest(self, members: list[_Blamed]) -> Iterator[str]:
+        """Where marking removes some of the recompiles, what to do about the others."""
+        rest = [item for item in members if item.recompile.verdict is not Verdict.MARKING]
+        causes = [item.cause for item in rest if item.cause]
+        if causes and len(rest) < len(members):
+            remedy = self.found.report.remedies.of([item.recompile for item in rest], causes)
+            labels = dict.fromkeys(item.recompile.compile.label for item in rest)
+            yield f"{some(list(labels), _LABELS)}: {_with_rule(remedy, causes[0].remedy_rule)}"
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
         """What analyses found about this code: limits and failures, each rule once."""
@@ -362,7 +330,7 @@ class _AlertBuilder(NamedTuple):
                 rule=first.rule,
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
-                remedy=first.remedy,
+                remedy=Remedy(first.rule, first.remedy),
                 source_line=self.found.repository.source_line(place.file, place.line) if place and not is_library(place.file) else None,
                 snippet=line.code if line and is_there else "",
                 marked=line.marked if line and is_there else "",
@@ -380,6 +348,8 @@ class _AlertBuilder(NamedTuple):
             lost = compiled.seconds_before_restart
             broke, again = (self.found.occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
             for item in compiled.compile.breaks:
+                if _is_the_failure(item, compiled.compile):
+                    continue
                 key = (_BREAK, stable_text(item.words))
                 found.setdefault(key, {}).setdefault(broke, item.words)
                 places.setdefault(key, item.place)
@@ -395,7 +365,7 @@ class _AlertBuilder(NamedTuple):
                 axes=(reasons[0],),
                 sentence=f"{what} {self.code.title} ({_times(occurrences)}): {message.title if message else reasons[0]}",
                 facts=reasons,
-                remedy=rule.remedy,
+                remedy=Remedy(rule, rule.remedy),
                 source_line=self.found.repository.source_line(place.file, place.line) if place else None,
                 snippet=place.code if place else "",
                 marked=place.marked if place else "",
@@ -419,7 +389,7 @@ class _AlertBuilder(NamedTuple):
         rule: Rule,
         sentence: str,
         facts: tuple[str, ...],
-        remedy: str,
+        remedy: Remedy,
         source_line: SourceLine | None,
         occurrences: tuple[Occurrence, ...],
         codes: tuple[str, ...] = (),
@@ -429,6 +399,7 @@ class _AlertBuilder(NamedTuple):
         messages: tuple[CompilerMessage, ...] = (),
         exceptions: tuple[RaisedException, ...] = (),
         notes: tuple[str, ...] = (),
+        also: tuple[str, ...] = (),
     ) -> Alert:
         first = self.code.first
         called = occurrences[0].frame.caller(occurrences[0].compile) or first.called_at
@@ -459,6 +430,7 @@ class _AlertBuilder(NamedTuple):
             messages=messages,
             exceptions=exceptions,
             notes=notes,
+            also=also,
             fingerprint=digest(*self.found.identities[self.code], rule.code, stable_text(axes[0]) if axes else ""),
         )
 
@@ -475,6 +447,14 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
     return ""
 
 
+def _notes(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:
+    """Why marking does not remove some of them, each reason once, with the compiles it is about unless it is about all."""
+    for why, members in grouped(recompiles, lambda item: item.why_not_markable).items():
+        if why not in ("", fact):
+            labels = some([item.compile.label for item in members], _LABELS)
+            yield why if len(members) == len(recompiles) else f"{labels}: {why}"
+
+
 def _with_later_values(fact: str, causes: list[Cause], axes: tuple[str, ...]) -> str:
     """The first fact with the values that came later, `` (then 4, 5, 6)``, and what else changed with it."""
     values = dict.fromkeys(cause.after for cause in causes if cause.after not in ("", causes[0].before, causes[0].after))
@@ -483,6 +463,17 @@ def _with_later_values(fact: str, causes: list[Cause], axes: tuple[str, ...]) ->
     then = f"{change} (then {', '.join(later)}){mark}{why}" if later else fact
     others = list(axes[1 : _AXES + 1]) + (["…"] if len(axes) > _AXES + 1 else [])
     return then + (f"; {len(axes) - 1} more changed with it: {', '.join(others)}" if others else "")
+
+
+def _with_rule(remedy: Remedy, rule: Rule) -> str:
+    """The remedy with the code of the rule that it comes from, where that is another one."""
+    return remedy.text if remedy.rule is rule else f"{remedy.text} ({remedy.rule.code})"
+
+
+def _is_the_failure(item: GraphBreak, compile: Compile) -> bool:
+    """Whether a compile failed with this graph break: that is one alert, the failure."""
+    is_alike = (item.message.title, item.message.hints) == (compile.failure.title, compile.failure.hints)
+    return is_alike and compile.outcome is Outcome.FAILED
 
 
 def _times(occurrences: Iterable[Occurrence]) -> str:

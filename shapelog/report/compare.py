@@ -140,7 +140,7 @@ def compare(before: Report, after: Report) -> Comparison:
     old = [_is_unrecorded(report.trace) for report in (before, after)]
     by_frame = [{item.frame: item for item in report.frames} for report in (before, after)]
     pairs = match(before.trace, after.trace)
-    sides = {pair: (side_of(pair.before, by_frame[0], old[0]), side_of(pair.after, by_frame[1], old[1])) for pair in pairs}
+    sides = {pair: (side_of(pair.before, before, by_frame[0], old[0]), side_of(pair.after, after, by_frame[1], old[1])) for pair in pairs}
     matched = {pair: _change(*sides[pair]) for pair in pairs if pair.before and pair.after}
     frames = tuple(matched.get(pair) or _change(*sides[pair], matched[pair.owner] if pair.owner else None) for pair in pairs)
     was = summed([item.was for item in frames], old[0])

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from shapelog.advice.advise import advise
+from shapelog.advice.remedies import Remedies
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import parse_typed_id
 from shapelog.model.trace import Compile, Frame, Trace
@@ -35,10 +37,11 @@ class GuardChange(NamedTuple):
 class CompileExplanation(NamedTuple):
     """One compile. ``recompile`` is None for the first compile of a frame; ``others`` holds the entries that were not the nearest.
 
-    ``guard_changes`` are against the nearest entry.
+    ``guard_changes`` are against the nearest entry. ``remedies`` are those of the run.
     """
 
     trace: Trace
+    remedies: Remedies
     frame: Frame
     compile: Compile
     recompile: Recompile | None
@@ -74,16 +77,18 @@ def explain_compile(trace: Trace, label: str, rank: int | None = None, process: 
     several.
     """
     frame, compile = _find(trace, label, rank, process)
-    return explanation_of(explain_trace(trace), frame, compile)
+    explained = explain_trace(trace)
+    return explanation_of(explained, advise(explained).remedies, frame, compile)
 
 
-def explanation_of(explained: Explanations, frame: Frame, compile: Compile) -> CompileExplanation:
+def explanation_of(explained: Explanations, remedies: Remedies, frame: Frame, compile: Compile) -> CompileExplanation:
     """The explanation of a compile of a trace that was explained already."""
     recompile = next((item for item in explained.of_frame(frame) if item.compile is compile), None)
     nearest = recompile.nearest if recompile else None
     changes, before, after = _guard_changes(nearest, compile) if nearest else ((), 0, 0)
     return CompileExplanation(
         trace=explained.trace,
+        remedies=remedies,
         frame=frame,
         compile=compile,
         recompile=recompile,

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 
+from shapelog.advice.remedies import Remedies
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome
 from shapelog.recompiles.shape_table import State
-from shapelog.report.report import FrameReport
+from shapelog.report.report import FrameReport, Report
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule
 from shapelog.text import plural, without_addresses
 
@@ -101,6 +102,7 @@ class Side:
     """One code in one run with its frames' reports; ``code`` is None where that run does not have it."""
 
     code: Code | None
+    remedies: Remedies
     reports: tuple[FrameReport, ...] = ()
     counts: Counts = Counts()
 
@@ -109,10 +111,10 @@ class Side:
         return tuple(compile for frame in (self.code.frames if self.code else ()) for compile in frame.compiles)
 
 
-def side_of(code: Code | None, reports: Mapping[Frame, FrameReport], is_unrecorded: bool) -> Side:
+def side_of(code: Code | None, report: Report, reports: Mapping[Frame, FrameReport], is_unrecorded: bool) -> Side:
     """``is_unrecorded``: whether the torch version records neither graph breaks nor the recompile limit."""
     if code is None:
-        return Side(None)
+        return Side(None, report.remedies)
     own = tuple(reports[frame] for frame in code.frames)
     compiles = [item for report in own for item in report.compiles]
     compiled = [item for item in compiles if item.compile.outcome is Outcome.COMPILED]
@@ -125,7 +127,7 @@ def side_of(code: Code | None, reports: Mapping[Frame, FrameReport], is_unrecord
         cached=sum(item.weight for item in compiles if any(name.endswith("_hit") for name, _ in item.compile.caches)),
         seconds=math.fsum(report.seconds for report in own),
     )
-    return Side(code, own, counts)
+    return Side(code, report.remedies, own, counts)
 
 
 def summed(counts: Sequence[Counts], is_unrecorded: bool) -> Counts:
@@ -184,11 +186,11 @@ def causes_of(side: Side) -> Counter[tuple[str, str]]:
 
 def _remedies(side: Side) -> dict[tuple[str, str], Remedy]:
     """(rule code, property) → what helps; why marking is not enough wins over what to mark."""
-    found = {(UNEXPLAINED.code, ""): Remedy(UNEXPLAINED)}
-    for cause in (cause for report in side.reports for item in report.recompiles for cause in item.causes):
+    found = {(UNEXPLAINED.code, ""): Remedy(UNEXPLAINED, UNEXPLAINED.remedy)}
+    for recompile, cause in ((item, cause) for report in side.reports for item in report.recompiles for cause in item.causes):
         key = cause.codes[0], cause.axis
         if key not in found or found[key].rule is cause.rule:
-            found[key] = cause.what_helps
+            found[key] = side.remedies.of((recompile,), (cause,))
     return found
 
 
@@ -301,7 +303,7 @@ def _gain_sentence(gain: Gain, before: Side, after: Side) -> str:
         return instead(was.failures, now.failures, "failed compilation")
     if gain is Gain.BREAKS:
         return instead(was.breaks or 0, now.breaks or 0, "graph break")
-    left = max(cause_changes(Side(None), after), key=lambda item: item.after, default=None)
+    left = max(cause_changes(Side(None, after.remedies), after), key=lambda item: item.after, default=None)
     rest = f", still recompiles for {_named(left)}" if left else ", no recompilations remain" if was.recompiles else ""
     return instead(was.compiles, now.compiles, "compilation") + rest
 

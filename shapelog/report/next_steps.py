@@ -12,7 +12,7 @@ from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Outcome
+from shapelog.model.trace import Compile, Outcome
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.analyses.recompile_limit import DEFAULT_LIMIT
 from shapelog.report.report import Report
@@ -190,7 +190,7 @@ def _key(found: Alerts, alert: Alert) -> tuple[StepKind, object] | None:
     if AlertKind.LIMIT in kinds:
         return None if _is_lifted(found.report.advice, alert.code) else (StepKind.LIMIT, "")
     if AlertKind.AVOIDABLE in kinds and AlertKind.MARKING not in kinds:
-        return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, alert)
+        return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, alert.remedy)
     return None
 
 
@@ -225,16 +225,19 @@ def _subject(alerts: Sequence[Alert]) -> str:
 def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     """Recompilations that go away when the code, or what is set up before it, changes."""
     recompiles = {item.compile: item for alert in alerts for frame in alert.code.frames for item in run.report.explained.of_frame(frame)}
-    codes = {code for alert in alerts for code in alert.codes}
+    cured: dict[Compile, set[str]] = {}
+    for alert in alerts:
+        for item in alert.occurrences:
+            cured.setdefault(item.compile, set()).update(alert.codes)
     own = {item.compile: item for alert in alerts for item in alert.occurrences if recompiles[item.compile].verdict is Verdict.CODE}
-    sole = [item for item in own.values() if codes.issuperset(recompiles[item.compile].codes)]
+    sole = [item for item in own.values() if cured[item.compile].issuperset(recompiles[item.compile].codes)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
     confidence = Confidence("medium", "the cause is known; that the changed code meets no other obstacle is not")
     if len(sole) < len(own):
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     kind = StepKind.SETUP if alerts[0].rule.code in _SET_UP else StepKind.CODE
     saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
-    return _step(kind, f"{_subject(alerts)}: {alerts[0].remedy}", alerts, saving, _middle(saved), confidence)
+    return _step(kind, f"{_subject(alerts)}: {alerts[0].remedy.text}", alerts, saving, _middle(saved), confidence)
 
 
 def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
@@ -300,7 +303,7 @@ def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     # Where something else removes recompilations of the code, that comes first: it lowers what fills the limit.
     others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}
     stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))
-    title = f"Keep {_subject(alerts)} below the recompile limit: {alerts[0].remedy}"
+    title = f"Keep {_subject(alerts)} below the recompile limit: {alerts[0].remedy.text}"
     confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
     text = f"{trace.version.limit_setting} = {2 * (trace.config.recompile_limit or DEFAULT_LIMIT)}"
     return _step(StepKind.LIMIT, title, alerts, saving, stake, confidence, (text,))

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from shapelog.advice.advise import Advice, advise
+from shapelog.advice.remedies import Remedies
 from shapelog.display import in_notebook
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.grouping import grouped
@@ -103,7 +104,8 @@ class FrameReport(NamedTuple):
 class Report(NamedTuple):
     """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two.
 
-    ``advice`` is what to mark dynamic, None where that failed, which is one of the problems then.
+    ``advice`` is what to mark dynamic, None where that failed, which is one of the problems then. ``remedies`` are what to do about each
+    recompile.
     """
 
     trace: Trace
@@ -114,6 +116,7 @@ class Report(NamedTuple):
     findings: tuple[Finding, ...]
     tables: tuple[Table, ...]
     advice: Advice | None
+    remedies: Remedies
     problems: tuple[Problem, ...]
     accounts: tuple[Ledger, ...]
     ranks: "RankReport | None" = None
@@ -165,8 +168,9 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
             name = analysis.__name__.rsplit(".", 1)[-1]
             text = f"the analysis {name} failed ({type(error).__name__}: {error}); its part of the report is missing"
             failed.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
-    frames = sorted([_frame_report(frame, explained) for frame in trace.frames], key=_importance)
     advice = _advice(explained, failed, debug)
+    remedies = advice.remedies if advice else Remedies(trace.supports_dynamic_sources)
+    frames = sorted([_frame_report(frame, explained, remedies) for frame in trace.frames], key=_importance)
     return Report(
         trace=trace,
         explained=explained,
@@ -176,6 +180,7 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
         findings=tuple(findings),
         tables=tuple(tables),
         advice=advice,
+        remedies=remedies,
         problems=trace.problems + tuple(failed),
         accounts=trace.accounts,
         ranks=ranks,
@@ -209,22 +214,24 @@ def _seconds(compiles: Iterable[WeightedCompile], verdict: Verdict) -> float:
     return math.fsum(item.seconds for item in compiles if item.recompile and item.recompile.verdict is verdict)
 
 
-def _axes(frame: Frame, explained: Explanations) -> tuple[Axis, ...]:
+def _axes(frame: Frame, explained: Explanations, remedies: Remedies) -> tuple[Axis, ...]:
     recompiles = explained.of_frame(frame)
-    causes = grouped((cause for item in recompiles for cause in item.causes), lambda cause: cause.axis)
+    blamed = grouped(((item, cause) for item in recompiles for cause in item.causes), lambda pair: pair[1].axis)
     found = []
     for source, name, values in varying_axes(frame, recompiles, explained.facts):
-        rules = dict.fromkeys(RULES[code] for cause in causes[name] for code in cause.codes)
-        found.append(Axis(name, source, values, tuple(rules), tuple(dict.fromkeys(cause.what_helps for cause in causes[name]))))
+        rules = dict.fromkeys(RULES[code] for _, cause in blamed[name] for code in cause.codes)
+        by_rule = grouped(blamed[name], lambda pair: pair[1].remedy_rule).values()
+        own = dict.fromkeys(remedies.of([item for item, _ in members], [cause for _, cause in members]) for members in by_rule)
+        found.append(Axis(name, source, values, tuple(rules), tuple(own)))
     return tuple(found)
 
 
-def _frame_report(frame: Frame, explained: Explanations) -> FrameReport:
+def _frame_report(frame: Frame, explained: Explanations, remedies: Remedies) -> FrameReport:
     compiles = weighted_compiles(explained, (frame,))
     return FrameReport(
         frame=frame,
         compiles=compiles,
-        axes=_axes(frame, explained),
+        axes=_axes(frame, explained, remedies),
         recompiles=explained.of_frame(frame),
         saved_by_marking=_seconds(compiles, Verdict.MARKING),
         saved_by_code=_seconds(compiles, Verdict.CODE),

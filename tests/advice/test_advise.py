@@ -13,11 +13,12 @@ from payload_text import RETURN_LINE, code_comment, graph_text, guard_tree, tens
 from recorded import FIXTURES, LAB, RECORDED, advice_of, report_of
 
 import shapelog
-from shapelog.advice.advise import Advice, Suggestion
+from shapelog.advice.advise import Advice
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import Mark, matches
 from shapelog.advice.replay import Cost, Replay, predicted, replay
 from shapelog.advice.savings import Savings
+from shapelog.advice.suggestions import Suggestion
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import merged
 from shapelog.recompiles.explain import explain_trace

@@ -120,13 +120,14 @@ def test_what_changed_is_named(name: str, label: str, words: str) -> None:
 
 
 def test_a_function_that_is_passed_on_purpose_is_not_to_be_defined_once() -> None:
-    (found,) = [item for item in report_of("causes/functions_passed.log.gz").recompiles if item.compile.label == "2/1"]
-    assert found.remedy(True) == "pass fewer functions, or accept one graph for each"
+    report = report_of("causes/functions_passed.log.gz")
+    (found,) = [item for item in report.recompiles if item.compile.label == "2/1"]
+    assert report.remedies.of_recompile(found).text == "pass fewer functions, or accept one graph for each"
 
 
 def test_what_varied_in_a_frame_has_the_remedy_of_its_cause() -> None:
     axes = [axis for frame in report_of("causes/functions_passed.log.gz").frames for axis in frame.axes]
-    remedies = {axis.name: [item.text(True) for item in axis.remedies] for axis in axes}
+    remedies = {axis.name: [item.text for item in axis.remedies] for axis in axes}
     assert remedies["id(act)"] == ["pass fewer functions, or accept one graph for each"]
 
 

@@ -12,6 +12,7 @@ from make import compile as compiled
 from payload_text import guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
+from shapelog.model.trace import Outcome
 from shapelog.report.alerts import Alert, Alerts, RelatedLine, collect_alerts, stable_text
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.rules import AlertKind, Level
@@ -43,7 +44,7 @@ def test_one_alert_covers_every_recompile_of_one_property() -> None:
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
     assert (alert.labels, alert.seconds) == (("0/1", "0/2", "0/3"), 3.0)
     assert alert.sentence == "f was recompiled 3 times (3.00 s): dim 0 of x changed from 8 to 3 (then 5, 7)"
-    assert alert.remedy == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    assert alert.remedy.text == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
     assert alert.kinds == {AlertKind.RECOMPILE, AlertKind.AVOIDABLE, AlertKind.MARKING, AlertKind.SIZE}
 
 
@@ -60,7 +61,7 @@ def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
     alert = by_code(alerts_of(trace, trace))["SL401"]
     assert (alert.level, alert.kinds) == (Level.ERROR, {AlertKind.LIMIT})
     assert len({occurrence.compile for occurrence in alert.occurrences}) == len(alert.occurrences) == 2
-    assert alert.remedy.startswith("stop what keeps adding cache entries (x.size[0])")
+    assert alert.remedy.text.startswith("stop what keeps adding cache entries (x.size[0])")
 
 
 def test_what_only_came_along_is_not_avoidable() -> None:
@@ -89,7 +90,18 @@ def test_properties_that_changed_together_are_one_alert() -> None:
 def test_a_mark_is_suggested_also_where_some_of_the_recompiles_remain() -> None:
     alert = by_code(of_fixture("lab/range_branch"))["SL101"]
     assert [AlertKind.MARKING in occurrence.kinds for occurrence in alert.occurrences] == [False, True]
-    assert alert.remedy == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    assert alert.remedy.text == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+
+
+def test_where_marking_removes_some_of_the_recompiles_the_others_have_their_own_note_and_remedy() -> None:
+    (alert,) = [item for item in of_fixture("causes/slices_of_a_buffer").alerts if item.labels == ("0/1", "0/2")]
+    assert alert.notes == (
+        "0/1: marking as dynamic is not enough: the strides of x do not follow from its sizes here, as in a slice or crop",
+    )
+    assert alert.helps == (
+        "mark dim 1 of x as dynamic: add L['x']:1 to TORCH_COMPILE_DYNAMIC_SOURCES",
+        "0/1: clone() the slice or view, and mark what varies in it (SL105)",
+    )
 
 
 def test_values_that_came_later_are_listed_after_the_first() -> None:
@@ -108,6 +120,15 @@ def test_failures_breaks_and_restarts_are_alerts() -> None:
     assert by_code(of_fixture("lab/graph_break_resume"))["SL501"].kinds == {AlertKind.BREAK}
     assert by_code(of_fixture("lab/float_arg_specialised"))["SL502"].kinds == {AlertKind.RESTART}
     assert by_code(alerts_of(make.trace(static_sizes(*range(2, 9)))))["SL402"].kinds == {AlertKind.LIMIT_NEAR}
+
+
+def test_a_compile_that_failed_with_a_graph_break_is_one_alert() -> None:
+    report = report_of("lab/int_drives_python.log.gz")
+    (failed,) = [item for item in report.trace.compiles if item.outcome is Outcome.FAILED]
+    assert [item.message.title for item in failed.breaks] == [failed.failure.title] == ["Observed exception"]
+    about = [alert for alert in collect_alerts(report, ELSEWHERE).alerts if failed.label in alert.labels]
+    assert [alert.rule.code for alert in about] == ["SL403"]
+    assert about[0].helps[1:] == failed.failure.hints
 
 
 def broken(*words: str) -> bytes:
@@ -246,7 +267,7 @@ import sys, shapelog
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.repository_paths import Repository
 for alert in collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Repository("nowhere")).alerts:
-    print(alert.fingerprint, alert.sentence, alert.axes, alert.remedy)
+    print(alert.fingerprint, alert.sentence, alert.axes, alert.remedy.text)
 """
     fixture = str(FIXTURES / "lab" / "optimizer_loop.log.gz")
     one, other = (python(code, fixture, PYTHONHASHSEED=seed).stdout for seed in "12")

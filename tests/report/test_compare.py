@@ -19,6 +19,7 @@ from shapelog.rules import RULES, Remedy
 
 BREAK = "Graph break in user code at /srv/app/model.py:{line}\nGraph Break Reason: {reason}\nUser code traceback:\n"
 SETTINGS: dict[str, object] = {"recompile_limit": 8, "automatic_dynamic_shapes": True}
+MARK = "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
 
 
 def compared(before: bytes, after: bytes) -> Comparison:
@@ -82,8 +83,8 @@ def test_times_alone_are_no_difference() -> None:
     assert str(found.headline) == "No difference: 2 compilations in both runs, for the same reasons"
 
 
-def cause_change(code: str, axis: str, before: int, after: int) -> CauseChange:
-    return CauseChange(code, axis, before, after, Remedy(RULES[code]))
+def cause_change(code: str, axis: str, before: int, after: int, remedy: str = "") -> CauseChange:
+    return CauseChange(code, axis, before, after, Remedy(RULES[code], remedy or RULES[code].remedy))
 
 
 # Better.
@@ -95,7 +96,7 @@ def test_fewer_compiles_are_better() -> None:
     assert str(found.headline) == "Better: 1 compilation instead of 3; no recompilations remain"
     frame = only(found)
     assert (frame.gains, frame.losses, frame.effect) == ((Gain.COMPILES,), (), Effect.BETTER)
-    assert frame.causes == (cause_change("SL101", "x.size[0]", 2, 0),)
+    assert frame.causes == (cause_change("SL101", "x.size[0]", 2, 0, MARK),)
     assert [(dim.axis, dim.source, dim.before, dim.after) for dim in frame.dims] == [("x.size[0]", "L['x']", Since.LATER, Since.FIRST)]
     assert frame.verdict == "1 compilation instead of 3, no recompilations remain; x.size[0] is dynamic from the first compile on"
 
@@ -269,13 +270,13 @@ def test_as_many_compiles_for_other_reasons() -> None:
     found = compared(before, after)
     assert found.outcome is Effect.SAME
     assert str(found.headline) == "Neither better nor worse: 2 compilations as before, but 1 frame changed"
-    assert only(found).causes == (cause_change("SL305", "grad_mode", 0, 1), cause_change("SL101", "x.size[0]", 1, 0))
+    assert only(found).causes == (cause_change("SL305", "grad_mode", 0, 1), cause_change("SL101", "x.size[0]", 1, 0, MARK))
     assert only(found).verdict == "2 compilations as before, for other reasons"
 
 
 def test_a_cause_is_counted_in_each_recompile_that_it_took_part_in() -> None:
     found = compared(sizes(10, 12, 14), sizes(10, 12))
-    assert found.causes == only(found).causes == (cause_change("SL101", "x.size[0]", 2, 1),)
+    assert found.causes == only(found).causes == (cause_change("SL101", "x.size[0]", 2, 1, MARK),)
     assert only(found).verdict == "2 compilations instead of 3, still recompiles for x.size[0] (SL101)"
 
 

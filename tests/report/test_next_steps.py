@@ -70,12 +70,30 @@ def test_a_setting_that_pytorch_names_is_the_text_to_type() -> None:
     assert found.saving.most > 0
 
 
+def test_the_same_change_in_two_places_is_one_step() -> None:
+    first, second = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
+    assert first.title == "g and h: clone() the slice or view, and mark what varies in it"
+    assert (first.labels, first.saving.least, first.saving.most, len(first.places)) == (("1/1", "2/1"), 2, 2, 2)
+    assert (second.kind, second.saving.most) == (StepKind.MARK, 1)
+
+
+def test_a_change_that_two_functions_need_is_sure_only_where_nothing_else_changed() -> None:
+    def two(frame: int, *second: str) -> bytes:
+        dtype, grad = second
+        inputs = make.tensor(10, 8), make.tensor(10, 8, dtype=dtype, requires_grad=bool(grad))
+        return b"".join(make.compile(f"{frame}/{number}", item, name=f"f{frame}") for number, item in enumerate(inputs))
+
+    (step, *_) = steps_of(make.report(make.trace(two(0, "torch.float64", ""), two(1, "torch.float64", "yes"))))
+    assert (step.rules[0].code, step.title.partition(":")[0]) == ("SL301", "f0 and f1")
+    assert (step.saving.least, step.saving.most, step.confidence.level) == (1, 2, "low")
+
+
 def test_code_that_was_cut_off_while_it_compiled_is_nothing_to_fix() -> None:
     started = make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
     report = make.report(make.trace(make.compile("0/0", make.tensor(10, 8))) + started)
     (alert,) = alerts(report).alerts
     assert "was still being compiled when the trace ends" in alert.sentence
-    assert alert.remedy.startswith("let the process finish")
+    assert alert.remedy.text.startswith("let the process finish")
     assert steps_of(report) == ()
 
 
@@ -132,5 +150,5 @@ def test_the_numbers_of_the_summary_add_up_on_the_screen(name: str) -> None:
     shown = renderer("report", "terminal")(report_of(name), Options(width=200)).decode()
     summary = shown[shown.index("\nSummary") :].split("\n\n")[0]
     total = re.search(r"including (\d+) recompilations? \(", summary)
-    parts = [int(number) for number in re.findall(r"^    +(\d+)  [a-z]", summary, re.M)]
+    parts = [int(number) for number in re.findall(r"^ +(\d+)  [a-z]", summary, re.M)]
     assert sum(parts) == (int(total[1]) if total else 0)

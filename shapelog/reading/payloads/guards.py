@@ -135,6 +135,17 @@ class GuardTree:
         return frozenset([source for source, checked in self.facts if checked == VALUE])
 
     @cached_property
+    def guarded_ints(self) -> tuple[Source, ...]:
+        """The sources whose value is checked, where it is an int."""
+        values = ((source, fact) for (source, prop), fact in self.facts.items() if prop == VALUE)
+        return tuple([source for source, fact in values if isinstance(fact, str) and integer(fact) is not None])
+
+    @cached_property
+    def guarded_sizes(self) -> tuple[tuple[Key, Guard], ...]:
+        """The guards on one size each, by what they check."""
+        return tuple([(key, guard) for key, guard in self.by_key.items() if key[1].kind is Kind.SIZE])
+
+    @cached_property
     def dynamic_sources(self) -> frozenset[Source]:
         """The sources with a dynamic property."""
         return frozenset([source for (source, _), value in self.facts.items() if value == DYNAMIC])

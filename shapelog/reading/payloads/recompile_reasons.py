@@ -72,10 +72,10 @@ _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
     (family, kind, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses thousands of digits
     for family, kind, pattern in (
         ("size", Kind.SIZE, _T + "size" + _AT_INDEX),
-        ("stride", Kind.STRIDE, _T + "stride" + _AT_INDEX),
+        ("stride", Kind.STRIDE, _T + "strides?" + _AT_INDEX),
         ("rank", Kind.RANK, _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),
         ("dtype", Kind.DTYPE, _T + r"dtype mismatch\. expected (?P<expected>\S+), actual (?P<actual>\w+)"),
-        ("requires_grad", Kind.REQUIRES_GRAD, _T + r"requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"),
+        ("requires_grad", Kind.REQUIRES_GRAD, _T + r"requires_grad mismatch(?:\. expected requires_grad=(?P<expected>\d))?"),
         ("dispatch_keys", Kind.DISPATCH_KEYS, _T + r"dispatch key set mismatch\. expected (?P<expected>.*?\)), actual (?P<actual>.*\))"),
         (
             "device",
@@ -83,7 +83,7 @@ _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
             _T + r"Tensor device index mismatch\. Expected device index to be (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
         ),
         ("tensor_type", Kind.TYPE, r"expected type of '(?P<source>.*?)' to be (?P<expected>.*?),? ?'? but found (?P<actual>.*)"),
-        ("global_state", Kind.GLOBAL_STATE, r"GLOBAL_STATE changed: (?P<expected>.*)"),
+        ("global_state", Kind.GLOBAL_STATE, r"GLOBAL_STATE changed: (?P<expected>.*)|___check_global_state\(\)"),
         ("function_mode", Kind.FUNCTION_MODES, r"___check_torch_function_mode_stack\(\)"),
         ("default_device", Kind.DEFAULT_DEVICE, r"utils_device\.CURRENT_DEVICE == (?P<expected>.*)"),
         ("saved_tensor_hooks", Kind.SAVED_TENSOR_HOOKS, r"torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks.*"),
@@ -106,6 +106,8 @@ _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
         ("unexpected", Kind.UNKNOWN, r"Unexpected recompilation.*"),
         ("id", Kind.ID, r"___check_obj_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
         ("type", Kind.TYPE, r"___check_type_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
+        ("id", Kind.ID, r"___check_obj_id\((?P<source>[^,()]*)"),  # cut off, as people paste them
+        ("type", Kind.TYPE, r"___check_type_id\((?P<source>[^,()]*)"),
         ("length", Kind.LENGTH, r"(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((?P<source>.*)\) [!=]= (?P<expected>\d+)"),
         ("key", Kind.HAS, r"(?P<no>not )?___dict_contains\((?P<key>.*), (?P<source>.*?)\)"),
         ("member", Kind.HAS, r"(?P<no>not )?(?:set|frozenset)\.__contains__\((?P<source>.*?), (?P<key>.*)\)"),

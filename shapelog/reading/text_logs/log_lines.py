@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+# Heads of messages that may still go on, when several processes write at once.
+_MOST_HEADS = 1 << 10
 # What is read of one line; a longer one is cut there.
 _LONGEST_LINE = 1 << 16
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>A-Z])")
@@ -22,11 +24,20 @@ _HEAD = re.compile(
     r"\b[VDIWEC](?P<time>\d{4} \d\d:\d\d:\d\d(?:\.\d{1,9})?) +(?P<process>\d{1,18}) (?P<file>[^\]]{1,400}?:\d{1,9})\]"
     r"|(?<![^\s|])(?P<file_end>[\w./\\-]{0,400}\.py:\d{1,9})\](?= \[| \S+ \w| +(?:torch|function|last|To|eval|create|set|_update))"
     r"|\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.\d]{0,9}\](?: " + _ID.format("id_before") + r")? (?P<logger>torch[\w.]{1,200}): \[[A-Z]+\]"
+    r"|(?P<logger_named>torch[\w.]{1,200}\.__\w{1,40})(?:[ :\]|-]{1,4}\[?(?:DEBUG|INFO|WARNING|ERROR)\]?)?(?::| -| \||\])"
     r"|(?:" + _ID.format("id_in_front") + r" )?\b(?P<logger_alone>torch\.[\w.]{1,200}): \[[A-Z]+\]"
     r"|(?=" + _ID.format("id_only") + r" \[__\w{1,40}\])"
+    r"|(?<!\S)(?=" + _ID.format("id_lone") + r" (?:torch\._dynamo hit| {2,3}function: | {2,3}last reason: |To (?:log|diagnose)|Graph break))"
     r"|(?=\[__(?:recompiles|guards|graph_breaks|graph_code|perf_hints|cudagraphs|trace|dynamic)\w{0,20}\])"
     r")(?: ?" + _ID.format("id") + r")?(?: ?\[__(?P<artifact>\w{1,40})\])?"
 )
+# What there is in front of every line of PyTorch's logging, one or another.
+_MARKS = (".py:", "[__", ": [", ".__")
+_JOINED = re.compile(
+    r"(?=\b[VDIWEC]\d{4} \d\d:\d\d:\d\d[.\d]* +\d+ )|(?=\[[-\d]{10} [\d:,]{8,15}\] )|(?<=\S)(?=Recompiling function )|(?=triggered by the following guard)"
+    r"|(?<=[\s:])(?=- (?:!\d+/)?\d+/\d+: )|(?<=: )(?=- (?:tensor '|L\['))"
+)
+_LONE_ID = re.compile(r"[\s#>*|-]{0,40}\[\d{1,9}/\d{1,9}(?:_\d{1,9})?\] ")
 _RANK = re.compile(r"(?i)\brank[ =:_]?(\d{1,6})\b|\[default(\d{1,6})\]|^\s*(\d{1,6}): ")
 _ARTIFACT_OF_LOGGER = re.compile(r"\.__(\w{1,40})$")
 
@@ -56,18 +67,21 @@ class LogLine(NamedTuple):
 def log_lines(chunks: Iterable[bytes]) -> Iterator[LogLine]:
     """Every line of a log, decoded and without colors. Never raises; time is linear in the bytes."""
     number, key, head = 0, "", None
+    known: dict[Head, Head] = {}
     for text in _lines(chunks):
         number += 1
         if key and text.startswith(key):
             yield LogLine(head, text[len(key) :].removeprefix(" "), number)
             continue
-        for part in text.split("\r") if "\r" in text else (text,):
-            found = _head(part) if ".py:" in part or "[__" in part or ": [" in part else None
+        for part in _parts(text):
+            found = _head(part) if any(mark in part for mark in _MARKS) or _LONE_ID.match(part) else None
             if found is None:
                 yield LogLine(None, part, number)
                 continue
             other, key = found
-            head = head if head == other else other
+            if len(known) > _MOST_HEADS:
+                known.clear()
+            head = known.setdefault(other, other)
             yield LogLine(head, part[len(key) :].removeprefix(" "), number)
 
 
@@ -84,6 +98,15 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[str]:
         yield from map(_plain, lines)
     if rest:
         yield _plain(rest)
+
+
+def _parts(text: str) -> Iterable[str]:
+    """A line as PyTorch wrote it: progress bars write over theirs, and pages and people join several to one."""
+    if "\r" in text:
+        return text.split("\r")
+    if "Recompiling function " in text and "triggered by" in text:
+        return filter(str.strip, _JOINED.split(text))
+    return (text,)
 
 
 def _plain(line: bytes) -> str:
@@ -103,7 +126,7 @@ def _head(text: str) -> tuple[Head, str] | None:
     if found is None or not found.group(0).strip():
         return None
     part = found.groupdict()
-    logger = part["logger"] or part["logger_alone"] or ""
+    logger = part["logger"] or part["logger_alone"] or part["logger_named"] or ""
     artifact = _ARTIFACT_OF_LOGGER.search(logger)
     rank = _RANK.search(part["lead"]) if part["lead"] else None
     head = Head(
@@ -111,7 +134,7 @@ def _head(text: str) -> tuple[Head, str] | None:
         process=int(part["process"] or 0),
         rank=int(next(filter(None, rank.groups()))) if rank else None,
         place=(part["file"] or part["file_end"] or logger).replace("\\", "/"),
-        compile=part["id"] or part["id_before"] or part["id_in_front"] or part["id_only"] or "",
+        compile=part["id"] or part["id_lone"] or part["id_before"] or part["id_in_front"] or part["id_only"] or "",
         artifact=part["artifact"] or (artifact[1] if artifact else ""),
     )
     return head, text[: found.end()]

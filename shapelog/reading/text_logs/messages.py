@@ -4,13 +4,17 @@ The wording is that of ``torch/_dynamo/guards.py``, ``convert_frame.py`` and ``t
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import exception_chain, user_stack
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
 
-_RECOMPILING = re.compile(r"\(?['\"]?Recompiling function (?P<name>\S+) in (?P<file>.*?)(?::(?P<line>\d{1,9}))?(?=[\s'\",]|$)")
+_RECOMPILING = re.compile(
+    r"\(?['\"]?Recompiling function (?P<name>[^\s'\"]+)(?: in (?P<file>\S.*?)(?::(?P<line>\d{1,9}))?(?=[\s'\",]|$))?"
+    r"|Detected recompile when torch\.compile stance is .*? filename: '(?P<stance_file>[^']*)', function name: '(?P<stance_name>[^']*)'"
+    r"(?:, line number: (?P<stance_line>\d{1,9}))?"
+)
 _TRIGGERED = re.compile(r"triggered by the following guard failure(?:\(s\))?:?\s*(?P<rest>.*)")
 _ITEM = re.compile(r"^\s*- ?(.*)$")
 _GUARD_NUMBER = re.compile(r"^\s*guard \d{1,9} failures?:?\s*$")
@@ -51,10 +55,15 @@ def recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
             continue
         if code is not None or any(map(_ITEM.match, body)):
             yield _recompile(code, body)
-        code = Code(found["name"], found["file"].rstrip("'\","), int(found["line"] or 0))
+        code = _code(found)
         body = [line[found.end() :]]
     if code is not None or any(map(_ITEM.match, body)):
         yield _recompile(code, body)
+
+
+def _code(found: re.Match[str]) -> Code:
+    name, file, line = (found[key] or found[f"stance_{key}"] or "" for key in ("name", "file", "line"))
+    return Code(name, file.rstrip("'\","), int(line or 0))
 
 
 def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
@@ -74,7 +83,9 @@ def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
             continue
         item = _ITEM.match(line)
         text = item[1] if item else line
-        if item and (not has_ids or split_entry(text)[0] or not items) and not _STACK_LINE.match(text):
+        if not item and not has_ids and is_reason(line):
+            items.append(text.strip())
+        elif item and (not has_ids or split_entry(text)[0] or not items) and not _STACK_LINE.match(text):
             items.append(text)
         elif items and text.strip():
             items[-1] = _continued(items[-1], text, item is not None)
@@ -89,45 +100,90 @@ def _continued(reason: str, text: str, is_item: bool) -> str:
     return joined if parse(reason).family in ("other", "backend") and len(joined) < 10_000 else reason
 
 
-_LIMIT = re.compile(r"torch\._dynamo hit config\.(?P<name>\w+)(?: \((?P<limit>\d{1,9})\))?")
-_FUNCTION = re.compile(r"function: ['\"](?P<name>.*?)['\"] \((?P<file>.*):(?P<line>\d{1,9})\)")
-_LAST_REASON = re.compile(r"(?:last )?reasons?: *(?P<reason>.*)$")
+def is_reason(text: str) -> bool:
+    """Whether a line is one of the reasons that PyTorch gives, by itself."""
+    text = text.strip()
+    return bool(text) and (bool(split_entry(text)[0]) or _ALONE.match(text) is not None) and parse(text).family not in ("other", "backend")
+
+
+_ALONE = re.compile(
+    r"tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch|___check_\w+\(|GLOBAL_STATE changed"
+    r"|[A-Za-z_][\w.\[\]'\"]* (?:==|is) \S+\s*$|len\(.+\) == \d+|Cache line invalidated|expected type of '"
+)
+_LIMIT = re.compile(
+    r"dynamo hit (?:config\.(?P<name>\w+)(?: \((?P<limit>\d{1,9})\))?|recompilation cache limit \((?P<old_limit>\d{1,9})\))"
+    r"|(?P<raised>(?:Recompile|Cache)LimitExceeded: )"
+)
+_WRAPPED_LIMIT = re.compile(r"dynamo hit\s*$")
+_FUNCTION = re.compile(r"function:? ['\"]?(?P<name>[^'\"(]*?)['\"]?(?: \((?P<file>.*?):(?P<line>\d{1,9})\)|\s*$)")
+_LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?P<reason>.*)$")
+_QUOTED = re.compile(r"\[\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)\s*\]|(?<=, )(?P<other>['\"])(?P<more>.*?)(?P=other)\s*\]")
 
 
 class LimitText(NamedTuple):
-    """``torch._dynamo hit config.recompile_limit (8)``: the setting, its value ("" where it is cut off), the function, the last reason."""
+    """``torch._dynamo hit config.recompile_limit (8)``: the setting, its value ("" where it is cut off), the function, the last reasons.
+
+    There is one reason, the last, from torch 2.1 on; a list of them in older versions.
+    """
 
     setting: str
     limit: str
     code: Code
-    reason: str
+    reasons: tuple[str, ...]
 
 
-def limits(lines: Iterable[str]) -> Iterator[LimitText]:
+def limits(lines: Sequence[str]) -> Iterator[LimitText]:
     """The warnings in the lines of a message. One whose first line was cut off counts, too."""
     found: LimitText | None = None
-    in_reason = False
-    for line in lines:
+    for line in _unwrapped(lines):
         limit, function, reason = _LIMIT.search(line), _FUNCTION.search(line), _LAST_REASON.search(line)
         if limit or (function and (found is None or found.code.name)):
             if found:
                 yield found
-            found = LimitText(limit["name"], limit["limit"] or "", Code(), "") if limit else LimitText("recompile_limit", "", Code(), "")
+            setting = limit["name"] or "recompile_limit" if limit else "recompile_limit"
+            value = limit["limit"] or limit["old_limit"] or "" if limit else ""
+            found = LimitText(setting, value, Code(), ())
         if found is None:
-            continue
-        if function:
-            found = found._replace(code=Code(function["name"], function["file"], int(function["line"])))
-        elif reason:
-            found = found._replace(reason=reason["reason"].strip().removeprefix("[").removesuffix("]"))
-            in_reason = True
-            continue
-        elif in_reason and (line.startswith("    ") or _STACK_LINE.match(line)) and line.strip():
-            text = f"{found.reason}\n{line}" if found.reason else line.strip()
-            found = found._replace(reason=text)
-            continue
-        in_reason = False
+            if not reason:
+                continue
+            found = LimitText("recompile_limit", "", Code(), ())
+        if function and function["name"].strip():
+            found = found._replace(code=Code(function["name"].strip(), function["file"] or "", int(function["line"] or 0)))
+        if reason:
+            found = found._replace(reasons=_listed(reason["reason"]))
+        elif found.reasons and line.strip() and (line.startswith("    ") or _STACK_LINE.match(line)):
+            found = found._replace(reasons=(*found.reasons[:-1], _continued(found.reasons[-1], line, False)))
+        elif not limit and not function and is_reason(line):
+            found = found._replace(reasons=(*found.reasons, line.strip()))
     if found:
         yield found
+
+
+def _unwrapped(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, with the parts of a sentence together that a page or a person wrapped."""
+    held = ""
+    for line in lines:
+        if held:
+            line = f"{held.rstrip()} {line.strip()}"
+            held = ""
+        if _WRAPPED_LIMIT.search(line) or _HALF_REASON.search(line):
+            held = line
+        else:
+            yield line
+    if held:
+        yield held
+
+
+_HALF_REASON = re.compile(r"tensor '[^']*'? ?\S* (?:mismatch(?: at(?: index(?: \d+\.?)?)?)?)?\s*$")
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The reasons in ``['...']`` or ``[["..."], ["..."]]``, as old versions write them; else the text as the only one."""
+    text = text.strip()
+    if not text.startswith("["):
+        return (text,) if text else ()
+    found = [match["text"] if match["text"] is not None else match["more"] for match in _QUOTED.finditer(text)]
+    return tuple(dict.fromkeys(found)) or (text.strip("[]'\""),)
 
 
 _NUMBER = r"-?\d{1,30}"
@@ -135,8 +191,9 @@ _CREATED = re.compile(
     r"create_symbol (?P<symbol>\w{1,40}) = (?P<value>\S{1,60}) for (?P<source>.+?) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$"
 )
 _UNBACKED = re.compile(r"create_unbacked_sym(?:int|float|bool) (?P<symbol>\w{1,40}) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$")
-_ADDED = re.compile(r"eval (?!\[guard suppressed\])(?P<expression>.{1,2000}?)(?: == True)? \[guard added\](?P<where>.*)$")
+_ADDED = re.compile(r"(?:eval|runtime_assert) (?!\[guard suppressed\])(?P<expression>.{1,2000}?)(?: == True)? \[guard added\](?P<where>.*)$")
 _REPLACED = re.compile(rf"set_replacement (?P<symbol>\w{{1,40}}) = (?P<value>{_NUMBER}) \((?P<reason>\w+)\)")
+_EQUAL = re.compile(rf"^Eq\((?P<symbol>[a-z]\w{{0,20}}), (?P<value>{_NUMBER})\)$")
 _SINGLE = re.compile(rf"_update_var_to_range (?P<symbol>\w{{1,40}}) = VR\[(?P<value>{_NUMBER}), (?P=value)\]")
 _TRACKED = re.compile(r"track_symint (?P<source>.+?)(?:\.(?P<part>size|stride)\(\)\[(?P<dim>\d{1,3})\]|\.storage_offset\(\)) (?P<value>\S+)")
 _WHERE = re.compile(r"^\s*(?:at )?(?:(?P<code>.*?)  # )?(?P<file>[^\s#(][^#(]*?):(?P<line>\d{1,9}) in (?P<name>\S+?)(?:,|\s|\(|$)")
@@ -168,6 +225,13 @@ class AddedText(NamedTuple):
     place: Place | None
 
 
+    @property
+    def pinned(self) -> "PinnedText | None":
+        """The symbol that the guard makes equal to a number: ``Eq(s0, 33)``."""
+        found = _EQUAL.match(self.expression)
+        return PinnedText(found["symbol"], found["value"], "range_refined_to_singleton") if found else None
+
+
 class PinnedText(NamedTuple):
     """A symbol that was replaced by a number."""
 
@@ -196,7 +260,7 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
         return SymbolText(found["symbol"], found["value"], found["source"], span, _place(found["where"]))
     if line.startswith("create_unbacked_") and (found := _UNBACKED.match(line)):
         return SymbolText(found["symbol"], "", "", f"VR[{found['low']}, {found['high']}]", _place(found["where"]))
-    if line.startswith("eval ") and (found := _ADDED.match(line)):
+    if line.startswith(("eval ", "runtime_assert ")) and (found := _ADDED.match(line)):
         return AddedText(found["expression"], _place(found["where"]))
     if line.startswith("set_replacement ") and (found := _REPLACED.match(line)):
         return PinnedText(found["symbol"], found["value"], found["reason"])
@@ -212,7 +276,7 @@ def _place(text: str) -> Place | None:
 
 # Exceptions of the compiler; those of a program alone are none of its failures.
 _COMPILER_ERROR = re.compile(
-    r"(?:^|\n)(?:\w{1,20} +)?(?P<type>torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\.[\w.]{1,200}"
+    r"(?:^|\n)[ \t]{0,80}(?:\w{1,20} +)?(?P<type>torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\.[\w.]{1,200}"
     r"|(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|Unsupported|UserError|ConstraintViolationError|RecompileError"
     r"|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded|CacheLimitExceeded|InductorError|LoweringException))"
     r"(?:: (?P<message>[^\n]*)|(?=\n|$))"
@@ -231,7 +295,7 @@ class FailureText(NamedTuple):
 
     @property
     def is_at_limit(self) -> bool:
-        return self.type in _AT_LIMIT
+        return self.type in _AT_LIMIT or self.message.startswith("Dynamo recompile limit exceeded")
 
 
 def failure(lines: Iterable[str]) -> FailureText | None:
@@ -247,7 +311,7 @@ def failure(lines: Iterable[str]) -> FailureText | None:
     if named:
         code = Code(named["name"], named["file"], int(named["line"]))
     elif found := _RECOMPILING.search(message):
-        code = Code(found["name"], found["file"], int(found["line"] or 0))
+        code = _code(found)
     else:
         stack = user_stack(text)
         code = Code(stack[0].name, stack[0].file, stack[0].line) if stack else Code()

@@ -43,25 +43,25 @@ _BY_ARTIFACT = {
     "graph_breaks": _BREAK,
 }
 _ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
-_SYMBOLIC_WORDS = ("create_symbol ", "create_unbacked_", "eval ", "set_replacement ", "_update_var_to_range ", "track_symint ", "create_env")
+_SYMBOLIC_WORDS = ("create_symbol ", "create_unbacked_", "eval ", "set_replacement ", "_update_var_to_range ", "track_symint ", "create_env", "runtime_assert ")
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[int, re.Pattern[str]], ...] = (
-    (_RECOMPILES, re.compile(r"Recompiling function \S+ in ")),
-    (_LIMIT, re.compile(r"torch\._dynamo hit config\.|^\s*function: '.*' \(.*:\d+\)\s*$|^\s*last reason: ")),
-    (_FAILURE, re.compile(r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard|^(?:\w+ +)?torch\.(?:_dynamo|_inductor|fx)\.[\w.]+(?:: |$)")),
-    (_BREAK, re.compile(r"^\s*Graph [Bb]reak(?: \([^()]*\))?(?: in user code at |: from user code at:|: .* from user code at)")),
-    (_BARE_REASON, re.compile(r"GuardFail\(reason=|^\W*tensor '.+?' (?:size|stride|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch")),
+    (_LIMIT, re.compile(r"dynamo hit (?:config\.|recompilation|$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: |^\s*(?:Recompile|Cache)LimitExceeded: ")),
+    (_FAILURE, re.compile(r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard|^\s*(?:\w+ +)?(?:torch\.(?:_dynamo|_inductor|fx)\.[\w.]+|ConstraintViolationError|BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError)(?:: |$)")),
+    (_RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
+    (_BREAK, re.compile(r"^\s*Graph break from `|^\s*Graph [Bb]reak(?: \([^()]*\))?(?: in user code at |: from user code at:|: .* from user code at)")),
+    (_BARE_REASON, re.compile(r"GuardFail\(reason=|^\W*tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch|^\W*\d{1,9}/\d{1,9}: \S")),
     (_GUARDS, re.compile(r"^\s*(?:TREE_GUARD_MANAGER:|(?:\| )*\+- \w|[A-Z_]+: check_tensor\()")),
     (_STATE, re.compile(r"^\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$")),
-    (_SYMBOLS, re.compile(r"^\s*(?:create_symbol|create_unbacked_\w+|set_replacement|_update_var_to_range|track_symint|create_env|eval .* \[guard added\])")),
+    (_SYMBOLS, re.compile(r"^\s*(?:create_symbol|create_unbacked_\w+|runtime_assert .* \[guard added\]|set_replacement|_update_var_to_range|track_symint|create_env|eval .* \[guard added\])")),
 )
 _ANY_BEGIN = re.compile(
-    r"Recompiling function |torch\._dynamo|^\s*function: '|^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
+    r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
     _RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- |User stack trace|\^|~)|\s*File \"| {4,}\S|\S+\d\s*$|\s*\w[^.]{0,60}$"),
-    _LIMIT: re.compile(r"\s*(?:function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- )| {3,}\S"),
+    _LIMIT: re.compile(r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- |expected )| {3,}\S|\S+ (?:==|is) |\S+ rank mismatch"),
     _BREAK: re.compile(r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more)|\s+\S|\s*$"),
     _GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
     _STATE: re.compile(r"\s*\S.*: (?:tensor size=|scalar |fully dynamic|auto unset|unusual)|\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$|PGO detected"),
@@ -162,6 +162,7 @@ class Transcriber:
         self._latest: dict[int, _Compile] = {}
         self._numbers: dict[tuple[int, Code], int] = {}
         self._ranks: dict[int, int] = {}
+        self._aliases: dict[int, int] = {}
         self._all: list[_Compile] = []
         self._files: dict[str, None] = {}
         self._largest_frame = -1
@@ -209,15 +210,15 @@ class Transcriber:
         """A line without a head: it goes on with the last message, begins one, or is the program's own."""
         message = self._last
         begins = bool(_ANY_BEGIN.search(text[:2000]))
-        if message is not None and message.kind == _FAILURE:
-            if _failure_goes_on(message, text):
-                message.lines.append(text)
-                return
-        elif message is not None and message.kind in _CONTINUES and not (begins and _kind_of(text) not in (message.kind, _OTHER)):
-            if _CONTINUES[message.kind].match(text) or (begins and _kind_of(text) == message.kind):
-                message.lines.append(text)
-                return
+        if message is not None and message.kind == _FAILURE and _failure_goes_on(message, text):
+            message.lines.append(text)
+            return
         kind = _kind_of(text) if begins else _OTHER
+        if message is not None and message.kind in _CONTINUES:
+            goes_on = kind == _OTHER and _CONTINUES[message.kind].match(text)
+            if goes_on or kind == message.kind or (kind == _BARE_REASON and message.kind in (_RECOMPILES, _LIMIT)):
+                message.lines.append(text)
+                return
         if message is not None and (kind != _OTHER or message.head is None):
             self._end_plain(message)
         if kind == _SYMBOLS:
@@ -281,14 +282,21 @@ class Transcriber:
             compile.pinned.clear()
             compile.waiting_pins.clear()
             compile.has_graph = False
+        self._latest.pop(process, None)  # the last one comes last
         self._latest[process] = compile
         return compile
 
     def _process(self, head: Head) -> int:
-        """The process that wrote a line: its id, minus its rank less one where only that is known, else 0."""
+        """The process that wrote a line: its id, minus its rank less one where only that is known, else that of the line before."""
         number = head.process if head.process <= _LARGEST_PROCESS_ID else 0  # before torch 2.6 that of a thread
+        if not number and head.rank is not None:
+            number = -head.rank - 1
+        if not number:
+            number = next(reversed(self._latest), 0)
+        elif number not in self._latest and 0 in self._latest and len(self._latest) == 1:
+            self._aliases[number] = 0  # the lines before have lost their heads
+        number = self._aliases.get(number, number)
         if head.rank is not None:
-            number = number or -head.rank - 1
             self._ranks.setdefault(number, head.rank)
         return number
 
@@ -395,6 +403,8 @@ class Transcriber:
     def _recompiles(self, head: Head, lines: list[str]) -> None:
         self.contents.messages["recompiles"] += 1
         for item in recompiles(lines):
+            if item.suggested:
+                self.contents.signs.add("2.8 or newer")
             self.contents.suggested.update(dict.fromkeys(filter(None, item.suggested.split(","))))
             self._recompile(head, item)
 
@@ -427,18 +437,19 @@ class Transcriber:
             if item.setting:
                 self.contents.signs.add("2.6 or 2.7" if item.setting.startswith("cache") else "2.8 or newer")
             self._know(item.code.file)
-            entry = split_entry(item.reason)[0]
+            entry = next((name for name, _ in map(split_entry, item.reasons) if name), "")
             if not head.compile and entry:
-                head = head._replace(compile=f"{entry.rpartition('/')[0]}/{1 + _number(item.reason)}")
+                newest = max(int(item.limit or 0) - 1, *map(_number, item.reasons))
+                head = head._replace(compile=f"{entry.rpartition('/')[0]}/{1 + newest}")
             compile = self._compile_of(head, "limit") if head.compile else self._unnumbered(head, item.code)
             if compile is None:
                 continue
             compile.code = item.code if item.code.name else compile.code
             compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
-            if item.reason and not compile.reasons:
+            if item.reasons and not compile.reasons:
                 compile.reasons = True
-                self._note_version((item.reason,))
-                reasons = [item.reason]
+                self._note_version(item.reasons)
+                reasons = list(item.reasons)
                 if compile.ids is not None and not entry:
                     reasons = _entries_named(reasons, compile.ids)
                 self._write_reasons(compile, reasons)
@@ -448,7 +459,7 @@ class Transcriber:
         for line in lines:
             quoted = _QUOTED_REASON.search(line)
             code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0)) if quoted else Code()
-            reason = quoted["reason"] if quoted else line.strip().lstrip("-*> ")
+            reason = quoted["reason"] if quoted else line.strip().lstrip("-*> ").rstrip(" .")
             if parse_reason(reason).family != "other":
                 self.contents.messages["recompiles"] += 1
                 self._recompile(Head(), RecompileText(code, (reason,)))
@@ -548,6 +559,8 @@ class Transcriber:
             return
         self.contents.failures += 1
         self._know(found.code.file)
+        for item in recompiles(found.message.split("\n")) if found.type == "RecompileError" else ():
+            self._recompile(head, item)
         compile = self._compile_of(head, "") or self._unnumbered(head, found.code)
         if not compile.code.name:
             compile.code = found.code
@@ -597,6 +610,10 @@ class Transcriber:
         elif isinstance(found, AddedText):
             compile.last_guard = found.place
             self._write(compile, {"guard_added": {"expr": found.expression, **self._stack(found.place)}})
+            pinned = found.pinned
+            if pinned is not None and pinned.symbol not in compile.pinned:
+                compile.pinned[pinned.symbol] = None
+                compile.waiting_pins.append(pinned)
             self._write_pins(compile, found.place)
         elif found.symbol not in compile.pinned:
             compile.pinned[found.symbol] = None

@@ -32,7 +32,6 @@ def page_environment(context: PageContext) -> Environment:
     """
     report, with_source = context.report, context.options.with_source
     sanitize = _sanitizer(context.redact)
-    reads_sources = report.trace.supports_dynamic_sources
     templates = environment(sanitize)
     highlighter = Highlighter()
     templates.filters.update(
@@ -48,7 +47,6 @@ def page_environment(context: PageContext) -> Environment:
         rank_list=rank_list,
         place=lambda place: f"{file_name(place.file)}:{place.line}",
         record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(sanitize(text))),
-        remedy=lambda remedy: _sentence(remedy.text(reads_sources)),
         sentence=_sentence,
         shortened=_shortened,
     )

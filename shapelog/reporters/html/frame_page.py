@@ -100,7 +100,7 @@ class FramePageBuilder:
         after = compile.graph if before else None
         diff = self._diff(before, after) if before and after else None
         self.room -= _COMPILE_SIZE + _ROW_SIZE * len(diff.rows if diff else ())
-        explanation = explanation_of(self.report.explained, frame, compile) if recompile else None
+        explanation = explanation_of(self.report.explained, self.report.remedies, frame, compile) if recompile else None
         return CompileDetails(is_full=True, explanation=explanation, diff=diff)
 
     def _diff(self, before: Graph, after: Graph) -> Diff:

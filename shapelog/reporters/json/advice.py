@@ -5,7 +5,7 @@
 
 from typing import Any
 
-from shapelog.advice.advise import Advice, Forecast, Suggestion
+from shapelog.advice.advise import Advice, Forecast
 from shapelog.advice.alternatives import Alternative
 from shapelog.advice.caveats import ObservedValues
 from shapelog.advice.compile_seconds import Seconds
@@ -14,6 +14,7 @@ from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
 from shapelog.advice.pgo_comparison import PgoSuggestion
 from shapelog.advice.remaining_recompiles import Remaining
+from shapelog.advice.suggestions import Suggestion
 from shapelog.model.trace import Frame
 from shapelog.reporters.json.parts import line_data
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
-from shapelog.reporters.json.parts import exceptions_data, message_data, summary_data, trace_data
+from shapelog.reporters.json.parts import exceptions_data, message_data, remedy_data, summary_data, trace_data
 
 # 1: first shape. 2: the kind ``rank``. 3: what PyTorch wrote about breaks and failures; seconds refused and failed.
-FORMAT_VERSION = 3
+# 4: the rule that a remedy comes from.
+FORMAT_VERSION = 4
 
 
 def check_data(checked: CheckResult) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def alert_data(item: CheckedAlert) -> dict[str, Any]:
         "axes": list(alert.axes),
         "sentence": alert.sentence,
         "facts": list(alert.facts),
-        "remedy": alert.remedy,
+        **remedy_data(alert.remedy),
         "file": alert.source_line.file if alert.source_line else None,
         "line": alert.source_line.line if alert.source_line else None,
         "code_line": alert.snippet or None,

@@ -14,7 +14,6 @@ FORMAT_VERSION = 1
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:
-    supports_dynamic_sources = comparison.after.trace.supports_dynamic_sources
     return {
         "format": "shapelog comparison",
         "format_version": FORMAT_VERSION,
@@ -23,8 +22,8 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "notes": list(comparison.notes),
         "before": _trace_data(comparison.before, comparison.was),
         "after": _trace_data(comparison.after, comparison.now),
-        "causes": [_cause_data(item, supports_dynamic_sources) for item in comparison.causes],
-        "frames": [_frame_data(item, supports_dynamic_sources) for item in comparison.frames],
+        "causes": [_cause_data(item) for item in comparison.causes],
+        "frames": [_frame_data(item) for item in comparison.frames],
     }
 
 
@@ -32,7 +31,7 @@ def _trace_data(report: Report, counts: Counts) -> dict[str, Any]:
     return {**trace_data(report.trace), "totals": asdict(counts)}
 
 
-def _cause_data(item: CauseChange, supports_dynamic_sources: bool) -> dict[str, Any]:
+def _cause_data(item: CauseChange) -> dict[str, Any]:
     return {
         "code": item.code,
         "rule": item.rule.name,
@@ -40,11 +39,11 @@ def _cause_data(item: CauseChange, supports_dynamic_sources: bool) -> dict[str, 
         "before": item.before,
         "after": item.after,
         "helping": item.remedy.rule.code,
-        "remedy": item.remedy.text(supports_dynamic_sources),
+        "remedy": item.remedy.text,
     }
 
 
-def _frame_data(item: FrameChange, supports_dynamic_sources: bool) -> dict[str, Any]:
+def _frame_data(item: FrameChange) -> dict[str, Any]:
     return {
         "title": item.title,
         "kind": item.kind,
@@ -60,7 +59,7 @@ def _frame_data(item: FrameChange, supports_dynamic_sources: bool) -> dict[str, 
         "part_of": item.part_of or None,
         "before": _code_data(item.before, item.was),
         "after": _code_data(item.after, item.now),
-        "causes": [_cause_data(cause, supports_dynamic_sources) for cause in item.causes],
+        "causes": [_cause_data(cause) for cause in item.causes],
         "dims": [{"axis": dim.axis, "source": dim.source, "before": dim.before.value, "after": dim.after.value} for dim in item.dims],
     }
 

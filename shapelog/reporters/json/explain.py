@@ -2,16 +2,19 @@
 
 from typing import Any
 
+from shapelog.advice.remedies import Remedies
+from shapelog.recompiles.causes import EntryDifference
+from shapelog.recompiles.explain import Recompile
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters.json.parts import cause_data, line_data, reasons_data, recompile_data, trouble_data
 
-# 1: first shape. 2: what PyTorch wrote about breaks and failures.
-FORMAT_VERSION = 2
+# 1: first shape. 2: what PyTorch wrote about breaks and failures. 3: the marks themselves as the remedy, and the rule that it comes from.
+FORMAT_VERSION = 3
 
 
 def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
     compile, frame = explanation.compile, explanation.frame
-    reads_sources = explanation.trace.supports_dynamic_sources
+    remedies, recompile = explanation.remedies, explanation.recompile
     return {
         "format": "shapelog story",
         "format_version": FORMAT_VERSION,
@@ -22,11 +25,8 @@ def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
         "outcome": compile.outcome.value,
         "seconds": compile.seconds,
         "attempts": compile.attempts,
-        "recompile": recompile_data(explanation.recompile, reads_sources) if explanation.recompile else None,
-        "other_entries": [
-            {"entry": item.entry.label, "cause_details": [cause_data(cause, reads_sources) for cause in item.causes]}
-            for item in explanation.others
-        ],
+        "recompile": recompile_data(recompile, remedies) if recompile else None,
+        "other_entries": [_entry_data(recompile, item, remedies) for item in explanation.others] if recompile else [],
         "similar_to_nearest": explanation.is_similar,
         "similar_graphs": [member.label for member in explanation.group.members] if explanation.group else [],
         "guard_changes": [
@@ -48,3 +48,8 @@ def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
         **trouble_data(compile),
         "reasons": reasons_data(compile),
     }
+
+
+def _entry_data(recompile: Recompile, item: EntryDifference, remedies: Remedies) -> dict[str, Any]:
+    causes = [cause_data(cause, remedies.of((recompile,), (cause,))) for cause in item.causes]
+    return {"entry": item.entry.label, "cause_details": causes}

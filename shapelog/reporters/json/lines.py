@@ -10,7 +10,8 @@ from shapelog.reporters.json.parts import problem_data, recompile_data
 from shapelog.reporters.json_bytes import line
 
 # 1: first shape. 2: the kind ``rank``. 3: what PyTorch wrote about breaks and failures; seconds refused and failed.
-FORMAT_VERSION = 3
+# 4: the marks themselves as the remedy, and the rule that it comes from.
+FORMAT_VERSION = 4
 _LISTS = ("alerts", "budgets")
 
 
@@ -33,7 +34,7 @@ def _lines(checked: CheckResult) -> Iterator[dict[str, Any]]:
         yield {"type": "alert", **alert_data(item)}
     report = checked.found.report
     for recompile in report.recompiles:
-        yield {"type": "recompile", **recompile_data(recompile, report.trace.supports_dynamic_sources)}
+        yield {"type": "recompile", **recompile_data(recompile, report.remedies)}
     for budget in data["budgets"]:
         yield {"type": "budget", **budget}
     for problem in report.problems:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from shapelog.advice.remedies import Remedies
 from shapelog.errors import Problem
 from shapelog.model.trace import Compile, Outcome, Trace
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
@@ -11,7 +12,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Summary
-from shapelog.rules import problem_rule
+from shapelog.rules import Remedy, problem_rule
 
 
 def trace_data(trace: Trace) -> dict[str, Any]:
@@ -32,8 +33,7 @@ def line_data(place: StackFrame | None) -> str | None:
     return f"{place.file}:{place.line}" if place else None
 
 
-def recompile_data(item: Recompile, supports_dynamic_sources: bool) -> dict[str, Any]:
-    """``supports_dynamic_sources`` is whether this torch reads a list of dynamic sources, which decides about remedies."""
+def recompile_data(item: Recompile, remedies: Remedies) -> dict[str, Any]:
     return {
         "compile_id": item.compile.label,
         "rank": item.frame.rank,
@@ -48,9 +48,9 @@ def recompile_data(item: Recompile, supports_dynamic_sources: bool) -> dict[str,
         "verdict": item.verdict.value,
         "served_by": item.served_by.label if item.served_by else None,
         "seconds": item.compile.seconds,
-        "cause_details": [cause_data(cause, supports_dynamic_sources) for cause in item.causes],
+        "cause_details": [cause_data(cause, remedies.of((item,), (cause,))) for cause in item.causes],
         "consequences": list(item.consequences),
-        "remedy": item.remedy(supports_dynamic_sources),
+        **remedy_data(remedies.of_recompile(item)),
         "missing": item.unexplained_because or None,
         "note": item.why_not_markable or None,
         "reasons": reasons_data(item.compile),
@@ -94,7 +94,11 @@ def reasons_data(compile: Compile) -> list[dict[str, str]]:
     return [{"entry": reason.entry, "text": reason.text} for reason in compile.reasons]
 
 
-def cause_data(cause: Cause, supports_dynamic_sources: bool) -> dict[str, Any]:
+def remedy_data(remedy: Remedy) -> dict[str, Any]:
+    return {"remedy": remedy.text, "remedy_rule": remedy.rule.code}
+
+
+def cause_data(cause: Cause, remedy: Remedy) -> dict[str, Any]:
     return {
         "codes": list(cause.codes),
         "rule": cause.rule.name,
@@ -104,7 +108,7 @@ def cause_data(cause: Cause, supports_dynamic_sources: bool) -> dict[str, Any]:
         "after": cause.after or None,
         "size_related": cause.size_related,
         "sentence": cause.sentence,
-        "remedy": cause.remedy(supports_dynamic_sources),
+        **remedy_data(remedy),
         "place": str(cause.place) if cause.place else None,
         "code_line": (cause.place.code or None) if cause.place else None,
         "named_by_pytorch": cause.named_by_pytorch,

@@ -15,8 +15,9 @@ from shapelog.reporters.json.ranks import ranks_data
 
 # 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
 # 5: the most that a prediction may come to. 6: seconds as ranges; the next steps; what PyTorch wrote about breaks and failures; seconds
-# refused and failed apart, so that the verdicts add up to the recompiles.
-FORMAT_VERSION = 6
+# refused and failed apart, so that the verdicts add up to the recompiles. 7: the marks themselves as the remedy, and
+# the rule that it comes from.
+FORMAT_VERSION = 7
 
 
 def report_data(report: Report) -> dict[str, Any]:
@@ -31,7 +32,7 @@ def report_data(report: Report) -> dict[str, Any]:
         },
         "advice": advice_data(report.advice) if report.advice else None,
         "frames": [_frame_data(item) for item in report.frames],
-        "recompiles": [recompile_data(item, trace.supports_dynamic_sources) for item in report.recompiles],
+        "recompiles": [recompile_data(item, report.remedies) for item in report.recompiles],
         "similar_graphs": [[member.label for member in group.members] for group in report.groups],
         "similar_graph_details": [_group_data(group) for group in report.groups],
         "findings": [_finding_data(item) for item in report.findings],

@@ -1,7 +1,8 @@
 """The advice in a terminal: what to set, what it saves, what it will not fix, and the alternatives."""
 
-from shapelog.advice.advise import Advice, Suggestion
+from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_shell, cost_of, effect_of, where_to_get, why_nothing
+from shapelog.advice.suggestions import Suggestion
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
 from shapelog.text import plural, plural_noun, seconds

@@ -12,7 +12,7 @@ from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect
 from shapelog.report.results import Cell, Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.rules import RULES
+from shapelog.rules import RULES, Remedy
 from shapelog.text import one_line, plural, plural_noun, seconds, seconds_from_to, seconds_in_column, shorten
 
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
@@ -175,7 +175,7 @@ def _left(page: TextPage, comparison: Comparison) -> None:
         return
     page.heading("Still recompiling", "in the second run, with remedies")
     groups.sort(key=lambda members: -sum(member.now.recompiles for member in members))
-    shown_remedies: set[str] = set()
+    shown_remedies: set[Remedy] = set()
     for members in page.listed(groups, "frame"):
         item = members[0]
         _frame_line(page, members, _recompiles(item.now))
@@ -185,11 +185,9 @@ def _left(page: TextPage, comparison: Comparison) -> None:
             listed = names if page.verbose else shorten(names, page.width)
             page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
             for remedy in dict.fromkeys(cause.remedy for cause in own):
-                text = remedy.text(comparison.after.trace.supports_dynamic_sources)
-                if text not in shown_remedies:
-                    name = f"{remedy.rule.code} {remedy.rule.name}: " if remedy.rule.code != code else ""
-                    page.line("→ ", (name, "dim"), text, indent=6)
-                shown_remedies.add(text)
+                if remedy not in shown_remedies:
+                    page.remedy(remedy, 6, (code,))
+                shown_remedies.add(remedy)
 
 
 def _recompiles(counts: Counts) -> str:

@@ -13,8 +13,8 @@ from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.rules import Level
 from shapelog.text import file_name, one_line, plural_noun, rank_list, shorten, some
 
-# The most lines that an explanation of PyTorch's takes, and the most hints and compiles, unless all is asked for.
-_EXPLANATION, _HINTS, _LABELS = 3, 2, 8
+# The most lines that a text of PyTorch's takes, and the most hints and compiles, unless all is asked for.
+_TEXT, _HINTS, _LABELS = 2, 2, 8
 
 
 def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] = ()) -> None:
@@ -41,13 +41,13 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     for text in (*alert.notes, *notes):
         note(page, text)
     helps = alert.helps if page.verbose else alert.helps[:_HINTS]
-    for text in helps:
-        note(page, text, "help")
+    for number, text in enumerate(helps):
+        note(page, _clipped(page, text) if number else text, "help")
     if len(helps) < len(alert.helps):
         page.line((f"   = … {len(alert.helps) - len(helps)} more, shown with --verbose", "dim"))
     for message in alert.messages:
         if message.url:
-            note(page, f"{message.number}  {message.url}" if message.number else message.url, "see")
+            note(page, message.url, "see")
 
 
 def pytorch_message(
@@ -62,7 +62,7 @@ def pytorch_message(
     for hint in message.hints:
         note(page, hint, "help")
     if message.url:
-        note(page, f"{message.number}  {message.url}" if message.number else message.url, "see")
+        note(page, message.url, "see")
 
 
 def code_place(page: TextPage, place: str, code: str = "", marked: str = "") -> None:
@@ -91,8 +91,16 @@ def note(page: TextPage, text: str, label: str = "") -> None:
 def explanation(page: TextPage, message: CompilerMessage) -> None:
     """Why PyTorch cannot do it, in its own words."""
     if message.explanation:
-        room = page.width * (100 if page.verbose else _EXPLANATION) - 30
-        note(page, message.explanation if len(message.explanation) <= room else f"{message.explanation[: room - 1].rstrip()}…")
+        note(page, _clipped(page, message.explanation))
+
+
+def _clipped(page: TextPage, text: str) -> str:
+    """A text of PyTorch's, unless all is asked for only as many of its sentences as fit; of a long first one its beginning."""
+    room = page.width * _TEXT - 30
+    if page.verbose or len(text) <= room:
+        return text
+    end = text.rfind(". ", 0, room)
+    return f"{text[: end + 1]} …" if end > 0 else f"{text[:room].rstrip()}…"
 
 
 def exception_lines(chain: tuple[RaisedException, ...]) -> Iterator[str]:

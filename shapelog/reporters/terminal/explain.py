@@ -8,6 +8,7 @@ from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import pytorch_message
 from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
+from shapelog.rules import Verdict
 from shapelog.text import one_line, plural, seconds, shorten
 
 # How many entries of several lines a list shows.
@@ -67,9 +68,9 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
     if item.nearest is None:
         page.heading("Why", item.verdict.value)
         for cause in page.listed(item.causes, "cause", most=_MOST):
-            _cause(page, cause, False, explanation.trace.supports_dynamic_sources)
+            _cause(page, cause)
         page.line(item.unexplained_because, indent=2)
-        page.line(f"→ {item.remedy(explanation.trace.supports_dynamic_sources)}", indent=2)
+        page.remedy(explanation.remedies.of_recompile(item), 2, item.codes)
         return
     checked = (
         f"the nearest of {plural(item.entries_checked, 'earlier cache entry')}"
@@ -80,10 +81,15 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
     served = f": this call could reuse the graph of {item.served_by.label}" if item.served_by else ""
     page.line((item.verdict.value, COLORS[item.verdict]), served, indent=2)
     shown = first(item.causes, min(page.limit, _MOST))
+    is_enough = item.verdict is Verdict.MARKING  # then the marks against all causes are one remedy
+    remedies = [explanation.remedies.of((item,), (cause,)) for cause in shown]
     for index, cause in enumerate(shown):
-        is_last = all(other.remedy_rule != cause.remedy_rule for other in shown[index + 1 :])
-        _cause(page, cause, is_last, explanation.trace.supports_dynamic_sources)
+        _cause(page, cause)
+        if not is_enough and remedies[index] not in remedies[index + 1 :]:
+            page.remedy(remedies[index], 4, cause.codes)
     page.more(len(item.causes) - len(shown), "cause", 2)
+    if is_enough:
+        page.remedy(explanation.remedies.of_recompile(item), 2, item.codes)
     if item.why_not_markable:
         page.line(item.why_not_markable, indent=2)
     if item.consequences:
@@ -92,14 +98,12 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         _other(page, other)
 
 
-def _cause(page: TextPage, cause: Cause, is_last_of_kind: bool, supports_dynamic_sources: bool) -> None:
+def _cause(page: TextPage, cause: Cause) -> None:
     page.line((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {cause.sentence}", indent=2)
     change = f"{cause.axis}: {cause.before or '?'} → {cause.after or '?'}"
     page.line((change, "cyan"), ("  (reported by PyTorch)" if cause.named_by_pytorch else "  (not reported by PyTorch)", "dim"), indent=4)
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
-    if is_last_of_kind:
-        page.line(f"→ {cause.remedy(supports_dynamic_sources)}", indent=4)
 
 
 def _other(page: TextPage, other: EntryDifference) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 
+from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
@@ -37,7 +38,7 @@ def explanation(report: Report, options: Options, root: str = "", kept: str = ""
         _frames(page, report, root)
     recompiles = [item for item in report.recompiles if not item.is_after_failure]
     for item in page.listed(recompiles, "recompile", 0):
-        _recompile(page, item, report.trace.supports_dynamic_sources, root)
+        _recompile(page, item, report.remedies, root)
     _unknown(page, recompiles, with_reset)
     if not all(item.is_against_unknown for item in recompiles):
         _marking(page, report, len(recompiles))
@@ -67,7 +68,7 @@ def _title(frame: Frame, root: str) -> str:
     return f"{frame.title}  {_place(frame.file, frame.line, root)}"
 
 
-def _recompile(page: TextPage, item: Recompile, supports_dynamic_sources: bool, root: str) -> None:
+def _recompile(page: TextPage, item: Recompile, remedies: Remedies, root: str) -> None:
     compile, frame = item.compile, item.frame
     against = f" compared with {item.nearest.label}" if item.nearest else ""
     page.line(f"{compile.label}{against}  {_title(frame, root)}  {item.verdict.value}")
@@ -82,7 +83,7 @@ def _recompile(page: TextPage, item: Recompile, supports_dynamic_sources: bool, 
         page.line(f"called at {called}", indent=2)
     if item.why_not_markable and not item.is_against_unknown:
         page.line(item.why_not_markable, indent=2)
-    page.line(f"→ {item.remedy(supports_dynamic_sources)}", indent=2)
+    page.remedy(remedies.of_recompile(item), 2, item.codes)
 
 
 def _called_at(frame: Frame, compile: Compile, root: str) -> str:

@@ -20,7 +20,7 @@ from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rule_docs import RULES_URL
-from shapelog.rules import UNEXPLAINED, Section, Verdict, problem_rule
+from shapelog.rules import UNEXPLAINED, Remedy, Section, Verdict, problem_rule
 from shapelog.text import megabytes, one_line, plural, seconds, shorten
 
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
@@ -47,7 +47,9 @@ def render(report: Report, options: Options) -> bytes:
     _left_out(page, report)
     if found.alerts:
         page.blank()
-        page.line((f"Run `shapelog rule {found.alerts[0].rule.code}` for an explanation of a rule, or see {RULES_URL}", "dim"))
+        typed = f"Explanation of a rule: shapelog rule {found.alerts[0].rule.code}"
+        whole = f"{typed}, or {RULES_URL}"
+        page.line((whole if page.verbose or len(whole) <= page.width else typed, "dim"))
     return page.bytes()
 
 
@@ -94,16 +96,16 @@ def _head(page: TextPage, report: Report) -> None:
 def _summary(page: TextPage, report: Report) -> None:
     """The verdict on the run: its compilations, what could be done about the recompilations, and what was refused or failed."""
     summary = report.summary
-    page.heading("Summary")
-    if not summary.compiles and not summary.failures:
-        page.line("nothing was compiled in this run", indent=2)
     number = plural(summary.compiles, "compilation")
-    over = f" over {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
+    over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
+    of_them = f", including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
+    page.blank()
     if summary.recompiles:
-        of_them = f", including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
-        page.line((number, "bold"), f" ({seconds(summary.seconds)}){of_them}{over}", indent=2)
+        page.line((f"Summary: {number}", "bold"), f" ({seconds(summary.seconds)}){of_them}{over}")
     elif summary.compiles:
-        page.line((number, "bold"), f" ({seconds(summary.seconds)}){over}, no recompilation", indent=2)
+        page.line((f"Summary: {number}", "bold"), f" ({seconds(summary.seconds)}){over}, no recompilation")
+    else:
+        page.line((f"Summary: {'no compilation succeeded' if summary.failures else 'nothing was compiled in this run'}", "bold"))
     rows = []
     for part in summary.parts:
         bar = "█" * max(1, round(16 * part.count / max(1, summary.recompiles)))
@@ -111,7 +113,7 @@ def _summary(page: TextPage, report: Report) -> None:
         rows.append(
             (Text(str(part.count), style="bold"), Text(part.verdict.words, style=style), seconds(part.seconds), Text(bar, style=style))
         )
-    page.table((Column("", True), Column(""), Column("", True), Column("")), rows, indent=4)
+    page.table((Column("", True), Column(""), Column("", True), Column("")), rows)
     if summary.limit_hits:
         refused = plural(summary.limit_hits, "compilation") + " refused"
         page.line((refused, "bold red"), f": recompile limit reached ({seconds(summary.limit_seconds)})", indent=2)
@@ -157,11 +159,11 @@ def _frames(page: TextPage, report: Report) -> None:
         return
     page.heading("Frames", "by the seconds that could be saved")
     multi = report.trace.rank_count > 1
-    shown_remedies: set[str] = set()
+    shown_remedies: set[Remedy] = set()
     for merged in page.listed(shown, "frame"):
         item = merged.first
         _frame_head(page, merged, multi)
-        _axes(page, merged.axes, page.limit, report.trace.supports_dynamic_sources, shown_remedies)
+        _axes(page, merged.axes, page.limit, shown_remedies)
         if page.verbose:
             for entry in item.recompiles:
                 _recompile(page, entry, 4)
@@ -179,7 +181,7 @@ def _notes(page: TextPage, item: FrameReport) -> None:
         page.line((f"{shorten(' '.join(labels), 40)}: ", "dim"), reason, indent=6)
 
 
-def _axes(page: TextPage, axes: Sequence[Axis], limit: int, supports_dynamic_sources: bool, shown_remedies: set[str]) -> None:
+def _axes(page: TextPage, axes: Sequence[Axis], limit: int, shown_remedies: set[Remedy]) -> None:
     """Each axis with its values, codes and remedies; ``shown_remedies`` are those that are shown above already."""
     listed = first(axes, limit)
     width = min(max((len(one_line(axis.name)) for axis in listed), default=0), page.width // 2)
@@ -191,10 +193,9 @@ def _axes(page: TextPage, axes: Sequence[Axis], limit: int, supports_dynamic_sou
         values = shorten(gap.join(one_line(value) for value in axis.values), room)
         page.line((f"{name:<{width}}", "bold cyan"), f"  {values}" if values else "", (f"  {codes}", "dim"), indent=6)
         for remedy in axis.remedies:
-            text = remedy.text(supports_dynamic_sources)
-            if text not in shown_remedies:
-                shown_remedies.add(text)
-                page.line((f"{remedy.rule.code} {remedy.rule.name}", "dim"), f": {text}", indent=8)
+            if remedy not in shown_remedies:
+                shown_remedies.add(remedy)
+                page.remedy(remedy, 8, [rule.code for rule in axis.rules])
     page.more(len(axes) - len(listed), "axis", 6)
 
 
@@ -303,13 +304,13 @@ def _one_frame(page: TextPage, report: Report, item: FrameReport) -> None:
     frame = item.frame
     if frame.called_at:
         page.line((f"called at {frame.called_at.file}:{frame.called_at.line}  {frame.called_at.code}", "dim"), indent=4)
-    _axes(page, item.axes, 0 if page.verbose else 12, report.trace.supports_dynamic_sources, set())
+    _axes(page, item.axes, 0 if page.verbose else 12, set())
     _shape_table(page, item.shapes)
     if item.recompiles:
         page.heading("Recompiles")
     for entry in item.recompiles:
         _recompile(page, entry, 2)
-        page.line(f"→ {entry.remedy(report.trace.supports_dynamic_sources)}", indent=4)
+        page.remedy(report.remedies.of_recompile(entry), 4, entry.codes)
 
 
 def _shape_table(page: TextPage, table: ShapeTable) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from shapelog.report.results import Cell, Column, Headline
 from shapelog.reporters import Options
-from shapelog.rules import Level, Verdict
+from shapelog.rules import Level, Remedy, Verdict
 from shapelog.text import UNSAFE, one_line, plural, seconds_in_column, shorten, some
 
 _T = TypeVar("_T")
@@ -83,6 +83,11 @@ class TextPage:
         for line in rest[len(rest.plain) - len(rest.plain.lstrip()) :].wrap(self.console, max(20, room - hanging)):
             line.rstrip()
             self._put(line, indent + hanging)
+
+    def remedy(self, remedy: Remedy, indent: int, codes: Sequence[str]) -> None:
+        """What to do, behind the code of the rule that it comes from, unless that is the only one of the ``codes`` above it."""
+        rule = "" if [*codes] == [remedy.rule.code] else f"{remedy.rule.code}: "
+        self.line("→ ", (rule, "dim"), remedy.text, indent=indent)
 
     def raw(self, line: str | Text, indent: int = 0, style: str = "") -> None:
         """A line to be copied: never folded, however long."""

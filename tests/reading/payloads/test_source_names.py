@@ -26,6 +26,8 @@ def test_locals_are_shortened_as_torch_does_in_reasons(text: str, stripped: str)
     [
         ("L['x']", "x"),
         ("L['self']._modules['lin']._parameters['weight']", "self.lin.weight"),
+        ("L['self'].__dict__['_modules']['lin'].__dict__['_parameters']['weight']", "self.lin.weight"),
+        ("L['self'].__dict__['step']", "self.__dict__['step']"),
         ("L['self']._buffers['mean']", "self.mean"),
         ("L['self']._modules['layers']._modules['0'].k", "self.layers.0.k"),
         ("G['STEP']", "STEP"),

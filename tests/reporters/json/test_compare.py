@@ -36,7 +36,7 @@ def test_a_program_finds_totals_frames_and_causes() -> None:
     assert (frame["before"]["counts"]["compiles"], frame["after"]["frames"]) == (3, ["0"])
     (cause,) = frame["causes"]
     assert (cause["code"], cause["axis"], cause["before"], cause["after"]) == ("SL101", "x.size[0]", 2, 0)
-    assert cause["remedy"].startswith("mark this dimension as dynamic")
+    assert cause["remedy"] == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
     assert frame["dims"] == [
         {"axis": "x.size[0]", "source": "L['x']", "before": "dynamic from a later compile on", "after": "dynamic from the first compile on"}
     ]

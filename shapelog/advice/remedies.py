@@ -1,0 +1,81 @@
+"""What to do about a recompile: the very marks that remove it, or what its rule recommends. All formats take it from here."""
+
+from collections.abc import Sequence
+
+from shapelog.advice.minimal_marks import HarmfulMark
+from shapelog.advice.suggestions import Suggestion
+from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.explain import Recompile
+from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marking, remedy_for
+
+# The most entries of the list that a sentence has in full, as characters, and the most lines of code.
+_ENTRIES, _LINES = 80, 6
+# Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
+_WHERE_BLOCKED = {
+    "SL105": "clone() the slice or view, and mark what varies in it",
+    "SL321": "remove mark_static from what varies, or accept one graph per size",
+}
+
+
+class Remedies:
+    """The remedies of one run.
+
+    ``reads_sources`` is whether its torch has a list of dynamic sources; ``left_out`` are marks that would do harm.
+    """
+
+    def __init__(self, reads_sources: bool, suggestions: Sequence[Suggestion] = (), left_out: Sequence[HarmfulMark] = ()) -> None:
+        self._reads_sources = reads_sources
+        self._suggestions = suggestions
+        self._left_out = {item.mark.source: item for item in left_out}
+        # By the properties that they are about, and by their sources, which look different; the first counts.
+        by_source: dict[str, Suggestion] = {item.source: item for item in reversed(suggestions)}
+        self._by_name = by_source | {seen.name: item for item in reversed(suggestions) for seen in item.seen}
+
+    def of_recompile(self, item: Recompile) -> Remedy:
+        """The marks against all its causes where marking is enough, else what to do about the cause that is the obstacle."""
+        is_enough = item.verdict is Verdict.MARKING
+        causes = sorted(item.causes, key=lambda cause: (cause.size_related, not (is_enough or any_blocks_marking(cause.codes))))
+        return self.of((item,), causes if is_enough else causes[:1])
+
+    def of(self, recompiles: Sequence[Recompile], causes: Sequence[Cause]) -> Remedy:
+        """What to do about recompiles of one code, with regard to causes that they have in common; () where none is known."""
+        removable = [item for item in recompiles if item.verdict is Verdict.MARKING]
+        blocking = "" if removable else recompiles[0].blocking_rule
+        if blocking:
+            rule = RULES[blocking]
+            return Remedy(rule, _WHERE_BLOCKED.get(blocking, rule.remedy))
+        if not causes:
+            return Remedy(UNEXPLAINED, UNEXPLAINED.remedy)
+        rule = causes[0].remedy_rule
+        is_markable = removable or rule.markable
+        text = (is_markable and self._marks(causes)) or self._other_mark(removable)
+        return Remedy(rule, text or causes[0].own_remedy or remedy_for(rule, self._reads_sources))
+
+    def _marks(self, causes: Sequence[Cause]) -> str:
+        """The marks against these causes, or why there had better be none; "" where the advice has nothing about them."""
+        named = (self._by_name.get(cause.axis) or self._by_name.get(cause.source) for cause in causes)
+        suggestions = {found.id: found for found in named if found}
+        if suggestions:
+            return _what_to_set(list(suggestions.values()))
+        return next((self._left_out[cause.source].remedy for cause in causes if cause.source in self._left_out), "")
+
+    def _other_mark(self, removable: Sequence[Recompile]) -> str:
+        """The mark that removes one of them although it names something else: dynamism travels."""
+        labels, frames = {item.compile.label for item in removable}, {item.frame for item in removable}
+        for item in self._suggestions:
+            if not labels.isdisjoint(item.gone) and not frames.isdisjoint(item.frames):
+                return f"another mark removes it: {_what_to_set([item])}"
+        return ""
+
+
+def _what_to_set(suggestions: list[Suggestion]) -> str:
+    """The words and the entries of suggestions; where there are many, how many."""
+    more = f", and {len(suggestions) - 1} more with it" if len(suggestions) > 1 else ""
+    words = f"{suggestions[0].recommendation}{more}"
+    entries = [entry for item in suggestions for entry in item.entries]
+    if entries:
+        whole = ",".join(entries)
+        shown = whole if len(entries) == 1 or len(whole) <= _ENTRIES else f"{entries[0]} and {len(entries) - 1} more"
+        return f"{words}: add {shown} to TORCH_COMPILE_DYNAMIC_SOURCES"
+    lines = [line.partition("  #")[0] for item in suggestions for line in item.python if not line.startswith("#")]
+    return f"{words}: {'; '.join(lines[:_LINES])}{'; …' if len(lines) > _LINES else ''}" if lines else words

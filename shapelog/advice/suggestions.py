@@ -1,0 +1,168 @@
+"""What to mark dynamic: one ``Suggestion`` for each source of the selected marks."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shapelog.advice.caveats import ObservedValues, caveats_of_source, observed_values, rationale
+from shapelog.advice.mark_dynamic_code import mark_line
+from shapelog.advice.marks import Mark, SourceNames, entries
+from shapelog.advice.minimal_marks import MarkSelection
+from shapelog.advice.replay import Marks, Replay
+from shapelog.advice.savings import Savings, ServedCall
+from shapelog.advice.source_index import SourceIndex
+from shapelog.model.ids import TorchVersion
+from shapelog.model.trace import Frame, Outcome, resumed_by
+from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.records import StackFrame
+from shapelog.recompiles.explain import Explanations
+from shapelog.text import cut, one_line, plural
+
+_REASONS = {
+    "high": "a dynamic graph in the trace handles all these calls",
+    "medium": "the graphs match, but the trace contains no dynamic graph that handles all these calls",
+    "low": "only a call past the recompile limit is saved, and the trace records little about it",
+}
+
+
+class Suggestion(NamedTuple):
+    """One source to mark dynamic. ``entries`` are its entries of the list, () where this torch has none.
+
+    ``gone`` are the compile ids that would come back without it, ``seconds`` what they cost. ``python`` holds ``mark_dynamic`` lines for
+    ``place``, the user's line that makes the call; ints have none.
+    """
+
+    id: str
+    source: str
+    name: str
+    codes: tuple[str, ...]
+    dims: tuple[int, ...]
+    seen: tuple[ObservedValues, ...]
+    frames: tuple[Frame, ...]
+    tool: str
+    entries: tuple[str, ...]
+    recommendation: str
+    rationale: str
+    gone: tuple[str, ...]
+    seconds: float
+    confidence: str
+    confidence_reason: str
+    caveats: tuple[str, ...]
+    place: StackFrame | None
+    python: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Suggestion {self.id} {cut(one_line(self.name), 80)}: saves {plural(len(self.gone), 'compilation')}>"
+
+
+class _Selected(NamedTuple):
+    """The selected marks in their trace, and every source that PyTorch will match the list with."""
+
+    explained: Explanations
+    replayed: Replay
+    marks: Marks
+    savings: Savings
+    version: TorchVersion
+    known: SourceIndex
+    sources: SourceNames
+
+
+def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> Iterator[Suggestion]:
+    """The most expensive first."""
+    by_source: dict[Source, list[Mark]] = {}
+    for mark in sorted(choice.marks):
+        by_source.setdefault(mark.source, []).append(mark)
+    selected = _Selected(
+        explained=explained,
+        replayed=replayed,
+        marks=choice.marks,
+        savings=Savings(replayed, choice.marks),
+        version=version,
+        known=SourceIndex(explained),
+        sources=_all_sources(explained) if by_source else SourceNames(),
+    )
+    made = [_suggestion(selected, marks) for marks in by_source.values()]
+    for number, item in enumerate(sorted(made, key=lambda item: (-item.seconds, item.source)), 1):
+        yield item._replace(id=f"A{number}")
+
+
+def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
+    plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark[mark]))
+    gone = selected.savings.lost_without(marks).calls
+    helped = [plan for plan in plans if not set(gone).isdisjoint(plan.frame.compiles)] or plans
+    served = [call for call in selected.savings.served_by(marks) if call.plan in helped]
+    frames = tuple(plan.frame for plan in helped)
+    seen = tuple(observed_values(mark, frames, selected.explained) for mark in marks)
+    dims = tuple(mark.dim for mark in marks if not mark.is_int)
+    name = marks[0].source.display_name
+    causes = (cause for frame in frames for cause in selected.known.causes(frame, marks[0].source))
+    codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
+    confidence = _confidence(served, selected.marks)
+    caveats = (
+        *caveats_of_source(marks, seen, codes, selected.explained, frames, selected.version, selected.known),
+        *_narrowed(served, selected.marks),
+    )
+    return Suggestion(
+        id="",
+        source=marks[0].source,
+        name=name,
+        codes=codes,
+        dims=dims,
+        seen=seen,
+        frames=frames,
+        tool="dynamic source" if selected.version.reads_sources else "mark_dynamic",
+        entries=entries(marks, selected.version, selected.sources),
+        recommendation=_recommendation(name, dims, selected.version),
+        rationale=rationale(seen, codes),
+        gone=tuple(compile.label for compile in gone),
+        seconds=math.fsum(selected.explained.trace.seconds(compile) for compile in gone),
+        confidence=confidence,
+        confidence_reason=_REASONS[confidence],
+        caveats=caveats,
+        place=frames[0].called_at,
+        python=tuple(_mark_lines(seen, codes, frames)),
+    )
+
+
+def _mark_lines(seen: tuple[ObservedValues, ...], codes: tuple[str, ...], frames: tuple[Frame, ...]) -> Iterator[str]:
+    is_resumed = all(resumed_by(frame.name) for frame in frames)
+    for item in seen:
+        if not item.mark.is_int:
+            yield mark_line(item.mark, [value for _, value in item.values], codes, is_resumed)
+
+
+def _all_sources(explained: Explanations) -> SourceNames:
+    """Every source that PyTorch will match the list with."""
+    compiles = explained.trace.compiles
+    names = {item.source for compile in compiles for item in compile.inputs}
+    trees = dict.fromkeys(tree for tree in (compile.guards for compile in compiles) if tree)
+    return SourceNames(sorted(names.union(*[tree.sources for tree in trees])))
+
+
+def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> str:
+    if not dims:
+        return f"mark the int {name} as dynamic"
+    which = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims[:-1]))} and {dims[-1]}"
+    whole = version.reads_sources and not version.reads_dims
+    return f"mark {which} of {name} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
+
+
+def _narrowed(served: list[ServedCall], chosen: Marks) -> Iterator[str]:
+    """Where a compile is saved that could do more than what takes its place."""
+    for call in served:
+        lost = call.route.narrows(chosen)
+        if lost:
+            names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in lost)
+            gone = call.compile.label
+            yield f"The removed compilation {gone} was also symbolic in {names}: later calls with other values of it would compile again."
+
+
+def _confidence(served: list[ServedCall], chosen: Marks) -> str:
+    """High where a dynamic graph of this trace serves every saved call, medium where there is none, low where only a limit hit is saved."""
+    levels = []
+    for call in served:
+        is_hit = call.compile.outcome is Outcome.LIMIT
+        is_sure = call.route.is_proven and not call.route.narrows(chosen)
+        levels.append("low" if is_hit else "high" if is_sure else "medium")
+    kept = [level for level in levels if level != "low"]
+    return "low" if not kept else "medium" if "medium" in kept else "high"

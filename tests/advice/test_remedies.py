@@ -1,0 +1,118 @@
+"""What to do about a recompile: the same words from one place in every format, with the rule that they come from."""
+
+from typing import Any
+
+import make
+import pytest
+from make import compile as compiled
+from make import int_values, static_sizes, tensor, trace
+from payload_text import code_comment, graph_text
+from recorded import RECORDED, report_of
+
+from shapelog.check.check import check
+from shapelog.check.policy import Policy
+from shapelog.recompiles.explain import Recompile
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.explain_compile import explain_compile
+from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
+from shapelog.reporters import Options, formats, renderer
+from shapelog.reporters.json.explain import explanation_data
+from shapelog.reporters.json.report import report_data
+from shapelog.reporters.terminal import pytest as pytest_page
+from shapelog.rules import RULES, Remedy, Verdict
+
+TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
+MARK = "mark dim 0 of x as dynamic"
+ENTRY = "L['x']:0"
+WHOLE = f"{MARK}: add {ENTRY} to TORCH_COMPILE_DYNAMIC_SOURCES"
+
+
+def last(made: bytes) -> tuple[Report, Recompile]:
+    report = make.report(made)
+    return report, report.recompiles[-1]
+
+
+def remedy(made: bytes) -> Remedy:
+    report, recompile = last(made)
+    return report.remedies.of_recompile(recompile)
+
+
+def test_it_is_the_mark_itself_with_the_rule_of_its_cause() -> None:
+    assert remedy(make.small_trace()) == Remedy(RULES["SL101"], WHOLE)
+
+
+@pytest.mark.parametrize("name", [name for name in formats("check") if name != "html"])
+def test_every_format_of_a_check_shows_it(name: str) -> None:
+    checked = check(make.alerts_of(make.small_trace()), Policy())
+    assert MARK in renderer("check", name)(checked, Options(color=False, width=200)).decode().replace("Mark ", "mark ")
+
+
+def test_report_explanation_and_pytest_show_it() -> None:
+    report, recompile = last(make.small_trace())
+    options = Options(color=False, width=200)
+    assert f"help: {WHOLE}" in renderer("report", "terminal")(report, options).decode()
+    explanation = explain_compile(report.trace, recompile.compile.label)
+    assert f"→ {WHOLE}" in renderer("explanation", "terminal")(explanation, options).decode()
+    assert f"→ {WHOLE}" in pytest_page.explanation(report, options)
+
+
+def test_json_has_it_with_the_rule_for_the_recompile_and_for_each_cause() -> None:
+    report, recompile = last(make.small_trace())
+
+    def remedies(item: dict[str, Any]) -> list[tuple[str, str]]:
+        return [(each["remedy"], each["remedy_rule"]) for each in (item, *item["cause_details"])]
+
+    assert remedies(report_data(report)["recompiles"][-1]) == [(WHOLE, "SL101")] * 2
+    assert remedies(explanation_data(explain_compile(report.trace, recompile.compile.label))["recompile"]) == [(WHOLE, "SL101")] * 2
+
+
+def test_the_page_shows_it() -> None:
+    page = renderer("report", "html")(make.report(make.small_trace()), Options()).decode()
+    assert '<p class="remedy">Mark dim 0 of x as dynamic: add L[&#39;x&#39;]:0 to TORCH_COMPILE_DYNAMIC_SOURCES.</p>' in page
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_an_alert_shows_what_the_explanation_of_its_recompiles_shows(name: str) -> None:
+    report = report_of(name)
+    recompiles = {item.compile: item for item in report.recompiles}
+    for alert in collect_alerts(report, Repository()).alerts:
+        own = [item for occurrence in alert.occurrences if (item := recompiles.get(occurrence.compile))]
+        for item in own if len(alert.axes) == 1 else ():
+            causes = [cause for cause in item.causes if cause.axis == alert.axis and cause.remedy_rule is alert.rule]
+            if causes and {other.verdict for other in own} == {item.verdict} and item.verdict is Verdict.MARKING:
+                assert report.remedies.of((item,), causes) == alert.remedy
+
+
+def test_what_changed_without_a_mark_that_helps_has_the_remedy_of_its_rule() -> None:
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8, dtype="torch.float64")))
+    assert remedy(made) == Remedy(RULES["SL301"], RULES["SL301"].remedy)
+
+
+def test_where_marking_is_not_enough_it_is_that_of_what_stands_in_the_way() -> None:
+    report, recompile = last(trace(compiled("0/0", tensor(3, 8)), compiled("0/1", tensor(10, 8), graph=TANH)))
+    assert report.remedies.of_recompile(recompile) == Remedy(RULES["SL204"], RULES["SL204"].remedy)
+    (alert,) = collect_alerts(report, Repository()).alerts
+    assert (alert.rule.code, alert.helps) == ("SL101", (f"{RULES['SL204'].remedy} (SL204)",))
+
+
+def test_of_several_causes_the_one_that_no_mark_removes_comes_first() -> None:
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8, dtype="torch.float64")))
+    report, recompile = last(made)
+    assert {cause.rule.code for cause in recompile.causes} == {"SL101", "SL301"}
+    assert report.remedies.of_recompile(recompile).rule.code == "SL301"
+
+
+def test_a_mark_that_would_do_harm_is_not_recommended() -> None:
+    made = trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'")))
+    assert remedy(made) == Remedy(RULES["SL102"], "build the string outside the compiled code, or pass k as a tensor")
+
+
+def test_before_torch_2_8_it_is_the_line_of_code() -> None:
+    made = trace(static_sizes(10, 12), version="2.6.0")
+    assert remedy(made).text.startswith(f"{MARK}: torch._dynamo.")
+    assert "TORCH_COMPILE_DYNAMIC_SOURCES" not in remedy(made).text
+
+
+def test_a_recompile_without_a_known_cause_asks_for_a_better_record() -> None:
+    assert remedy(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8)))) == Remedy(RULES["SL399"], RULES["SL399"].remedy)

@@ -1,0 +1,36 @@
+"""The first screen of a report: short enough to be read, with what matters whole."""
+
+import pytest
+from recorded import RECORDED, report_of
+
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.repository_paths import Repository
+from shapelog.reporters import Options, renderer
+from shapelog.rule_docs import RULES_URL
+
+FEW, LINES = 3, 45
+SHORT = [name for name in RECORDED if len(collect_alerts(report_of(name), Repository()).alerts) <= FEW]
+
+
+def shown(name: str, width: int = 80, verbose: bool = False) -> str:
+    return renderer("report", "terminal")(report_of(name), Options(color=False, width=width, verbose=verbose)).decode()
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_the_report_of_a_few_causes_fits_a_screen(name: str) -> None:
+    assert len(shown(name).splitlines()) <= LINES
+
+
+def test_texts_of_pytorch_are_cut_after_a_sentence_and_shown_whole_with_verbose() -> None:
+    name = "lab/int_drives_python.log.gz"
+    short, whole = (" ".join(shown(name, verbose=verbose).split()) for verbose in (False, True))
+    explanation = "when encountering an exception. Exception will propagate outside the compiled region."
+    assert explanation not in short
+    assert "when encountering an exception. …" in short
+    assert explanation in whole
+
+
+@pytest.mark.parametrize(("width", "verbose"), [(80, False), (80, True), (140, False)])
+def test_the_address_of_the_rules_is_shown_where_it_fits_or_with_verbose(width: int, verbose: bool) -> None:
+    text = "".join(shown("real/demo.log.gz", width, verbose).split())
+    assert text.endswith(RULES_URL if verbose or width > 80 else "shapelogruleSL401")
