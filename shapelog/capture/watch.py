@@ -13,11 +13,11 @@ from shlex import quote
 from shapelog.capture.trace_writers import is_running, writes
 from shapelog.errors import ShapelogError
 from shapelog.model.load import build
-from shapelog.model.trace import Compile, Frame, Outcome, Trace, merged
+from shapelog.model.trace import Compile, Frame, Outcome, Rank, Trace, merged
 from shapelog.reading.inputs import InputOptions, Selection, select
 from shapelog.reading.open_trace import open_trace
 from shapelog.reading.reader import Reader
-from shapelog.reading.trace_files import TraceFile, is_url, trace_names
+from shapelog.reading.trace_files import TraceFile, is_text_name, is_url, torchrun_logs, trace_names
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report, analyze
 
@@ -28,8 +28,8 @@ _READ_INTERVAL, _READ_FACTOR = 1.0, 2.0
 # Seconds without a record after which a job is over: if all its processes run elsewhere; if some ran here and have ended, or its
 # directory is gone.
 IDLE, _IDLE_ELSEWHERE = 600.0, 60.0
-# The level of a log message, with which a trace starts.
-_FIRST_BYTES = (b"V", b"I", b"D", b"W", b"E")
+# Pages and JSON, which no record is appended to.
+_NO_OUTPUT = (b"<", b"{", b"[{")
 
 # Name, size and time of each file that may be a trace.
 State = tuple[tuple[str, int, int], ...]
@@ -37,12 +37,16 @@ State = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """A compile that has ended. ``when`` is when it began, by the clock of the machine that wrote it: ``1120 08:27:33.313000``, or ""."""
+    """A compile that has ended. ``when`` is when it began, by the clock of the machine that wrote it: ``1120 08:27:33.313000``, or "".
+
+    One that ``is_whole`` has all that will be written of it.
+    """
 
     when: str
     frame: Frame
     compile: Compile
     recompile: Recompile | None
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,7 +242,7 @@ class Watch:
         fresh = []
         for event in (*self._events, *(self._unfinished if ended else ())):
             key = (event.frame.rank, event.frame.process, event.compile.label)
-            if key not in self._reported and (ended or _is_whole(event.compile)):
+            if key not in self._reported and (ended or event.is_whole):
                 self._reported.add(key)
                 fresh.append(event)
         return Snapshot(
@@ -258,9 +262,17 @@ class Watch:
         )
 
 
-def _is_whole(compile: Compile) -> bool:
-    """Whether its last record is written: the metrics, with the seconds it took, follow a moment after the guards."""
-    return compile.outcome is not Outcome.COMPILED or compile.metrics.seconds is not None
+def _is_whole(rank: Rank, frame: Frame, compile: Compile) -> bool:
+    """Whether its last record is written: the metrics, with the seconds it took, follow a moment after the guards.
+
+    A text log has none of them: there, guards are the last, where they are logged at all.
+    """
+    log = rank.payloads.reader.trace.log if rank.payloads else None
+    if compile.outcome is not Outcome.COMPILED:
+        return True
+    if log is not None:
+        return compile is not frame.compiles[-1] or compile.guards_span is not None or not log.messages["guards"]
+    return compile.metrics.seconds is not None
 
 
 def _events(report: Report) -> Iterator[Event]:
@@ -269,7 +281,7 @@ def _events(report: Report) -> Iterator[Event]:
         for frame in rank.frames:
             for compile in frame.compiles:
                 when = rank.payloads.reader.time_at(compile.offset) if rank.payloads else ""
-                yield Event(when, frame, compile, recompiles.get(compile))
+                yield Event(when, frame, compile, recompiles.get(compile), _is_whole(rank, frame, compile))
 
 
 def _state_of(where: Path) -> State:
@@ -286,9 +298,18 @@ def _state_of(where: Path) -> State:
         return ()
     except OSError as error:
         raise ShapelogError(f"{where}: cannot read: {error.strerror}") from error
-    traces = set(trace_names(entry.name for entry in entries if not _is_directory(entry)))
-    files = _states(entry for entry in entries if entry.name in traces)
-    return tuple(files) or tuple((f"{name}/", 0, written) for name, _, written in _states(filter(_is_directory, entries)))
+    names = [entry.name for entry in entries if not _is_directory(entry)]
+    traces = set(trace_names(names) or filter(is_text_name, names))
+    files = tuple(_states(entry for entry in entries if entry.name in traces))
+    return files or tuple(_states_of_logs(where)) or tuple((f"{name}/", 0, written) for name, _, written in _states(filter(_is_directory, entries)))
+
+
+def _states_of_logs(where: Path) -> Iterator[tuple[str, int, int]]:
+    """Those of the ranks that torchrun started."""
+    for name in torchrun_logs(where):
+        with suppress(OSError):
+            state = (where / name).stat()
+            yield name, state.st_size, state.st_mtime_ns
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
@@ -306,10 +327,10 @@ def _states(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, int, int
 
 
 def _may_begin(path: Path | None) -> bool:
-    """Whether a file without a record may be one whose first is being written."""
+    """Whether a file without a record may get one: its first is being written, or it is the output of a program that goes on."""
     with suppress(OSError):
         if path is not None:
             with path.open("rb") as file:
                 head = file.read(1 << 16)
-            return not head or (head.startswith(_FIRST_BYTES) and head[1:5].isdigit() and b"\n" not in head)
+            return b"\0" not in head and not head.lstrip().startswith(_NO_OUTPUT)
     return False

@@ -1,7 +1,9 @@
 """Which traces are meant by the arguments of a command, and bringing them into memory."""
 
 import os
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shapelog.cli.options import CommonOptions, needs_record_index
@@ -42,6 +44,8 @@ def select(path: str, options: CommonOptions, rank: int | None = None, in_full: 
     from shapelog.reading import inputs
 
     run = "all" if options.all_runs else options.run or ""
+    if path == "-" and sys.stdin.isatty():
+        message("paste a log, then press Ctrl-D (on Windows Ctrl-Z and Enter)")
     with progress_bar() as progress:
         wanted = inputs.InputOptions(
             run=run,
@@ -77,14 +81,29 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
         selections = [join(selections)]
     for selection in selections:
         try:
-            loaded.append(load(selection, options))
+            loaded.append(_load(selection, options))
         except ShapelogError as error:
             unreadable.append(error)
-    for refusal in unreadable if loaded else unreadable[:-1]:
+    trace = merged(_without_text_logs(loaded)) if loaded else None
+    for text in trace.notes if trace else ():
+        message(text)
+    for refusal in unreadable if trace else unreadable[:-1]:
         message(str(refusal))
-    if not loaded:
+    if trace is None:
         raise unreadable[-1]
-    return merged(loaded), bool(unreadable)
+    return trace, bool(unreadable)
+
+
+def _without_text_logs(loaded: "list[Trace]") -> "list[Trace]":
+    """The traces alone, with a note on the text logs, where there are both: they hold the same compiles."""
+    from shapelog.reading.open_trace import note_on_left_out
+
+    traces = [trace for trace in loaded if any(reader.trace.log is None for reader in trace.readers)]
+    if not traces or len(traces) == len(loaded):
+        return loaded
+    logs = [trace.name for trace in loaded if trace not in traces]
+    note = note_on_left_out(logs, [trace.name for trace in traces])
+    return [replace(traces[0], notes=(*traces[0].notes, note)), *traces[1:]]
 
 
 def _selections(paths: Sequence[str], options: CommonOptions, rank: int | None, unreadable: "list[ShapelogError]") -> "list[Selection]":
@@ -109,15 +128,19 @@ def load(selection: "Selection", options: CommonOptions) -> "Trace":
 
     Raises ShapelogError where there is not one record in it, or where an output would replace one of its files.
     """
-    from shapelog.reading.inputs import is_large
-
     _reject_overwriting_files(selection, options)
-    with progress_bar() as progress:
-        read = _read_large_job if is_large([selection], bool(options.executor)) else _read
-        trace = read(selection, options, progress)
+    trace = _load(selection, options)
     for note in trace.notes:
         message(note)
     return trace
+
+
+def _load(selection: "Selection", options: CommonOptions) -> "Trace":
+    from shapelog.reading.inputs import is_large
+
+    with progress_bar() as progress:
+        read = _read_large_job if is_large([selection], bool(options.executor)) else _read
+        return read(selection, options, progress)
 
 
 def _reject_overwriting_files(selection: "Selection", options: CommonOptions) -> None:
@@ -133,10 +156,11 @@ def load_report(selection: "Selection", options: CommonOptions) -> "Report":
 
 def _read(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":
     from shapelog.model.load import build
-    from shapelog.reading.open_trace import open_all
+    from shapelog.reading.open_trace import open_selection
     from shapelog.reading.reader import Reader
 
-    readers = [Reader(opened, options.strict, needs_record_index(options)) for opened in open_all(selection.files)]
+    selection, files = open_selection(selection)
+    readers = [Reader(opened, options.strict, needs_record_index(options)) for opened in files]
     return build(selection, readers, options.debug, progress)
 
 

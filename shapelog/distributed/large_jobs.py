@@ -17,7 +17,7 @@ from shapelog.model.rank_summary import RankSummary, Step, Tensor
 from shapelog.model.trace import Summarized, Trace
 from shapelog.reading.compression import DamagedError, quota_for
 from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, Selection, select
-from shapelog.reading.open_trace import open_all, open_trace
+from shapelog.reading.open_trace import open_selection, open_trace
 from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import WEB_TIMEOUT, ProgressCallback, TraceFile
 from shapelog.recompiles.explain import explain_trace
@@ -159,8 +159,9 @@ def _read_in_full(selection: Selection, job: "_LargeJob", indexes: set[int]) -> 
     unread = [
         Problem("unreadable-file", reason, job.files[index].name, severity=DATA_LOSS) for index, reason in sorted(job.refusals.items())
     ]
-    readers = [Reader(opened, job.options.is_strict, job.options.with_records) for opened in open_all(files)]
-    return build(Selection(tuple(files), selection.notes, (*selection.problems, *unread)), readers, job.options.debug)
+    kept, opened = open_selection(Selection(tuple(files), selection.notes, (*selection.problems, *unread)))
+    readers = [Reader(item, job.options.is_strict, job.options.with_records) for item in opened]
+    return build(kept, readers, job.options.debug)
 
 
 @dataclass(slots=True)

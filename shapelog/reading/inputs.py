@@ -32,8 +32,10 @@ from shapelog.reading.trace_files import (
     entry_within,
     is_archive_name,
     is_url,
+    logs_among,
     rank_of,
     redacted_url,
+    torchrun_logs,
     trace_names,
     traces_among,
 )
@@ -219,13 +221,14 @@ def _select_url(url: str, options: InputOptions) -> Selection:
     name = redacted_url(url)
     if entry is not None:
         return _select_stream(name if options.full_names else entry.base_name or name, entry.chunks(), options)
-    return _select_run(entries, name, options)
+    return _select_run(logs_among(entries), entries, name, options)
 
 
 def _select_archive(archive: "Archive", options: InputOptions) -> Selection:
     """Its newest run, in whatever directory of it; the only file of an archive is taken for a trace whatever its name."""
+    logs = logs_among(archive.entries) or (archive.entries if len(archive.entries) == 1 else [])
     try:
-        found = _select_run(archive.entries, archive.name, options, archive.quota)
+        found = _select_run(logs, archive.entries, archive.name, options, archive.quota)
     except ShapelogError as error:
         loss = next((problem.message for problem in archive.problems if problem.severity == DATA_LOSS), "")
         if traces_among(archive.entries) or not loss:
@@ -236,7 +239,7 @@ def _select_archive(archive: "Archive", options: InputOptions) -> Selection:
 
 
 def _select_directory(where: Path, options: InputOptions) -> Selection:
-    """Its newest run. Of the directories in it, only those that tlparse writes for the ranks of a job are searched."""
+    """Its newest run. Of the directories in it, only those that tlparse and torchrun write for the ranks of a job are searched."""
     entries, inner = [], []
     try:
         with os.scandir(where) as found:
@@ -252,9 +255,14 @@ def _select_directory(where: Path, options: InputOptions) -> Selection:
         logs = [f"{name}/{TLPARSE_LOG}" for name in inner if rank_of(f"{name}/{TLPARSE_LOG}") is not None]
         with suppress(OSError):
             entries.extend(_local_entry(where / log, log, (where / log).stat()) for log in logs if (where / log).is_file())
-    if not traces_among(entries) and inner:
-        _refuse_parent(where, sorted(inner))
-    return _select_run(entries, str(where), options)
+    logs = logs_among(entries)
+    if not logs and inner:
+        with suppress(OSError):
+            entries.extend(_local_entry(where / log, log, (where / log).stat()) for log in torchrun_logs(where))
+        logs = traces_among(entries)
+        if not logs:
+            _refuse_parent(where, sorted(inner))
+    return _select_run(logs, entries, str(where), options)
 
 
 def _refuse_parent(where: Path, inner: Sequence[str]) -> None:
@@ -275,10 +283,11 @@ def _refuse_parent(where: Path, inner: Sequence[str]) -> None:
         )
 
 
-def _select_run(entries: Sequence[FileEntry], where: str, options: InputOptions, quota: UnpackQuota | None = None) -> Selection:
-    """The requested run of those in a directory or in an archive, all of whose members share one ``quota``."""
+def _select_run(
+    traces: Sequence[FileEntry], entries: Sequence[FileEntry], where: str, options: InputOptions, quota: UnpackQuota | None = None
+) -> Selection:
+    """The requested run of ``traces`` among the ``entries`` of a directory or of an archive, all of whose members share one ``quota``."""
     kind = "archive" if quota else "directory"
-    traces = traces_among(entries) or (list(entries) if quota and len(entries) == 1 else [])
     filled = [entry for entry in traces if entry.size]
     if not filled:
         raise ShapelogError(_why_no_trace(where, entries, traces, kind))

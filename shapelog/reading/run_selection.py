@@ -20,9 +20,10 @@ _FORK_DELAY = 1.0
 _DAY_AND_ZONE = 26 * 3600
 _MAX_LISTED_RUNS = 6
 _TIME = re.compile(rb"[A-Z](\d{4} \d\d:\d\d:\d\d)(\.\d{1,6})")
-_TIMES = re.compile(rb"\n" + _TIME.pattern)
+# In a text log the rank, or what a launcher adds, is in front, and other lines may come before.
+_TIMES = re.compile(rb"\n(?:\[\w{1,20}\]:? ?)?" + _TIME.pattern)
 # The rank of a record follows its body, in the first line.
-_RANK = re.compile(rb'(?m)^[A-Z]\d{4} [^\n]*\}, "rank": (\d{1,9})[,}]')
+_RANK = re.compile(rb'(?m)^[A-Z]\d{4} [^\n]*\}, "rank": (\d{1,9})[,}]|^\[rank(\d{1,9})\]:[A-Z]\d{4} ')
 # How much is read to find the time and the rank of a trace, in bytes.
 _HEAD, _REMOTE_HEAD, _SEARCHED_FOR_RANK, _DECOMPRESSED_FOR_TIME = 256, 1 << 16, 1 << 20, 64 << 20
 _TAILS = (1 << 16, 1 << 20, 1 << 24)
@@ -185,16 +186,21 @@ def _member(entry: FileEntry) -> Member:
             searched = head
         elif entry.read_range and not is_compressed(head):
             end = _last_time(entry, modified)
-            searched = entry.read_range(0, _SEARCHED_FOR_RANK) if rank is None else b""
+            searched = _start(entry) if rank is None else b""
         else:
             searched, end = _decompressed_ends(entry, rank, modified)
             head = searched
-        begin = _seconds(_TIME.match(head), modified)
+        begin = _seconds(_TIME.match(head) or _TIMES.search(b"\n" + (searched or _start(entry))), modified)
         recorded = _RANK.search(searched) if rank is None else None
-        rank = int(recorded[1]) if recorded else rank
+        rank = int(recorded[1] or recorded[2]) if recorded else rank
     is_dated = begin is not None
     begin = modified if begin is None else begin
     return Member(entry, rank, begin, max(begin, begin if end is None else end), is_dated)
+
+
+def _start(entry: FileEntry) -> bytes:
+    """What is searched for the first time in a text log, and for a rank."""
+    return entry.read_range(0, _SEARCHED_FOR_RANK) if entry.read_range else b""
 
 
 def _decompressed_ends(entry: FileEntry, rank: int | None, modified: float) -> tuple[bytes, float | None]:
@@ -206,7 +212,7 @@ def _decompressed_ends(entry: FileEntry, rank: int | None, modified: float) -> t
     last, size, tail = None, 0, b"\n"
     with suppress(DamagedError):
         for chunk in chain((head,), chunks):
-            for match in _TIMES.finditer(tail[-32:] + chunk):
+            for match in _TIMES.finditer(tail[-64:] + chunk):
                 last = match
             size, tail = size + len(chunk), chunk
             if size > _DECOMPRESSED_FOR_TIME:

@@ -1,11 +1,13 @@
-"""The names of trace files, and a file wherever it is: in a directory, an archive or behind a URL."""
+"""The names of trace files and text logs, and a file wherever it is: in a directory, an archive or behind a URL."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from shapelog.reading.compression import CHUNK, DamagedError, UnpackQuota, read_range
+from shapelog.errors import ShapelogError
+from shapelog.reading.compression import CHUNK, DamagedError, UnpackQuota, decompress, read_range
 from shapelog.text import file_name
 
 # PyTorch writes one file per process; the eight characters are random, and the rank is there if torch.distributed was initialized at
@@ -15,6 +17,15 @@ TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d+)_?)?([a-z0-9_]
 TLPARSE_LOG = "raw.log"
 _TLPARSE_RANK = re.compile(r"(?:^|/)rank_(\d{1,9})/raw\.log$")
 _LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
+_TEXT_SUFFIXES = tuple(f"{end}{packed}" for end in (".txt", ".out", ".err") for packed in ("", ".gz", ".zst"))
+# torchrun --log-dir keeps the output of each rank in a directory of its number; others write the rank into the name.
+_TORCHRUN_LOG = re.compile(r"(?:^|/)(\d{1,9})/std(?:err|out)\.log$")
+_ERRORS, _OUTPUT = "stderr.log", "stdout.log"
+_RANKED_LOG = re.compile(r"(?i)^(?:.*[._-])?rank[._-]?(\d{1,9})(?:[._-].*)?\.(?:log|txt|out|err)(?:\.gz|\.zst)?$")
+_ONLY_RANK = re.compile(r"(?i)^rank[._-]?\d{1,9}\.\w+(?:\.gz|\.zst)?$")
+# In a text log, and in no other text.
+_OF_THE_COMPILER = re.compile(rb"torch[._/\\]+_(?:dynamo|inductor)\b|\[__[a-z]\w+\]|triggered by the following guard|TREE_GUARD_MANAGER|GuardFail\(")
+_SEARCHED, _SEARCHED_REMOTELY = 64 << 20, 1 << 20
 _ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")
 # The year 3058.
 _LAST_TIME = float(1 << 35)
@@ -83,18 +94,20 @@ class TraceFile(NamedTuple):
 
 
 def rank_of(path: str) -> int | None:
-    """The rank in the path of a trace."""
-    match = TRACE_NAME.match(file_name(path)) or _TLPARSE_RANK.search(path)
+    """The rank in the path of a trace or of a text log."""
+    name = file_name(path)
+    match = TRACE_NAME.match(name) or _TLPARSE_RANK.search(path) or _TORCHRUN_LOG.search(path) or _RANKED_LOG.match(name)
     return int(match[1]) if match and match[1] is not None else None
 
 
 def collected_in(path: str) -> str | None:
     """The directory into which somebody collected the traces of one run, named by rank alone; None for a trace named otherwise."""
-    directory = path.rpartition("/")[0]
-    if _TLPARSE_RANK.search(path):
+    directory, name = path.rpartition("/")[0], file_name(path)
+    if _TLPARSE_RANK.search(path) or _TORCHRUN_LOG.search(path):
         return directory.rpartition("/")[0]
-    match = TRACE_NAME.match(file_name(path))
-    return directory if match and match[1] is not None and match[2] is None else None
+    match = TRACE_NAME.match(name)
+    is_named_by_rank = match[1] is not None and match[2] is None if match else _ONLY_RANK.match(name)
+    return directory if is_named_by_rank else None
 
 
 def trace_names(names: Iterable[str]) -> list[str]:
@@ -111,9 +124,41 @@ def trace_names(names: Iterable[str]) -> list[str]:
 
 
 def traces_among(entries: Sequence[FileEntry]) -> list[FileEntry]:
-    """The entries whose names are those of traces."""
+    """The entries whose names are those of traces; of a process whose output torchrun kept, what it wrote to standard error."""
     names = set(trace_names(entry.name for entry in entries))
+    names -= {entry.name.removesuffix(_ERRORS) + _OUTPUT for entry in entries if entry.size and entry.base_name == _ERRORS}
     return [entry for entry in entries if entry.name in names]
+
+
+def is_text_name(name: str) -> bool:
+    """Whether a file of that name may be a text log: any text may have it."""
+    return name.lower().endswith(_TEXT_SUFFIXES)
+
+
+def logs_among(entries: Sequence[FileEntry]) -> list[FileEntry]:
+    """The entries with the names of traces; where there is none, those with the name of any text that mention the compiler."""
+    return traces_among(entries) or [entry for entry in entries if is_text_name(entry.name) and entry.size and _mentions_the_compiler(entry)]
+
+
+def torchrun_logs(where: Path) -> Iterator[str]:
+    """The logs of the ranks in a directory that was given to torchrun --log-dir, or in one of the directories that torchrun made there."""
+    for pattern in ("[0-9]*", "attempt_*/[0-9]*", "*/attempt_*/[0-9]*"):
+        found = [path.relative_to(where).as_posix() for path in where.glob(f"{pattern}/std???.log")]
+        if found:
+            yield from sorted(found)
+            return
+
+
+def _mentions_the_compiler(entry: FileEntry) -> bool:
+    left, tail = _SEARCHED_REMOTELY if entry.is_remote else _SEARCHED, b""
+    with suppress(OSError, DamagedError, ShapelogError):
+        for chunk in decompress(entry.chunks(), entry.name):
+            if _OF_THE_COMPILER.search(tail + chunk):
+                return True
+            left, tail = left - len(chunk), chunk[-64:]
+            if left <= 0:
+                break
+    return False
 
 
 def is_archive_name(name: str) -> bool:

@@ -1,6 +1,7 @@
 """``shapelog watch``: what is read again and when, which compiles are new, when it ends, and a screen that always fits."""
 
 import gc
+import gzip
 import os
 import shutil
 import signal
@@ -26,6 +27,7 @@ from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
 from shapelog.reporters.terminal.watch import Screen, lines
 
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 NAME = "dedicated_log_torch_trace_{}.log"
 FIRST = trace(compiled("0/0", tensor(8, 16)))
 SECOND = compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])
@@ -304,9 +306,9 @@ def test_urls_and_standard_input_are_refused(tmp_path: Path, fake: Machine) -> N
     for where in ("", "-", "https://example.org/trace"):
         with pytest.raises(ShapelogError, match="only a directory or file on this machine can be watched"):
             Watch(where)
-    (tmp_path / "program.txt").write_bytes(b"Traceback (most recent call last):\n")
-    with pytest.raises(ShapelogError, match="an ordinary program log"):
-        next(watch(tmp_path / "program.txt", fake))
+    (tmp_path / "page.txt").write_bytes(b"<!DOCTYPE html>\n")
+    with pytest.raises(ShapelogError, match="an HTML page"):
+        next(watch(tmp_path / "page.txt", fake))
     append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
     snapshots = watch(tmp_path / NAME.format("aaaaaaaa"), fake)
     next(snapshots)
@@ -322,6 +324,55 @@ def test_the_beginning_of_a_first_record_is_waited_for(tmp_path: Path, fake: Mac
     assert next(snapshots).report is None
     append(path, FIRST[40:])
     assert until(snapshots, lambda item: item.report).fresh
+
+
+RECOMPILED = b"""\
+V1120 08:27:33.313000 4242 torch/_dynamo/guards.py:2813] [0/%d] [__recompiles] Recompiling function f in /srv/app/model.py:4
+V1120 08:27:33.313000 4242 torch/_dynamo/guards.py:2813] [0/%d] [__recompiles]     triggered by the following guard failure(s):
+V1120 08:27:33.313000 4242 torch/_dynamo/guards.py:2813] [0/%d] [__recompiles]     - 0/0: tensor 'x' size mismatch at index 0. expected 8, actual %d
+"""
+
+
+def test_the_output_of_a_program_is_waited_for_and_followed(tmp_path: Path, fake: Machine) -> None:
+    path = tmp_path / "run.txt"
+    append(path, b"Traceback (most recent call last):\nloading\n")
+    fake.running.add(4242)
+    snapshots = watch(path, fake)
+    first = next(snapshots)
+    assert (first.report, "an ordinary program log" in first.waiting) == (None, True)
+    append(path, RECOMPILED % (1, 1, 1, 3))
+    seen = until(snapshots, lambda item: item.report)
+    assert [event.compile.label for event in seen.fresh] == ["0/0", "0/1"]
+    assert "dim 0 of x changed from 8 to 3" in lines(seen)[1]
+    append(path, b"epoch 1\n" + RECOMPILED % (2, 2, 2, 5))
+    seen = read_again(snapshots, seen)
+    assert [event.compile.label for event in seen.fresh] == ["0/2"]
+    fake.running.clear()
+    assert until(snapshots, lambda item: item.ended).ended == "the process that wrote it has ended"
+
+
+def test_a_compile_whose_guards_are_logged_is_reported_with_them(tmp_path: Path, fake: Machine) -> None:
+    log = gzip.decompress((FIXTURES / "text_logs" / "2.13" / "g_limit.txt.gz").read_bytes())
+    path, cut = tmp_path / "run.txt", log.index(b"[0/1] [__guards] TREE_GUARD_MANAGER")
+    append(path, log[:cut])
+    snapshots = watch(tmp_path, fake)
+    assert [event.compile.label for event in next(snapshots).fresh] == ["0/0"]
+    append(path, log[cut : log.index(b"[0/2]")])
+    assert [event.compile.label for event in until(snapshots, lambda item: item.fresh).fresh] == ["0/1"]
+
+
+def test_the_logs_of_the_ranks_of_torchrun_are_followed(tmp_path: Path, fake: Machine) -> None:
+    paths = [tmp_path / "none_x" / "attempt_0" / str(rank) / "stderr.log" for rank in (0, 1)]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        append(path, RECOMPILED % (1, 1, 1, 3))
+        append(path.with_name("stdout.log"), b"loading\n")
+    snapshots = watch(tmp_path, fake)
+    first = next(snapshots)
+    assert first.report is not None
+    assert [rank.number for rank in first.report.trace.ranks] == [0, 1]
+    append(paths[1], RECOMPILED % (2, 2, 2, 5))
+    assert [(event.frame.rank, event.compile.label) for event in read_again(snapshots, first).fresh] == [(1, "0/2")]
 
 
 def screen(snapshot: Snapshot, width: int = 100, height: int = 40) -> str:

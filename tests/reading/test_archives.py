@@ -263,7 +263,7 @@ def test_an_archive_without_traces_is_refused_with_the_reason(tmp_path: Path) ->
     assert refusal(put(tmp_path, b"PK\x03\x04" + bytes(20), "a.zip")) == f"a.zip: {NO_TABLE}"
     cut_tar = refusal(put(tmp_path, tarred({FIRST: TRACE})[:500], "cut"))
     assert cut_tar.startswith("cut: nothing in this archive is readable; the archive is damaged or truncated")
-    put(tmp_path, TRACE, "not.txt")
+    put(tmp_path, b"words", "not.txt")
     assert "no trace in this directory, only an archive (a.zip); pass it by name" in refusal(tmp_path)
 
 

@@ -12,7 +12,7 @@ def test_the_rank_is_taken_from_the_file_name() -> None:
     assert rank_of("dedicated_log_torch_trace_rank_3_za_kxuo3.log") == 3
     assert rank_of("dedicated_log_torch_trace_rank_12__729d9_a.log.gz") == 12
     assert rank_of("dedicated_log_torch_trace_0ivm9fjp.log") is None
-    assert rank_of("rank_3.log") is None
+    assert rank_of("frank_3.log") is None
 
 
 def test_the_rank_in_the_file_name_is_the_rank_of_the_trace(tmp_path: Path) -> None:
