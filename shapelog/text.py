@@ -151,6 +151,16 @@ def seconds(value: float) -> str:
     return f"{whole // size} {name}" + (f" {rest} {small}" if rest else "")
 
 
+def measured(value: float) -> str:
+    """The same of a time that may not have been measured: "" for 0."""
+    return seconds(value) if value else ""
+
+
+def taking(value: float) -> str:
+    """The same behind what took it, `` (0.02 s)``; "" for 0."""
+    return f" ({seconds(value)})" if value else ""
+
+
 def seconds_in_column(value: float) -> str:
     """The same without the unit of seconds, which the head of the column names: ``14.30``, ``36 min 14 s``."""
     return f"{value:.2f}" if round(value) < _LONG_TIME else seconds(value)

@@ -22,6 +22,7 @@ class Route(NamedTuple):
     for both.
 
     The entry of a capture of compiled autograd ``is_elsewhere``: in the function whose backward pass it is, and it goes with that one's.
+    So is one that the trace does not hold.
 
     ``lost`` are sources that vary and that the call's own compile had symbolic where the entry has not, each with what keeps it so.
     """
@@ -58,7 +59,8 @@ class Router:
                 return None
             partners = _partners(cause, difference, entry) if difference.entry is frame.compiles[0] else frozenset()
             choices.update(dict.fromkeys(choice | partners for choice in found))
-        return Route(difference.entry, tuple(choices), is_proven, self._lost(frame, entry, compile))
+        is_outside = difference.entry.order < 0
+        return Route(difference.entry, tuple(choices), is_proven, self._lost(frame, entry, compile), is_outside)
 
     def _choices(self, cause: Cause, frame: Frame, entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
         """The marks that a cause requires; () where no mark acts on it."""

@@ -13,7 +13,7 @@ from shapelog.model.trace import Compile, Outcome
 from shapelog.report.alerts import Alert, Alerts, Occurrence, digest
 from shapelog.report.results import Headline
 from shapelog.rules import RULES, AlertKind, Level, Remedy
-from shapelog.text import plural, seconds
+from shapelog.text import plural, seconds, taking
 
 _OVER_BUDGET = RULES["SL801"]
 
@@ -118,7 +118,7 @@ class CheckResult:
             return Headline("Check failed", "; ".join(self.reasons))
         summary = self.found.report.summary
         if not self.is_check:
-            again = f"{plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
+            again = f"{plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
             return Headline(f"{plural(summary.compiles, 'compilation')}, {again}", "; ".join(self.reasons))
         if not summary.compiles:
             return Headline("Check passed", "nothing was compiled")

@@ -56,7 +56,7 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
         torch_version=version,
         version_guess="" if version else _guess_of_log(readers) or _guessed_version({kind for reader in readers for kind in reader.ledger.records}, ranks),
         config=next((builder.config for builder in builders if builder.config), Config()),
-        notes=(*selection.notes, *_notes_on(version), *_notes_on_logs(readers)),
+        notes=(*selection.notes, *_notes_on(version)),
         readers=tuple(readers),
         build_problems=tuple(problems),
         unread=tuple(
@@ -69,12 +69,6 @@ def _notes_on(version: str) -> Iterator[str]:
     torch = parse_version(version)
     if torch and torch.is_untested:
         yield f"recorded with torch {torch}, and shapelog was tested up to {NEWEST_TESTED}: what that version changed may be read wrongly"
-
-
-def _notes_on_logs(readers: Sequence[Reader]) -> Iterator[str]:
-    for reader in readers:
-        if reader.trace.log is not None:
-            yield f"{reader.trace.name}: {reader.trace.log.note}"
 
 
 def _with_progress(reader: Reader, progress: ProgressCallback) -> Iterator[Record]:

@@ -445,6 +445,21 @@ class Trace:
         return parse_version(self.torch_version) or TorchVersion(2, _OLDEST.get(self.version_guess, 4))
 
     @property
+    def is_text(self) -> bool:
+        """Whether all of it comes from text logs, so that no time was measured."""
+        return bool(self.readers) and all(reader.trace.log is not None for reader in self.readers)
+
+    @property
+    def what_is_missing(self) -> tuple[str, ...]:
+        """What text logs hold and leave out, a sentence for each; () for traces."""
+        return tuple(dict.fromkeys(reader.trace.log.note for reader in self.readers if reader.trace.log is not None))
+
+    @property
+    def shows_limit_hits(self) -> bool:
+        """Whether it would show that the recompile limit was reached: torch 2.4 and 2.5 write that into their log alone."""
+        return self.is_text or not self.version_guess.endswith("older")
+
+    @property
     def supports_dynamic_sources(self) -> bool:
         """Whether this torch reads TORCH_COMPILE_DYNAMIC_SOURCES."""
         return self.version.reads_sources

@@ -134,7 +134,7 @@ def _transcribed(name: str, data: FileBytes, problems: list[Problem]) -> OpenTra
     from shapelog.reading.text_logs.transcribe import transcribe  # most files are traces
 
     written, contents = transcribe(data[start : start + CHUNK] for start in range(0, data.size, CHUNK))
-    if contents.is_empty:
+    if contents.is_empty or not written.tell():
         written.close()
         return None
     transcript = FileBytes(written)

@@ -10,12 +10,15 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.backends import new_backend_each_time, with_backend
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
 from shapelog.recompiles.facts import FactTable
-from shapelog.recompiles.graph_reuse import GraphReuse
+from shapelog.recompiles.graph_reuse import GraphReuse, marks_act
 from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries, entries_outside_trace, nearest, with_shared_failures
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import Verdict
-from shapelog.text import cut, one_line, plural
+from shapelog.text import cut, one_line, plural, some
+
+# The entries that a sentence names.
+_MOST_NAMED = 3
 
 _AFTER_FAILURE = Cause(
     codes=("SL403",),
@@ -179,13 +182,15 @@ def _explain_frame(
     entries = Entries()
     backend = new_backend_each_time(frame, reuse.differences)
     for index, compile in enumerate(frame.compiles):
-        outside = [] if entries else entries_outside_trace(frame.compiles[:index], compile)
+        outside = entries_outside_trace(frame.compiles[:index], compile) if entries.are_bare else []
         is_silent = compile.outcome is Outcome.COMPILED and not compile.has_reasons_record
         if entries and is_silent and compile.guards_span and reasons.are_always_written:
             compared[compile] = ()
             found.append(_explain_other_object(frame, compile))
         elif outside:
-            found.append(_explain_without_entries(frame, compile, outside, reuse.differences))
+            named = [*(entries.compared_with(compile) if entries else ()), *outside]
+            compared[compile] = tuple(reuse.differences.between(entry, compile) for entry in named)
+            found.append(_explain_without_entries(frame, compile, compared[compile], reuse))
         elif index:
             earlier = with_shared_failures([reuse.differences.between(entry, compile) for entry in entries.compared_with(compile)])
             compared[compile] = tuple(with_backend(earlier, backend))
@@ -208,12 +213,16 @@ def _explain_other_object(frame: Frame, compile: Compile) -> Recompile:
     )
 
 
-def _explain_without_entries(frame: Frame, compile: Compile, outside: list[Compile], differences: Differences) -> Recompile:
+def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[EntryDifference, ...], reuse: GraphReuse) -> Recompile:
     """A recompile of which PyTorch's own words are all that is known; they name one failed guard of each entry."""
-    best = nearest([differences.between(entry, compile) for entry in outside], compile)
-    names = ", ".join(entry.label for entry in outside)
+    best = nearest([item for item in differences if marks_act(item)] or differences, compile)
+    outside = [item.entry.label for item in differences if item.entry.order < 0]
+    names = some(outside, _MOST_NAMED)
     why = f"{names} not in this trace (compiled before recording began, or lost): only the one guard that PyTorch reports is known"
     causes, consequences = (best.causes, best.consequences) if best else ((), ())
+    verdict = verdict_of_outcome(compile)
+    if verdict is None and best is not None and reuse.serves(frame, best, compile):
+        verdict = Verdict.MARKING
     return Recompile(
         compile=compile,
         frame=frame,
@@ -221,7 +230,7 @@ def _explain_without_entries(frame: Frame, compile: Compile, outside: list[Compi
         causes=causes,
         consequences=consequences,
         entries_checked=0,
-        verdict=verdict_of_outcome(compile) or verdict_without_graphs(causes),
+        verdict=verdict or verdict_without_graphs(causes),
         unexplained_because=why,
         why_not_markable=why,
     )

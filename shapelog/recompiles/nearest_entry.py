@@ -27,6 +27,11 @@ class Entries:
     def __bool__(self) -> bool:
         return bool(self._made)
 
+    @property
+    def are_bare(self) -> bool:
+        """Whether the guards of none of them are recorded, as in a log that holds recompile reasons alone."""
+        return all(entry.guards_span is None for entry in self._made)
+
     def add(self, entry: Compile) -> None:
         self._made.append(entry)
         self._by_label[entry.label.partition("#")[0]] = entry

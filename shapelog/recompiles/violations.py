@@ -4,6 +4,7 @@ A guard that only one of two trees has shows nothing: the value on the other sid
 because the code took another path.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
@@ -54,6 +55,8 @@ _DTYPES = {
     "Float8_e5m2": "float8_e5m2",
     "Float8_e4m3fn": "float8_e4m3fn",
 }
+# A local variable as torch 2.8 and later write it, and how a source begins that is written in full.
+_LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*)(?=[.\[]|$)"), ("L[", "G[", "___")
 # Properties that identify an object; one that fails is enough.
 _IDENTITY = frozenset((Kind.VALUE, Kind.TYPE, Kind.ID, Kind.TENSOR))
 _ALIASING = Property(Kind.ALIASING)
@@ -290,7 +293,7 @@ def _class_of(tree: GuardTree | None, source: Source) -> str:
 def _full_source(owner: CompileFacts, name: Source) -> Source:
     """``x`` of a reason back to ``L['x']``, with the help of the entry's own guards."""
     if owner.tree is None or not name:
-        return name
+        return Source(_LOCAL_ROOT.sub(r"L['\1']", name)) if name and not name.startswith(_FULL) else name
     known = owner.guarded_by_short_name
     return known.get(name) or known.get(without_locals(name)) or name
 

@@ -20,7 +20,7 @@ from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Remedy, Rule, Verdict
-from shapelog.text import file_name, seconds, some
+from shapelog.text import file_name, some, taking
 
 # The most values, other properties and compiles that a sentence names.
 _VALUES, _AXES, _LABELS = 8, 4, 4
@@ -287,7 +287,7 @@ class _AlertBuilder(NamedTuple):
         facts = tuple(dict.fromkeys(cause.sentence for cause in causes)) or tuple(
             dict.fromkeys(item.unexplained_because for item in recompiles)
         )
-        cost = seconds(math.fsum(item.seconds for item in occurrences))
+        cost = taking(math.fsum(item.seconds for item in occurrences))
         axes = tuple(dict.fromkeys(cause.axis for cause in causes if cause.axis))
         why = _with_later_values(facts[0], [cause for cause in causes if cause.axis == axes[0]], axes) if axes else facts[0]
         place = next((cause.place for cause in causes if cause.place and self._is_own(cause.place.file)), None)
@@ -295,7 +295,7 @@ class _AlertBuilder(NamedTuple):
             rule=cause.remedy_rule if cause else UNEXPLAINED,
             codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or (UNEXPLAINED.code,),
             axes=axes,
-            sentence=f"{self.code.title} was recompiled {_times(occurrences)} ({cost}): {why or 'the cause is not known'}",
+            sentence=f"{self.code.title} was recompiled {_times(occurrences)}{cost}: {why or 'the cause is not known'}",
             facts=facts,
             remedy=self.found.report.remedies.of(recompiles, causes),
             source_line=self.found.repository.source_line(self.code.first.file, place.line) if place else None,

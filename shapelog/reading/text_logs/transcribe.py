@@ -120,6 +120,7 @@ class _Compile:
     has_guards: bool = False
     has_graph: bool = False
     limit: str | None = None
+    limit_value: str = ""
     failure: FailureText | None = None
     values: dict[str, str] = field(default_factory=dict)
     tensors: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
@@ -322,13 +323,15 @@ class Transcriber:
             compile.code, compile.is_implied = code, True
             self._start(compile)
 
-    def _unnumbered(self, head: Head, code: Code) -> _Compile:
-        """The next compile of a function, in a log that writes no ids; its first was made before."""
+    def _unnumbered(self, head: Head, code: Code, is_recompile: bool = True) -> _Compile:
+        """The next compile of a function, in a log that writes no ids. One that is a recompile has an entry that was made before."""
         key = self._process(head), code
         if key not in self._numbers:
             self._numbers[key] = 0
             first = self._new(None, head, None)
-            first.code, first.is_implied = code, True
+            first.code, first.is_implied = code, is_recompile
+            if not is_recompile:
+                return first
         self._numbers[key] += 1
         compile = self._new(None, head, None)
         compile.code = code
@@ -340,8 +343,9 @@ class Transcriber:
             if compile.ids is not None:
                 continue
             frame = frames.setdefault((compile.process, compile.code), [self._largest_frame + 1 + len(frames), 0])
-            compile.ids = {"frame_id": frame[0], "frame_compile_id": frame[1]}
-            frame[1] += 1
+            number = max(frame[1], int(compile.limit_value or 0))  # the cache was full
+            compile.ids = {"frame_id": frame[0], "frame_compile_id": number}
+            frame[1] = number + 1
             for header, payload, line in compile.waiting:
                 if payload is not None and header.get("artifact", {}).get("name") == "recompile_reasons":
                     payload = _with_entries(payload, compile.ids)
@@ -378,6 +382,8 @@ class Transcriber:
             metrics |= {"co_name": code.name, "co_filename": code.file, "co_firstlineno": code.line}
         if compile.limit is not None:
             metrics |= {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
+            if compile.limit_value:
+                metrics["dynamo_config"] = f'{{"recompile_limit": {compile.limit_value}}}'
             if compile.failure is not None:
                 metrics["fail_type"] = compile.failure.type
         else:
@@ -441,11 +447,12 @@ class Transcriber:
             if not head.compile and entry:
                 newest = max(int(item.limit or 0) - 1, *map(_number, item.reasons))
                 head = head._replace(compile=f"{entry.rpartition('/')[0]}/{1 + newest}")
-            compile = self._compile_of(head, "limit") if head.compile else self._unnumbered(head, item.code)
+            compile = self._compile_of(head, "limit") if head.compile else self._unnumbered(head, item.code, is_recompile=False)
             if compile is None:
                 continue
             compile.code = item.code if item.code.name else compile.code
             compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
+            compile.limit_value = "" if "accumulated" in item.setting else item.limit
             if item.reasons and not compile.reasons:
                 compile.reasons = True
                 self._note_version(item.reasons)
@@ -486,7 +493,7 @@ class Transcriber:
         """Guards of torch 2.3 and older, one on a line, each perhaps a message of its own."""
         compile = self._compile_of(head, "") if guards else None
         if compile is None and guards:
-            compile = self._unnumbered(head, _UNKNOWN)
+            compile = self._unnumbered(head, _UNKNOWN, is_recompile=False)
         if compile is not None:
             self.contents.messages["guards"] += 1
             self._start(compile)
@@ -548,7 +555,7 @@ class Transcriber:
         text = _DUPLICATE.sub(r"\1 ", "\n".join(lines))
         if compile is None:
             found = re.search(r'File "(.*)", line (\d+), in (\S+)', text)
-            compile = self._unnumbered(head, Code(found[3], found[1], int(found[2])) if found else Code())
+            compile = self._unnumbered(head, Code(found[3], found[1], int(found[2])) if found else Code(), is_recompile=False)
         self.contents.messages["graph_breaks"] += 1
         self._start(compile)
         self._write(compile, {"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}}, text.rstrip() + "\n")
@@ -561,7 +568,7 @@ class Transcriber:
         self._know(found.code.file)
         for item in recompiles(found.message.split("\n")) if found.type == "RecompileError" else ():
             self._recompile(head, item)
-        compile = self._compile_of(head, "") or self._unnumbered(head, found.code)
+        compile = self._compile_of(head, "") or self._unnumbered(head, found.code, is_recompile=False)
         if not compile.code.name:
             compile.code = found.code
         if found.is_at_limit:
@@ -578,7 +585,7 @@ class Transcriber:
             return
         self.contents.messages["code state"] += 1
         first = state.entries[0]
-        compile = self._unnumbered(head, Code(first.name, first.file, first.line))
+        compile = self._unnumbered(head, Code(first.name, first.file, first.line), is_recompile=False)
         self._write(compile, {"artifact": {"name": "put_local_code_state", "encoding": "string"}}, text)
 
     def _take_symbolic(self, head: Head, text: str) -> None:
@@ -595,7 +602,7 @@ class Transcriber:
             return
         compile = self._compile_of(head, "")
         if compile is None:
-            compile = self._unnumbered(head, Code())
+            compile = self._unnumbered(head, _UNKNOWN, is_recompile=False)
         self.contents.messages["dynamic"] += 1
         if isinstance(found, TrackedText):
             compile.tensors.setdefault(found.source, {})[found.part, found.dim] = found.value

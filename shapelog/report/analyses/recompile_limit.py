@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Table, location_of
@@ -16,7 +17,7 @@ _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     config = explained.trace.config
     limit = config.recompile_limit or DEFAULT_LIMIT
-    unrecorded = explained.trace.version_guess.endswith("or older")
+    unrecorded = not explained.trace.shows_limit_hits
     for frame in explained.trace.frames:
         hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
         entries = len(frame.entries)
@@ -25,9 +26,9 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         rule, compile = _HIT, hit or frame.compiles[-1]
         if hit is not None:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
-            counted = plural(entries, "cache entry")
+            counted = f", with {plural(entries, 'cache entry')}" if entries >= hit.id.compile else ""
             then = "the call raised an error" if hit.raised_at_limit else "any call that misses the cache now runs in eager mode"
-            sentence = f"{frame.title} hit the {kind} at {hit.label}, with {counted}; {then}"
+            sentence = f"{frame.title} hit the {kind} at {hit.label}{counted}; {then}"
         elif unrecorded and entries >= limit:
             sentence = (
                 f"{frame.title} has {entries} cache entries, which is the limit; this torch version does not record when it is exceeded"
@@ -51,10 +52,17 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             place=location_of(frame),
             details=axes,
             frame=frame,
-            own_remedy=f"stop what keeps adding cache entries ({causes}), or raise {explained.trace.version.limit_setting}"
-            if causes
-            else "",
+            own_remedy=_remedy(explained, frame, causes) if causes else "",
         )
+
+
+def _remedy(explained: Explanations, frame: Frame, causes: str) -> str:
+    """What to do about the entries that fill the cache. Where the hit is all that is known, that is what helps against its own cause."""
+    setting = explained.trace.version.limit_setting
+    own = explained.of_frame(frame)
+    if len(own) == 1 and own[0].causes:
+        return f"{causes} keeps adding cache entries: {Remedies(explained.trace.supports_dynamic_sources).of_recompile(own[0]).text}; or raise {setting}"
+    return f"stop what keeps adding cache entries ({causes}), or raise {setting}"
 
 
 def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:

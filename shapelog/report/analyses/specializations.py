@@ -19,9 +19,10 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     for (source, where, reason), members in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         values = " ".join(dict.fromkeys(item.value for _, item in members))
         ids = " ".join(dict.fromkeys(compile.label for compile, _ in members))
-        rows.append((source, values, where or framework_place(members[0][1].stack), reason.replace("_", " "), ids))
+        code = "SL201" if where else "SL202"
+        rows.append((source, values, where or framework_place(members[0][1].stack), reason.replace("_", " "), ids, code))
     if rows:
-        columns = (Column("source"), Column("pinned to"), Column("by", is_wide=True), Column("how"), Column("compiles"))
+        columns = (Column("source"), Column("pinned to"), Column("by", is_wide=True), Column("how"), Column("compiles"), Column("rule"))
         yield Table("specializations", "Specializations: symbols fixed to one value", columns, tuple(rows))
 
 

@@ -14,7 +14,7 @@ from shapelog.reporters.ci.alert_text import help_words, place, problems, pytorc
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.rule_docs import link
 from shapelog.rules import RULES, AlertKind
-from shapelog.text import cut, file_name, plural, seconds, some
+from shapelog.text import cut, file_name, measured, plural, seconds, some
 
 _VALUES, _STEPS = 12, 6
 
@@ -113,9 +113,9 @@ def _answer(checked: CheckResult) -> Iterator[str]:
         known.append(f"compared with the baseline {code(checked.baseline.name)}")
     yield ", ".join(known)
     rows = [
-        ("Compiles", summary.compiles, seconds(summary.seconds)),
-        ("Recompiles", summary.recompiles, seconds(summary.recompile_seconds)),
-        *((f"· {part.verdict.value}", part.count, seconds(part.seconds)) for part in summary.parts),
+        ("Compiles", summary.compiles, measured(summary.seconds)),
+        ("Recompiles", summary.recompiles, measured(summary.recompile_seconds)),
+        *((f"· {part.verdict.value}", part.count, measured(part.seconds)) for part in summary.parts),
         *([("Failed compilations", summary.failures, "")] if summary.failures else []),
     ]
     lines = ["| | Number | Time |", "|---|--:|--:|"]

@@ -12,7 +12,7 @@ from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html.environment import environment
 from shapelog.rules import UNEXPLAINED, Verdict
-from shapelog.text import is_visible, one_line, plural, seconds, shorten
+from shapelog.text import is_visible, one_line, plural, shorten, taking
 
 # Of a middle brightness, to be readable on white and on black.
 _COLORS = {
@@ -89,11 +89,11 @@ def _headline(report: Report) -> str:
     if not summary.compiles and not summary.failures:
         return "Nothing was compiled in this run."
     of_them = (
-        f"including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
+        f"including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
         if summary.recompiles
         else "no recompilation"
     )
-    return f"{plural(summary.compiles, 'compilation')} ({seconds(summary.seconds)}), {of_them}"
+    return f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}, {of_them}"
 
 
 def _code_to_paste(advice: Advice) -> str:

@@ -11,7 +11,7 @@ from shapelog.report.report import Report
 from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.rules import RULES, Rule, Verdict
-from shapelog.text import as_sentence, is_visible, plural, plural_noun, seconds
+from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, taking
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
@@ -79,17 +79,17 @@ def _why(report: Report, shell: str) -> str:
 def _verdict(report: Report) -> tuple[str, str]:
     """(the verdict in a few words, and in a sentence)"""
     summary = report.summary
-    spent = f"{plural(summary.compiles, 'compilation')} ({seconds(summary.seconds)})"
-    if not summary.compiles and not summary.failures:
+    spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}"
+    if not summary.compiles and not summary.failures and not summary.limit_hits:
         return "Nothing was compiled in this run.", "The trace contains no compilation, so there is nothing to explain."
     failed = f" {plural(summary.failures, 'compilation')} failed." if summary.failures else ""
     if not report.recompiles and summary.failures:
         tried = plural(summary.compiles + summary.failures, "compilation")
-        succeeded = f"{plural(summary.compiles, 'compilation')} ({seconds(_succeeded_seconds(report))}) succeeded"
+        succeeded = f"{plural(summary.compiles, 'compilation')}{taking(_succeeded_seconds(report))} succeeded"
         return f"{summary.failures} of {tried} failed.", f"{succeeded}, and nothing was recompiled."
     if not report.recompiles:
         return "Nothing was recompiled.", f"{spent}: every function was compiled once."
-    recompiled = f"{spent}, including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})."
+    recompiled = f"{spent}, including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}."
     changed = summary.part(Verdict.CODE).count
     more = f" {changed} more {_are(changed)} avoidable by a code change." if changed and summary.part(Verdict.MARKING).count else ""
     return _avoidable(report), f"{_with_marks(report.advice)}{more} {recompiled}{failed}"
@@ -136,17 +136,17 @@ def _succeeded_seconds(report: Report) -> float:
 
 def _tiles(report: Report) -> Iterator[Tile]:
     summary = report.summary
-    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), seconds(_succeeded_seconds(report)))
-    again = seconds(summary.recompile_seconds) if summary.recompiles else ""
+    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(_succeeded_seconds(report)))
+    again = measured(summary.recompile_seconds)
     yield Tile(summary.recompiles, plural_noun(summary.recompiles, "recompilation"), again)
     for verdict in (Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED, Verdict.UNEXPLAINED):
         part = summary.part(verdict)
         if part.count:
-            yield Tile(part.count, verdict.words, seconds(part.seconds), verdict.name.lower())
+            yield Tile(part.count, verdict.words, measured(part.seconds), verdict.name.lower())
     if summary.limit_hits:
         yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit")
     if summary.failures:
-        yield Tile(summary.failures, "failed", seconds(summary.failed_seconds), "failed")
+        yield Tile(summary.failures, "failed", measured(summary.failed_seconds), "failed")
     breaks = sum(len(item.compile.breaks) * item.weight for frame in report.frames for item in frame.compiles)
     if breaks:
         yield Tile(breaks, plural_noun(breaks, "graph break"), "")

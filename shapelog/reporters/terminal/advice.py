@@ -5,7 +5,7 @@ from shapelog.advice.paste_formats import as_shell, cost_of, effect_of, where_to
 from shapelog.advice.suggestions import Suggestion
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
-from shapelog.text import plural, plural_noun, seconds
+from shapelog.text import measured, plural, plural_noun
 
 # Of longer code the first lines are shown.
 _LINES = 5
@@ -65,7 +65,7 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
     item = group[0]
     page.line(
         (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
-        (f"{plural(len(item.gone), 'compilation')}, {seconds(item.seconds)}", "green"),
+        (", ".join(filter(None, (plural(len(item.gone), "compilation"), measured(item.seconds)))), "green"),
         " saved by these together  " if len(group) > 1 else "  ",
         (f"{item.confidence} confidence", CONFIDENCE_COLORS[item.confidence]),
         (f"  {' '.join(dict.fromkeys(code for member in group for code in member.codes))}", "dim"),
@@ -107,13 +107,13 @@ def _remaining(page: TextPage, advice: Advice) -> None:
         return
     stay = sum(len(item.compiles) for item in advice.remaining)
     spent = sum(item.seconds for item in advice.remaining)
-    page.heading("What marking will not fix", f"{plural(stay, 'recompilation')}, {seconds(spent)}")
+    page.heading("What marking will not fix", ", ".join(filter(None, (plural(stay, "recompilation"), measured(spent)))))
     for item in page.listed(advice.remaining, "reason"):
         page.line(
             (item.frame.title, "bold"),
             f"  {item.axis}  " if item.axis else "  ",
             (f"{item.rule.code} {item.rule.name}", COLORS[item.verdict]),
-            (f"  {plural(len(item.compiles), 'recompilation')} {seconds(item.seconds)}", "dim"),
+            (f"  {plural(len(item.compiles), 'recompilation')} {measured(item.seconds)}".rstrip(), "dim"),
             indent=2,
         )
         page.line(item.sentence, indent=4)

@@ -9,7 +9,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import pytorch_message
 from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
 from shapelog.rules import Verdict
-from shapelog.text import one_line, plural, seconds, shorten
+from shapelog.text import measured, one_line, plural, shorten
 
 # How many entries of several lines a list shows.
 _MOST = 6
@@ -42,7 +42,7 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
     if before and before != called:
         page.line((f"the nearest cache entry was compiled at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
-    parts = [compile.outcome.value, seconds(compile.seconds), "dynamic" if compile.is_dynamic else "static"]
+    parts = [compile.outcome.value, *filter(None, (measured(compile.seconds),)), "dynamic" if compile.is_dynamic else "static"]
     if compile.attempts > 1:
         parts.append(f"{compile.attempts} attempts")
     if metrics.op_count is not None:

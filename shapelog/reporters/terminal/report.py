@@ -21,7 +21,7 @@ from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rule_docs import RULES_URL
 from shapelog.rules import UNEXPLAINED, Remedy, Section, Verdict, problem_rule
-from shapelog.text import megabytes, one_line, plural, seconds, shorten
+from shapelog.text import measured, megabytes, one_line, plural, seconds, shorten, taking
 
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
@@ -88,9 +88,13 @@ def _head(page: TextPage, report: Report) -> None:
     trace = report.trace
     version = trace.torch_version or f"{trace.version_guess} (not recorded; guessed from the records)"
     parts = [f"torch {version}", megabytes(sum(book.size for book in report.accounts))]
+    if trace.is_text:
+        parts = [f"torch {trace.version_guess}", "a text log"]
     if trace.rank_count > 1:
         parts.append(plural(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
     page.line((trace.name, "bold"), "  ", ("  ".join(parts), "dim"))
+    for text in trace.what_is_missing:
+        page.line((text, "dim"))
 
 
 def _summary(page: TextPage, report: Report) -> None:
@@ -98,29 +102,29 @@ def _summary(page: TextPage, report: Report) -> None:
     summary = report.summary
     number = plural(summary.compiles, "compilation")
     over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
-    of_them = f", including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})"
+    of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
     page.blank()
     if summary.recompiles:
-        page.line((f"Summary: {number}", "bold"), f" ({seconds(summary.seconds)}){of_them}{over}")
+        page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{of_them}{over}")
     elif summary.compiles:
-        page.line((f"Summary: {number}", "bold"), f" ({seconds(summary.seconds)}){over}, no recompilation")
-    else:
+        page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{over}, no recompilation")
+    elif not summary.limit_hits:
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else 'nothing was compiled in this run'}", "bold"))
     rows = []
     for part in summary.parts:
         bar = "█" * max(1, round(16 * part.count / max(1, summary.recompiles)))
         style = COLORS[part.verdict]
         rows.append(
-            (Text(str(part.count), style="bold"), Text(part.verdict.words, style=style), seconds(part.seconds), Text(bar, style=style))
+            (Text(str(part.count), style="bold"), Text(part.verdict.words, style=style), measured(part.seconds), Text(bar, style=style))
         )
     page.table((Column("", True), Column(""), Column("", True), Column("")), rows)
     if summary.limit_hits:
         refused = plural(summary.limit_hits, "compilation") + " refused"
-        page.line((refused, "bold red"), f": recompile limit reached ({seconds(summary.limit_seconds)})", indent=2)
-    elif report.trace.version_guess.endswith("older"):
+        page.line((refused, "bold red"), f": recompile limit reached{taking(summary.limit_seconds)}", indent=2)
+    elif not report.trace.shows_limit_hits:
         page.line(("this torch version does not record when the recompile limit is reached", "dim"), indent=2)
     if summary.failures:
-        page.line((f"{plural(summary.failures, 'compilation')} failed", "bold red"), f" ({seconds(summary.failed_seconds)})", indent=2)
+        page.line((f"{plural(summary.failures, 'compilation')} failed", "bold red"), taking(summary.failed_seconds), indent=2)
 
 
 def _left_out(page: TextPage, report: Report) -> None:
@@ -144,7 +148,7 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
     page.line((rank, "dim"), (frame.title, "bold"), f"  {where}", (f"  frame {frame.label}", "dim"), indent=2)
     compiles = [compiled for member in merged.members for compiled in member.compiles]
     each = " on each" if len(merged.members) > 1 or any(compiled.weight > 1 for compiled in compiles) else ""
-    parts: list[str | tuple[str, str]] = [f"{plural(len(frame.entries), 'compile')}{each} {seconds(merged.seconds)}"]
+    parts: list[str | tuple[str, str]] = [f"{plural(len(frame.entries), 'compile')}{each} {measured(merged.seconds)}".rstrip()]
     for verdict in Verdict:
         members = [entry for entry in item.recompiles if entry.verdict is verdict]
         if members:
@@ -208,7 +212,7 @@ def _where(cause: Cause) -> str:
 
 def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
     against = f" against {item.nearest.label}" if item.nearest else ""
-    spent = seconds(item.compile.seconds)
+    spent = measured(item.compile.seconds)
     page.line((item.compile.label, "bold"), against, "  ", (item.verdict.value, COLORS[item.verdict]), f"  {spent}", indent=indent)
     for cause in item.causes:
         page.line((" ".join(cause.codes), "dim"), f" {cause.sentence}", indent=indent + 2)

@@ -21,7 +21,7 @@ from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, console
 from shapelog.rules import Verdict
-from shapelog.text import file_name, megabytes, one_line, plural, seconds, shorten
+from shapelog.text import file_name, megabytes, one_line, plural, seconds, shorten, taking
 
 # The most causes in a line, and values of an axis.
 _CAUSES, _VALUES = 2, 12
@@ -112,9 +112,9 @@ def _waiting(snapshot: Snapshot) -> list[Text]:
 def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
     summary = report.summary
     of_them = (
-        f", including {plural(summary.recompiles, 'recompilation')} ({seconds(summary.recompile_seconds)})" if summary.recompiles else ""
+        f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}" if summary.recompiles else ""
     )
-    total = f"{plural(summary.compiles, 'compilation')} ({seconds(summary.seconds)}){of_them}"
+    total = f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}{of_them}"
     found = [Text(total if summary.compiles else "Nothing has been compiled yet", style="bold")]
     parts = [
         Text.assemble(
