@@ -7,7 +7,7 @@ from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table, location_of
 from shapelog.rules import RULES
-from shapelog.text import plural, rank_list, seconds, seconds_in_column
+from shapelog.text import rank_list, seconds, seconds_in_column
 
 if TYPE_CHECKING:
     from shapelog.distributed.agreement import ComparedProperty
