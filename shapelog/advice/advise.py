@@ -204,8 +204,8 @@ def _suggestions(explained: Explanations, replayed: Replay, choice: MarkSelectio
 
 def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark[mark]))
-    gone = selected.savings.lost_without(marks).calls
-    helped = [plan for plan in plans if not set(gone).isdisjoint(plan.frame.compiles)] or plans
+    gone = dict.fromkeys(selected.savings.lost_without(marks).calls)
+    helped = dict.fromkeys([plan for plan in plans if any(compile in gone for compile in plan.frame.compiles)] or plans)
     served = [call for call in selected.savings.served_by(marks) if call.plan in helped]
     frames = tuple(plan.frame for plan in helped)
     seen = tuple(observed_values(mark, frames, selected.explained) for mark in marks)
