@@ -168,12 +168,12 @@ def _(n: int) -> bytes:
     return trace(compile("0/0", *inputs, guards=guards, dynamic=[0]), compile("0/1", *again, guards=guards, dynamic=[0], reasons=why))
 
 
-def _many_tensors(n: int, *lengths: int) -> bytes:
+def _many_tensors(n: int, *lengths: int, version: str = "2.13.0+cpu") -> bytes:
     def made(number: int, length: int) -> bytes:
         inputs = [tensor(length, 16, source=f"L['t{item}']") for item in range(n)]
         return compile(f"0/{number}", *inputs, reasons=[size_mismatch("0/0", lengths[0], length, name="t0")] if number else [])
 
-    return trace(*(made(number, length) for number, length in enumerate(lengths)))
+    return trace(*(made(number, length) for number, length in enumerate(lengths)), version=version)
 
 
 @dimension("tensors of a frame that vary")
@@ -184,6 +184,51 @@ def _(n: int) -> bytes:
 @dimension("tensors that vary in four compiles")
 def _(n: int) -> bytes:
     return _many_tensors(n, 8, 3, 5, 9)
+
+
+@dimension("tensors of a frame that vary, in an old version")
+def _(n: int) -> bytes:
+    return _many_tensors(n, 8, 3, version="2.7.0")
+
+
+@dimension("tensors of a frame that become dynamic")
+def _(n: int) -> bytes:
+    lengths, inputs = (8, 3, 5), [f"L['t{item}']" for item in range(n)]
+
+    def made(number: int, length: int) -> bytes:
+        sized = [tensor(length + item, 16, source=source) for item, source in enumerate(inputs)]
+        guards = guard_tree(*(tensor_match(item.source, (None if number else item.size[0], 16)) for item in sized))
+        symbols = [(f"s{item}", length + item, f"{source}.size()[0]") for item, source in enumerate(inputs)] if number else []
+        special = [_specialization(item, f"{source}.size()[0]") for item, source in enumerate(inputs)] if number == 2 else []
+        reasons = [size_mismatch(f"0/{number - 1}", lengths[number - 1], length, name="t0")] if number else []
+        return compile(f"0/{number}", *sized, guards=guards, symbols=symbols, specializations=special, reasons=reasons)
+
+    return trace(*(made(*item) for item in enumerate(lengths)))
+
+
+@dimension("tensors that are transposed")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        stride = ((16, 1), (1, 8))[number]
+        inputs = [tensor(8, 16, stride=stride, source=f"L['t{item}']") for item in range(n)]
+        return compile(
+            f"0/{number}", *inputs, reasons=["0/0: tensor 't0' stride mismatch at index 0. expected 16, actual 1"] if number else []
+        )
+
+    return trace(*map(made, range(2)))
+
+
+@dimension("tensors that shared a size")
+def _(n: int) -> bytes:
+    sources = [f"L['t{item}']" for item in range(n)]
+    why = "# duck sizing added this equality because these variables had the same size 8"
+    shapes = [f"{source}.size()[0] == {sources[0]}.size()[0]  {why}" for source in sources[1:]]
+    guards = guard_tree(*(tensor_match(source, (None, 16)) for source in sources), shapes=shapes)
+    symbols = [("s0", 8, f"{sources[0]}.size()[0]")]
+    first = compile("0/0", *(tensor(8, 16, source=source) for source in sources), guards=guards, symbols=symbols)
+    reasons = [f"0/0: {shapes[0]}"]
+    later = [tensor(8 + item % 2, 16, source=source) for item, source in enumerate(sources)]
+    return trace(first, compile("0/1", *later, guards=guards, symbols=symbols, reasons=reasons))
 
 
 @dimension("tensors of a frame that stay the same")
@@ -226,11 +271,13 @@ def _(n: int) -> bytes:
 
 @dimension("specializations")
 def _(n: int) -> bytes:
-    def made(number: int) -> dict[str, object]:
-        stack = [{"line": number, "name": "f", "filename": 0, "loc": "x"}]
-        return {"symbol": f"s{number}", "sources": [f"L['x{number}'].size()[0]"], "value": "8", "user_stack": stack}
+    made = [_specialization(number, f"L['x{number}'].size()[0]") for number in range(n)]
+    return trace(_first(0), _second(0, dynamic=[0], specializations=made))
 
-    return trace(_first(0), _second(0, dynamic=[0], specializations=[made(number) for number in range(n)]))
+
+def _specialization(number: int, source: str) -> dict[str, object]:
+    stack = [{"line": number, "name": "f", "filename": 0, "loc": "x"}]
+    return {"symbol": f"s{number}", "sources": [source], "value": "8", "user_stack": stack}
 
 
 @dimension("guards that were added")
@@ -383,6 +430,12 @@ def _(n: int) -> bytes:
 def _(n: int) -> bytes:
     sources = "".join(f"  L['x{number}']: tensor size=[?] stride=[1]\n" for number in range(n))
     return trace(_pair(0), artifact("put_local_code_state", f"hash(1){MODEL}:5:f0:\n{sources}", id="0/1"))
+
+
+@dimension("sources of a code state that varied")
+def _(n: int) -> bytes:
+    sources = "".join(f"  L['t{number}']: tensor size=[?, 16] stride=[16, 1]\n" for number in range(n))
+    return _into_last(_many_tensors(n, 8, 3), artifact("put_local_code_state", f"hash(1){MODEL}:5:f:\n{sources}", id="0/1"))
 
 
 @dimension("code states")

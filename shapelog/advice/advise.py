@@ -25,6 +25,8 @@ from shapelog.rules import Verdict
 from shapelog.text import cut, one_line, plural
 
 # Rules about values that the code itself pins or branches on: another line of code removes them.
+# The sources that a caveat names.
+_NAMED = 4
 _REWRITABLE = frozenset(("SL201", "SL202", "SL204", "SL311", "SL322"))
 _REASONS = {
     "high": "a dynamic graph in the trace handles all these calls",
@@ -213,10 +215,10 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     name = marks[0].source.display_name
     causes = (cause for frame in frames for cause in selected.known.causes(frame, marks[0].source))
     codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
-    confidence = _confidence(served, selected.marks)
+    confidence = _confidence(served)
     caveats = (
         *caveats_of_source(marks, seen, codes, selected.explained, frames, selected.version, selected.known),
-        *_narrowed(served, selected.marks),
+        *_narrowed(served),
     )
     return Suggestion(
         id="",
@@ -263,22 +265,22 @@ def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> 
     return f"mark {which} of {name} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
 
 
-def _narrowed(served: list[ServedCall], chosen: Marks) -> Iterator[str]:
+def _narrowed(served: list[ServedCall]) -> Iterator[str]:
     """Where a compile is saved that could do more than what takes its place."""
     for call in served:
-        lost = call.route.narrows(chosen)
-        if lost:
-            names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in lost)
+        if call.narrowed:
+            names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in call.narrowed[:_NAMED])
+            names += ", …" if len(call.narrowed) > _NAMED else ""
             gone = call.compile.label
             yield f"The removed compilation {gone} was also symbolic in {names}: later calls with other values of it would compile again."
 
 
-def _confidence(served: list[ServedCall], chosen: Marks) -> str:
+def _confidence(served: list[ServedCall]) -> str:
     """High where a dynamic graph of this trace serves every saved call, medium where there is none, low where only a limit hit is saved."""
     levels = []
     for call in served:
         is_hit = call.compile.outcome is Outcome.LIMIT
-        is_sure = call.route.is_proven and not call.route.narrows(chosen)
+        is_sure = call.route.is_proven and not call.narrowed
         levels.append("low" if is_hit else "high" if is_sure else "medium")
     kept = [level for level in levels if level != "low"]
     return "low" if not kept else "medium" if "medium" in kept else "high"

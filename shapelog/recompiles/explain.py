@@ -197,7 +197,10 @@ def _explain_frame(
         elif outside:
             found.append(_explain_without_entries(frame, compile, outside, reuse.differences))
         elif index:
-            earlier = with_shared_failures([reuse.differences.between(entry, compile) for entry in entries.compared_with(compile)])
+            differences = reuse.differences
+            earlier = with_shared_failures(
+                [differences.between(entry, compile) for entry in entries.compared_with(compile, differences.table)]
+            )
             compared[compile] = tuple(with_backend(earlier, backend))
             found.append(_explain_compile(frame, compile, compared[compile], reuse, reasons.are_there))
         if compile.outcome is Outcome.COMPILED:
