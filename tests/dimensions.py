@@ -122,6 +122,16 @@ def _(n: int) -> bytes:
     return trace(int_values(*range(2, n + 2)))
 
 
+@dimension("compiles of one frame for another attribute each")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        reasons = [f"0/{number - 1}: L['self'].a{number} == 'a'"] if number else []
+        own = [equals_match(f"L['self'].a{other}", "b" if other == number else "a", "str") for other in (number, number + 1)]
+        return compile(f"0/{number}", tensor(8, 16), more_guards=own, reasons=reasons)
+
+    return trace(*map(made, range(n)))
+
+
 @dimension("compiles of a frame that became dynamic")
 def _(n: int) -> bytes:
     later = (
@@ -363,6 +373,29 @@ def _(n: int) -> bytes:
     return trace(*(_pair(frame, name=name, line=5) for frame, name in enumerate(names)))
 
 
+@dimension("functions that pass a size on")
+def _(n: int) -> bytes:
+    """Each breaks, and what resumes it gets its output."""
+    return trace(*(_passed_on(2 * number) for number in range(n)))
+
+
+def _passed_on(frame: int) -> bytes:
+    def outputs(length: str) -> str:
+        annotation = f"f32[{length}, 16][16, 1]cpu"
+        symbol = f'{length}: "Sym({length})", ' if length == "s70" else ""
+        return graph_text(f'{symbol}L_x{frame}_: "{annotation}"', f'h{frame}: "{annotation}" = l_x{frame}_ + 1', f"return (h{frame},)")
+
+    def made(number: int, length: int) -> bytes:
+        own = {"name": f"f{frame}", "line": frame + 5, "dynamic": [0] if number else [], "graph": outputs("s70" if number else "8")}
+        first = compile(f"{frame}/{number}", tensor(length, 16, source=f"L['x{frame}']"), **own)  # type: ignore[arg-type]
+        name = f"torch_dynamo_resume_in_f{frame}_at_{frame + 6}"
+        resumed = compile(f"{frame + 1}/{number}", tensor(length, 16, source=f"L['h{frame}']"), name=name, line=frame + 5)
+        lowered = (record("aot_inference_graph", {}, "a graph", id=f"{one}/{number}") for one in (frame, frame + 1))
+        return b"".join((first, resumed, *lowered))
+
+    return made(0, 8) + made(1, 3)
+
+
 @dimension("failures")
 def _(n: int) -> bytes:
     return trace(*(_first(frame, **FAILED) for frame in range(n)))
@@ -371,6 +404,16 @@ def _(n: int) -> bytes:
 @dimension("calls at the recompile limit")
 def _(n: int) -> bytes:
     return trace(_first(0), *(refused(f"0/{number}", size_mismatch("0/0", 8, number + 9)) for number in range(1, n)))
+
+
+@dimension("functions at the recompile limit")
+def _(n: int) -> bytes:
+    return trace(*(_pair(frame) + refused(f"{frame}/2", size_mismatch(f"{frame}/0", 8, 9)) for frame in range(n)))
+
+
+@dimension("failures of one function")
+def _(n: int) -> bytes:
+    return trace(*(compile(f"0/{number}", tensor(8, 16), **{**FAILED, "fail_reason": f"cannot trace {number}"}) for number in range(n)))
 
 
 @dimension("restarts")

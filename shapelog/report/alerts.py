@@ -178,14 +178,19 @@ def collect_alerts(report: Report, repository: Repository) -> Alerts:
         identities=_identities(codes, repository),
     )
     by_frame = {frame: code for code in codes for frame in code.frames}
-    marks = _marks(report.advice.suggestions if report.advice else ())
+    suggestions = report.advice.suggestions if report.advice else ()
+    marks = _marks(suggestions)
+    by_helped: dict[Code, list[Suggestion]] = {}
+    for suggestion in suggestions:
+        for code in dict.fromkeys(by_frame[frame] for frame in suggestion.frames):
+            by_helped.setdefault(code, []).append(suggestion)
     findings: dict[Code, list[Finding]] = {}
     for item in report.findings:
         if item.frame is not None:
             findings.setdefault(by_frame[item.frame], []).append(item)
     collected: list[Alert] = []
     for code in codes:
-        builder = _AlertBuilder(found, code, found.compiles(code), marks)
+        builder = _AlertBuilder(found, code, found.compiles(code), marks, by_helped.get(code, ()))
         collected += builder.recompiles()
         collected += builder.findings(findings.get(code, []))
         collected += builder.breaks()
@@ -267,12 +272,13 @@ class _Blamed(NamedTuple):
 
 
 class _AlertBuilder(NamedTuple):
-    """Makes the alerts of one code."""
+    """Makes the alerts of one code. ``suggestions`` are those that help it, ``marks`` all by what they name."""
 
     found: Alerts
     code: Code
     compiles: tuple[WeightedCompile, ...]
     marks: Mapping[str, Suggestion]
+    suggestions: Sequence[Suggestion]
 
     def recompiles(self) -> Iterator[Alert]:
         """One for each rule and property, those together that changed in the same recompiles.
@@ -340,12 +346,8 @@ class _AlertBuilder(NamedTuple):
 
     def _suggestion_for(self, items: list[Recompile]) -> Suggestion | None:
         """What removes these recompiles although it names something else: dynamism travels."""
-        advice = self.found.report.advice
         labels = {item.compile.label for item in items}
-        for suggestion in advice.suggestions if advice else ():
-            if labels & set(suggestion.gone) and set(self.code.frames) & set(suggestion.frames):
-                return suggestion
-        return None
+        return next((suggestion for suggestion in self.suggestions if not labels.isdisjoint(suggestion.gone)), None)
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
         """What analyses found about this code: limits and failures, each rule once."""
