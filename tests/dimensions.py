@@ -376,24 +376,30 @@ def _(n: int) -> bytes:
 @dimension("functions that pass a size on")
 def _(n: int) -> bytes:
     """Each breaks, and what resumes it gets its output."""
-    return trace(*(_passed_on(2 * number) for number in range(n)))
+    return trace(*(_passing_on(2 * number, f"f{number}", 2) for number in range(n)))
 
 
-def _passed_on(frame: int) -> bytes:
-    def outputs(length: str) -> str:
+@dimension("resumed functions that pass a size on")
+def _(n: int) -> bytes:
+    """One function that breaks again and again, each part of it with the output of the one before."""
+    return trace(_passing_on(0, "f", n))
+
+
+def _passing_on(first: int, name: str, parts: int) -> bytes:
+    """A function in so many parts, frames from ``first`` on, compiled for two sizes."""
+
+    def made(frame: int, number: int) -> bytes:
+        length, symbol = ("3", "") if number == 0 else ("s70", 's70: "Sym(s70)", ')
         annotation = f"f32[{length}, 16][16, 1]cpu"
-        symbol = f'{length}: "Sym({length})", ' if length == "s70" else ""
-        return graph_text(f'{symbol}L_x{frame}_: "{annotation}"', f'h{frame}: "{annotation}" = l_x{frame}_ + 1', f"return (h{frame},)")
+        graph = graph_text(
+            f'{symbol}L_h{frame}_: "{annotation}"', f'h{frame + 1}: "{annotation}" = l_h{frame}_ + 1', f"return (h{frame + 1},)"
+        )
+        part = name if frame == first else f"torch_dynamo_resume_in_{name}_at_{frame + 6}"
+        taken = tensor(3 if number == 0 else 8, 16, source=f"L['h{frame}']")
+        lowered = record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}")
+        return compile(f"{frame}/{number}", taken, name=part, line=first + 5, dynamic=[0] if number else [], graph=graph) + lowered
 
-    def made(number: int, length: int) -> bytes:
-        own = {"name": f"f{frame}", "line": frame + 5, "dynamic": [0] if number else [], "graph": outputs("s70" if number else "8")}
-        first = compile(f"{frame}/{number}", tensor(length, 16, source=f"L['x{frame}']"), **own)  # type: ignore[arg-type]
-        name = f"torch_dynamo_resume_in_f{frame}_at_{frame + 6}"
-        resumed = compile(f"{frame + 1}/{number}", tensor(length, 16, source=f"L['h{frame}']"), name=name, line=frame + 5)
-        lowered = (record("aot_inference_graph", {}, "a graph", id=f"{one}/{number}") for one in (frame, frame + 1))
-        return b"".join((first, resumed, *lowered))
-
-    return made(0, 8) + made(1, 3)
+    return b"".join(made(frame, number) for number in range(2) for frame in range(first, first + parts))
 
 
 @dimension("failures")

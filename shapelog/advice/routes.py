@@ -108,7 +108,7 @@ class Router:
     def _varies(self, frame: Frame, key: Key) -> bool:
         """Whether a property has several values among the compiles of a frame."""
         if (frame, key) not in self._varying:
-            self._varying[frame, key] = len(set(map(str, self.explained.facts.values(frame.compiles, key)))) > 1
+            self._varying[frame, key] = len(set(map(str, self.explained.facts.values(frame, key)))) > 1
         return self._varying[frame, key]
 
 

@@ -3,13 +3,13 @@
 A fact is *property of a source = value*. Facts come from guards, described tensors, symbols and events, in that order of trust.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile
+from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.guard_expressions import Value, integer
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
 from shapelog.reading.payloads.properties import (
@@ -157,6 +157,7 @@ class FactTable:
 
     _by_compile: dict[Compile, CompileFacts] = field(default_factory=dict)
     _by_payload: dict[tuple[object, ...], CompileFacts] = field(default_factory=dict)
+    _by_frame: dict[Frame, dict[Key, list[Fact]]] = field(default_factory=dict)
 
     def of(self, compile: Compile) -> CompileFacts:
         found = self._by_compile.get(compile)
@@ -168,9 +169,20 @@ class FactTable:
             self._by_compile[compile] = found
         return found
 
-    def values(self, compiles: Iterable[Compile], key: Key) -> list[Fact]:
-        """The values that one property had in these compiles, where they are known."""
-        return [fact for compile in compiles if (fact := self.of(compile).facts.get(key)) is not None]
+    def values(self, frame: Frame, key: Key) -> Sequence[Fact]:
+        """The values that one property had in the compiles of a frame, where they are known; one that stays the same once."""
+        if frame not in self._by_frame:
+            self._by_frame[frame] = self._values(frame)
+        return self._by_frame[frame].get(key, ())
+
+    def _values(self, frame: Frame) -> dict[Key, list[Fact]]:
+        found: dict[Key, list[Fact]] = {}
+        for compile in frame.compiles:
+            for key, fact in self.of(compile).facts.items():
+                values = found.setdefault(key, [])
+                if not values or values[-1] != fact:
+                    values.append(fact)
+        return found
 
 
 def _payload_key(compile: Compile) -> tuple[object, ...]:
