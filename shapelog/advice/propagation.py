@@ -196,7 +196,7 @@ def _function(frame: Frame) -> _Function:
 
 
 def _names(compile: Compile) -> set[str]:
-    """The names of locals that the outputs of a graph may be: as written, and without the number that fx adds to one that it has already."""
+    """The names of locals that the outputs of a graph may be: as written, and without the number that fx may add."""
     return {name for output, _ in (outputs(compile.graph) if compile.graph else ()) for name in (output, _NUMBERED.sub("", output))}
 
 
