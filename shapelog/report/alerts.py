@@ -250,7 +250,7 @@ class _Blamed(NamedTuple):
 
 
 class _AlertBuilder(NamedTuple):
-    """Makes the alerts of one code."""
+    """Makes the alerts of one code. ``suggestions`` are those that help it, ``marks`` all by what they name."""
 
     found: Alerts
     code: Code
@@ -375,9 +375,11 @@ class _AlertBuilder(NamedTuple):
 
     def _compiles_of(self, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
         """The compiles that findings name; the first of the frame where they name none."""
+        by_frame = grouped(self.compiles, lambda item: item.frame)
+        by_label = grouped(self.compiles, lambda item: (item.frame, item.compile.label))
         for finding in findings:
-            own = [item for item in self.compiles if item.frame is finding.frame]
-            yield from [item for item in own if item.compile.label == finding.compile] or own[:1]
+            frame = finding.frame
+            yield from by_label.get((frame, finding.compile)) or by_frame.get(frame, ())[:1] if frame else ()
 
     def _is_own(self, file: str) -> bool:
         """Whether a place lies in the file of this code. Guards shorten paths to their last two parts."""
@@ -439,8 +441,11 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
     """What a line of code calls the first of these properties that it names, or its source: ``x.size(0)``, ``x``; "" for none."""
     for axis in axes:
         name = re.match(r"\w+(?:\.(?!size\b|stride\b)\w+)*", axis)
+        last = name[0].rpartition(".")[2] if name else ""
+        if not name or last not in code:
+            continue
         # The code may know an attribute by another name of its object: self.layers.0.k_cache is self.k_cache there.
-        own = [rf"(?<![\w.]){re.escape(name[0])}", rf"(?<![\w.])[\w.]+\.{re.escape(name[0].rsplit('.', 1)[-1])}"] if name else []
+        own = rf"(?<![\w.]){re.escape(name[0])}", rf"(?<![\w.])[\w.]+\.{re.escape(last)}"
         found = next(filter(None, (re.search(rf"{pattern}\b{_OF_TENSOR}(?!\s*=[^=])", code) for pattern in own)), None)
         if found:
             return found[0]

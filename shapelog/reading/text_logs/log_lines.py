@@ -23,18 +23,23 @@ _HEAD = re.compile(
     r"(?P<lead>.{0,300}?)(?:"
     r"\b[VDIWEC](?P<time>\d{4} \d\d:\d\d:\d\d(?:\.\d{1,9})?) +(?P<process>\d{1,18}) (?P<file>[^\]]{1,400}?:\d{1,9})\]"
     r"|(?<![^\s|])(?P<file_end>[\w./\\-]{0,400}\.py:\d{1,9})\](?= \[| \S+ \w| +(?:torch|function|last|To|eval|create|set|_update))"
-    r"|\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.\d]{0,9}\](?: " + _ID.format("id_before") + r")? (?P<logger>torch[\w.]{1,200}): \[[A-Z]+\]"
+    r"|\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.\d]{0,9}\](?: "
+    + _ID.format("id_before")
+    + r")? (?P<logger>torch[\w.]{1,200}): \[[A-Z]+\]"
     r"|(?P<logger_named>torch[\w.]{1,200}\.__\w{1,40})(?:[ :\]|-]{1,4}\[?(?:DEBUG|INFO|WARNING|ERROR)\]?)?(?::| -| \||\])"
     r"|(?:" + _ID.format("id_in_front") + r" )?\b(?P<logger_alone>torch\.[\w.]{1,200}): \[[A-Z]+\]"
     r"|(?=" + _ID.format("id_only") + r" \[__\w{1,40}\])"
-    r"|(?<!\S)(?=" + _ID.format("id_lone") + r" (?:torch\._dynamo hit| {2,3}function: | {2,3}last reason: |To (?:log|diagnose)|Graph break))"
+    r"|(?<!\S)(?="
+    + _ID.format("id_lone")
+    + r" (?:torch\._dynamo hit| {2,3}function: | {2,3}last reason: |To (?:log|diagnose)|Graph break))"
     r"|(?=\[__(?:recompiles|guards|graph_breaks|graph_code|perf_hints|cudagraphs|trace|dynamic)\w{0,20}\])"
     r")(?: ?" + _ID.format("id") + r")?(?: ?\[__(?P<artifact>\w{1,40})\])?"
 )
 # What there is in front of every line of PyTorch's logging, one or another.
 _MARKS = (".py:", "[__", ": [", ".__")
 _JOINED = re.compile(
-    r"(?=\b[VDIWEC]\d{4} \d\d:\d\d:\d\d[.\d]* +\d+ )|(?=\[[-\d]{10} [\d:,]{8,15}\] )|(?<=\S)(?=Recompiling function )|(?=triggered by the following guard)"
+    r"(?=\b[VDIWEC]\d{4} \d\d:\d\d:\d\d[.\d]* +\d+ )|(?=\[[-\d]{10} [\d:,]{8,15}\] )"
+    r"|(?<=\S)(?=Recompiling function )|(?=triggered by the following guard)"
     r"|(?<=[\s:])(?=- (?:!\d+/)?\d+/\d+: )|(?<=: )(?=- (?:tensor '|L\['))"
 )
 _LONE_ID = re.compile(r"[\s#>*|-]{0,40}\[\d{1,9}/\d{1,9}(?:_\d{1,9})?\] ")

@@ -57,7 +57,9 @@ def test_old_versions_write_the_reason_on_the_same_line() -> None:
 
 
 def test_without_ids_each_line_is_a_reason() -> None:
-    (found,) = recompiles(["Recompiling function f in a.py:1", "  - tensor 'L['x']' rank mismatch. expected 2, actual 3", "  - L['k'] == 2"])
+    (found,) = recompiles(
+        ["Recompiling function f in a.py:1", "  - tensor 'L['x']' rank mismatch. expected 2, actual 3", "  - L['k'] == 2"]
+    )
     assert found.reasons == ("tensor 'L['x']' rank mismatch. expected 2, actual 3", "L['k'] == 2")
 
 
@@ -75,7 +77,10 @@ def test_a_wrapped_reason_is_whole_again() -> None:
 
 def test_a_recompile_under_a_stance_that_forbids_it() -> None:
     (found,) = recompiles(
-        ["Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: 'a.py', function name: 'f', line number: 7", f"- {SIZE}"]
+        [
+            "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: 'a.py', function name: 'f', line number: 7",
+            f"- {SIZE}",
+        ]
     )
     assert found.code == Code("f", "a.py", 7)
     assert found.reasons == (SIZE,)
@@ -95,7 +100,14 @@ To log all recompilation reasons, use TORCH_LOGS="recompiles".
 
 
 def test_a_warning_that_was_wrapped() -> None:
-    (found,) = limits(["torch._dynamo hit", "config.recompile_limit (8)", "   last reason: 0/7: tensor 'x' size mismatch", "      at index 0. expected 1, actual 2"])
+    (found,) = limits(
+        [
+            "torch._dynamo hit",
+            "config.recompile_limit (8)",
+            "   last reason: 0/7: tensor 'x' size mismatch",
+            "      at index 0. expected 1, actual 2",
+        ]
+    )
     assert found.limit == "8"
     assert found.reasons == ("0/7: tensor 'x' size mismatch at index 0. expected 1, actual 2",)
 
@@ -105,11 +117,13 @@ def test_a_warning_that_was_wrapped() -> None:
     [
         ("reasons:  L['k'] == 3", ("L['k'] == 3",)),
         ("reasons:  ['___check_obj_id(self, 14)']", ("___check_obj_id(self, 14)",)),
-        ('reasons:  ["tensor \'x\' rank mismatch. expected 2, actual 3"]', ("tensor 'x' rank mismatch. expected 2, actual 3",)),
+        ("reasons:  [\"tensor 'x' rank mismatch. expected 2, actual 3\"]", ("tensor 'x' rank mismatch. expected 2, actual 3",)),
     ],
 )
 def test_old_warnings_have_a_list_of_reasons(reasons: str, expected: tuple[str, ...]) -> None:
-    assert list(limits(["torch._dynamo hit config.cache_size_limit (64)", reasons])) == [LimitText("cache_size_limit", "64", Code(), expected)]
+    assert list(limits(["torch._dynamo hit config.cache_size_limit (64)", reasons])) == [
+        LimitText("cache_size_limit", "64", Code(), expected)
+    ]
 
 
 def test_two_warnings_are_two() -> None:
@@ -117,15 +131,21 @@ def test_two_warnings_are_two() -> None:
 
 
 def test_symbols_of_each_version() -> None:
-    new = symbolic("create_symbol s77 = 20 for L['x'].size()[0] [2, int_oo] return x * 2  # scripts/a.py:6 in f (_dynamo/variables/builder.py:4 in <lambda>)")
-    old = symbolic("create_symbol s0 = 20 for L['x'].size()[0] [2, 9223372036854775806] at scripts/a.py:6 in f (_dynamo/b.py:2 in <lambda>)")
+    new = symbolic(
+        "create_symbol s77 = 20 for L['x'].size()[0] [2, int_oo] return x * 2  # scripts/a.py:6 in f (_dynamo/b.py:4 in <lambda>)"
+    )
+    old = symbolic(
+        "create_symbol s0 = 20 for L['x'].size()[0] [2, 9223372036854775806] at scripts/a.py:6 in f (_dynamo/b.py:2 in <lambda>)"
+    )
     assert new == SymbolText("s77", "20", "L['x'].size()[0]", "VR[2, int_oo]", Place("scripts/a.py", 6, "f", "return x * 2"))
     assert isinstance(old, SymbolText)
     assert old.place == Place("scripts/a.py", 6, "f")
 
 
 def test_a_guard_that_equals_a_number_pins_its_symbol() -> None:
-    found = symbolic("eval Eq(s0, 33) [guard added] if self.x ==33:  # example.py:16 in forward (_dynamo/variables/tensor.py:1242 in evaluate_expr)")
+    found = symbolic(
+        "eval Eq(s0, 33) [guard added] if self.x ==33:  # example.py:16 in forward (_dynamo/variables/tensor.py:1242 in evaluate_expr)"
+    )
     assert isinstance(found, AddedText)
     assert found.place == Place("example.py", 16, "forward", "if self.x ==33:")
     assert found.pinned == PinnedText("s0", "33", "range_refined_to_singleton")
@@ -140,7 +160,9 @@ def test_what_a_symbol_became() -> None:
 
 def test_sizes_strides_and_offsets_of_inputs() -> None:
     assert symbolic("track_symint L['x'].size()[0] 10 None") == TrackedText("L['x']", "size", 0, "10")
-    assert symbolic("track_symint L['x'].stride()[1] s3 RelaxedUnspecConstraint(warn_only=True)") == TrackedText("L['x']", "stride", 1, "s3")
+    assert symbolic("track_symint L['x'].stride()[1] s3 RelaxedUnspecConstraint(warn_only=True)") == TrackedText(
+        "L['x']", "stride", 1, "s3"
+    )
     assert symbolic("track_symint L['x'].storage_offset() 0 None") == TrackedText("L['x']", "", 0, "0")
 
 
@@ -167,7 +189,11 @@ def test_an_exception_of_the_program_is_none_of_its_failures() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached", "torch._dynamo.exc.Unsupported: Dynamo recompile limit exceeded"]
+    "text",
+    [
+        "torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached",
+        "torch._dynamo.exc.Unsupported: Dynamo recompile limit exceeded",
+    ],
 )
 def test_an_error_at_the_limit(text: str) -> None:
     found = failure([text])

@@ -45,5 +45,5 @@ def test_the_limit_is_reported_from_its_warning_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(TRUTH) - set(ANSWERED)))
 def test_a_table_of_somebody_else_is_refused(name: str) -> None:
-    with pytest.raises(ShapelogError, match="not a torch.compile trace"):
+    with pytest.raises(ShapelogError, match=r"not a torch\.compile trace"):
         load(PASTED / name)
