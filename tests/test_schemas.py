@@ -143,15 +143,15 @@ ENUMS = {
 @pytest.mark.parametrize("name", NAMES)
 def test_the_enums_are_those_of_the_code(name: str) -> None:
     for path, part in parts(schema(name)):
-        if "enum" in part and path[-2:] != ("respects", "name"):
+        if "enum" in part and path[-2:] != ("compared", "name"):
             known = ENUMS.get((name, path[-1])) or ENUMS["", path[-1]]
             assert sorted(part["enum"]) == sorted(known), path
 
 
-def test_the_respects_of_ranks_are_those_of_the_code() -> None:
+def test_the_compared_properties_of_ranks_are_those_of_the_code() -> None:
     job = analyze(make.load_ranks(make.small_trace(), make.small_trace()))
     assert job.ranks is not None
-    names = schema("report")["properties"]["ranks"]["properties"]["respects"]["items"]["properties"]["name"]["enum"]
+    names = schema("report")["properties"]["ranks"]["properties"]["compared"]["items"]["properties"]["name"]["enum"]
     assert names == [item.name for item in job.ranks.properties]
 
 

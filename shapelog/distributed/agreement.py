@@ -135,7 +135,7 @@ def _from(first: Hashable, other: Hashable) -> str:
     """From which item on two sequences differ, in words; "" for keys that are not sequences."""
     if not isinstance(first, tuple) or not isinstance(other, tuple):
         return ""
-    return f", others from number {first_difference([first, other]) + 1} on"
+    return f", different from number {first_difference([first, other]) + 1} on"
 
 
 def _compared_graphs(
@@ -169,13 +169,14 @@ _WITHOUT_ORDER = "not recorded: needs torch._inductor.debug.record_and_log_graph
 
 def _collective_words(steps: _Steps) -> str:
     holders = [step.collectives for step in steps if step.collectives]
-    return f"{plural(sum(map(len, holders)), 'collective')} in {plural(len(holders), 'compile')}" if holders else "no collective in a graph"
+    number = plural(sum(map(len, holders)), "collective")
+    return f"{number} in {plural(len(holders), 'compilation')}" if holders else "no collective in a graph"
 
 
 def _cause_words(steps: _Steps) -> str:
     count = Counter((change.code, change.axis) for step in steps for change in step.changes)
     listed = ", ".join(f"{number} × {code} {axis}" for (code, axis), number in count.most_common(3))
-    return f"{listed}{' and more' if len(count) > 3 else ''}" if count else "no recompile"
+    return f"{listed}{' and more' if len(count) > 3 else ''}" if count else "no recompilation"
 
 
 def _cache_words(steps: _Steps) -> str:
@@ -186,17 +187,17 @@ def _cache_words(steps: _Steps) -> str:
 
 
 def _compile_words(steps: _Steps) -> str:
-    return f"{plural(len(steps), 'compile')}, the last {steps[-1].label}" if steps else "nothing compiled"
+    return f"{plural(len(steps), 'compilation')}, ending at {steps[-1].label}" if steps else "nothing compiled"
 
 
 def _graph_words(steps: _Steps) -> str:
     dynamic = sum(step.is_dynamic for step in steps)
     graphs = plural(len({step.graph for step in steps if step.graph}), "distinct graph")
-    return f"{graphs}, {dynamic} of {plural(len(steps), 'compile')} dynamic"
+    return f"{graphs}, {dynamic} of {plural(len(steps), 'compilation')} dynamic"
 
 
 def _tensor_words(steps: _Steps) -> str:
-    return plural(sum(bool(step.tensors) for step in steps), "compile")
+    return plural(sum(bool(step.tensors) for step in steps), "compilation")
 
 
 def _outcome_words(steps: _Steps) -> str:
@@ -208,7 +209,7 @@ _KEYS: tuple[tuple[str, str, Callable[[_Steps], Hashable | None], Callable[[_Ste
     ("graphs", "graphs", lambda steps: tuple((step.key, step.graph, step.is_dynamic) for step in steps), _graph_words),
     (
         "causes",
-        "causes of recompiles",
+        "causes of recompilations",
         lambda steps: tuple((step.key, tuple((item.code, item.axis) for item in step.changes)) for step in steps if step.is_recompile),
         _cause_words,
     ),

@@ -18,9 +18,9 @@ class Mismatch(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        where = f"after {self.position} that are identical (the last is {self.before})" if self.position else "from the first on"
-        sides = ", ".join(f"{rank_list(ranks)} {operator or 'no more'}" for operator, ranks in self.sides)
-        return f"the collectives of {self.title} at {self.label} differ {where}: {sides}"
+        what = f"the collectives of {self.title} at {self.label}"
+        agree = f"agree up to number {self.position} ({self.before}), then differ" if self.position else "differ from the first on"
+        return f"{what} {agree}: {', '.join(f'{rank_list(ranks)} {_ran(operator, ranks)}' for operator, ranks in self.sides)}"
 
 
 class OrderChange(NamedTuple):
@@ -31,8 +31,14 @@ class OrderChange(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        sides = ", ".join(f"{rank_list(ranks)} {label or 'no more graph'}" for label, ranks in self.sides)
-        return f"the graphs ran in the same order {self.position} times, then differ: {sides}" if self.position else f"ran first: {sides}"
+        sides = ", ".join(f"{rank_list(ranks)} {_ran(label, ranks)}" for label, ranks in self.sides)
+        since = f"the same order for {plural(self.position, 'run')}, then" if self.position else "different from the first run on:"
+        return f"{since} {sides}"
+
+
+def _ran(what: str, ranks: tuple[int, ...]) -> str:
+    """``runs all_reduce``, ``run no more`` of several ranks."""
+    return f"{'run' if len(ranks) > 1 else 'runs'} {what or 'no more'}"
 
 
 def mismatches(steps: Iterable[tuple[Step, tuple[int, ...]]]) -> list[Mismatch]:
@@ -81,6 +87,6 @@ def _sides(sequences: list[tuple[tuple[str, ...], tuple[int, ...]]], position: i
 
 
 def parity_words(difference: int, missing_waits: int) -> str:
-    """``2 collectives more or less than scheduled, 1 without a wait``."""
-    parts = [f"{plural(difference, 'collective')} more or less than scheduled"] if difference else []
+    """``2 collectives off the schedule, 1 without a wait``."""
+    parts = [f"{plural(difference, 'collective')} off the schedule"] if difference else []
     return ", ".join(parts + ([f"{missing_waits} without a wait"] if missing_waits else []))

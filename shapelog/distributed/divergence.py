@@ -100,8 +100,8 @@ def _sides(groups: list[list[RankClass]], position: int) -> Iterator[Side]:
 _OUTCOMES = {
     Outcome.FAILED.value: ", which failed",
     Outcome.LIMIT.value: ", which the recompile limit refused",
-    Outcome.SKIPPED.value: ", which left no code",
-    Outcome.UNFINISHED.value: ", which never finished",
+    Outcome.SKIPPED.value: ", which produced no code",
+    Outcome.UNFINISHED.value: ", which did not finish",
 }
 
 
@@ -110,7 +110,7 @@ def _did(step: Step, main: Step | None) -> str:
     outcome = _OUTCOMES.get(step.outcome, "")
     if main and (main.label, main.key, main.outcome, _axes(main)) == (step.label, step.key, step.outcome, _axes(step)):
         kinds = ("a static", "a dynamic")
-        return f"made {kinds[step.is_dynamic] if step.is_dynamic != main.is_dynamic else 'a different'} graph there"
+        return f"got {kinds[step.is_dynamic] if step.is_dynamic != main.is_dynamic else 'a different'} graph there"
     if step.changes:
         more = f" (and {len(step.changes) - 1} more)" if len(step.changes) > 1 else ""
         return f"recompiled {step.title} at {step.label} because {step.changes[0].sentence}{more}{outcome}"
@@ -126,7 +126,7 @@ def _ended(steps: _Steps) -> str:
     if not steps:
         return "compiled nothing"
     last = steps[-1]
-    unfinished = ", which never finished" if last.outcome == Outcome.UNFINISHED.value else ""
+    unfinished = ", which did not finish" if last.outcome == Outcome.UNFINISHED.value else ""
     return f"compiled nothing after {last.label} ({last.title}){unfinished}"
 
 
@@ -134,7 +134,7 @@ def _instead(steps: _Steps, main: Step, position: int) -> str:
     """Whether ranks did the same as ``main`` at another time, or why not at all, as far as the trace shows."""
     for index, step in enumerate(steps):
         if step.key == main.key:
-            return f"did so {'before' if index < position else 'later'}, as compile {index + 1} ({step.label})"
+            return f"did so {'earlier' if index < position else 'later'}, as compilation {index + 1} ({step.label})"
     own = [step for step in steps if step.code == main.code]
     if not own:
         return "never compiled it"

@@ -359,7 +359,7 @@ class _AlertBuilder(NamedTuple):
         for (rule, words), occurrences in found.items():
             reasons = tuple(dict.fromkeys(occurrences.values()))
             message, place = messages.get((rule, words)), places.get((rule, words))
-            what = "the graph broke in" if rule is _BREAK else "the analysis was started again in"
+            what = "graph break in" if rule is _BREAK else "the analysis was restarted in"
             yield self._alert(
                 rule=rule,
                 axes=(reasons[0],),

@@ -17,6 +17,7 @@ from fake_machine import Machine
 from make import artifact, split_records, tensor, trace
 from make import compile as compiled
 from payload_text import size_mismatch
+from recorded import FIXTURES
 from rich.cells import cell_len
 
 import shapelog
@@ -399,7 +400,8 @@ def test_a_screen_fits_whatever_its_size(tmp_path: Path, fake: Machine, width: i
 def test_a_screen_shows_the_main_numbers(tmp_path: Path, fake: Machine) -> None:
     shown = screen(job(tmp_path, fake), 120, 40)
     assert "14 compilations (14.0 s), including 2 recompilations (2.00 s)" in shown
-    assert "What to set, so far\n  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"" in shown
+    step = "1. Mark dim 0 of x as dynamic  saves 1 compilation (up to 4.37 s)"
+    assert f"Next steps, so far\n  {step}\n     export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"" in shown
     assert "  rank 7  f  model.py:5  2 recompilations 2.00 s\n    x.size[0] 8 3 5 SL101" in shown
     assert "  08:27:33 rank 7 0/2 f recompiled (1.00 s): dim 0 of x changed from 3 to 5  SL101" in shown
     assert "\n  rank 7  3 compilations, 2 recompilations  3.00 s" in shown
@@ -408,10 +410,20 @@ def test_a_screen_shows_the_main_numbers(tmp_path: Path, fake: Machine) -> None:
 def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Machine) -> None:
     snapshot = job(tmp_path, fake)
     line = "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\""
-    assert line in screen(snapshot, len(line) + 2)
-    narrow = screen(snapshot, len(line) + 1)
+    assert line in screen(snapshot, len(line) + 5)
+    narrow = screen(snapshot, len(line) + 4)
     assert "export" not in narrow
-    assert "What to set, so far\n  shapelog suggest-dynamic /" in narrow
+    assert "\n     shapelog suggest-dynamic /" in narrow
+
+
+def test_a_screen_ranks_what_to_do_and_shows_as_many_steps_as_fit(tmp_path: Path, fake: Machine) -> None:
+    shutil.copy(FIXTURES / "lab" / "peft_lora_merge.log.gz", tmp_path / f"{NAME.format('aaaaaaaa')}.gz")
+    snapshot = next(watch(tmp_path, fake))
+    tall, low = screen(snapshot, 120, 60), screen(snapshot, 120, 12)
+    assert "  1. Mark dim 0 of args[0] as dynamic  saves 2 compilations" in tall
+    assert "  2. PeftModel.forward: warm up in the grad mode" in tall
+    assert "  3. PeftModel.forward: keep the length fixed" in tall
+    assert "Next steps, so far  1 of 3" in low
 
 
 def test_identical_compiles_of_ranks_are_one_line(tmp_path: Path, fake: Machine) -> None:

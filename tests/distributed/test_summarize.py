@@ -126,7 +126,7 @@ def test_a_rank_that_recompiled_later_is_reported_with_the_compile() -> None:
     assert report.divergence is not None
     one, two = report.divergence.sides
     assert one.words == "recompiled f at 0/1 because dim 0 of x changed from 8 to 24"
-    assert two.words == "did so later, as compile 3 (0/1): it compiled head for the first time at 1/0"
+    assert two.words == "did so later, as compilation 3 (0/1): it compiled head for the first time at 1/0"
     assert differing(report) == {"compiles", "graphs", "outcomes"}
 
 
@@ -150,13 +150,13 @@ def test_a_rank_that_failed_differs_only_in_its_outcome() -> None:
 def test_the_same_compile_with_a_dynamic_graph_on_one_rank_is_reported() -> None:
     report = job((FIRST,), (make.compile("0/0", make.tensor(8, 16), dynamic=[0]),))
     assert report.divergence is not None
-    assert report.divergence.sides[1].words == "made a dynamic graph there"
+    assert report.divergence.sides[1].words == "got a dynamic graph there"
 
 
 def test_a_rank_whose_trace_ends_in_a_compile_is_reported() -> None:
     report = job((FIRST, AGAIN), (FIRST, b"".join(make.split_records(AGAIN)[:3])))
     assert report.divergence is not None
-    assert report.divergence.sides[1].words.endswith(", which never finished")
+    assert report.divergence.sides[1].words.endswith(", which did not finish")
 
 
 def test_a_process_that_compiled_nothing_is_a_rank_too() -> None:
@@ -248,7 +248,7 @@ def test_of_a_real_job_the_collectives_are_the_same_and_the_order_is_recorded() 
     assert (report.mismatches, report.parity) == ((), ())
     (group,) = property_named(report, "collectives").groups
     # all_reduce and all_gather_into_tensor, in the graph for vectors and in that for matrices.
-    assert (group.ranks, group.words) == ((0, 1, 2, 3), "4 collectives in 2 compiles")
+    assert (group.ranks, group.words) == ((0, 1, 2, 3), "4 collectives in 2 compilations")
     # The f, backward and average of the first shards; then the graph for ten rows, which only the last rank has.
     assert report.order is not None
     assert (report.order.position, report.order.sides) == (3, (("4/0", (0, 1, 2)), ("4/1", (3,))))
@@ -276,7 +276,7 @@ def test_other_collectives_on_one_rank_are_reported_at_the_first_that_differs() 
 
 def test_a_rank_with_fewer_collectives_runs_no_more() -> None:
     (found,) = job((make.with_collectives(FIRST, GATHER),), (make.with_collectives(FIRST, GATHER[:1]),)).mismatches
-    assert found.sentence.endswith("rank 0 all_gather_into_tensor, rank 1 no more")
+    assert found.sentence.endswith("rank 0 runs all_gather_into_tensor, rank 1 runs no more")
 
 
 def test_a_graph_out_of_the_cache_has_no_collectives_and_is_no_mismatch() -> None:

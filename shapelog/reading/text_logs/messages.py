@@ -163,9 +163,11 @@ def _unwrapped(lines: Sequence[str]) -> Iterator[str]:
     """The lines, with the parts of a sentence together that a page or a person wrapped."""
     held = ""
     for line in lines:
-        if held:
+        if held and (_GOES_ON.match(line) or not _HALF_REASON.search(held)):
             line = f"{held.rstrip()} {line.strip()}"
-            held = ""
+        elif held:
+            yield held
+        held = ""
         if _WRAPPED_LIMIT.search(line) or _HALF_REASON.search(line):
             held = line
         else:
@@ -174,6 +176,7 @@ def _unwrapped(lines: Sequence[str]) -> Iterator[str]:
         yield held
 
 
+_GOES_ON = re.compile(r"\s*(?:mismatch|at index|index \d|expected|actual|\d)")
 _HALF_REASON = re.compile(r"tensor '[^']*'? ?\S* (?:mismatch(?: at(?: index(?: \d+\.?)?)?)?)?\s*$")
 
 

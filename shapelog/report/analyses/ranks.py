@@ -7,7 +7,7 @@ from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table, location_of
 from shapelog.rules import RULES
-from shapelog.text import plural, rank_list, seconds, seconds_in_column
+from shapelog.text import rank_list, seconds, seconds_in_column
 
 if TYPE_CHECKING:
     from shapelog.distributed.agreement import ComparedProperty
@@ -72,7 +72,8 @@ def _findings(report: "RankReport", explained: Explanations) -> Iterator[Finding
 def _since(position: int) -> str:
     if not position:
         return "the ranks differ from the first compilation on: "
-    return f"the ranks are identical for {plural(position, 'compilation')}; then "
+    which = "compilation" if position == 1 else f"{position} compilations"
+    return f"the ranks agree on the first {which}; then "
 
 
 def _frame(explained: Explanations, ranks: Iterable[int], label: str) -> Frame | None:
@@ -86,7 +87,7 @@ def _agreement(report: "RankReport") -> Table:
     rows = tuple((item.title, _verdict(item, len(report.ranks)), _groups(item), item.note) for item in report.properties)
     missing = f"{rank_list(report.missing)} left no trace; " if report.missing else ""
     missing += f"{rank_list(report.unread)} could not be read; " if report.unread else ""
-    columns = (Column("respect"), Column("verdict"), Column("what", is_wide=True), Column("note", is_wide=True))
+    columns = (Column("property"), Column("ranks"), Column("value", is_wide=True), Column("note", is_wide=True))
     return Table("rank_agreement", "What ranks have in common", columns, rows, f"{missing}{rank_list(report.numbers)} read")
 
 
@@ -194,7 +195,7 @@ def _sizes(report: "RankReport") -> Table:
 
 def _spreads(name: str, title: str, spreads: "Iterable[Spread]", factor: float) -> Table:
     """The fastest and the slowest rank of each compile, in seconds times ``factor``."""
-    names = ("fastest", "rank", "median", "slowest", "on rank", "apart")
+    names = ("fastest", "rank", "median", "slowest", "on rank", "spread")
     columns = (Column("compile"), Column("code", is_wide=True), *(Column(name, True) for name in names))
     rows = tuple(
         (

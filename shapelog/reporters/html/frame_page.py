@@ -151,7 +151,7 @@ def _compile_view(compile: Compile, recompile: Recompile | None, anchors: Anchor
 def _headline(compile: Compile, recompile: Recompile | None) -> str:
     """Why it happened, in a line."""
     if recompile is None:
-        how = {Outcome.FAILED: "failed", Outcome.SKIPPED: "left without code", Outcome.UNFINISHED: "never ended"}.get(compile.outcome, "")
+        how = {Outcome.FAILED: "failed", Outcome.SKIPPED: "produced no code", Outcome.UNFINISHED: "did not finish"}.get(compile.outcome, "")
         return f"first compilation of this code{', ' if how else ''}{how}"
     if not recompile.causes:
         return recompile.unexplained_because

@@ -252,7 +252,7 @@ class _Texts:
         compile = interval.compile
         part = "backward of " if interval.is_backward else ""
         head = f"{part}{compile.label} · {self.names[self.owners[compile]]} · {seconds(interval.seconds)}"
-        label = "never ended" if compile.outcome is Outcome.UNFINISHED else KIND_LABELS[interval.kind]
+        label = "did not finish" if compile.outcome is Outcome.UNFINISHED else KIND_LABELS[interval.kind]
         recompile = self.recompiles.get(compile)
         if recompile is None or not recompile.causes:
             return f"{head}\n{label}"

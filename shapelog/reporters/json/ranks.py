@@ -17,7 +17,7 @@ def ranks_data(report: "RankReport") -> dict[str, Any]:
         "missing": list(report.missing),
         "unread": list(report.unread),
         "agree": report.agrees,
-        "respects": [_property_data(item) for item in report.properties],
+        "compared": [_property_data(item) for item in report.properties],
         "divergence": _divergence_data(report.divergence) if report.divergence else None,
         "sizes": [_size_data(item) for item in report.sizes],
         "collective_mismatches": [

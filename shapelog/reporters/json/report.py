@@ -4,7 +4,7 @@ from typing import Any
 
 from shapelog.model.trace import Compile, Rank, Trace
 from shapelog.recompiles.similar_graphs import Group
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts import Alert, collect_alerts
 from shapelog.report.next_steps import NextStep, next_steps
 from shapelog.report.report import FrameReport, Report
 from shapelog.report.repository_paths import Repository
@@ -22,6 +22,7 @@ FORMAT_VERSION = 7
 
 def report_data(report: Report) -> dict[str, Any]:
     trace, summary = report.trace, report.summary
+    found = collect_alerts(report, Repository())
     return {
         "format": "shapelog report",
         "format_version": FORMAT_VERSION,
@@ -35,11 +36,29 @@ def report_data(report: Report) -> dict[str, Any]:
         "recompiles": [recompile_data(item, report.remedies) for item in report.recompiles],
         "similar_graphs": [[member.label for member in group.members] for group in report.groups],
         "similar_graph_details": [_group_data(group) for group in report.groups],
+        "diagnostics": [_diagnostic_data(alert) for alert in found.alerts],
         "findings": [_finding_data(item) for item in report.findings],
         "ranks": ranks_data(report.ranks) if report.ranks else None,
         "tables": [_table_data(table) for table in report.tables],
         "health": _health_data(report),
-        "next_steps": [step_data(step) for step in next_steps(collect_alerts(report, Repository()))],
+        "next_steps": [step_data(step) for step in next_steps(found)],
+    }
+
+
+def _diagnostic_data(alert: Alert) -> dict[str, Any]:
+    """What went wrong in one piece of code, and what helps, as the terminal and the page show it."""
+    return {
+        "code": alert.rule.code,
+        "codes": list(alert.codes),
+        "level": alert.level.value,
+        "frame": alert.title,
+        "sentence": alert.sentence,
+        "file": alert.source_line.file if alert.source_line else None,
+        "line": alert.source_line.line if alert.source_line else None,
+        "code_line": alert.snippet or None,
+        "helps": list(alert.helps),
+        "notes": list(alert.notes),
+        "compile_ids": list(alert.labels),
     }
 
 

@@ -66,7 +66,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         page.heading("First compilation of this code", "no earlier cache entry to compare with")
         return
     if item.nearest is None:
-        page.heading("Why", item.verdict.value)
+        page.heading("Why", item.verdict.words)
         for cause in page.listed(item.causes, "cause", most=_MOST):
             _cause(page, cause)
         page.line(item.unexplained_because, indent=2)
@@ -79,7 +79,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
     )
     page.heading(f"Why: compared with {item.nearest.label}", checked)
     served = f": this call could reuse the graph of {item.served_by.label}" if item.served_by else ""
-    page.line((item.verdict.value, COLORS[item.verdict]), served, indent=2)
+    page.line((item.verdict.words, COLORS[item.verdict]), served, indent=2)
     shown = first(item.causes, min(page.limit, _MOST))
     is_enough = item.verdict is Verdict.MARKING  # then the marks against all causes are one remedy
     remedies = [explanation.remedies.of((item,), (cause,)) for cause in shown]

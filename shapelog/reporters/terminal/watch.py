@@ -4,7 +4,7 @@ import math
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -12,12 +12,13 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from shapelog.advice.advise import Advice
-from shapelog.advice.paste_formats import as_shell, effect_of
 from shapelog.capture.watch import Event, Snapshot
 from shapelog.model.trace import Outcome, Rank
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.merge_ranks import MergedFrame, merged_frames, rank_label
+from shapelog.report.next_steps import next_steps, saving_words
 from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, console
 from shapelog.rules import Verdict
@@ -25,6 +26,8 @@ from shapelog.text import file_name, megabytes, one_line, plural, seconds, short
 
 # The most causes in a line, and values of an axis.
 _CAUSES, _VALUES = 2, 12
+# The most lines to type of a step, and how far they are indented.
+_TYPED, _STEP_INDENT = 3, 3
 _DIED = {Outcome.FAILED: "red", Outcome.LIMIT: "bold red"}
 # What a compile that did not make code did.
 _VERBS = {
@@ -145,7 +148,7 @@ def _sections(snapshot: Snapshot, report: Report, width: int) -> list[_Section]:
     )
     recent = [[_line(events, is_job)] for events in reversed(_across_ranks(snapshot.events))]
     found = [
-        _Section("What to set, so far", _advice(report.advice, snapshot.where, width - 2)),
+        _Section("Next steps, so far", list(_steps(report, snapshot.where, width - 2))),
         _Section("Frames that recompile most", [_frame(merged, is_job) for merged in frames]),
         _Section("Latest compilations", recent, "newest first"),
         _Section("Ranks" if any(rank.number is not None for rank in report.trace.ranks) else "Processes", _ranks(report.trace.ranks)),
@@ -181,15 +184,18 @@ def _fitted(sections: Sequence[_Section], room: int) -> list[Text]:
     return found
 
 
-def _advice(advice: Advice | None, where: str, room: int) -> list[list[Text]]:
-    """The line to paste where it fits, for a part of it is of no use."""
-    if advice is None or not advice.suggestions:
-        return []
-    sources = plural(len(advice.suggestions), "source")
-    headline = Text(f"mark {sources} as dynamic: {effect_of(advice)}")
-    shell = one_line(as_shell(advice))
-    line = shell if shell and cell_len(shell) <= room else f"shapelog suggest-dynamic {one_line(shlex.quote(where))}"
-    return [[Text(line, style="cyan"), headline]]
+def _steps(report: Report, where: str, room: int) -> Iterator[list[Text]]:
+    """What to do as far as is known by now, with the lines to paste where all of them fit: a part is of no use."""
+    indent = Text(" " * _STEP_INDENT)
+    for number, step in enumerate(next_steps(collect_alerts(report, Repository())), 1):
+        saved = saving_words(step.saving)
+        typed = [one_line(line) for line in step.text]
+        if len(typed) > _TYPED or any(cell_len(line) > room - _STEP_INDENT for line in typed):
+            typed = [f"shapelog suggest-dynamic {one_line(shlex.quote(where))}"]
+        head, cost = Text.assemble(f"{number}. ", (one_line(step.title), "bold")), Text(saved, style="green")
+        fits = head.cell_len + 2 + cost.cell_len <= room
+        heads = [Text("  ").join((head, cost))] if saved and fits else [head, indent + cost] if saved else [head]
+        yield [*heads, *(indent + Text(line, style="cyan") for line in typed)]
 
 
 def _frame(merged: MergedFrame, is_job: bool) -> list[Text]:

@@ -33,7 +33,7 @@ def test_the_stages_of_a_pipeline_are_compared_each_for_itself() -> None:
     assert of_ranks(stages) == []
     assert "ranks 0 and 1; ranks 2 and 3: no code in common, as in pipeline stages" in flat(stages)
     (found,) = of_ranks(report((ENCODER,), (ENCODER,), (DECODER, LONGER), (DECODER,)))
-    assert found.sentence.startswith("the ranks are identical for 1 compilation; then rank 2 recompiled decode at 0/1")
+    assert found.sentence.startswith("the ranks agree on the first compilation; then rank 2 recompiled decode at 0/1")
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_one_process_has_no_ranks_at_all() -> None:
 @pytest.mark.parametrize(
     ("item", "code", "words"),
     [
-        (PARTED, "SL701", "the ranks are identical for 1 compilation; then ranks 0-2 recompiled forward at 0/1"),
+        (PARTED, "SL701", "the ranks agree on the first compilation; then ranks 0-2 recompiled forward at 0/1"),
         (SIZES, "SL702", "x.size[0] of forward at 0/0 is 12 on ranks 0, 2 and 3, 10 on rank 1"),
-        (HANGS, "SL703", "the collectives of forward at 0/0 differ after 1"),
+        (HANGS, "SL703", "the collectives of forward at 0/0 agree up to number 1"),
     ],
     ids=["divergence", "sizes", "collectives"],
 )
@@ -117,7 +117,7 @@ def test_ranks_with_as_many_compiles_share_a_row() -> None:
 
 def test_what_was_not_recorded_comes_with_how_to_record_it() -> None:
     rows = {row[0]: row for row in table(ALIKE, "rank_agreement").rows}
-    assert rows["compile ids"][1:3] == ("same on all 4", "2 compiles, the last 0/1")
+    assert rows["compile ids"][1:3] == ("same on all 4", "2 compilations, ending at 0/1")
     assert rows["tensor metadata"][1] == "not recorded"
     assert "log_tlparse" in str(rows["tensor metadata"][3])
     assert "record_and_log_graph_execution_order" in str(rows["order of execution"][3])
