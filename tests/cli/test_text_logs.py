@@ -32,8 +32,8 @@ def run(tmp_path: Path) -> Path:
 def test_a_report_begins_with_what_the_log_holds(run: Path) -> None:
     done = call("report", str(run))
     assert done.exit_code == 0
-    assert done.stderr.startswith(f"shapelog: run.txt: {HELD} recompiles, ")
-    assert "TORCH_TRACE=" in done.stderr
+    assert f"{HELD} recompiles" in " ".join(done.stdout.split("\n\n", 1)[0].split())
+    assert "TORCH_TRACE=" in done.stdout
     assert "SL401" in done.stdout
 
 
@@ -47,7 +47,8 @@ def test_who_types_a_log_is_asked_to_paste_it(monkeypatch: pytest.MonkeyPatch, r
     for is_terminal in (True, False):
         with CliRunner().isolation(input=run.read_bytes()) as (_, error, _):
             monkeypatch.setattr(sys.stdin, "isatty", lambda is_terminal=is_terminal: is_terminal)
-            cli(["report", "-"], standalone_mode=False)
+            with pytest.raises(SystemExit):
+                cli(["report", "-"])
             assert (b"paste a log, then press Ctrl-D" in error.getvalue()) == is_terminal
 
 
@@ -59,7 +60,6 @@ def test_a_pasted_log_gets_an_answer_from_each_command(command: str, path: Path)
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         return
     assert done.exit_code in ((0, 1) if command == "check" else (0, 2) if command == "explain" else (0,))
-    assert done.stderr.startswith(f"shapelog: {path.name}: {HELD}")
     assert all(line.startswith("shapelog: ") for line in done.stderr.splitlines())
 
 
@@ -77,8 +77,9 @@ def test_every_format_is_made_of_a_text_log(run: Path, form: str, tmp_path: Path
 
 def test_a_notebook_shows_a_text_log(run: Path) -> None:
     report = shapelog.analyze(shapelog.load(run))
+    assert report.advice is not None
     for shown in (report, report.trace, report.advice):
-        assert "L['x']:0" in shown._repr_html_() or shown is report.trace  # type: ignore[union-attr]
+        assert "g_limit.py" in shown._repr_html_()
 
 
 def test_one_compile_of_a_text_log_is_explained(run: Path) -> None:
@@ -105,7 +106,7 @@ def test_text_logs_and_traces_are_compared(run: Path) -> None:
     assert "No difference: 19 compilations in both runs" in same.stdout
     mixed = call("compare", str(run), str(TRACE))
     assert mixed.exit_code == 0
-    assert f"run.txt: {HELD}" in mixed.stderr
+    assert "Mixed: " in mixed.stdout
 
 
 def test_of_a_text_log_and_a_trace_only_the_trace_counts(run: Path) -> None:
