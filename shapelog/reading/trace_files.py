@@ -24,7 +24,9 @@ _ERRORS, _OUTPUT = "stderr.log", "stdout.log"
 _RANKED_LOG = re.compile(r"(?i)^(?:.*[._-])?rank[._-]?(\d{1,9})(?:[._-].*)?\.(?:log|txt|out|err)(?:\.gz|\.zst)?$")
 _ONLY_RANK = re.compile(r"(?i)^rank[._-]?\d{1,9}\.\w+(?:\.gz|\.zst)?$")
 # In a text log, and in no other text.
-_OF_THE_COMPILER = re.compile(rb"torch[._/\\]+_(?:dynamo|inductor)\b|\[__[a-z]\w+\]|triggered by the following guard|TREE_GUARD_MANAGER|GuardFail\(")
+_OF_THE_COMPILER = re.compile(
+    rb"torch[._/\\]+_(?:dynamo|inductor)\b|\[__[a-z]\w+\]|triggered by the following guard|TREE_GUARD_MANAGER|GuardFail\("
+)
 _SEARCHED, _SEARCHED_REMOTELY = 64 << 20, 1 << 20
 _ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")
 # The year 3058.
@@ -137,7 +139,8 @@ def is_text_name(name: str) -> bool:
 
 def logs_among(entries: Sequence[FileEntry]) -> list[FileEntry]:
     """The entries with the names of traces; where there is none, those with the name of any text that mention the compiler."""
-    return traces_among(entries) or [entry for entry in entries if is_text_name(entry.name) and entry.size and _mentions_the_compiler(entry)]
+    texts = (entry for entry in entries if is_text_name(entry.name) and entry.size)
+    return traces_among(entries) or [entry for entry in texts if _mentions_the_compiler(entry)]
 
 
 def torchrun_logs(where: Path) -> Iterator[str]:
