@@ -252,9 +252,9 @@ def _select_directory(where: Path, options: InputOptions) -> Selection:
     except OSError as error:
         raise ShapelogError(f"{where}: cannot list the directory: {error.strerror}") from error
     if not traces_among(entries):
-        logs = [f"{name}/{TLPARSE_LOG}" for name in inner if rank_of(f"{name}/{TLPARSE_LOG}") is not None]
+        copied = [f"{name}/{TLPARSE_LOG}" for name in inner if rank_of(f"{name}/{TLPARSE_LOG}") is not None]
         with suppress(OSError):
-            entries.extend(_local_entry(where / log, log, (where / log).stat()) for log in logs if (where / log).is_file())
+            entries.extend(_local_entry(where / log, log, (where / log).stat()) for log in copied if (where / log).is_file())
     logs = logs_among(entries)
     if not logs and inner:
         with suppress(OSError):
