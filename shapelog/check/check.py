@@ -317,7 +317,7 @@ def _fixed(found: Alerts, known: Mapping[Code, Known], gone: Iterable[Known]) ->
 def _notes(found: Alerts, baseline: Baseline | None) -> Iterator[str]:
     """What makes the outcome less sure."""
     report = found.report
-    if not report.summary.compiles and not report.summary.failures:
+    if not report.summary.compiles and not report.summary.failures and not report.summary.limit_hits:
         yield "the trace contains no compilation: was a function under torch.compile called, and was TORCH_TRACE set before that?"
     lost = [item for item in report.problems if item.severity == "data loss"]
     if lost:

@@ -8,7 +8,7 @@ from shapelog.model.ids import NEWEST_TESTED, parse_version
 from shapelog.model.trace import UNKNOWN_VERSION, Rank, Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.not_a_trace import describe_non_trace
-from shapelog.reading.open_trace import OpenTrace, open_all
+from shapelog.reading.open_trace import OpenTrace, open_selection
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config
 from shapelog.reading.scanner import Record
@@ -23,7 +23,8 @@ _VERSION_SAMPLE = 20
 
 def load(selection: Selection, strict: bool = False) -> Trace:
     """Read every file of a run. Raises ShapelogError when not one of them holds a trace record."""
-    return build(selection, [Reader(opened, strict) for opened in open_all(selection.files)])
+    selection, files = open_selection(selection)
+    return build(selection, [Reader(opened, strict) for opened in files])
 
 
 def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, progress: ProgressCallback | None = None) -> Trace:
@@ -50,11 +51,12 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
     if not any(reader.ledger.records for reader in readers):
         raise ShapelogError(refusals[0])
     version = next((builder.torch_version for builder in builders if builder.torch_version), "")
+    kinds = {kind for reader in readers for kind in reader.ledger.records}
     return Trace(
         name=name_of([file.name for file in selection.files]),
         ranks=tuple(ranks),
         torch_version=version,
-        version_guess="" if version else _guess_of_log(readers) or _guessed_version({kind for reader in readers for kind in reader.ledger.records}, ranks),
+        version_guess="" if version else _guess_of_log(readers) or _guessed_version(kinds, ranks),
         config=next((builder.config for builder in builders if builder.config), Config()),
         notes=(*selection.notes, *_notes_on(version)),
         readers=tuple(readers),

@@ -125,9 +125,16 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
     return Classification(("SL303",), f"{name} is a different kind of tensor than before: {listed}")
 
 
+_WITHOUT_REASON = (
+    "PyTorch gave no reason, as where torch.compile was called with another backend, another dispatch mode was active, or another thread called"
+)
+
+
 def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     if item.reason and item.reason.family == "not_a_view":
         return Classification(("SL303",), "a tensor that was a view when this was compiled no longer is one")
+    if item.reason and not item.reason.code:
+        return Classification(("SL399",), _WITHOUT_REASON)
     if item.reason and item.reason.family == "other":
         return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {item.reason.text}")
     return Classification(("SL399",), "PyTorch could not determine which guard failed: the state changed during the check")

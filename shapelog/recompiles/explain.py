@@ -269,6 +269,8 @@ def _explain_compile(
 
 def _what_is_missing(compile: Compile, has_reasons: bool) -> str:
     """What the trace lacks, where no cause is found. ``has_reasons``: whether it has recompile reasons at all."""
+    if compile.reasons and compile.guards is None:
+        return "the recorded reasons do not cover every cache entry, and its guards are not recorded"
     if not compile.has_reasons_record and compile.guards is None:
         return "the trace has neither a recompile reason nor guards for it"
     if not has_reasons:

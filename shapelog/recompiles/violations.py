@@ -224,7 +224,8 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         known = entry.guarded((source, prop))
         return prop, reason.expected if known is None else known, _dtype(reason.actual) if actual is None else actual
     if kind is Kind.BACKEND:
-        return prop, reason.expected, reason.actual
+        is_known = bool(reason.code) or entry.tree is not None  # with guards that hold, nothing but the backend is left
+        return prop if is_known else Property(Kind.UNKNOWN), reason.expected, reason.actual
     if kind is Kind.REQUIRES_GRAD and reason.expected:
         return prop, reason.expected == "1", reason.expected != "1"
     if reason.family == "tensor_type":

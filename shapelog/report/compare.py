@@ -161,7 +161,7 @@ def compare(before: Report, after: Report) -> Comparison:
 
 def _is_unrecorded(trace: Trace) -> bool:
     """Whether it was written by a torch version (2.5 or older) that records neither graph breaks nor the recompile limit."""
-    return trace.version_guess.endswith("or older")
+    return not trace.shows_limit_hits
 
 
 def _change(before: Side, after: Side, owner: FrameChange | None = None) -> FrameChange:

@@ -16,7 +16,6 @@ from shapelog.errors import DATA_LOSS
         (b"\n  <html lang='en'>\n", "an HTML page"),
         (b'{"traceEvents": [{"ph": "X", "name": "aten::add"}]}\n', "JSON, such as a profiler trace"),
         (b'{\n  "schemaVersion": 1,\n  "deviceProperties": []\n}\n', "JSON"),
-        (b"V1120 08:27:33.313000 1 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] Recompiling function f\n", "TORCH_LOGS output"),
         (b"V1120 08:27:33.313000 1 torch/_dynamo/convert_frame.py:99 [0/1] torchdynamo start\n", "TORCH_LOGS output"),
         (b"\x7fELF\x02\x01\x01" + bytes(99), "a binary file"),
         (b"BZh91AY&SY" + bytes(20), "an unsupported compression format; unpack it first"),

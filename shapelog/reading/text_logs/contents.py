@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 # What each part of TORCH_LOGS is called there, and what is known only with it.
 _ARTIFACTS = {
-    "recompiles": "why code was recompiled",
-    "guards": "the guards of each cache entry",
-    "graph_code": "the graphs",
+    "recompiles": "recompile reasons",
+    "guards": "guards",
+    "graph_code": "graphs",
     "dynamic": "sizes and symbols",
     "graph_breaks": "graph breaks",
 }
@@ -48,13 +48,15 @@ class LogContents:
     @property
     def note(self) -> str:
         """One sentence for the head of a report: what was read, what is unknown, how to record the rest."""
-        held = [name for name in _ARTIFACTS if self.messages[name]]
+        held = [words for name, words in _ARTIFACTS.items() if self.messages[name]]
         held += ["the recompile limit"] if self.limits else []
         held += ["exceptions"] if self.failures else []
         unknown = ["times", *(_ARTIFACTS[name] for name in ("recompiles", "guards", "graph_code") if not self.messages[name])]
+        if self.limits and not self.messages["recompiles"]:
+            unknown[1] = "why the code was recompiled before the limit was hit"
         return (
-            f"a text log, which holds {_listed(held or ['messages of the compiler'])}; unknown: {_listed(unknown)}. "
-            "For the whole answer: TORCH_TRACE=/tmp/trace python your_script.py"
+            f"Read from text that holds {_listed(held or ['messages of the compiler'])}. Not in it: {_listed(unknown)}. "
+            "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
         )
 
 

@@ -290,6 +290,8 @@ class Transcriber:
     def _process(self, head: Head) -> int:
         """The process that wrote a line: its id, minus its rank less one where only that is known, else that of the line before."""
         number = head.process if head.process <= _LARGEST_PROCESS_ID else 0  # before torch 2.6 that of a thread
+        if head.rank is not None and self._ranks.get(number, head.rank) != head.rank:
+            number = 0  # containers number their processes alike
         if not number and head.rank is not None:
             number = -head.rank - 1
         if not number:
@@ -398,9 +400,7 @@ class Transcriber:
                 self._write(compile, {"artifact": {"name": "dynamo_error", "encoding": "string"}}, compile.failure.text)
             elif compile.has_guards or compile.is_implied or not self.contents.messages["guards"]:
                 metrics["has_guarded_code"] = True
-            elif is_end and self._latest.get(compile.process) is compile:
-                return
-            else:
+            elif not is_end or self._latest.get(compile.process) is not compile:  # the log may end before its guards
                 metrics["has_guarded_code"] = False
         self._write(compile, {"compilation_metrics": metrics})
 

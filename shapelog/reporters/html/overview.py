@@ -50,7 +50,7 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
     title, lead = _verdict(report)
     return Overview(
         title=title,
-        lead=lead,
+        lead=" ".join((lead, *report.trace.what_is_missing)),
         version=report.trace.torch_version or f"{report.trace.version_guess} (guessed from its records)",
         tiles=tuple(_tiles(report)),
         parts=totals(part for view in views for part in view.parts),

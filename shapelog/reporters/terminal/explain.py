@@ -42,7 +42,7 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
     if before and before != called:
         page.line((f"the nearest cache entry was compiled at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
-    parts = [compile.outcome.value, *filter(None, (measured(compile.seconds),)), "dynamic" if compile.is_dynamic else "static"]
+    parts = [compile.outcome.value, *filter(None, (measured(compile.seconds),)), *_dynamism(compile)]
     if compile.attempts > 1:
         parts.append(f"{compile.attempts} attempts")
     if metrics.op_count is not None:
@@ -58,6 +58,12 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
         page.blank()
         page.line(("failed" if compile.outcome is Outcome.FAILED else "refused", "bold red"), (f": {compile.failure.title}", "bold"))
         pytorch_message(page, compile.failure, compile.failure.stack[-1] if compile.failure.stack else None, compile.exceptions)
+
+
+def _dynamism(compile: Compile) -> tuple[str, ...]:
+    """Whether anything in it is symbolic; () where nothing recorded shows that."""
+    is_known = compile.is_dynamic or compile.graph_span or compile.guards_span or compile.inputs
+    return (("dynamic" if compile.is_dynamic else "static"),) if is_known else ()
 
 
 def _why(page: TextPage, explanation: CompileExplanation) -> None:
