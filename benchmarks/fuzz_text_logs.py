@@ -1,10 +1,9 @@
-"""Inputs for the fuzzer that people have in place of a trace: recorded and pasted text logs, as terminals, launchers, pages and people change them."""
+"""Inputs for the fuzzer: recorded and pasted text logs, as terminals, launchers, web pages and people change them."""
 
 import gzip
 import random
 import re
 import time
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -65,7 +64,7 @@ class TextLogs:
         return list(lines[start : start + _ROW])
 
     def examine(self, data: bytes, counts: Counter[str], chosen: int, everything: bool) -> None:
-        """The trace that is made of it has to be one without fault, the same however the log comes; then it goes through what traces go through."""
+        """The trace that is made of it is one without fault, the same in whatever pieces the log comes; then it is examined as a trace."""
         began = time.process_time()
         trace, is_empty = transcribed([data])
         demand(time.process_time() - began < _FREE + _EACH * len(data), "reading a text log took long")

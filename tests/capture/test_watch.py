@@ -28,7 +28,6 @@ from shapelog.cli.main import cli
 from shapelog.errors import ShapelogError
 from shapelog.reporters.terminal.watch import Screen, lines
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 NAME = "dedicated_log_torch_trace_{}.log"
 FIRST = trace(compiled("0/0", tensor(8, 16)))
 SECOND = compiled("0/1", tensor(3, 16), reasons=[size_mismatch("0/0", 8, 3)])
@@ -327,11 +326,15 @@ def test_the_beginning_of_a_first_record_is_waited_for(tmp_path: Path, fake: Mac
     assert until(snapshots, lambda item: item.report).fresh
 
 
-RECOMPILED = b"""\
-V1120 08:27:33.313000 4242 torch/_dynamo/guards.py:2813] [0/%d] [__recompiles] Recompiling function f in /srv/app/model.py:4
-V1120 08:27:33.313000 4242 torch/_dynamo/guards.py:2813] [0/%d] [__recompiles]     triggered by the following guard failure(s):
-V1120 08:27:33.313000 4242 torch/_dynamo/guards.py:2813] [0/%d] [__recompiles]     - 0/0: tensor 'x' size mismatch at index 0. expected 8, actual %d
-"""
+def recompiled(number: int, size: int) -> bytes:
+    """What TORCH_LOGS=recompiles prints for compile ``0/<number>``."""
+    head = f"V1120 08:27:33.313000 4242 torch/_dynamo/guards.py:2813] [0/{number}] [__recompiles]"
+    message = (
+        "Recompiling function f in /srv/app/model.py:4",
+        "    triggered by the following guard failure(s):",
+        f"    - {size_mismatch('0/0', 8, size)}",
+    )
+    return "".join(f"{head} {line}\n" for line in message).encode()
 
 
 def test_the_output_of_a_program_is_waited_for_and_followed(tmp_path: Path, fake: Machine) -> None:
@@ -341,11 +344,11 @@ def test_the_output_of_a_program_is_waited_for_and_followed(tmp_path: Path, fake
     snapshots = watch(path, fake)
     first = next(snapshots)
     assert (first.report, "an ordinary program log" in first.waiting) == (None, True)
-    append(path, RECOMPILED % (1, 1, 1, 3))
+    append(path, recompiled(1, 3))
     seen = until(snapshots, lambda item: item.report)
     assert [event.compile.label for event in seen.fresh] == ["0/0", "0/1"]
     assert "dim 0 of x changed from 8 to 3" in lines(seen)[1]
-    append(path, b"epoch 1\n" + RECOMPILED % (2, 2, 2, 5))
+    append(path, b"epoch 1\n" + recompiled(2, 5))
     seen = read_again(snapshots, seen)
     assert [event.compile.label for event in seen.fresh] == ["0/2"]
     fake.running.clear()
@@ -366,13 +369,13 @@ def test_the_logs_of_the_ranks_of_torchrun_are_followed(tmp_path: Path, fake: Ma
     paths = [tmp_path / "none_x" / "attempt_0" / str(rank) / "stderr.log" for rank in (0, 1)]
     for path in paths:
         path.parent.mkdir(parents=True)
-        append(path, RECOMPILED % (1, 1, 1, 3))
+        append(path, recompiled(1, 3))
         append(path.with_name("stdout.log"), b"loading\n")
     snapshots = watch(tmp_path, fake)
     first = next(snapshots)
     assert first.report is not None
     assert [rank.number for rank in first.report.trace.ranks] == [0, 1]
-    append(paths[1], RECOMPILED % (2, 2, 2, 5))
+    append(paths[1], recompiled(2, 5))
     assert [(event.frame.rank, event.compile.label) for event in read_again(snapshots, first).fresh] == [(1, "0/2")]
 
 

@@ -117,8 +117,8 @@ def test_lines_of_two_ranks_in_any_order_are_the_compiles_of_each() -> None:
     one = make.load(trace_of(b"".join(logs[0])))
     both = make.load(trace_of(b"".join(line for pair in zip(*logs, strict=True) for line in pair)))
     assert [rank.number for rank in both.ranks] == [0, 1]
-    labels = [compile.label for frame in both.ranks[1].frames for compile in frame.compiles]
-    assert labels == [compile.label for compile in one.compiles]
+    labels = [[item.label for frame in rank.frames for item in frame.compiles] for rank in (*one.ranks, *both.ranks)]
+    assert labels[0] == labels[1] == labels[2]
 
 
 HOSTILE = {
