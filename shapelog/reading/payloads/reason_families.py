@@ -57,7 +57,10 @@ class Family(NamedTuple):
 _T = r"tensor '(?P<source>.*?)' "
 _AT_INDEX = r" mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)"
 _CPU_KEYS = "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)"
-_PARAMETER = ". Guard failed on a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False to allow dynamism on parameters."
+_PARAMETER = (
+    ". Guard failed on a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False to allow dynamism on "
+    "parameters."
+)
 _STATIC_INT = (
     "(HINT: torch.compile considers integer attributes of the nn.Module to be static. If you are observing recompilation, you might want "
     "to make this integer dynamic using torch._dynamo.config.allow_unspec_int_on_nn_module = True, or convert this integer into a tensor.)"
@@ -86,9 +89,9 @@ FAMILIES = (
         (
             Case(
                 "tensor 'x' size mismatch at index 0. expected 10, actual 20",
-                "Dimension 0 of `x` was 10 when the entry was compiled and is 20 in this call. A size is a constant until it varies; then "
-                "PyTorch recompiles with a symbol in its place. If the same dimension recompiles for one size after another, the code "
-                "needs the exact value, or `dynamic=False` is set.",
+                "Dimension 0 of `x` was 10 when the entry was compiled, and is 20 in this call. PyTorch takes a size for a constant until "
+                "it varies; then it recompiles with a symbol in its place. If one new size after another recompiles, the code needs the "
+                "exact value, or `dynamic=False` is set.",
                 ("SL101", "SL201", "SL202"),
             ),
             Case(
@@ -97,13 +100,45 @@ FAMILIES = (
                 ("SL104",),
             ),
             Case(
-                f"tensor 'self.linear.weight' size mismatch at index 0. expected 64, actual 32{_PARAMETER}",
-                "The tensor is a parameter, and sizes of parameters are static by default. Usually several layers of different widths run "
-                "the same code.",
+                f"tensor 'self._modules['linear']._parameters['weight']' size mismatch at index 0. expected 64, actual 32{_PARAMETER}",
+                "`self.linear.weight` is a parameter, and sizes of parameters are static by default. Usually several layers of different "
+                "widths run the same code.",
                 ("SL106",),
             ),
         ),
         (Template(Kind.SIZE, _T + "size" + _AT_INDEX),),
+    ),
+    Family(
+        "shape",
+        "A condition on sizes no longer holds",
+        Group.SIZES,
+        (
+            Case(
+                "x.size()[0] <= 30  # if x.shape[0] <= 30:  # train.py:8 in forward (_dynamo/variables/tensor.py:2606 in evaluate_expr)",
+                "The sizes are symbols already, but the graph is only valid while this condition holds. Usually the code branches on the "
+                "size, and the comment quotes the line. It can also be an operation that requires it, as in `(x.size()[0] % 8) == 0`. In "
+                "torch 2.4 the text is `Ne(...)`, `Eq(...)` or `Mod(...)`, without the line. A condition on a float, such as `scale <= "
+                "0.5`, reads in the same way.",
+                ("SL204", "SL312"),
+            ),
+            Case(
+                f"2 <= x.size()[0]  # y = x * 2  # train.py:6 in forward {_ZERO_ONE}",
+                "The graph is for all sizes but 0 and 1, and this size is 0 or 1. In `2 <= x.size()[0] <= 30` the size can also be above "
+                "the upper end, which comes from the second line that the comment quotes.",
+                ("SL104", "SL204"),
+            ),
+            Case(
+                f"keys.size()[0] == queries.size()[0]  # {_DUCK_SIZING}",
+                "Two sizes happened to be equal when the entry was compiled, so that PyTorch used one symbol for both. In this call they "
+                "differ. If the comment does not mention duck sizing, an operation requires them to be equal.",
+                ("SL103", "SL204"),
+            ),
+            Case(
+                "x.stride()[0] >= x.stride()[1]",
+                "The sizes fit, but the order of the strides changed: the tensor was transposed, or is in another memory format.",
+                ("SL105",),
+            ),
+        ),
     ),
     Family(
         "stride",
@@ -113,8 +148,8 @@ FAMILIES = (
             Case(
                 "tensor 'x' stride mismatch at index 0. expected 4, actual 1",
                 "The sizes fit, but the strides differ: the tensor was transposed, is in channels-last format, or is a slice of a larger "
-                "tensor. In torch 2.4 it can also be a size that varies, since the strides of one dimension are checked before the size "
-                "of the next.",
+                "tensor. In torch 2.4 a size that varies can show up here as well, since the stride of one dimension is checked before "
+                "the size of the next.",
                 ("SL105",),
             ),
         ),
@@ -127,8 +162,8 @@ FAMILIES = (
         (
             Case(
                 "tensor 'x' rank mismatch. expected 2, actual 3",
-                "`x` had two dimensions and now has three, as when a batch dimension is sometimes missing. The number of dimensions cannot "
-                "be dynamic.",
+                "`x` had two dimensions and now has three; a batch dimension, for example, that some calls leave out. The number of "
+                "dimensions cannot be dynamic.",
                 ("SL107",),
             ),
         ),
@@ -141,14 +176,14 @@ FAMILIES = (
         (
             Case(
                 "tensor 'x' dtype mismatch. expected Float, actual Half",
-                "The names are those of PyTorch's C++ code: `Float` is float32, `Double` float64, `Half` float16, `Long` int64. Usually "
-                "the warm-up ran in another precision, or numbers were read from a file as integers.",
+                "The names are those of PyTorch's C++ code: `Float` is float32, `Double` float64, `Half` float16, `Long` int64. Usual "
+                "causes are a warm-up in another precision, and data that is sometimes read as integers.",
                 ("SL301",),
             ),
             Case(
                 "tensor '___from_numpy(x)' dtype mismatch. expected Long, actual Float",
                 "`___from_numpy(x)` is the tensor that PyTorch makes of a NumPy array `x`. Either the dtype of the array changed, or `x` "
-                "is now a tensor.",
+                "is now a tensor itself.",
                 ("SL301", "SL310"),
             ),
         ),
@@ -161,8 +196,8 @@ FAMILIES = (
         (
             Case(
                 "tensor 'x' requires_grad mismatch. expected requires_grad=0",
-                "With 0, the entry is for a tensor that does not require a gradient, and this one does; with 1, the other way round. "
-                "Typical of a module that is called with its own output, and of training and evaluation that share code.",
+                "With 0, the entry is for a tensor that does not require a gradient, and this one does; with 1, it is the other way "
+                "round. Usual causes are a module that gets its own output as input, and code that training and evaluation share.",
                 ("SL302",),
             ),
         ),
@@ -175,15 +210,15 @@ FAMILIES = (
         (
             Case(
                 f"tensor 'x' dispatch key set mismatch. expected {_CPU_KEYS}, actual DispatchKeySet(CPU, BackendSelect)",
-                "Look for the keys that only one of the two lists has. Without `ADInplaceOrView` and `Autograd...`, the tensor was created "
-                "in inference mode; `Sparse...`, `Nested...`, `Quantized...`, `Conjugate` and `Negative` are other kinds of tensors; "
-                "`Python` is a tensor subclass or a dispatch mode, `FuncTorch...` a transform such as vmap.",
+                "Look for the keys that only one of the two lists has. A tensor without `ADInplaceOrView` and `Autograd...` was created "
+                "in inference mode. `Sparse...`, `Nested...`, `Quantized...`, `Conjugate` and `Negative` are kinds of tensors, `Python` "
+                "is a tensor subclass or a dispatch mode, and `FuncTorch...` a transform such as vmap.",
                 ("SL303",),
             ),
             Case(
                 f"tensor 'x' dispatch key set mismatch. expected {_CPU_KEYS}, actual DispatchKeySet(CUDA, BackendSelect, ADInplaceOrView, "
                 "AutogradCUDA)",
-                "The first key of both lists is the device type: the tensor was on the CPU and is now on a GPU.",
+                "The first key of each list is the type of device: the tensor was on the CPU and is now on a GPU.",
                 ("SL304",),
             ),
             Case(
@@ -202,8 +237,8 @@ FAMILIES = (
         (
             Case(
                 "tensor 'x' Tensor device index mismatch. Expected device index to be 0, actual 1",
-                "The tensor was on `cuda:0` and is now on `cuda:1`. Another type of device shows as a "
-                "[mismatch of dispatch keys](#dispatch_keys).",
+                "The tensor was on `cuda:0` and is now on `cuda:1`. A device of another type shows as [other dispatch "
+                "keys](#dispatch_keys).",
                 ("SL304",),
             ),
         ),
@@ -221,8 +256,8 @@ FAMILIES = (
         (
             Case(
                 "expected type of 'x' to be a tensor type, ' but found <class 'torch.nn.parameter.Parameter'>",
-                "The entry is for a plain tensor, and this call has a parameter, a subclass of tensors, or a number. The quote in the "
-                "middle is a slip in PyTorch; torch 2.15 has `to be <class 'torch.Tensor'>, but found ...`.",
+                "The entry is for a plain tensor, and this call passes a parameter, an instance of a subclass, or a number. The quote in "
+                "the middle is a slip in PyTorch; in torch 2.15 the text is `to be <class 'torch.Tensor'>, but found ...`.",
                 ("SL310",),
             ),
             Case(
@@ -240,20 +275,20 @@ FAMILIES = (
         (
             Case(
                 "GLOBAL_STATE changed: grad_mode",
-                "The entry was compiled with gradients enabled and the call runs under `torch.no_grad()`, or the other way round. "
-                "Validation between training steps does this, and so does inference mode.",
+                "Gradients were enabled when the entry was compiled and this call runs under `torch.no_grad()` or in inference mode, or "
+                "the other way round. Validation between training steps does this.",
                 ("SL305",),
             ),
             Case(
                 "GLOBAL_STATE changed: autocast(cpu)_enabled",
-                "`torch.autocast` is on in one of the two and off in the other, or its dtype or its cache differs. Torch 2.8 to 2.10 write "
-                "`autocast` alone.",
+                "`torch.autocast` was turned on or off, or its dtype or its cache changed. In torch 2.8 and 2.10 the name is `autocast` "
+                "alone.",
                 ("SL306",),
             ),
             Case(
                 "GLOBAL_STATE changed: default_dtype num_threads",
-                "Every word is a setting that changed: `default_dtype`, `num_threads`, `deterministic_algorithms`, `allow_tf32`, "
-                "`torch_function` and so on. A library often sets one of them after the first call.",
+                "Each name is a setting that changed: `default_dtype`, `num_threads`, `deterministic_algorithms`, `allow_tf32` and so on. "
+                "Often a library sets one of them after the first call.",
                 ("SL307",),
             ),
         ),
@@ -266,7 +301,7 @@ FAMILIES = (
         (
             Case(
                 "___check_torch_function_mode_stack()",
-                "The stack of torch function modes is not the same. The usual mode is a default device: `with torch.device(...)` or "
+                "Another torch function mode is active, or none is. The usual one is a default device: `with torch.device(...)` or "
                 "`torch.set_default_device(...)`.",
                 ("SL307",),
             ),
@@ -280,7 +315,7 @@ FAMILIES = (
         (
             Case(
                 "utils_device.CURRENT_DEVICE == None",
-                "`torch.set_default_device` was called after the entry was compiled; the value is the default device of the entry.",
+                "`torch.set_default_device` was called after the entry was compiled. The value is the default device at that time.",
                 ("SL307",),
             ),
         ),
@@ -293,8 +328,8 @@ FAMILIES = (
         (
             Case(
                 "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None",
-                "The call runs under `torch.autograd.graph.saved_tensors_hooks` (offloading of activations, for example) and the entry was "
-                "compiled without, or with other hooks.",
+                "This call runs under `torch.autograd.graph.saved_tensors_hooks`, which offloading and compression of activations use, "
+                "and the entry was compiled without them or with others; or the other way round.",
                 ("SL307",),
             ),
         ),
@@ -302,13 +337,13 @@ FAMILIES = (
     ),
     Family(
         "functorch",
-        "The call is inside another transform",
+        "The call is inside of another transform",
         Group.STATE,
         (
             Case(
                 "torch._functorch.pyfunctorch.compare_functorch_state([])",
-                "The code is called inside `torch.func.vmap`, `grad` or the like, and was compiled outside, or the other way round. "
-                "`torch.autograd.forward_ad._current_level == -1` is the same for forward-mode AD.",
+                "The code was compiled outside of `torch.func.vmap`, `grad` and the like and is now called inside of one, or the other "
+                "way round. For forward-mode AD the text is `torch.autograd.forward_ad._current_level == -1`.",
                 ("SL307",),
             ),
         ),
@@ -321,7 +356,7 @@ FAMILIES = (
         (
             Case(
                 'Duplicate tensors found: ["x", "y"]',
-                "The two arguments were different tensors when the entry was compiled, and this call passes one tensor for both.",
+                "These were different tensors when the entry was compiled, and this call passes one tensor for both.",
                 ("SL317",),
             ),
         ),
@@ -329,7 +364,7 @@ FAMILIES = (
     ),
     Family(
         "aliasing",
-        "Inputs are no longer the same object, or overlap",
+        "Inputs are no longer the same object, or overlap in another way",
         Group.TENSORS,
         (
             Case(
@@ -339,8 +374,8 @@ FAMILIES = (
             ),
             Case(
                 "check_overlapping(overlapping=[x, y], non_overlapping=[z])",
-                "Inputs that are written to share memory in another way than when the entry was compiled. Torch 2.15 also writes "
-                "`NO_TENSOR_ALIASING guard failed` for inputs that are now the same tensor.",
+                "Inputs share memory in another way than when the entry was compiled; this is checked where the code writes to one of "
+                "them. In torch 2.15 there is also `NO_TENSOR_ALIASING guard failed`, for inputs that are now the same tensor.",
                 ("SL317",),
             ),
         ),
@@ -353,13 +388,14 @@ FAMILIES = (
         (
             Case(
                 "_has_dynamo_dim_marking is present on runtime tensor but was absent at compile time",
-                "`mark_dynamic`, `maybe_mark_dynamic`, `mark_unbacked` or `mark_static` was called for this tensor and not for the first "
-                "one, or for other dimensions. The text does not name the tensor.",
+                "`mark_dynamic`, `maybe_mark_dynamic`, `mark_unbacked` or `mark_static` was called on the tensor of this call, but not on "
+                "that of the first one. The text does not name the tensor. For other dimensions it is `_dynamo_dynamic_indices not a "
+                "subset: ...`.",
                 ("SL321",),
             ),
             Case(
                 "hasattr(x, '_dynamo_dynamic_indices') == False",
-                "The same in torch 2.4 to 2.10, where `x` was marked after the entry was compiled.",
+                "The same up to torch 2.10: `x` is marked now and was not when the entry was compiled.",
                 ("SL321",),
             ),
         ),
@@ -378,7 +414,7 @@ FAMILIES = (
         (
             Case(
                 "Cache line invalidated because L['config'] got deallocated",
-                "The entry was compiled for this very object. It no longer exists, so the entry is discarded and can never be used again.",
+                "The entry depends on this object, which no longer exists. Such an entry is discarded, and the next call compiles again.",
                 ("SL319",),
             ),
         ),
@@ -392,14 +428,14 @@ FAMILIES = (
             Case(
                 _BACKEND_MATCH,
                 "All guards hold, but `torch.compile` was called for the same code with another backend, mode or option. Compare the two "
-                "backends in the text; if they look the same, a new backend object is made for each call of `torch.compile`.",
+                "backends in the text. If they look the same, each call of `torch.compile` gets a new backend object.",
                 ("SL318",),
             ),
             Case(
                 "",
-                "Nothing after the compile id: all guards hold. Up to torch 2.8 this is how a changed backend shows. It can also be a "
-                "state that is back to what it was when PyTorch looks for the reason, such as a dispatch mode or a setting of another "
-                "thread.",
+                "Nothing comes after the compile id, because all guards hold. Up to torch 2.8 this is how a changed backend shows. It can "
+                "also be a state that is back to normal by the time PyTorch looks for the reason, such as a dispatch mode or a setting of "
+                "another thread.",
                 ("SL318",),
             ),
         ),
@@ -430,8 +466,8 @@ FAMILIES = (
         (
             Case(
                 "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis.",
-                "When PyTorch checks the guards once more to find the one that failed, all of them hold. Something changed in between: "
-                "another thread, or an object that computes what is asked of it.",
+                "PyTorch checks the guards once more to find the one that failed, and this time all of them hold. Something changed in "
+                "between, perhaps in another thread, or an object returns something else each time it is asked.",
                 ("SL399",),
             ),
         ),
@@ -444,20 +480,21 @@ FAMILIES = (
         (
             Case(
                 "___check_obj_id(activation.__code__, 140544858757680), type=<class 'code'>",
-                "`activation` is another function than the one the entry was compiled for. Often the same lambda or inner function is "
-                "defined anew in each call.",
+                "`activation` is a different function from the one that the entry was compiled for. Often the same lambda or inner "
+                "function is defined anew in each call.",
                 ("SL309",),
             ),
             Case(
-                "___check_obj_id(kind, 140711141062160), type=<class 'type'>",
-                "The entry is for one particular object, by its address in memory; here, a class. An equal object at another address does "
-                "not match. Modules, enum members and functions of libraries are guarded in this way, too. The type is that of the object "
-                "that the entry requires; torch 2.10 prints the object itself, and earlier versions the address alone.",
-                ("SL308", "SL311"),
+                "___check_obj_id(kind, 140497427725536), type=<class 'int'>",
+                "The entry is for one particular object, by its address in memory: here, the class `int`. An equal object at another "
+                "address does not match. Enum members and built-in functions are guarded in this way, too, and modules in torch 2.4. The "
+                "type at the end is that of the object, or, for a class, the class itself. In torch 2.10 it is the object as Python "
+                "prints it; before, there is none.",
+                ("SL308", "SL311", "SL310"),
             ),
             Case(
                 "___check_obj_id(L['use_cache'], 139699067055872)",
-                "Before torch 2.8, `True`, `False` and `None` are also guarded by their addresses.",
+                "Before torch 2.8, `True`, `False` and `None` are guarded by their addresses, too.",
                 ("SL308", "SL311", "SL322"),
             ),
         ),
@@ -473,8 +510,8 @@ FAMILIES = (
         (
             Case(
                 "___check_type_id(items, 94293277447968), type=<class 'list'>",
-                "`items` was a list when the entry was compiled, and is something else now: a tuple, a number of another type, another "
-                "class with the same interface. The type in the text (torch 2.10 and later) is the old one.",
+                "`items` was a list when the entry was compiled, and is now something else, such as a tuple. The type in the text, in "
+                "torch 2.10 and later, is the one that the entry requires.",
                 ("SL310",),
             ),
         ),
@@ -490,19 +527,18 @@ FAMILIES = (
         (
             Case(
                 "len(layers) == 2",
-                "The entry is for a list or tuple of two items. `args` is that of `*args`: another number of positional arguments.",
+                "The entry is for a list or tuple of two items. With `args`, this is about `*args`: the number of positional arguments.",
                 ("SL313",),
             ),
             Case(
                 "len(options) != 2",
-                "The entry is for a dict with two keys. The sign is not a mistake of yours: for a dict PyTorch prints the comparison that "
-                "was true, everywhere else the one that was not.",
+                "The entry is for a dict with two keys. Mind the sign: for a dict, PyTorch prints the comparison that was true; "
+                "everywhere else, the one that was not.",
                 ("SL314",),
             ),
             Case(
                 "not cache",
-                "`cache` was empty when the entry was compiled, and no longer is. A cache that fills during the first calls is the usual "
-                "case.",
+                "`cache` was empty when the entry was compiled, and no longer is. Usually it is filled by the first call.",
                 ("SL313",),
             ),
         ),
@@ -515,8 +551,8 @@ FAMILIES = (
         (
             Case(
                 "not ___dict_contains('scale', kwargs)",
-                "The entry is for a dict without the key, and now it is there. Without the `not`, the key was there and now is missing. "
-                "Usually the code asks `if 'scale' in kwargs` or `kwargs.get('scale')`.",
+                "The dict did not have the key when the entry was compiled, and now has it; without `not`, the other way round. Usually "
+                "the code asks `if 'scale' in kwargs` or `kwargs.get('scale')`.",
                 ("SL314",),
             ),
         ),
@@ -529,7 +565,7 @@ FAMILIES = (
         (
             Case(
                 "set.__contains__(active, 3)",
-                "The entry is for a set with the item 3, and now it is gone. With `not` in front, it was not in the set and now is.",
+                "The set had the item 3 when the entry was compiled, and no longer has it; with `not`, the other way round.",
                 ("SL314",),
             ),
         ),
@@ -542,8 +578,8 @@ FAMILIES = (
         (
             Case(
                 "not hasattr(self, 'cache')",
-                "The object had no attribute `cache` when the entry was compiled, and has one now. Typical of attributes that the first "
-                "call creates. Without the `not`, the attribute is gone.",
+                "The object had no attribute `cache` when the entry was compiled, and has one now; without `not`, the other way round. "
+                "Usually the first call creates it.",
                 ("SL320",),
             ),
         ),
@@ -556,8 +592,8 @@ FAMILIES = (
         (
             Case(
                 "getattr failed on source model.cache",
-                "The code reads this attribute, and it no longer exists. From torch 2.13 on, the text ends with the object (`model`) and "
-                "does not name the attribute.",
+                "The code reads this attribute, and the object of this call does not have it. From torch 2.13 on, the text is `getattr "
+                "failed on source model`, without the attribute.",
                 ("SL320",),
             ),
         ),
@@ -570,8 +606,8 @@ FAMILIES = (
         (
             Case(
                 "ClosureGuardAccessor: Not a function on fn.__closure__",
-                "`fn` was a function with a closure when the entry was compiled. Now it is a function without one, or another kind of "
-                "callable. Up to torch 2.8 the text is `IndexError on fn.__closure__[0]`.",
+                "`fn` was a function with a closure when the entry was compiled, and is now one without, or another kind of callable. Up "
+                "to torch 2.8 the text is `IndexError on fn.__closure__[0]`.",
                 ("SL309",),
             ),
         ),
@@ -613,7 +649,7 @@ FAMILIES = (
         (
             Case(
                 "KeyError on G['SCALE']",
-                "The code uses the global variable `SCALE`, which was deleted after the entry was compiled.",
+                "The code uses the global variable `SCALE`, which no longer exists.",
                 ("SL320",),
             ),
         ),
@@ -621,12 +657,12 @@ FAMILIES = (
     ),
     Family(
         "other_type",
-        "No longer a function, a dict, or the like",
+        "Something else is passed in place of a function or a dict",
         Group.OBJECTS,
         (
             Case(
                 "CodeGuardAccessor: Not a function on activation.__code__",
-                "The entry is for a Python function, and this call passes another kind of callable, such as a module or a built-in "
+                "The entry is for a Python function, and this call passes another kind of callable: a module, for example, or a built-in "
                 "function.",
                 ("SL310",),
             ),
@@ -643,13 +679,13 @@ FAMILIES = (
     ),
     Family(
         "accessor",
-        "Something that a guard needs is gone",
+        "What a guard is about cannot be reached",
         Group.OBJECTS,
         (
             Case(
                 "Not a weakref obj",
-                "A guard cannot reach what it is about: a weak reference is no longer one, or what it referred to is gone. "
-                "`not a tensor - grad field is accessed` is the same for the `.grad` of what is no longer a tensor.",
+                "A guard cannot reach what it is about, since an object that it goes through is gone or is of another kind. `not a tensor "
+                "- grad field is accessed` is about the `.grad` of what is no longer a tensor.",
                 ("SL320",),
             ),
         ),
@@ -663,7 +699,7 @@ FAMILIES = (
             Case(
                 "list(dict.keys(features))[1] == 'height'",
                 "The second key of the dict was `'height'` when the entry was compiled. Code that loops over a dict depends on all of its "
-                "keys and on their order.",
+                "keys, and on their order.",
                 ("SL314",),
             ),
         ),
@@ -671,23 +707,22 @@ FAMILIES = (
     ),
     Family(
         "iterator",
-        "A range or an iterator is at another place",
+        "A range or an iterator differs",
         Group.CONTAINERS,
         (
             Case(
                 "___normalize_range_iter(steps) == (0, 3, 1)",
-                "`steps` is a range or an iterator over one, and was `range(0, 3, 1)` when the entry was compiled.",
+                "`steps` was `range(0, 3, 1)` when the entry was compiled, or an iterator over it.",
                 ("SL313",),
             ),
             Case(
                 "___tuple_iterator_len(rest) == 2",
-                "An iterator over a tuple had two items left.",
+                "An iterator over a tuple had two items left when the entry was compiled.",
                 ("SL313",),
             ),
             Case(
                 "___normalize_count_iter(counter) == (4, 1)",
-                "`counter` is an `itertools.count`, which stood at 4, with a step of 1. A counter that goes on with each call recompiles "
-                "in each.",
+                "`counter` is an `itertools.count` that stood at 4, with steps of 1. If each call advances it, each call recompiles.",
                 ("SL311",),
             ),
         ),
@@ -698,14 +733,59 @@ FAMILIES = (
         ),
     ),
     Family(
+        "value",
+        "A value differs",
+        Group.VALUES,
+        (
+            Case(
+                "start == 3  # return x[start:]  # train.py:6 in forward",
+                "The int `start` was 3 when the entry was compiled; its value in this call is not in the text. PyTorch recompiles once "
+                "with a symbol in its place. If one new value after another recompiles, the code needs the exact value. A float or a "
+                "tensor in place of the int shows in the same way.",
+                ("SL102", "SL201", "SL202", "SL310"),
+            ),
+            Case(
+                f"self.step == 2  # return x * self.step  # train.py:14 in forward {_STATIC_INT}",
+                "The int is an attribute of a module, and these are static by default. A counter that goes up in each call recompiles in "
+                "each call.",
+                ("SL315",),
+            ),
+            Case(
+                "self.param_groups[0]['lr'] == 0.001",
+                "A float, which PyTorch takes for a constant in most places: a learning rate that a scheduler changes, a temperature, a "
+                "loss scale.",
+                ("SL312",),
+            ),
+            Case(
+                "mode == 'train'",
+                "A string, a bool, a dtype or another constant has another value. Each value needs its own graph.",
+                ("SL311",),
+            ),
+            Case(
+                "mask is None",
+                "An optional argument was left out when the entry was compiled, and is given now; with `is not None`, the other way round.",
+                ("SL322",),
+            ),
+            Case(
+                "self.training == True",
+                "The module was in training mode when the entry was compiled, and is now in evaluation mode.",
+                ("SL316",),
+            ),
+            Case(
+                'fn.__closure__[0].cell_contents == 4  # return x * k  # train.py:3 in inner (HINT: guard on "k")',
+                "The value belongs to a variable of an enclosing function. In torch 2.13 and later the hint names it: `k`.",
+                ("SL102", "SL311", "SL312"),
+            ),
+        ),
+    ),
+    Family(
         "plain_value",
-        "An instance of a subclass of a number or string has another value",
+        "An instance of a subclass of int, float or str differs",
         Group.VALUES,
         (
             Case(
                 "int(level) == 3",
-                "`level` is not an int, but an instance of a subclass of it, which PyTorch takes for a constant: each value is a graph of "
-                "its own.",
+                "`level` is an instance of a subclass of int. PyTorch takes it for a constant, so that each value needs its own graph.",
                 ("SL311",),
             ),
         ),
@@ -718,12 +798,12 @@ FAMILIES = (
         (
             Case(
                 "(type(scale) is float and __math_isnan(scale))",
-                "The float was NaN when the entry was compiled, and now is a number.",
+                "The float was NaN when the entry was compiled, and is now a number.",
                 ("SL312",),
             ),
             Case(
                 "not math.isnan(scale)  # implicit guard for float input due to NaN specialization in the framework",
-                "The float was a number when the entry was compiled, and now is NaN.",
+                "The float was a number when the entry was compiled, and is now NaN.",
                 ("SL312",),
             ),
         ),
@@ -735,89 +815,14 @@ FAMILIES = (
         ),
     ),
     Family(
-        "shape",
-        "A condition on sizes no longer holds",
-        Group.SIZES,
-        (
-            Case(
-                "x.size()[0] <= 30  # if x.shape[0] <= 30:  # train.py:8 in forward (_dynamo/variables/tensor.py:2606 in evaluate_expr)",
-                "The sizes are symbols already, but the graph is only valid while this condition holds. Usually the code branches on the "
-                "size; the comment quotes the line. It can also be an operation that needs it, as in `(x.size()[0] % 8) == 0`. Torch 2.4 "
-                "writes `Ne(...)`, `Eq(...)` and `Mod(...)` and does not quote the line.",
-                ("SL204",),
-            ),
-            Case(
-                f"2 <= x.size()[0]  # y = x * 2  # train.py:6 in forward {_ZERO_ONE}",
-                "The graph is for every size but 0 and 1, and this one is 0 or 1. If the comment quotes two lines, `2 <= x.size()[0] <= "
-                "30`, the size may also be above the upper bound, which comes from the second line.",
-                ("SL104", "SL204"),
-            ),
-            Case(
-                f"keys.size()[0] == queries.size()[0]  # {_DUCK_SIZING}",
-                "Two sizes were the same by chance when the entry was compiled, got one symbol, and now differ. Without a comment about "
-                "duck sizing, an operation such as an addition requires that they are the same.",
-                ("SL103", "SL204"),
-            ),
-            Case(
-                "x.stride()[0] >= x.stride()[1]",
-                "The sizes fit, but the order of the strides does not: the tensor was transposed, or has another memory format.",
-                ("SL105",),
-            ),
-        ),
-    ),
-    Family(
-        "value",
-        "A value differs",
-        Group.VALUES,
-        (
-            Case(
-                "start == 3  # return x[start:]  # train.py:6 in forward",
-                "An int that the code uses was 3 when the entry was compiled; the value of this call is not in the text. PyTorch "
-                "recompiles once with a symbol in its place. If it recompiles for one value after another, the code needs the exact value.",
-                ("SL102", "SL201", "SL202"),
-            ),
-            Case(
-                f"self.step == 2  # return x * self.step  # train.py:14 in forward {_STATIC_INT}",
-                "The int is an attribute of a module, and those are static by default. A counter that goes up in each call recompiles in "
-                "each.",
-                ("SL315",),
-            ),
-            Case(
-                "self.param_groups[0]['lr'] == 0.001",
-                "Floats are constants in most places: a learning rate that a scheduler changes, a temperature, a loss scale.",
-                ("SL312",),
-            ),
-            Case(
-                "mode == 'train'",
-                "A string, a bool, a dtype or another constant differs. Each value is a graph of its own.",
-                ("SL311", "SL310"),
-            ),
-            Case(
-                "mask is None",
-                "An optional argument was left out when the entry was compiled, and is given now; with `is not None`, the other way round.",
-                ("SL322",),
-            ),
-            Case(
-                "self.training == True",
-                "The module was compiled in training mode and is now in evaluation mode, after `model.eval()`.",
-                ("SL316",),
-            ),
-            Case(
-                'fn.__closure__[0].cell_contents == 4  # return x * k  # train.py:3 in inner (HINT: guard on "k")',
-                "The value is that of a variable of an enclosing function. Torch 2.13 and later name it in the hint: `k`.",
-                ("SL102", "SL311", "SL312"),
-            ),
-        ),
-    ),
-    Family(
         "other",
         "Any other guard",
         Group.OTHER,
         (
             Case(
                 "___check_metadata_140057847825888_c0/0",
-                "PyTorch prints the guard as it is: a Python expression that was true when the entry was compiled, and now is not. This "
-                "one is about the metadata of a tensor subclass.",
+                "PyTorch prints the guard itself: an expression that was true when the entry was compiled, and no longer is. This one is "
+                "about the metadata of a tensor subclass.",
                 ("SL399",),
             ),
         ),
