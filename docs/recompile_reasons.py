@@ -23,7 +23,7 @@ def page() -> str:
     """The page with its list written anew."""
     introduction = PAGE.read_text(encoding="utf-8").partition(_LIST.partition("\n")[0])[0]
     groups = {group: [family for family in FAMILIES if family.group is group] for group in Group}
-    lines = [*(_index(group, families) for group, families in groups.items()), ""]
+    lines = [_index(group, families) for group, families in groups.items()]
     for group, families in groups.items():
         lines += [f"## {group.value}", "", *(line for family in families for line in _entry(family))]
     return introduction + _LIST + "\n".join(lines).rstrip("\n") + "\n"
