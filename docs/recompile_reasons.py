@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from textwrap import fill
 
 from shapelog.reading.payloads.reason_families import FAMILIES, Family, Group
 from shapelog.reporters.rules_markdown import plain
@@ -11,7 +10,6 @@ from shapelog.rule_docs import anchor
 from shapelog.rules import RULES
 
 PAGE = Path(__file__).with_name("recompile-reasons.md")
-_WIDTH = 120
 _LIST = """## Every reason
 
 Each example is followed by what it means, its usual causes, and what helps, with a link to the [rule](rules.md) that has programs to try.
@@ -44,7 +42,7 @@ def _entry(family: Family) -> Iterator[str]:
     yield from (f'<a id="{family.name}"></a>', "", f"### {family.title}", "")
     for rules, cases in groupby(family.cases, lambda case: case.rules):
         for case in cases:
-            yield from ("```text", f"0/0: {case.example}".rstrip(), "```", "", fill(case.meaning, _WIDTH, break_on_hyphens=False), "")
+            yield from ("```text", f"0/0: {case.example}".rstrip(), "```", "", case.meaning, "")
         yield from (*map(_remedy, rules), "")
 
 

@@ -89,9 +89,9 @@ FAMILIES = (
         (
             Case(
                 "tensor 'x' size mismatch at index 0. expected 10, actual 20",
-                "Dimension 0 of `x` was 10 when the entry was compiled, and is 20 in this call. PyTorch takes a size for a constant until "
-                "it varies; then it recompiles with a symbol in its place. If one new size after another recompiles, the code needs the "
-                "exact value, or `dynamic=False` is set.",
+                "Dimension 0 of `x` was 10 when the entry was compiled, and is 20 in this call. PyTorch treats a size as a constant until "
+                "it varies; then it recompiles with a symbol in its place. If every new size recompiles, the code needs the exact value, "
+                "or `dynamic=False` is set.",
                 ("SL101", "SL201", "SL202"),
             ),
             Case(
@@ -129,7 +129,7 @@ FAMILIES = (
             ),
             Case(
                 f"keys.size()[0] == queries.size()[0]  # {_DUCK_SIZING}",
-                "Two sizes happened to be equal when the entry was compiled, so that PyTorch used one symbol for both. In this call they "
+                "Two sizes happened to be equal when the entry was compiled, so PyTorch used one symbol for both. In this call they "
                 "differ. If the comment does not mention duck sizing, an operation requires them to be equal.",
                 ("SL103", "SL204"),
             ),
@@ -740,8 +740,8 @@ FAMILIES = (
             Case(
                 "start == 3  # return x[start:]  # train.py:6 in forward",
                 "The int `start` was 3 when the entry was compiled; its value in this call is not in the text. PyTorch recompiles once "
-                "with a symbol in its place. If one new value after another recompiles, the code needs the exact value. A float or a "
-                "tensor in place of the int shows in the same way.",
+                "with a symbol in its place. If every new value recompiles, the code needs the exact value. A float or a tensor in place "
+                "of the int shows in the same way.",
                 ("SL102", "SL201", "SL202", "SL310"),
             ),
             Case(
@@ -752,7 +752,7 @@ FAMILIES = (
             ),
             Case(
                 "self.param_groups[0]['lr'] == 0.001",
-                "A float, which PyTorch takes for a constant in most places: a learning rate that a scheduler changes, a temperature, a "
+                "A float, which PyTorch treats as a constant in most places: a learning rate that a scheduler changes, a temperature, a "
                 "loss scale.",
                 ("SL312",),
             ),
@@ -785,7 +785,7 @@ FAMILIES = (
         (
             Case(
                 "int(level) == 3",
-                "`level` is an instance of a subclass of int. PyTorch takes it for a constant, so that each value needs its own graph.",
+                "`level` is an instance of a subclass of int. PyTorch treats it as a constant, so each value needs its own graph.",
                 ("SL311",),
             ),
         ),
