@@ -301,16 +301,8 @@ def _state_of(where: Path) -> State:
     names = [entry.name for entry in entries if not _is_directory(entry)]
     traces = set(trace_names(names) or filter(is_text_name, names))
     files = tuple(_states(entry for entry in entries if entry.name in traces))
-<<<<<<< HEAD
-    return (
-        files
-        or tuple(_states_of_logs(where))
-        or tuple((f"{name}/", 0, written) for name, _, written in _states(filter(_is_directory, entries)))
-    )
-=======
     inner = ((f"{name}/", 0, written) for name, _, written in _states(filter(_is_directory, entries)))
     return files or tuple(_states_of_logs(where)) or tuple(inner)
->>>>>>> textuse
 
 
 def _states_of_logs(where: Path) -> Iterator[tuple[str, int, int]]:

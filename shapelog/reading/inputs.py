@@ -252,15 +252,9 @@ def _select_directory(where: Path, options: InputOptions) -> Selection:
     except OSError as error:
         raise ShapelogError(f"{where}: cannot list the directory: {error.strerror}") from error
     if not traces_among(entries):
-<<<<<<< HEAD
-        copies = [f"{name}/{TLPARSE_LOG}" for name in inner if rank_of(f"{name}/{TLPARSE_LOG}") is not None]
-        with suppress(OSError):
-            entries.extend(_local_entry(where / copy, copy, (where / copy).stat()) for copy in copies if (where / copy).is_file())
-=======
         copied = [f"{name}/{TLPARSE_LOG}" for name in inner if rank_of(f"{name}/{TLPARSE_LOG}") is not None]
         with suppress(OSError):
             entries.extend(_local_entry(where / log, log, (where / log).stat()) for log in copied if (where / log).is_file())
->>>>>>> textuse
     logs = logs_among(entries)
     if not logs and inner:
         with suppress(OSError):

@@ -144,14 +144,8 @@ def is_text_name(name: str) -> bool:
 
 def logs_among(entries: Sequence[FileEntry]) -> list[FileEntry]:
     """The entries with the names of traces; where there is none, those with the name of any text that mention the compiler."""
-<<<<<<< HEAD
-    return traces_among(entries) or [
-        entry for entry in entries if is_text_name(entry.name) and entry.size and _mentions_the_compiler(entry)
-    ]
-=======
     texts = (entry for entry in entries if is_text_name(entry.name) and entry.size)
     return traces_among(entries) or [entry for entry in texts if _mentions_the_compiler(entry)]
->>>>>>> textuse
 
 
 def torchrun_logs(where: Path) -> Iterator[str]:
