@@ -18,6 +18,7 @@ from fake_machine import Machine
 from make import artifact, split_records, tensor, trace
 from make import compile as compiled
 from payload_text import size_mismatch
+from recorded import FIXTURES
 from rich.cells import cell_len
 
 import shapelog
