@@ -59,6 +59,13 @@ class RelatedLine(NamedTuple):
     code: str = ""
 
 
+class Rest(NamedTuple):
+    """Of recompiles of which marking removes some: the ids of the others, and what to do about them."""
+
+    remedy: Remedy
+    labels: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Alert:
     """One rule about one piece of code, with everything that ``occurrences`` have in common.
@@ -67,7 +74,7 @@ class Alert:
     causes. ``sentence`` is what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the user's
     line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about. ``fingerprint``
     is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages`` are what PyTorch
-    wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it, ``also`` what to do about that.
+    wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it, ``rest`` is what to do about that.
     """
 
     rule: Rule
@@ -87,7 +94,7 @@ class Alert:
     messages: tuple[CompilerMessage, ...] = ()
     exceptions: tuple[RaisedException, ...] = ()
     notes: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
+    rest: Rest | None = None
 
     @property
     def title(self) -> str:
@@ -101,7 +108,10 @@ class Alert:
         """
         specific = dict.fromkeys(hint for message in self.messages for hint in message.specific_hints)
         general = dict.fromkeys(hint for message in self.messages for hint in message.hints if hint not in specific)
-        return (*(specific or (_with_rule(self.remedy, self.rule),)), *self.also, *general)
+        own = [_with_rule(self.remedy, self.rule)]
+        if self.rest:
+            own.append(f"{some(self.rest.labels, _LABELS)}: {_with_rule(self.rest.remedy, self.rule)}")
+        return (*(specific or own), *general)
 
     @property
     def axis(self) -> str:
@@ -303,17 +313,16 @@ class _AlertBuilder(NamedTuple):
             marked=_named_in(place.code, axes) if place else "",
             occurrences=occurrences,
             notes=tuple(_notes(recompiles, facts[0])),
-            also=tuple(self._about_the_rest(members)),
+            rest=self._rest(members),
         )
 
-    def _about_the_rest(self, members: list[_Blamed]) -> Iterator[str]:
-        """Where marking removes some of the recompiles, what to do about the others."""
+    def _rest(self, members: list[_Blamed]) -> Rest | None:
         rest = [item for item in members if item.recompile.verdict is not Verdict.MARKING]
         causes = [item.cause for item in rest if item.cause]
-        if causes and len(rest) < len(members):
-            remedy = self.found.report.remedies.of([item.recompile for item in rest], causes)
-            labels = dict.fromkeys(item.recompile.compile.label for item in rest)
-            yield f"{some(list(labels), _LABELS)}: {_with_rule(remedy, causes[0].remedy_rule)}"
+        if not causes or len(rest) == len(members):
+            return None
+        remedy = self.found.report.remedies.of([item.recompile for item in rest], causes)
+        return Rest(remedy, tuple(dict.fromkeys(item.recompile.compile.label for item in rest)))
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
         """What analyses found about this code: limits and failures, each rule once."""
@@ -401,7 +410,7 @@ class _AlertBuilder(NamedTuple):
         messages: tuple[CompilerMessage, ...] = (),
         exceptions: tuple[RaisedException, ...] = (),
         notes: tuple[str, ...] = (),
-        also: tuple[str, ...] = (),
+        rest: Rest | None = None,
     ) -> Alert:
         first = self.code.first
         called = occurrences[0].frame.caller(occurrences[0].compile) or first.called_at
@@ -432,7 +441,7 @@ class _AlertBuilder(NamedTuple):
             messages=messages,
             exceptions=exceptions,
             notes=notes,
-            also=also,
+            rest=rest,
             fingerprint=digest(*self.found.identities[self.code], rule.code, stable_text(axes[0]) if axes else ""),
         )
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from itertools import product
@@ -24,7 +24,7 @@ from shapelog.report.report import Report
 from shapelog.report.repository_paths import SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import weighted_compiles
-from shapelog.rules import AlertKind, Rule, Section, Verdict
+from shapelog.rules import AlertKind, Remedy, Rule, Section, Verdict
 from shapelog.text import plural, seconds
 
 # Rules about state that a program sets up once, before the first compiled call.
@@ -217,9 +217,14 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
         return (StepKind.RESTART, alert) if alert.seconds > _COSTLY * run.report.summary.seconds else None
     if AlertKind.LIMIT in kinds:
         return None if _is_lifted(run, alert.code) else (StepKind.LIMIT, "")
-    if AlertKind.AVOIDABLE in kinds and AlertKind.MARKING not in kinds:
-        return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, alert.remedy)
+    if any(AlertKind.AVOIDABLE in item.kinds and AlertKind.MARKING not in item.kinds for item in alert.occurrences):
+        return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, _change(alert))
     return None
+
+
+def _change(alert: Alert) -> Remedy:
+    """What to change about the code where marking is not enough."""
+    return alert.rest.remedy if alert.rest else alert.remedy
 
 
 def _step(
@@ -264,7 +269,8 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     kind = StepKind.SETUP if alerts[0].rule.code in _SET_UP else StepKind.CODE
     saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
-    return _step(kind, f"{_subject(alerts)}: {alerts[0].remedy.text}", alerts, saving, _middle(saved), confidence)
+    step = _step(kind, f"{_subject(alerts)}: {_change(alerts[0]).text}", alerts, saving, _middle(saved), confidence)
+    return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
 
 
 def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
