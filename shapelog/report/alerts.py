@@ -230,17 +230,15 @@ def _identities(codes: Iterable[Code], repository: Repository) -> dict[Code, tup
     }
 
 
-def _kinds(item: Recompile, cause: Cause | None) -> frozenset[AlertKind]:
-    """What a recompile is with regard to one of its causes: the cause that is to blame is avoidable, the others only came along."""
+def _kinds(item: Recompile, cause: Cause | None, is_blamed: bool) -> frozenset[AlertKind]:
+    """What a recompile is with regard to one of its causes: where the code is to blame for one, the others only came along."""
     kinds = {AlertKind.RECOMPILE} if item.compile.outcome is Outcome.COMPILED else set()
     if item.verdict is Verdict.UNEXPLAINED or cause is None:
         kinds.add(AlertKind.UNEXPLAINED)
     if item.verdict is Verdict.MARKING:
         kinds |= {AlertKind.AVOIDABLE, AlertKind.MARKING}
-    elif item.verdict is Verdict.CODE:
-        blamed = [other for other in item.causes if other.verdict is Verdict.CODE]
-        if cause in blamed or not blamed:
-            kinds.add(AlertKind.AVOIDABLE)
+    elif item.verdict is Verdict.CODE and is_blamed:
+        kinds.add(AlertKind.AVOIDABLE)
     if cause is not None:
         kinds.add(AlertKind.SIZE if cause.size_related else AlertKind.NON_SIZE)
     return frozenset(kinds)
@@ -252,11 +250,12 @@ def _level(kinds: frozenset[AlertKind], rule: Rule) -> Level:
 
 
 class _Blamed(NamedTuple):
-    """A recompile and one of its causes, None where it has none that is known."""
+    """A recompile and one of its causes, None where it has none that is known; ``kinds`` is what the two are together."""
 
     compiled: WeightedCompile
     recompile: Recompile
     cause: Cause | None
+    kinds: frozenset[AlertKind]
 
 
 class _AlertBuilder(NamedTuple):
@@ -275,9 +274,12 @@ class _AlertBuilder(NamedTuple):
         for item in self.compiles:
             if item.recompile is None or item.compile.outcome is not Outcome.COMPILED:
                 continue
+            has_blamed = any(cause.verdict is Verdict.CODE for cause in item.recompile.causes)
             for cause in item.recompile.causes or (None,):
                 key = (cause.remedy_rule.code, stable_text(cause.axis)) if cause else (UNEXPLAINED.code, "")
-                by_key.setdefault(key, []).append(_Blamed(item, item.recompile, cause))
+                is_blamed = not has_blamed or (cause is not None and cause.verdict is Verdict.CODE)
+                kinds = _kinds(item.recompile, cause, is_blamed)
+                by_key.setdefault(key, []).append(_Blamed(item, item.recompile, cause, kinds))
         together: dict[tuple[str, frozenset[Compile]], list[_Blamed]] = {}
         for (code, _), members in by_key.items():
             together.setdefault((code, frozenset(item.compiled.compile for item in members)), []).extend(members)
@@ -290,7 +292,7 @@ class _AlertBuilder(NamedTuple):
         kinds: dict[Compile, frozenset[AlertKind]] = {}
         for item in members:
             compile = item.compiled.compile
-            kinds[compile] = kinds.get(compile, frozenset()) | _kinds(item.recompile, item.cause)
+            kinds[compile] = kinds.get(compile, frozenset()) | item.kinds
         causes = [item.cause for item in members if item.cause]
         cause = causes[0] if causes else None
         occurrences = tuple(self.found.occurrence(item, kinds[compile]) for compile, item in compiled.items())
