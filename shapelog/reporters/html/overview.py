@@ -144,7 +144,7 @@ def _tiles(report: Report) -> Iterator[Tile]:
     for verdict in (Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED, Verdict.UNEXPLAINED):
         part = summary.part(verdict)
         if part.count:
-            yield Tile(part.count, words_of(verdict, report.trace), measured(part.seconds), verdict.name.lower())
+            yield Tile(part.count, report.words_of(verdict), measured(part.seconds), verdict.name.lower())
     if summary.limit_hits:
         yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit")
     if summary.failures:
