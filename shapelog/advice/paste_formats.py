@@ -78,7 +78,8 @@ def effect_of(advice: Advice) -> str:
     """``11 of 19 compilations go away (estimated: 67.3 s → 23.3–37.0 s)``; of a large job also on which ranks."""
     before, after = advice.before, advice.after
     gone = before.compiles - after.compiles
-    number = f"{gone - after.more} to {gone}" if after.more else str(gone)
+    least = gone - after.more
+    number = str(gone) if not after.more else f"{least} to {gone}" if least > 0 else f"up to {gone}"
     parts = [f"{number} of {plural(before.compiles, 'compilation')} go{'es' if number == '1' else ''} away"] if gone else []
     if after.limit_hits < before.limit_hits:
         parts.append(

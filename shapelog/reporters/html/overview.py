@@ -51,7 +51,7 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
     return Overview(
         title=title,
         lead=" ".join((lead, *report.trace.what_is_missing)),
-        version=report.trace.torch_version or f"{report.trace.version_guess} (guessed from its records)",
+        version=report.trace.torch_version or _guessed(report),
         tiles=tuple(_tiles(report)),
         parts=totals(part for view in views for part in view.parts),
         data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
@@ -62,6 +62,10 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
         steps=steps,
     )
+
+
+def _guessed(report: Report) -> str:
+    return report.trace.version_guess if report.trace.is_text else f"{report.trace.version_guess} (guessed from its records)"
 
 
 def _why(report: Report, shell: str) -> str:

@@ -110,19 +110,14 @@ def _summary(page: TextPage, report: Report) -> None:
         page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{over}, no recompilation")
     elif not summary.limit_hits:
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else 'nothing was compiled in this run'}", "bold"))
-    rows = []
+    has_times = summary.recompile_seconds > 0
+    rows: list[list[Text | str]] = []
     for part in summary.parts:
         bar = "█" * max(1, round(16 * part.count / max(1, summary.recompiles)))
         style = COLORS[part.verdict]
-        rows.append(
-            (
-                Text(str(part.count), style="bold"),
-                Text(report.words_of(part.verdict), style=style),
-                measured(part.seconds),
-                Text(bar, style=style),
-            )
-        )
-    page.table((Column("", True), Column(""), Column("", True), Column("")), rows)
+        time = [seconds(part.seconds)] if has_times else []
+        rows.append([Text(str(part.count), style="bold"), Text(report.words_of(part.verdict), style=style), *time, Text(bar, style=style)])
+    page.table([Column("", True), Column(""), *[Column("", True)] * has_times, Column("")], rows)
     if summary.limit_hits:
         refused = plural(summary.limit_hits, "compilation") + " refused"
         page.line((refused, "bold red"), f": recompile limit reached{taking(summary.limit_seconds)}", indent=2)
