@@ -236,7 +236,7 @@ def _(n: int) -> bytes:
     guards = guard_tree(*(tensor_match(source, (None, 16)) for source in sources), shapes=shapes)
     symbols = [("s0", 8, f"{sources[0]}.size()[0]")]
     first = compile("0/0", *(tensor(8, 16, source=source) for source in sources), guards=guards, symbols=symbols)
-    reasons = [f"0/0: {shapes[0]}"]
+    reasons = [f"0/0: {shape}" for shape in shapes[:1]]
     later = [tensor(8 + item % 2, 16, source=source) for item, source in enumerate(sources)]
     return trace(first, compile("0/1", *later, guards=guards, symbols=symbols, reasons=reasons))
 

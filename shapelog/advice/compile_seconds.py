@@ -75,7 +75,7 @@ def when_dynamic(own: Timed, served: Sequence[Timed], others: Sequence[Timed]) -
     """What a compile will take once it is dynamic and serves these calls as well.
 
     The dynamic compiles among them are the measure, of these the ones with the most symbols; without one there is no upper end. ``others``
-    are the compiles of the same code: what the first of a process took longer than these, it takes again.
+    are the compiles of the same code, asked for of the first of a process: what that took longer than these, it takes again.
     """
     dynamic = [item for item in served if item.compile.is_dynamic and not _was_cached(item.compile)]
     most_symbols = max((len(item.compile.symbols) for item in dynamic), default=0)

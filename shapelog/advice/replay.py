@@ -120,7 +120,7 @@ class FramePlan:
         parts = [Seconds.exactly(self.fixed_seconds), Seconds(0.0, more * max(taken))]
         for call in left:
             if call.compile in by_entry:
-                others = [other for other in entries if other is not call]
+                others = [other for other in entries if other is not call] if call.is_first else []
                 parts.append(when_dynamic(call, by_entry[call.compile], others))
             else:
                 is_new = more and call.compile.outcome is Outcome.LIMIT

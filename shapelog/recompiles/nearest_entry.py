@@ -56,7 +56,13 @@ class Entries:
 def _unlike(entries: list[Compile], compile: Compile, table: FactTable) -> list[Compile]:
     """The first and the last of the entries with similar graphs that require what the call does not satisfy of the same properties."""
     call = table.of(compile)
-    groups = grouped(entries, lambda entry: (entry.graph.key if entry.graph else "", _unsatisfied(table.of(entry), call)))
+    unsatisfied = {known: _unsatisfied(known, call) for known in set(map(table.of, entries))}
+
+    def likeness(entry: Compile) -> tuple[str, tuple[Key, ...]]:
+        graph = entry.graph
+        return graph.key if graph else "", unsatisfied[table.of(entry)]
+
+    groups = grouped(entries, likeness)
     kept = {group[end] for group in groups.values() for end in (0, -1)}
     return [entry for entry in entries if entry in kept]
 
