@@ -108,7 +108,8 @@ def _row(name: str, least: int, most: int, path: Path, command: str, patience: f
 
 
 def _ratio(before: float, after: float, empty: float) -> float:
-    return max(after - empty, 0.01 * empty) / max(before - empty, 0.01 * empty)
+    """By how much a doubling multiplied what is left without an empty run; less than a third of that is noise."""
+    return max(after - empty, empty / 3) / max(before - empty, empty / 3)
 
 
 if __name__ == "__main__":

@@ -263,7 +263,12 @@ _ALL = (
         _FINE,
         "compile the code once and share the compiled object, if one cache is enough; dropped entries are compiled again once",
     ),
-    Rule("SL399", "unexplained", Verdict.UNEXPLAINED, "record again with TORCH_LOGS=recompiles_verbose, which lists every failed guard"),
+    Rule(
+        "SL399",
+        "unexplained",
+        Verdict.UNEXPLAINED,
+        "record again with TORCH_LOGS=recompiles_verbose, which lists all conditions on sizes that failed",
+    ),
     Rule(
         "SL401",
         "recompile-limit-hit",

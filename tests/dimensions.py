@@ -122,6 +122,16 @@ def _(n: int) -> bytes:
     return trace(int_values(*range(2, n + 2)))
 
 
+@dimension("compiles of one frame for another attribute each")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        reasons = [f"0/{number - 1}: L['self'].a{number} == 'a'"] if number else []
+        own = [equals_match(f"L['self'].a{other}", "b" if other == number else "a", "str") for other in (number, number + 1)]
+        return compile(f"0/{number}", tensor(8, 16), more_guards=own, reasons=reasons)
+
+    return trace(*map(made, range(n)))
+
+
 @dimension("compiles of a frame that became dynamic")
 def _(n: int) -> bytes:
     later = (
@@ -168,12 +178,12 @@ def _(n: int) -> bytes:
     return trace(compile("0/0", *inputs, guards=guards, dynamic=[0]), compile("0/1", *again, guards=guards, dynamic=[0], reasons=why))
 
 
-def _many_tensors(n: int, *lengths: int) -> bytes:
+def _many_tensors(n: int, *lengths: int, version: str = "2.13.0+cpu") -> bytes:
     def made(number: int, length: int) -> bytes:
         inputs = [tensor(length, 16, source=f"L['t{item}']") for item in range(n)]
         return compile(f"0/{number}", *inputs, reasons=[size_mismatch("0/0", lengths[0], length, name="t0")] if number else [])
 
-    return trace(*(made(number, length) for number, length in enumerate(lengths)))
+    return trace(*(made(number, length) for number, length in enumerate(lengths)), version=version)
 
 
 @dimension("tensors of a frame that vary")
@@ -184,6 +194,51 @@ def _(n: int) -> bytes:
 @dimension("tensors that vary in four compiles")
 def _(n: int) -> bytes:
     return _many_tensors(n, 8, 3, 5, 9)
+
+
+@dimension("tensors of a frame that vary, in an old version")
+def _(n: int) -> bytes:
+    return _many_tensors(n, 8, 3, version="2.7.0")
+
+
+@dimension("tensors of a frame that become dynamic")
+def _(n: int) -> bytes:
+    lengths, inputs = (8, 3, 5), [f"L['t{item}']" for item in range(n)]
+
+    def made(number: int, length: int) -> bytes:
+        sized = [tensor(length + item, 16, source=source) for item, source in enumerate(inputs)]
+        guards = guard_tree(*(tensor_match(item.source, (None if number else item.size[0], 16)) for item in sized))
+        symbols = [(f"s{item}", length + item, f"{source}.size()[0]") for item, source in enumerate(inputs)] if number else []
+        special = [_specialization(item, f"{source}.size()[0]") for item, source in enumerate(inputs)] if number == 2 else []
+        reasons = [size_mismatch(f"0/{number - 1}", lengths[number - 1], length, name="t0")] if number else []
+        return compile(f"0/{number}", *sized, guards=guards, symbols=symbols, specializations=special, reasons=reasons)
+
+    return trace(*(made(*item) for item in enumerate(lengths)))
+
+
+@dimension("tensors that are transposed")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        stride = ((16, 1), (1, 8))[number]
+        inputs = [tensor(8, 16, stride=stride, source=f"L['t{item}']") for item in range(n)]
+        return compile(
+            f"0/{number}", *inputs, reasons=["0/0: tensor 't0' stride mismatch at index 0. expected 16, actual 1"] if number else []
+        )
+
+    return trace(*map(made, range(2)))
+
+
+@dimension("tensors that shared a size")
+def _(n: int) -> bytes:
+    sources = [f"L['t{item}']" for item in range(n)]
+    why = "# duck sizing added this equality because these variables had the same size 8"
+    shapes = [f"{source}.size()[0] == {sources[0]}.size()[0]  {why}" for source in sources[1:]]
+    guards = guard_tree(*(tensor_match(source, (None, 16)) for source in sources), shapes=shapes)
+    symbols = [("s0", 8, f"{sources[0]}.size()[0]")]
+    first = compile("0/0", *(tensor(8, 16, source=source) for source in sources), guards=guards, symbols=symbols)
+    reasons = [f"0/0: {shapes[0]}"]
+    later = [tensor(8 + item % 2, 16, source=source) for item, source in enumerate(sources)]
+    return trace(first, compile("0/1", *later, guards=guards, symbols=symbols, reasons=reasons))
 
 
 @dimension("tensors of a frame that stay the same")
@@ -226,11 +281,13 @@ def _(n: int) -> bytes:
 
 @dimension("specializations")
 def _(n: int) -> bytes:
-    def made(number: int) -> dict[str, object]:
-        stack = [{"line": number, "name": "f", "filename": 0, "loc": "x"}]
-        return {"symbol": f"s{number}", "sources": [f"L['x{number}'].size()[0]"], "value": "8", "user_stack": stack}
+    made = [_specialization(number, f"L['x{number}'].size()[0]") for number in range(n)]
+    return trace(_first(0), _second(0, dynamic=[0], specializations=made))
 
-    return trace(_first(0), _second(0, dynamic=[0], specializations=[made(number) for number in range(n)]))
+
+def _specialization(number: int, source: str) -> dict[str, object]:
+    stack = [{"line": number, "name": "f", "filename": 0, "loc": "x"}]
+    return {"symbol": f"s{number}", "sources": [source], "value": "8", "user_stack": stack}
 
 
 @dimension("guards that were added")
@@ -316,6 +373,35 @@ def _(n: int) -> bytes:
     return trace(*(_pair(frame, name=name, line=5) for frame, name in enumerate(names)))
 
 
+@dimension("functions that pass a size on")
+def _(n: int) -> bytes:
+    """Each breaks, and what resumes it gets its output."""
+    return trace(*(_passing_on(2 * number, f"f{number}", 2) for number in range(n)))
+
+
+@dimension("resumed functions that pass a size on")
+def _(n: int) -> bytes:
+    """One function that breaks again and again, each part of it with the output of the one before."""
+    return trace(_passing_on(0, "f", n))
+
+
+def _passing_on(first: int, name: str, parts: int) -> bytes:
+    """A function in so many parts, frames from ``first`` on, compiled for two sizes."""
+
+    def made(frame: int, number: int) -> bytes:
+        length, symbol = ("3", "") if number == 0 else ("s70", 's70: "Sym(s70)", ')
+        annotation = f"f32[{length}, 16][16, 1]cpu"
+        graph = graph_text(
+            f'{symbol}L_h{frame}_: "{annotation}"', f'h{frame + 1}: "{annotation}" = l_h{frame}_ + 1', f"return (h{frame + 1},)"
+        )
+        part = name if frame == first else f"torch_dynamo_resume_in_{name}_at_{frame + 6}"
+        taken = tensor(3 if number == 0 else 8, 16, source=f"L['h{frame}']")
+        lowered = record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}")
+        return compile(f"{frame}/{number}", taken, name=part, line=first + 5, dynamic=[0] if number else [], graph=graph) + lowered
+
+    return b"".join(made(frame, number) for number in range(2) for frame in range(first, first + parts))
+
+
 @dimension("failures")
 def _(n: int) -> bytes:
     return trace(*(_first(frame, **FAILED) for frame in range(n)))
@@ -324,6 +410,16 @@ def _(n: int) -> bytes:
 @dimension("calls at the recompile limit")
 def _(n: int) -> bytes:
     return trace(_first(0), *(refused(f"0/{number}", size_mismatch("0/0", 8, number + 9)) for number in range(1, n)))
+
+
+@dimension("functions at the recompile limit")
+def _(n: int) -> bytes:
+    return trace(*(_pair(frame) + refused(f"{frame}/2", size_mismatch(f"{frame}/0", 8, 9)) for frame in range(n)))
+
+
+@dimension("failures of one function")
+def _(n: int) -> bytes:
+    return trace(*(compile(f"0/{number}", tensor(8, 16), **{**FAILED, "fail_reason": f"cannot trace {number}"}) for number in range(n)))
 
 
 @dimension("restarts")
@@ -383,6 +479,12 @@ def _(n: int) -> bytes:
 def _(n: int) -> bytes:
     sources = "".join(f"  L['x{number}']: tensor size=[?] stride=[1]\n" for number in range(n))
     return trace(_pair(0), artifact("put_local_code_state", f"hash(1){MODEL}:5:f0:\n{sources}", id="0/1"))
+
+
+@dimension("sources of a code state that varied")
+def _(n: int) -> bytes:
+    sources = "".join(f"  L['t{number}']: tensor size=[?, 16] stride=[16, 1]\n" for number in range(n))
+    return _into_last(_many_tensors(n, 8, 3), artifact("put_local_code_state", f"hash(1){MODEL}:5:f:\n{sources}", id="0/1"))
 
 
 @dimension("code states")

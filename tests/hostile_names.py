@@ -43,7 +43,7 @@ xmpp:a@evil.example a@evil.example javascript:alert(1) data:text/html,x file:///
 [x](javascript:alert(1)) ![x](//evil.example/a.png) [x][y] [y]:
 [^1] [^1]: [ ] [x] {+x+} {-x-} [-x-] $x$ $$x$$ $`x`$ \(x\) <marquee> </code> </details> <script>alert(1)</script> <img/src=x>
 <https://evil.example> <a@evil.example> ::error::x ::set-output ::stop-commands::t ##[error]x ##[group]
-%0A %0D %25 /close ${{x}} {{7*7}} {0} {}
+%0A %0D %25 /close ${{x}} {{7*7}} {0} {} 1) 1. + -
 $(touch$IFS.own) `touch$IFS.own` ${HOME} $HOME ' " '' "" !! !x ; ;touch$IFS.own; && || & # = * ? ~ (x) {a,b} %s ^a^b
 ''' \"\"\" \N{DASH} \x41 ), __import__('os') lambda:0 (x:=1) class None -1
 """

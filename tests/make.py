@@ -272,11 +272,11 @@ def dynamic_size(id: str, length: int = 10, *shapes: str, **more: Any) -> bytes:
 
 def int_values(*values: int, frame: int = 0, name: str = "f", source: str = "L['k']", comment: str = "", **more: Any) -> bytes:
     """A function compiled for each of these values of an int, which it used first where ``comment`` says."""
-    found = b""
-    for number, value in enumerate(values):
-        leaf = equals_match(source, value, comment=comment or code_comment(6, "return x * k", name))
-        found += compile(f"{frame}/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf), name=name, **more)
-    return found
+    leaves = [equals_match(source, value, comment=comment or code_comment(6, "return x * k", name)) for value in values]
+    return b"".join(
+        compile(f"{frame}/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf), name=name, **more)
+        for number, leaf in enumerate(leaves)
+    )
 
 
 # Traces.

@@ -17,6 +17,13 @@ def test_the_output_in_the_readme_is_what_the_report_prints() -> None:
     assert [line for line in lines if line not in printed] == []
 
 
+def test_the_answer_to_a_pasted_text_in_the_readme_is_what_the_report_prints() -> None:
+    (shown,) = re.findall(r"^```\n(14_pytorch.*?)^```$", README, re.M | re.S)
+    pasted = ROOT / "fixtures" / "text_logs" / "pasted" / "14_pytorch-pytorch_161119.txt"
+    printed = call("report", str(pasted), "--width", "100").stdout.split("\n")
+    assert [line for line in shown.split("\n") if line not in printed] == []
+
+
 def test_every_document_that_the_documents_link_to_is_there() -> None:
     for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         for target in re.findall(r"\]\((?!https?:|#)([\w./-]+\.(?:md|yml))", document.read_text(encoding="utf-8")):

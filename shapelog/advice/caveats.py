@@ -80,11 +80,12 @@ def caveats_of_source(
     """The caveats of one source that is marked for the sake of ``frames``."""
     source, name = marks[0].source, marks[0].source.display_name
     yield from _across_ranks(seen, frames, explained)
+    helped = set(frames)
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
     others = [
         frame.title
         for frame in index.with_tensor_or_value(source)
-        if frame not in frames and (frame.file, frame.line, frame.name) not in codes_helped and not index.varied(frame, source)
+        if frame not in helped and (frame.file, frame.line, frame.name) not in codes_helped and not index.varied(frame, source)
     ]
     if others and version.reads_sources:
         named = ", ".join(list(dict.fromkeys(others))[:4])

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.source_names import Source
 from shapelog.text import is_visible
@@ -111,9 +112,11 @@ def _is_quick(entry: str) -> bool:
 
 def _finds(entry: str, source: str) -> bool:
     """Whether an entry matches a source as an expression. One that could take for ever, or that Python warns of, is taken to match none."""
-    if len(source) > _LONGEST_MATCHED or not _is_quick(entry) or not is_expression(entry, may_warn=False):
-        return False
-    return re.match(entry, source) is not None
+    return len(source) <= _LONGEST_MATCHED and _may_find(entry) and re.match(entry, source) is not None
+
+
+def _may_find(entry: str) -> bool:
+    return _is_quick(entry) and is_expression(entry, may_warn=False)
 
 
 def _escaped(character: str, dot: bool) -> str:
@@ -136,13 +139,30 @@ def entries(marks: Iterable[Mark], version: TorchVersion, others: SourceNames = 
     return tuple(spelled)
 
 
+def _named_by(entry: str, version: TorchVersion) -> tuple[str, int | None]:
+    """The source, or expression, and the dim that an entry names."""
+    split = _WITH_DIM.match(entry) if version.reads_dims else None
+    return (split[1], int(split[2])) if split else (entry, None)
+
+
 def matches(entry: str, mark: Mark, version: TorchVersion) -> bool:
     """Whether PyTorch of this version would match a mark by an entry of the list."""
     if not version.reads_sources:
         return False
-    split = _WITH_DIM.match(entry) if version.reads_dims else None
-    name, dim = (split[1], int(split[2])) if split else (entry, None)
+    name, dim = _named_by(entry, version)
     return (name == mark.source or _finds(name, mark.source)) and (dim is None or mark.is_int or dim == mark.dim)
+
+
+def matched(entries: Iterable[str], marks: Iterable[Mark], version: TorchVersion) -> frozenset[Mark]:
+    """The marks that PyTorch of this version would match by one of these entries."""
+    by_source = grouped(marks, lambda mark: str(mark.source))
+    names = SourceNames(by_source)
+    found: set[Mark] = set()
+    for entry in entries:
+        name = _named_by(entry, version)[0]
+        sources = dict.fromkeys([name, *(names.found_by(name) if _may_find(name) else ())])
+        found.update(mark for source in sources for mark in by_source.get(source, ()) if matches(entry, mark, version))
+    return frozenset(found)
 
 
 def split_list(value: str) -> tuple[str, ...]:

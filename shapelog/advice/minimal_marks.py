@@ -49,7 +49,9 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
             left_out.append(harmful)
             wanted.discard(mark)
     if not version.reads_sources:
-        wanted = {mark for mark in wanted if not mark.is_int and not _is_parameter(mark, explained)}
+        first = (frame.compiles[0] for frame in explained.trace.frames)
+        parameters = {item.source for compile in first for item in compile.inputs if item.is_parameter}
+        wanted = {mark for mark in wanted if not (mark.is_int or mark.source.is_registered or mark.source in parameters)}
     chosen = _minimal(frozenset(wanted), replayed, version)
     every = frozenset(wanted.union(item.mark for item in left_out))  # a mark may help only together with others
     savings = Savings(replayed, every)
@@ -70,16 +72,6 @@ def _minimal(wanted: Marks, replayed: Replay, version: TorchVersion) -> Marks:
         if savings.chosen.issuperset(unit) and savings.lost_without(unit).total == 0:
             savings.drop(unit)
     return frozenset(savings.chosen)
-
-
-def _is_parameter(mark: Mark, explained: Explanations) -> bool:
-    """Whether ``mark_dynamic`` does not act on it."""
-    return mark.source.is_registered or any(
-        item.source == mark.source and item.is_parameter
-        for plan in explained.trace.frames
-        for compile in plan.compiles[:1]
-        for item in compile.inputs
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,8 @@ def cost_of(cost: Cost) -> str:
     """``2 compilations and 1 limit hit in 1.40 s``; ``8 to 10 compilations in 5.10-8.40 s`` where it is a prediction with two ends."""
     number = f"{cost.compiles} to " if cost.more else ""
     hits = f" and {plural(cost.limit_hits, 'limit hit')}" if cost.limit_hits else ""
-    return f"{number}{plural(cost.compiles + cost.more, 'compilation')}{hits} in {cost.seconds}"
+    time = f" in {cost.seconds}" if cost.seconds.most != 0 else ""
+    return f"{number}{plural(cost.compiles + cost.more, 'compilation')}{hits}{time}"
 
 
 def effect_of(advice: Advice) -> str:
@@ -86,4 +87,5 @@ def effect_of(advice: Advice) -> str:
             else "the recompile limit is no longer reached"
         )
     scope = f", {advice.scope}" if advice.scope else ""
-    return f"{', and '.join(parts)} (estimated: {before.seconds} → {after.seconds}{scope})"
+    words = ", and ".join(parts)
+    return f"{words} (estimated: {before.seconds} → {after.seconds}{scope})" if before.seconds.least else words + scope

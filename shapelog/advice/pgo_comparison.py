@@ -1,11 +1,14 @@
 """PyTorch's own suggestion (PGO) compared with shapelog's: its state, where they differ, and why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
-from shapelog.advice.marks import Mark, entries, is_expression, matches, pattern, split_list
+from shapelog.advice.marks import Mark, entries, is_expression, matched, pattern, split_list
 from shapelog.advice.minimal_marks import MarkSelection
 from shapelog.advice.replay import Cost, Replay, predicted
+from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.source_names import Source
@@ -53,8 +56,7 @@ def pgo_suggestion(explained: Explanations, replayed: Replay, choice: MarkSelect
         if state.is_varied
     }
     raw = ",".join(theirs)
-    marks = frozenset(mark for plan in replayed.plans for mark in plan.marks)
-    reached = frozenset(mark for mark in marks if any(matches(entry, mark, version) for entry in split_list(raw)))
+    reached = matched(split_list(raw), replayed.by_mark, version)
     problem = _problem(raw)
     return PgoSuggestion(
         env=raw,
@@ -62,7 +64,7 @@ def pgo_suggestion(explained: Explanations, replayed: Replay, choice: MarkSelect
         states=tuple(states.items()),
         cost=predicted(replayed, frozenset() if problem else reached),
         problem=problem,
-        differences=tuple(_differences(explained, replayed, choice, version)),
+        differences=tuple(_differences(_Sources(explained, replayed, choice, version))),
     )
 
 
@@ -82,61 +84,100 @@ def _problem(value: str) -> str:
     return ""
 
 
-def _differences(explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> Iterator[Difference]:
-    theirs = would_suggest(explained.trace)
-    by_source: dict[Source, list[Mark]] = {}
-    for mark in sorted(choice.marks):
-        by_source.setdefault(mark.source, []).append(mark)
-    for source in map(Source, theirs):
+@dataclass(frozen=True)
+class _Sources:
+    """What the trace and the marks have at each source."""
+
+    explained: Explanations
+    replayed: Replay
+    choice: MarkSelection
+    version: TorchVersion
+
+    @cached_property
+    def inputs(self) -> dict[Source, list[Input]]:
+        return grouped((item for compile in self.explained.trace.compiles for item in compile.inputs), lambda item: item.source)
+
+    @cached_property
+    def codes(self) -> dict[Source, set[str]]:
+        """The rules of the causes there, or at a size or stride of the tensor there."""
+        found: dict[Source, set[str]] = {}
+        for cause in (cause for item in self.explained.recompiles for cause in item.causes):
+            part = cause.source.tensor_part
+            for source in (cause.source, part.tensor) if part else (cause.source,):
+                found.setdefault(source, set()).update(cause.codes)
+        return found
+
+    @cached_property
+    def helping(self) -> frozenset[Source]:
+        """Those of which a mark would do something."""
+        return frozenset([mark.source for mark in self.replayed.by_mark])
+
+    @cached_property
+    def harm(self) -> dict[Source, str]:
+        """Why marks were left out that would do harm."""
+        return {item.mark.source: item.reason for item in reversed(self.choice.left_out)}
+
+    @cached_property
+    def enough(self) -> dict[Source, str]:
+        """A chosen mark that does the work of one there."""
+        routes = (route for plan in self.replayed.plans for call in plan.calls for route in call.routes)
+        found: dict[Source, str] = {}
+        for choice in dict.fromkeys(choice for route in routes for choice in route.required_marks):
+            chosen = choice & self.choice.marks
+            if chosen:
+                name = min(chosen).source.display_name
+                for mark in choice:
+                    found.setdefault(mark.source, name)
+        return found
+
+
+def _differences(known: _Sources) -> Iterator[Difference]:
+    theirs = dict.fromkeys(map(Source, would_suggest(known.explained.trace)))
+    by_source = grouped(sorted(known.choice.marks), lambda mark: mark.source)
+    for source in theirs:
         mine = by_source.get(source)
         if mine is None:
-            yield Difference(source, source, "", _why_not(source, explained, replayed, choice, version))
+            yield Difference(source, source, "", _why_not(source, known))
         elif pattern(source) != source:
             yield Difference(
-                source, source, ",".join(entries(mine, version)), "unescaped, the name would be split or read as a regular expression"
+                source, source, ",".join(entries(mine, known.version)), "unescaped, the name would be split or read as a regular expression"
             )
-        elif version.reads_dims and not mine[0].is_int:
-            constant = _constant_dims(source, mine, explained)
+        elif known.version.reads_dims and not mine[0].is_int:
+            constant = _constant_dims(known.inputs.get(source, ()), mine)
             if constant:
                 dims = ", ".join(map(str, constant))
                 which = f"{plural_noun(len(constant), 'dim')} {dims} {'does' if len(constant) == 1 else 'do'}"
                 why = f"PGO lists the whole tensor; {which} not need to be dynamic"
-                yield Difference(source, source, ",".join(entries(mine, version)), why)
+                yield Difference(source, source, ",".join(entries(mine, known.version)), why)
     for source, mine in by_source.items():
         if source not in theirs:
-            yield Difference(source, "", ",".join(entries(mine, version)), _why_missed(source, explained))
+            yield Difference(source, "", ",".join(entries(mine, known.version)), _why_missed(source, known))
 
 
-def _constant_dims(source: Source, mine: list[Mark], explained: Explanations) -> list[int]:
-    ranks = {len(item.size) for compile in explained.trace.compiles for item in compile.inputs if item.source == source}
+def _constant_dims(inputs: Iterable[Input], mine: list[Mark]) -> list[int]:
     marked = {mark.dim for mark in mine}
-    return [dim for dim in range(max(ranks, default=0)) if dim not in marked]
+    return [dim for dim in range(max((len(item.size) for item in inputs), default=0)) if dim not in marked]
 
 
-def _input(source: Source, explained: Explanations) -> Input | None:
-    return next((item for compile in explained.trace.compiles for item in compile.inputs if item.source == source), None)
-
-
-def _why_not(source: Source, explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> str:
+def _why_not(source: Source, known: _Sources) -> str:
     """Why a source that PGO lists is not on the list."""
-    if not version.reads_sources:
-        return f"torch {version} does not read a list"
-    harm = next((item for item in choice.left_out if item.mark.source == source), None)
-    if harm is not None:
-        return harm.reason
-    codes = {code for item in explained.recompiles for cause in item.causes if _is_of(cause.source, source) for code in cause.codes}
-    if any(source == item.source and item.marked_dynamic for compile in explained.trace.compiles for item in compile.inputs):
+    if not known.version.reads_sources:
+        return f"torch {known.version} does not read a list"
+    if source in known.harm:
+        return known.harm[source]
+    codes = known.codes.get(source, set())
+    if any(item.marked_dynamic for item in known.inputs.get(source, ())):
         return "the program already marks it"
     if "SL312" in codes:
         return "a float: no list entry can make a float dynamic"
-    if "SL107" in codes and not any(mark.source == source for mark in replayed.by_mark):
+    if "SL107" in codes and source not in known.helping:
         return "its number of dimensions changed, and no mark prevents that"
     if source.endswith("._base"):
         return "the tensor behind a view: marking the view is enough"
-    enough = _enough(source, replayed, choice)
+    enough = known.enough.get(source)
     if enough:
         return f"marking {enough} is enough: dynamic sizes propagate, and of two equal sizes only one needs a mark"
-    if any(mark.source == source for mark in replayed.by_mark):
+    if source in known.helping:
         return "marking it changes nothing: its recompilations are covered by other entries, or remain"
     if any_blocks_marking(codes):
         return "its value is specialized, branched on, or 0 or 1, so a mark would not save a compilation"
@@ -145,26 +186,13 @@ def _why_not(source: Source, explained: Explanations, replayed: Replay, choice: 
     return "other properties changed in the same calls, so a mark would not save a compilation"
 
 
-def _enough(source: Source, replayed: Replay, choice: MarkSelection) -> str:
-    """A chosen mark that does the work of one on this source."""
-    routes = (route for plan in replayed.plans for call in plan.calls for route in call.routes)
-    alternatives = (needed for route in routes for needed in route.required_marks if any(mark.source == source for mark in needed))
-    return next((mark.source.display_name for needed in alternatives for mark in sorted(needed & choice.marks)), "")
-
-
-def _is_of(cause: Source, source: Source) -> bool:
-    part = cause.tensor_part
-    return cause == source or (part is not None and part.tensor == source)
-
-
-def _why_missed(source: Source, explained: Explanations) -> str:
+def _why_missed(source: Source, known: _Sources) -> str:
     """Why PGO does not list what shapelog does."""
-    tensor = _input(source, explained)
-    if tensor is not None and tensor.is_parameter:
+    if any(item.is_parameter for item in known.inputs.get(source, ())[:1]):
         return "a parameter: PyTorch forces parameters to be static before PGO sees them; the list overrides that"
-    causes = {code for item in explained.recompiles for cause in item.causes if _is_of(cause.source, source) for code in cause.codes}
-    if "SL105" in causes:
+    codes = known.codes.get(source, set())
+    if "SL105" in codes:
         return f"only a stride of {source.display_name} changed; a symbolic size makes the stride symbolic"
-    if "SL103" in causes:
+    if "SL103" in codes:
         return "its size was already symbolic, but shared a symbol with an equal size"
     return "PGO's state does not list it as changed: dynamic=False, code that PGO does not recognize, or a run that saved no state"

@@ -7,12 +7,14 @@ AOTAutograd, such as "eager", do not, and Python ints never carry it.
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
 
 from shapelog.advice.marks import Mark
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
 from shapelog.reading.payloads.graphs import Graph, outputs
 from shapelog.reading.payloads.guard_expressions import parse
@@ -36,6 +38,12 @@ _DTYPES = {
     "c64": "complex64",
     "c128": "complex128",
 }
+_NUMBERED = re.compile(r"_\d+$")
+_UNNAMED = "___stack"
+# Of more places that a tensor may come from, those farthest back are kept: a mark there serves most.
+_MOST_ORIGINS = 32
+# A rank, a process, a file, and the name of a function.
+_Function = tuple[int | None, int, str, str]
 _SHAPE = re.compile(r"^\w+\[([^\]]*)\]")
 
 
@@ -46,6 +54,7 @@ class DynamismPropagation:
     trace: Trace
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
+    _makers: dict[_Function, dict[str, list[Frame]]] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim symbolic, because other compiled code made the tensor; () where no such path shows."""
@@ -61,15 +70,25 @@ class DynamismPropagation:
         if not local or not self._runs_autograd(frame):
             return ()
         found: dict[Mark, None] = {}
-        for other in self.trace.frames:
-            is_same_run = (other.rank, other.process, other.file) == (frame.rank, frame.process, frame.file)
-            if other is frame or not is_same_run or _function(other) != _function(frame):
+        for other in self._returning(_function(frame), local[1]):
+            if other is frame:
                 continue
             for compile in frame.compiles:
                 for mark in self._through(other, compile, source, local[1], dim):
                     found[mark] = None
                     found.update(dict.fromkeys(self.origins(other, mark.source, mark.dim) if not mark.is_int else ()))
-        return tuple(found)
+        return tuple(found)[-_MOST_ORIGINS:]
+
+    def _returning(self, function: _Function, name: str) -> Sequence[Frame]:
+        """The parts of a function that may return a local of this name."""
+        if function not in self._makers:
+            parts = self._parts[function]
+            made = [(frame, output) for frame in parts for compile in frame.entries if compile.is_dynamic for output in _names(compile)]
+            by_name = grouped(made, lambda item: item[1])
+            self._makers[function] = {"": parts} | {
+                name: list(dict.fromkeys(frame for frame, _ in items)) for name, items in by_name.items()
+            }
+        return self._makers[function].get("" if name.startswith(_UNNAMED) else name, ())
 
     def _handed_on(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks behind a tensor that another compiled function returned, by itself or in a container, and that is passed on to this one.
@@ -90,6 +109,11 @@ class DynamismPropagation:
             for mark in through:
                 found[mark] = None
         return tuple(found)
+
+    @cached_property
+    def _parts(self) -> dict[_Function, list[Frame]]:
+        """The frames of each function, which goes on as another one after each graph break."""
+        return grouped(self.trace.frames, _function)
 
     @cached_property
     def _dynamic_entries(self) -> dict[tuple[int | None, int], list[Compile]]:
@@ -165,17 +189,22 @@ def _sizes(dims: tuple[str, ...], compile: Compile) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def _function(frame: Frame) -> str:
-    """The name of the function whose code it is, also where that goes on after a graph break."""
+def _function(frame: Frame) -> _Function:
+    """The function of one run whose code it is, also where that goes on after a graph break."""
     resumed = resumed_by(frame.name)
-    return resumed[0] if resumed else frame.name
+    return frame.rank, frame.process, frame.file, resumed[0] if resumed else frame.name
+
+
+def _names(compile: Compile) -> set[str]:
+    """The names of locals that the outputs of a graph may be: as written, and without the number that fx may add."""
+    return {name for output, _ in (outputs(compile.graph) if compile.graph else ()) for name in (output, _NUMBERED.sub("", output))}
 
 
 def _outputs(graph: Graph, name: str) -> list[tuple[str, ...]]:
     """The dims, as text, of the outputs that may be this local. A value left on Python's stack has no name: any output may be it."""
     found = []
     for output, annotation in outputs(graph):
-        if name.startswith("___stack") or re.fullmatch(rf"{re.escape(name)}(?:_\d+)?", output):
+        if name.startswith(_UNNAMED) or name in (output, _NUMBERED.sub("", output)):
             shape = _SHAPE.match(annotation)
             if shape:
                 found.append(tuple(part.strip() for part in shape[1].split(",")) if shape[1].strip() else ())

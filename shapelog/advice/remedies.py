@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.suggestions import Suggestion
+from shapelog.model.trace import Frame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marking, remedy_for
@@ -25,7 +26,10 @@ class Remedies:
 
     def __init__(self, reads_sources: bool, suggestions: Sequence[Suggestion] = (), left_out: Sequence[HarmfulMark] = ()) -> None:
         self._reads_sources = reads_sources
-        self._suggestions = suggestions
+        self._by_frame: dict[Frame, list[Suggestion]] = {}
+        for item in suggestions:
+            for frame in dict.fromkeys(item.frames):
+                self._by_frame.setdefault(frame, []).append(item)
         self._left_out = {item.mark.source: item for item in left_out}
         # By the properties that they are about, and by their sources, which look different; the first counts.
         by_source: dict[str, Suggestion] = {item.source: item for item in reversed(suggestions)}
@@ -61,9 +65,9 @@ class Remedies:
 
     def _other_mark(self, removable: Sequence[Recompile]) -> str:
         """The mark that removes one of them although it names something else: dynamism travels."""
-        labels, frames = {item.compile.label for item in removable}, {item.frame for item in removable}
-        for item in self._suggestions:
-            if not labels.isdisjoint(item.gone) and not frames.isdisjoint(item.frames):
+        labels, frames = {item.compile.label for item in removable}, dict.fromkeys(item.frame for item in removable)
+        for item in (item for frame in frames for item in self._by_frame.get(frame, ())):
+            if not labels.isdisjoint(item.gone):
                 return f"another mark removes it: {_what_to_set([item])}"
         return ""
 

@@ -1,10 +1,12 @@
 """Which marks it takes for an earlier entry to serve a later call."""
 
 from dataclasses import dataclass, field
+from itertools import combinations, product
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark, mark_at
 from shapelog.advice.propagation import DynamismPropagation
+from shapelog.grouping import connected, grouped
 from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.guards import DYNAMIC, Key
 from shapelog.reading.payloads.properties import VALUE, Kind
@@ -12,6 +14,9 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts import CompileFacts
+
+# Of more dims that were equal, a route has no choice which to mark.
+_MOST_PAIRED = 16
 
 MarkChoice = frozenset[Mark]
 """Marks of which one is enough."""
@@ -53,7 +58,8 @@ class Router:
             return None
         choices: dict[MarkChoice, None] = {}
         entry, call = self.explained.facts.of(difference.entry), self.explained.facts.of(compile)
-        for cause in difference.causes:
+        unlike = {Kind.DUCK_SHAPE if cause.prop.kind is Kind.DUCK_SHAPE else place: cause for place, cause in enumerate(difference.causes)}
+        for cause in unlike.values():  # what once was equal requires the same marks, however often that shows
             found = self._choices(cause, frame, entry, call)
             if not found:
                 return None
@@ -76,7 +82,7 @@ class Router:
         if cause.codes[0] == "SL105":
             # any symbolic size makes the strides that follow from none symbolic too
             part = cause.source.tensor_part
-            source = _described(part.tensor if part else cause.source, call)
+            source = call.described(part.tensor if part else cause.source)
             tensor = call.input(source)
             return (frozenset(Mark(source, dim) for dim, size in enumerate(tensor.size) if size > 1),) if tensor else ()
         return (frozenset((_mark_of(cause.source, call),)),)
@@ -104,7 +110,7 @@ class Router:
     def _varies(self, frame: Frame, key: Key) -> bool:
         """Whether a property has several values among the compiles of a frame."""
         if (frame, key) not in self._varying:
-            self._varying[frame, key] = len(set(map(str, self.explained.facts.values(frame.compiles, key)))) > 1
+            self._varying[frame, key] = len(set(map(str, self.explained.facts.values(frame, key)))) > 1
         return self._varying[frame, key]
 
 
@@ -123,29 +129,24 @@ def _partners(cause: Cause, difference: EntryDifference, entry: CompileFacts) ->
 
 
 def _unequal_pairs(entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
-    """Of every two dims that the entry took for equal and that differ in this call, one must be marked: marked dims share no symbol."""
+    """Of every two dims that the entry took for equal and that differ in this call, one must be marked: marked dims share no symbol.
+
+    Of many dims that are all but the most with one size.
+    """
     choices: dict[MarkChoice, None] = {}
-    classes: list[set[str]] = []
-    for shape in entry.tree.shapes if entry.tree else ():
-        if not shape.is_duck_shape:
-            continue
-        names = {name for name in shape.parsed.names if Source(name).tensor_part}
-        joined = [group for group in classes if group & names]
-        classes = [group for group in classes if not group & names] + [names.union(*joined)]
-    for group in classes:
-        members = sorted(group)
-        for index, one in enumerate(members):
-            for other in members[index + 1 :]:
-                if call.numbers.get(one) != call.numbers.get(other):
-                    choices[frozenset(_mark_of(Source(name), call) for name in (one, other))] = None
+    shapes = entry.tree.shapes if entry.tree else ()
+    equal = ([name for name in shape.parsed.names if Source(name).tensor_part] for shape in shapes if shape.is_duck_shape)
+    for members in connected(equal):
+        by_size = grouped(sorted(members), call.numbers.get)
+        marks = [[_mark_of(Source(name), call) for name in names] for names in by_size.values()]
+        if len(members) > _MOST_PAIRED:
+            marks.remove(max(marks, key=len))
+            choices.update((frozenset((mark,)), None) for same in marks for mark in same)
+        else:
+            choices.update((frozenset(pair), None) for ones, others in combinations(marks, 2) for pair in product(ones, others))
     return tuple(choices)
 
 
 def _mark_of(source: Source, call: CompileFacts) -> Mark:
     mark = mark_at(source)
-    return mark if mark.is_int else Mark(_described(mark.source, call), mark.dim)
-
-
-def _described(source: Source, call: CompileFacts) -> Source:
-    """The source as PyTorch writes it, for one spelled as guards are parsed."""
-    return next((item.source for item in call.compile.inputs if item.source.canonical == source.canonical), source)
+    return mark if mark.is_int else Mark(call.described(mark.source), mark.dim)

@@ -7,6 +7,7 @@ from shapelog.advice.marks import Mark
 from shapelog.advice.replay import FramePlan, Marks, Replay
 from shapelog.advice.routes import Route
 from shapelog.model.trace import Compile
+from shapelog.reading.payloads.source_names import Source
 
 
 class Lost(NamedTuple):
@@ -17,11 +18,12 @@ class Lost(NamedTuple):
 
 
 class ServedCall(NamedTuple):
-    """A call of a plan that an earlier entry serves, by which route."""
+    """A call of a plan that an earlier entry serves, by which route, and the sources that would be static in place of symbolic then."""
 
     plan: FramePlan
     compile: Compile
     route: Route
+    narrowed: tuple[Source, ...]
 
 
 class Savings:
@@ -94,6 +96,7 @@ class Savings:
         chosen = frozenset(self.chosen)
         for plan in self._replayed.plans:
             for index, route in plan.served(chosen).items():
+                call = ServedCall(plan, plan.calls[index].compile, route, route.narrows(chosen))
                 for mark in {mark for choice in route.required_marks for mark in choice}:
-                    found.setdefault(mark, []).append(ServedCall(plan, plan.calls[index].compile, route))
+                    found.setdefault(mark, []).append(call)
         return found

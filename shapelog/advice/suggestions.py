@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from enum import Enum
 from typing import NamedTuple
 
 from shapelog.advice.caveats import ObservedValues, caveats_of_source, observed_values, rationale
@@ -18,10 +19,24 @@ from shapelog.reading.records import StackFrame
 from shapelog.recompiles.explain import Explanations
 from shapelog.text import cut, one_line, plural
 
-_REASONS = {
-    "high": "a dynamic graph in the trace handles all these calls",
-    "medium": "the graphs match, but the trace contains no dynamic graph that handles all these calls",
-    "low": "only a call past the recompile limit is saved, and the trace records little about it",
+# The sources that a caveat names.
+_NAMED = 4
+
+
+class _Basis(Enum):
+    """What shows that a marked call needs no compile of its own, the weakest first."""
+
+    REFUSED = "refused"
+    REASONS = "reasons"
+    SIMILAR_GRAPHS = "similar graphs"
+    DYNAMIC_GRAPH = "dynamic graph"
+
+
+_CONFIDENCE = {
+    _Basis.DYNAMIC_GRAPH: ("high", "a dynamic graph in the trace handles all these calls"),
+    _Basis.SIMILAR_GRAPHS: ("medium", "the graphs match, but the trace contains no dynamic graph that handles all these calls"),
+    _Basis.REASONS: ("low", "sizes differ, but neither graphs nor guards are recorded, so one graph may not be enough"),
+    _Basis.REFUSED: ("low", "only a call past the recompile limit is saved, and the trace records little about it"),
 }
 
 
@@ -88,8 +103,8 @@ def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelec
 
 def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark[mark]))
-    gone = selected.savings.lost_without(marks).calls
-    helped = [plan for plan in plans if not set(gone).isdisjoint(plan.frame.compiles)] or plans
+    gone = dict.fromkeys(selected.savings.lost_without(marks).calls)
+    helped = dict.fromkeys([plan for plan in plans if any(compile in gone for compile in plan.frame.compiles)] or plans)
     served = [call for call in selected.savings.served_by(marks) if call.plan in helped]
     frames = tuple(plan.frame for plan in helped)
     seen = tuple(observed_values(mark, frames, selected.explained) for mark in marks)
@@ -97,10 +112,10 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     name = marks[0].source.display_name
     causes = (cause for frame in frames for cause in selected.known.causes(frame, marks[0].source))
     codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
-    confidence = _confidence(served, selected.marks)
+    confidence, reason = _confidence(served)
     caveats = (
         *caveats_of_source(marks, seen, codes, selected.explained, frames, selected.version, selected.known),
-        *_narrowed(served, selected.marks),
+        *_narrowed(served),
     )
     return Suggestion(
         id="",
@@ -117,7 +132,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         gone=tuple(compile.label for compile in gone),
         seconds=math.fsum(selected.explained.trace.seconds(compile) for compile in gone),
         confidence=confidence,
-        confidence_reason=_REASONS[confidence],
+        confidence_reason=reason,
         caveats=caveats,
         place=frames[0].called_at,
         python=tuple(_mark_lines(seen, codes, frames)),
@@ -147,22 +162,28 @@ def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> 
     return f"mark {which} of {name} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
 
 
-def _narrowed(served: list[ServedCall], chosen: Marks) -> Iterator[str]:
+def _narrowed(served: list[ServedCall]) -> Iterator[str]:
     """Where a compile is saved that could do more than what takes its place."""
     for call in served:
-        lost = call.route.narrows(chosen)
-        if lost:
-            names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in lost)
+        if call.narrowed:
+            names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in call.narrowed[:_NAMED])
+            names += ", …" if len(call.narrowed) > _NAMED else ""
             gone = call.compile.label
             yield f"The removed compilation {gone} was also symbolic in {names}: later calls with other values of it would compile again."
 
 
-def _confidence(served: list[ServedCall], chosen: Marks) -> str:
-    """High where a dynamic graph of this trace serves every saved call, medium where there is none, low where only a limit hit is saved."""
-    levels = []
-    for call in served:
-        is_hit = call.compile.outcome is Outcome.LIMIT
-        is_sure = call.route.is_proven and not call.route.narrows(chosen)
-        levels.append("low" if is_hit else "high" if is_sure else "medium")
-    kept = [level for level in levels if level != "low"]
-    return "low" if not kept else "medium" if "medium" in kept else "high"
+def _confidence(served: list[ServedCall]) -> tuple[str, str]:
+    """How sure it is that these calls are saved, and why: as sure as of the least sure one. A call past the limit counts where there is
+    no other.
+    """
+    found = {_basis_of(call) for call in served}
+    return _CONFIDENCE[min(found - {_Basis.REFUSED}, default=_Basis.REFUSED, key=list(_Basis).index)]
+
+
+def _basis_of(call: ServedCall) -> _Basis:
+    compile = call.compile
+    if compile.outcome is Outcome.LIMIT:
+        return _Basis.REFUSED
+    if not compile.graph_span and not compile.guards_span:
+        return _Basis.REASONS
+    return _Basis.DYNAMIC_GRAPH if call.route.is_proven and not call.narrowed else _Basis.SIMILAR_GRAPHS

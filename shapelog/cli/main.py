@@ -17,6 +17,7 @@ from shapelog import __version__
 from shapelog.cli.check import check
 from shapelog.cli.compare import compare
 from shapelog.cli.explain import explain
+from shapelog.cli.interrupts import is_importing
 from shapelog.cli.output import message
 from shapelog.cli.report import report
 from shapelog.cli.rules import rule, rules
@@ -107,11 +108,11 @@ def main() -> None:
 def _end_on_signals() -> None:
     """Let Ctrl-C, SIGTERM and SIGHUP end the program with 128 + N, without a traceback or temporary files, unless they are ignored.
 
-    During an import that is at once: an exception may become another one there, and crash an extension module.
+    During an import that is at once.
     """
 
     def end(number: int, frame: FrameType | None) -> None:
-        if _is_importing(frame):
+        if is_importing(frame):
             atexit._run_exitfuncs()  # which remove temporary directories
             os._exit(128 + number)
         raise SystemExit(128 + number)
@@ -122,9 +123,3 @@ def _end_on_signals() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, end)
-
-
-def _is_importing(frame: FrameType | None) -> bool:
-    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
-        frame = frame.f_back
-    return frame is not None

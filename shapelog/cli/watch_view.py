@@ -1,15 +1,16 @@
 """The view of ``shapelog watch`` until the job has ended: a live screen on a terminal, else a line for each compile."""
 
 import os
-import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from types import FrameType
 
 import click
 
 from shapelog.capture.run_command import signals_handled
 from shapelog.capture.watch import Snapshot, Watch
+from shapelog.cli.interrupts import is_importing
 from shapelog.cli.options import CommonOptions, reporter_options
 from shapelog.cli.output import Target, message
 
@@ -19,12 +20,27 @@ def follow(where: str, idle: float | None, options: CommonOptions) -> None:
     from shapelog.reading.inputs import InputOptions
 
     watch = Watch(where, idle, options.debug, options=InputOptions(max_bytes=options.max_unpacked))
+    is_interrupted = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal is_interrupted
+        is_interrupted = True
+        if not is_importing(frame):
+            raise KeyboardInterrupt
+
+    def until_interrupted(snapshots: Iterator[Snapshot]) -> Iterator[Snapshot]:
+        for snapshot in snapshots:
+            yield snapshot
+            if is_interrupted:
+                raise KeyboardInterrupt
+
     # The first SIGINT or SIGTERM ends only the watch: the report follows, and the terminal is restored.
-    with signals_handled(("SIGINT", "SIGTERM"), signal.default_int_handler), suppress(KeyboardInterrupt):
+    with signals_handled(("SIGINT", "SIGTERM"), interrupt), suppress(KeyboardInterrupt):
+        snapshots = until_interrupted(watch.snapshots())
         if sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb"):
-            ended = _live(watch.snapshots(), options)
+            ended = _live(snapshots, options)
         else:
-            ended = _lines(watch.snapshots(), options)
+            ended = _lines(snapshots, options)
         message(f"{where}: {ended}")
 
 

@@ -1,7 +1,8 @@
 """The records of one file → ranks: assigns records to compiles, resolves tensors and sources, and finds where ids start again."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections import ChainMap
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeGuard
@@ -57,7 +58,7 @@ class ProcessState:
 
     number: int
     rank: int | None = None
-    strings: dict[int, str] = field(default_factory=dict)
+    strings: MutableMapping[int, str] = field(default_factory=dict)
     tensors: dict[tuple[int, int], DescribedTensor] = field(default_factory=dict)
     current: dict[tuple[int, int, int], CompileBuilder] = field(default_factory=dict)
     compiles: list[CompileBuilder] = field(default_factory=list)
@@ -127,10 +128,10 @@ class Builder:
         key = process_key(number)
         process = self.processes.get(key)
         if process is None:
-            # A forked child goes on with the string table that its parent had.
+            # A forked child goes on with the string table of its parent.
             parent = next(iter(self.processes.values()), None)
             rank = None if parent else self.file_rank
-            process = self.processes[key] = ProcessState(key, rank, dict(parent.strings) if parent else {})
+            process = self.processes[key] = ProcessState(key, rank, ChainMap({}, parent.strings) if parent else {})
         return process
 
     def _compile_of(self, record: Record, header: dict[str, Any], process: ProcessState) -> CompileBuilder | None:

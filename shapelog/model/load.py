@@ -88,8 +88,7 @@ def _not_a_trace(file: TraceFile, reader: Reader) -> tuple[str, list[Problem]]:
     is_gone = bool(damage) and not reader.trace.size
     reason = "nothing of it can be read" if is_gone else describe_non_trace(bytes(reader.data[:4096]))
     reason += f"; {damage}" if damage else ""
-    place = f"{file.found_in}: {file.name}" if file.found_in else file.name
-    return f"{place}: {reason}", [] if is_gone else [Problem("foreign-file", reason, file.name, severity=DATA_LOSS)]
+    return f"{file.place}: {reason}", [] if is_gone else [Problem("foreign-file", reason, file.name, severity=DATA_LOSS)]
 
 
 def name_of(files: Sequence[str]) -> str:

@@ -9,7 +9,6 @@ _KINDS = (
         "an HTML page; pass the log that tlparse read, or the directory it wrote (raw.log there is that log)",
     ),
     (rb'\A\{"string_table":', "the raw.jsonl of tlparse, which lacks the payloads; pass the raw.log next to it, which is the whole trace"),
-    (rb"\APK\x03\x04", "a zip archive inside another archive; unpack it first"),
     (rb"\A(?:BZh|\xfd7zXZ|7z\xbc\xaf|Rar!)", "an unsupported compression format; unpack it first, or compress it with gzip"),
     (rb"\A(?:\x7fELF|\x89PNG|%PDF)", "a binary file"),
     (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", "TORCH_LOGS output"),

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
-from shapelog.reading.compression import CHUNK, HEAD, decompress, is_compressed, quota_for, read_chunks, read_range, to_temporary_file
+from shapelog.reading.compression import (
+    CHUNK,
+    HEAD,
+    archive_kind,
+    decompress,
+    is_compressed,
+    quota_for,
+    read_chunks,
+    read_range,
+    to_temporary_file,
+)
 from shapelog.reading.inputs import Selection
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.trace_files import TraceFile
@@ -84,7 +94,8 @@ def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
             opened.append(open_trace(file))
         except ShapelogError as error:
             refusals.append(str(error))
-            problem = Problem("unreadable-file", str(error).removeprefix(f"{file.name}: "), file.name, severity=DATA_LOSS)
+            reason = str(error).removeprefix(f"{file.place}: ").removeprefix(f"{file.name}: ")
+            problem = Problem("unreadable-file", reason, file.name, severity=DATA_LOSS)
             opened.append(OpenTrace(file.name, b"", 0, [problem], is_lost=True))
     if len(refusals) == len(files):
         raise ShapelogError(refusals[0])
@@ -115,7 +126,7 @@ def note_on_left_out(logs: Sequence[str], traces: Sequence[str]) -> str:
 def open_trace(file: TraceFile) -> OpenTrace:
     """Open a trace; a compressed or piped one is written to a temporary file first, so that memory does not grow with its size.
 
-    Raises ShapelogError when the file cannot be read.
+    Raises ShapelogError when the file cannot be read, or is an archive.
     """
     problems: list[Problem] = []
     try:
@@ -124,6 +135,9 @@ def open_trace(file: TraceFile) -> OpenTrace:
         raise ShapelogError(f"{file.name}: it no longer exists") from error
     except (OSError, ValueError) as error:
         raise ShapelogError(f"{file.name}: cannot read: {getattr(error, 'strerror', None) or error}") from error
+    kind = archive_kind(bytes(data[:HEAD]))  # whose members, stored as they are, could be taken for records
+    if kind:
+        raise ShapelogError(f"{file.place}: a {kind} archive in the place of a trace; unpack it first")
     return _transcribed(file.name, data, problems) or OpenTrace(file.name, data, data.size, problems)
 
 

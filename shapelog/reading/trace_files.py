@@ -94,6 +94,11 @@ class TraceFile(NamedTuple):
     quota: UnpackQuota | None = None
     found_in: str = ""
 
+    @property
+    def place(self) -> str:
+        """Its name, after that of what it was found in."""
+        return f"{self.found_in}: {self.name}" if self.found_in else self.name
+
 
 def rank_of(path: str) -> int | None:
     """The rank in the path of a trace or of a text log."""

@@ -216,20 +216,19 @@ def _place(item: Violation, call: CompileFacts) -> UserLine | None:
     """
     found = (item.reason.place if item.reason else None) or place_of(item.comment)
     if found is not None and not is_library(found.file):
-        return found._replace(file=_whole_path(found.file, call.compile))
+        return found._replace(file=_whole_path(found.file, call.files))
     part = f"{item.source}.size()[{item.prop.dim}]" if item.prop.kind is Kind.SIZE else item.source
-    symbol = next((symbol for symbol in call.compile.symbols if symbol.source == part), None)
+    symbol = call.symbols_by_source.get(part)
     for frame in reversed(symbol.user_stack.frames if symbol else ()):
         if not is_library(frame.file):
             return UserLine(frame.file, frame.line, frame.name, frame.code)
     return found
 
 
-def _whole_path(file: str, compile: Compile) -> str:
+def _whole_path(file: str, known: Collection[str]) -> str:
     """The path that PyTorch shortened in a guard's comment, often within a name: ``ome/me/train.py`` for ``/home/me/train.py``."""
     if file.startswith(("/", "<")) or file[1:3] in (":/", ":\\"):
         return file
-    known = (compile.metrics.code_file, *[frame.file for frame in compile.stack.frames])
     end = file if "/" in file else f"/{file}"  # a name alone is whole
     return next((path for path in known if path.endswith(end)), file)
 

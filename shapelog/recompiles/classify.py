@@ -126,7 +126,8 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
 
 
 _WITHOUT_REASON = (
-    "PyTorch gave no reason, as where torch.compile was called with another backend, another dispatch mode was active, or another thread called"
+    "PyTorch gave no reason, as it does where torch.compile was called with another backend, under another dispatch mode, "
+    "or from another thread"
 )
 
 
@@ -220,7 +221,8 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
 
 def _pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts) -> tuple[tuple[str, ...], str]:
     """(more codes, end of the sentence) where a symbol was pinned, by a line of code or by something static that varies too."""
-    known, specialization = next(((known, found) for known in (entry, call) if (found := _specialization(known, source))), (entry, None))
+    known = entry if source in entry.specializations_by_source else call
+    specialization = known.specializations_by_source.get(source)
     if specialization is None:
         return (), ""
     partners = tied_to(item.key, (integer(str(item.expected)), integer(str(item.actual))), known, entry, call)
@@ -228,10 +230,6 @@ def _pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFact
         which = "which is static: mark both" if len(partners) == 1 else "which are static: mark all of them"
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"
     return (_specializer(specialization),), f"; {_by_whom(specialization)} needs the exact value"
-
-
-def _specialization(known: CompileFacts, source: str) -> Specialization | None:
-    return next((item for item in known.compile.specializations if source in item.sources), None)
 
 
 def _specializer(item: Specialization) -> str:
@@ -277,7 +275,7 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
         sentence = f"a nested tensor had as many rows as columns when this was compiled, so PyTorch used one symbol for both: {text}{seen}"
         return Classification(("SL103",), sentence, True, Verdict.CODE, "set torch.fx.experimental._config.use_duck_shape = False")
     if part and ".stride()[" in expression:
-        source = next((tensor.source for tensor in call.compile.inputs if tensor.source.canonical == part.tensor), part.tensor)
+        source = call.described(part.tensor)
         is_slice = same_order(source, entry, call)
         tied = f"the strides of {part.tensor.display_name} no longer follow from its sizes ({text}){seen}"
         return Classification(("SL105",), f"{tied}: {_SLICE if is_slice else _LAYOUT}", is_slice)
@@ -299,7 +297,7 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
 
 def _is_of_float(names: tuple[str, ...], entry: CompileFacts) -> bool:
     """Whether a guard is over a Python float that became symbolic."""
-    floats = {symbol.source.unwrapped.canonical for symbol in entry.compile.symbols if symbol.name.startswith("zf")}
+    floats = entry.symbolic_floats
     return bool(names) and all(Source(name).unwrapped.canonical in floats or entry.types.get(Source(name)) == "float" for name in names)
 
 

@@ -58,6 +58,8 @@ class Changes:
 
 def separate(violations: Sequence[Violation], entry: CompileFacts, call: CompileFacts) -> tuple[list[Violation], list[Consequence]]:
     """What changed by itself, and what follows from that. What only follows from itself changed."""
+    if len(violations) == 1:
+        return list(violations), []
     changes = _changes(violations, entry, call)
     own: list[Violation] = []
     following: list[Consequence] = []

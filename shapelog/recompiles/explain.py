@@ -188,11 +188,14 @@ def _explain_frame(
             compared[compile] = ()
             found.append(_explain_other_object(frame, compile))
         elif outside:
-            named = [*(entries.compared_with(compile) if entries else ()), *outside]
+            named = [*(entries.compared_with(compile, reuse.differences.table) if entries else ()), *outside]
             compared[compile] = tuple(reuse.differences.between(entry, compile) for entry in named)
             found.append(_explain_without_entries(frame, compile, compared[compile], reuse))
         elif index:
-            earlier = with_shared_failures([reuse.differences.between(entry, compile) for entry in entries.compared_with(compile)])
+            differences = reuse.differences
+            earlier = with_shared_failures(
+                [differences.between(entry, compile) for entry in entries.compared_with(compile, differences.table)]
+            )
             compared[compile] = tuple(with_backend(earlier, backend))
             found.append(_explain_compile(frame, compile, compared[compile], reuse, reasons.are_there))
         if compile.outcome is Outcome.COMPILED:

@@ -3,13 +3,13 @@
 A fact is *property of a source = value*. Facts come from guards, described tensors, symbols and events, in that order of trust.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile
+from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.guard_expressions import Value, integer
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
 from shapelog.reading.payloads.properties import (
@@ -26,7 +26,7 @@ from shapelog.reading.payloads.properties import (
     stride,
 )
 from shapelog.reading.payloads.source_names import Source, without_locals
-from shapelog.reading.records import Input
+from shapelog.reading.records import Input, Specialization, Symbol
 from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
 
 _LOOK = attrgetter("source", "size", "stride", "storage_offset", "dtype", "requires_grad")
@@ -73,9 +73,27 @@ class CompileFacts:
         return self._inputs.get(source)
 
     @cached_property
+    def files(self) -> tuple[str, ...]:
+        """The file of its code, then those of its stack, the outermost first."""
+        return self.compile.metrics.code_file, *[frame.file for frame in self.compile.stack.frames]
+
+    @cached_property
     def is_in_operator(self) -> bool:
         """Whether it was called from the kernel of an operator, where autograd's dispatch keys are excluded."""
-        return any(frame.file.endswith(_OPERATORS) for frame in self.compile.stack.frames)
+        return any(file.endswith(_OPERATORS) for file in self.files[1:])
+
+    @cached_property
+    def specializations_by_source(self) -> dict[str, Specialization]:
+        return {source: item for item in reversed(self.compile.specializations) for source in item.sources}
+
+    @cached_property
+    def symbolic_floats(self) -> frozenset[str]:
+        """The Python floats that became symbolic, as guard expressions spell them."""
+        return frozenset([symbol.source.unwrapped.canonical for symbol in self.compile.symbols if symbol.name.startswith("zf")])
+
+    @cached_property
+    def symbols_by_source(self) -> dict[str, Symbol]:
+        return {symbol.source: symbol for symbol in reversed(self.compile.symbols)}
 
     @cached_property
     def _inputs(self) -> dict[str, Input]:
@@ -85,6 +103,11 @@ class CompileFacts:
     def inputs_by_canonical(self) -> dict[str, list[Input]]:
         """Its tensors by their sources as guard expressions spell them."""
         return grouped(self.compile.inputs, lambda item: item.source.canonical)
+
+    def described(self, source: Source) -> Source:
+        """The source of a tensor as PyTorch writes it, for one spelled as guards are parsed."""
+        found = self.inputs_by_canonical.get(source.canonical)
+        return found[0].source if found else source
 
     @cached_property
     def tensors(self) -> frozenset[Source]:
@@ -134,6 +157,7 @@ class FactTable:
 
     _by_compile: dict[Compile, CompileFacts] = field(default_factory=dict)
     _by_payload: dict[tuple[object, ...], CompileFacts] = field(default_factory=dict)
+    _by_frame: dict[Frame, dict[Key, list[Fact]]] = field(default_factory=dict)
 
     def of(self, compile: Compile) -> CompileFacts:
         found = self._by_compile.get(compile)
@@ -145,9 +169,20 @@ class FactTable:
             self._by_compile[compile] = found
         return found
 
-    def values(self, compiles: Iterable[Compile], key: Key) -> list[Fact]:
-        """The values that one property had in these compiles, where they are known."""
-        return [fact for compile in compiles if (fact := self.of(compile).facts.get(key)) is not None]
+    def values(self, frame: Frame, key: Key) -> Sequence[Fact]:
+        """The values that one property had in the compiles of a frame, where they are known; one that stays the same once."""
+        if frame not in self._by_frame:
+            self._by_frame[frame] = self._values(frame)
+        return self._by_frame[frame].get(key, ())
+
+    def _values(self, frame: Frame) -> dict[Key, list[Fact]]:
+        found: dict[Key, list[Fact]] = {}
+        for compile in frame.compiles:
+            for key, fact in self.of(compile).facts.items():
+                values = found.setdefault(key, [])
+                if not values or values[-1] != fact:
+                    values.append(fact)
+        return found
 
 
 def _payload_key(compile: Compile) -> tuple[object, ...]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from shapelog.grouping import grouped
 from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Compile, Outcome
-from shapelog.reading.payloads.guards import GuardTree, Key
+from shapelog.reading.payloads.guards import DYNAMIC, GuardTree, Key
 from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.causes import Cause, EntryDifference
+from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import similar
 
 # The entries that a call is compared with, and how many of them are the oldest.
@@ -36,17 +38,32 @@ class Entries:
         self._made.append(entry)
         self._by_label[entry.label.partition("#")[0]] = entry
 
-    def compared_with(self, compile: Compile) -> list[Compile]:
+    def compared_with(self, compile: Compile, table: FactTable) -> list[Compile]:
         """The entries that the call was compared with, most recently used first: those PyTorch lists, else all.
 
-        Of more than ``MOST_COMPARED``, which takes a raised recompile limit, these are the most recently used and the oldest ones;
-        ``left_out`` is the largest number of entries that were left out.
+        Of more than ``MOST_COMPARED``, which takes a raised recompile limit, these are the most recently used and the oldest ones, without
+        those that are like others; ``left_out`` is the largest number of entries that were left out.
         """
         listed = dict.fromkeys(self._by_label[reason.entry] for reason in compile.reasons if reason.entry in self._by_label)
         known = list(listed) if listed else self._made
         self.left_out = max(self.left_out, len(known) - MOST_COMPARED)
         ordered = known if listed else known[::-1]
-        return ordered if len(known) <= MOST_COMPARED else ordered[: MOST_COMPARED - _OLDEST] + ordered[-_OLDEST:]
+        if len(known) <= MOST_COMPARED:
+            return ordered
+        return _unlike(ordered[: MOST_COMPARED - _OLDEST] + ordered[-_OLDEST:], compile, table)
+
+
+def _unlike(entries: list[Compile], compile: Compile, table: FactTable) -> list[Compile]:
+    """The first and the last of the entries with similar graphs that require what the call does not satisfy of the same properties."""
+    call = table.of(compile)
+    groups = grouped(entries, lambda entry: (entry.graph.key if entry.graph else "", _unsatisfied(table.of(entry), call)))
+    kept = {group[end] for group in groups.values() for end in (0, -1)}
+    return [entry for entry in entries if entry in kept]
+
+
+def _unsatisfied(entry: CompileFacts, call: CompileFacts) -> tuple[Key, ...]:
+    required = entry.tree.facts if entry.tree else entry.facts
+    return tuple([key for key, value in required.items() if value != DYNAMIC and call.facts.get(key) != value])
 
 
 def entries_outside_trace(earlier: Sequence[Compile], compile: Compile) -> list[Compile]:

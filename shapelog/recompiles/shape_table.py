@@ -130,4 +130,4 @@ def _values(frame: Frame, source: Source, prop: Property, facts: FactTable) -> l
         return []
     part = source.tensor_part if prop.kind is Kind.SHAPE_GUARD else None
     key = (part.tensor, part.prop) if part else (source, VALUE if prop.kind is Kind.SHAPE_GUARD else prop)
-    return [str(value) for value in facts.values(frame.compiles, key)]
+    return [str(value) for value in facts.values(frame, key)]

@@ -5,7 +5,7 @@ ints of a module (``assert length == self.height * self.width``).
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
@@ -34,7 +34,7 @@ def tied_to(
     before, after = values
     if before is None or after is None:
         return ()
-    static = list(_static(key, known, entry, call))[:_MOST]
+    static = list(islice(_static(key, known, entry, call), _MOST))
     found = next((group for group in _groups(static) if _equals(group, before, after)), ())
     return tuple(item.name for item in found if item.before != item.after)
 
@@ -55,15 +55,14 @@ def _equals(group: Sequence[_Static], before: int, after: int) -> bool:
 
 def _static(key: Key, known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> Iterator[_Static]:
     """The sizes and ints that are static in a compile, with their values in two calls, without the one at ``key``."""
-    symbolic = {symbol.source.unwrapped for symbol in known.compile.symbols}
     for (source, prop), fact in entry.facts.items():
-        if prop.kind is Kind.VALUE and source not in symbolic and key != (source, VALUE):
+        if prop.kind is Kind.VALUE and source not in known.symbolic and key != (source, VALUE):
             before, after = integer(str(fact)), integer(str(call.facts.get((source, VALUE), "")))
             if before is not None and after is not None:
                 yield _Static(source.display_name, before, after)
     for tensor in entry.compile.inputs:
         now = call.input(tensor.source)
         for dim, (size_before, size_now) in enumerate(zip(tensor.size, now.size if now else (), strict=False)):
-            is_symbolic = Source(f"{tensor.source}.size()[{dim}]") in symbolic
+            is_symbolic = Source(f"{tensor.source}.size()[{dim}]") in known.symbolic
             if size_before != size_now and not is_symbolic and key != (tensor.source, size(dim)):
                 yield _Static(f"{tensor.source.display_name}.size[{dim}]", size_before, size_now)

@@ -61,27 +61,27 @@ def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse)
         return "", ""
     constant = found_by_super(nearest)
     if constant:
-        return "SL201", f"marking as dynamic does not help: PyTorch treats values read through super(), such as {constant}, as constants"
+        return "SL201", f"marking does not help: PyTorch treats values read through super(), such as {constant}, as constants"
     table = reuse.differences.table
     tensor = broken_stride_tie(nearest, table, compile)
     if tensor:
         return (
             "SL105",
-            f"marking as dynamic is not enough: the strides of {tensor} do not follow from its sizes here, as in a slice or crop",
+            f"marking is not enough: the strides of {tensor} do not follow from its sizes",
         )
     tensor = moved_to_start(nearest, table, compile)
     if tensor:
         return (
             "SL105",
-            f"marking as dynamic is not enough: {tensor} starts at the beginning of its storage and was part of a larger tensor before; "
+            f"marking is not enough: {tensor} starts at the beginning of its storage and was part of a larger tensor before; "
             "PyTorch always specializes on storage offsets 0 and 1",
         )
     operator = pinning_operator(nearest, compile, table)
     if operator:
-        return "SL202", f"marking as dynamic is not enough: {operator} takes it as a constant and needs a graph for each value"
+        return "SL202", f"marking is not enough: {operator} takes it as a constant and needs a graph for each value"
     if not similar(nearest.entry, compile):
-        return "SL204", "marking as dynamic is not enough: the code takes a different path for this value, so the graphs differ"
+        return "SL204", "marking is not enough: the code takes a different path for this value, so the graphs differ"
     path = other_path(nearest, table.of(nearest.entry), table.of(compile))
     if path:
-        return "SL204", f"marking as dynamic is not enough: {path}"
-    return "SL204", "marking as dynamic is not enough: the guards of the dynamic graph do not hold for this call"
+        return "SL204", f"marking is not enough: {path}"
+    return "SL204", "marking is not enough: the guards of the dynamic graph do not hold for this call"

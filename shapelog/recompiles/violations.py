@@ -123,7 +123,9 @@ def _with_values(item: Violation, found: Sequence[Violation]) -> Violation:
     """An object that PyTorch names by its address or type alone (2.8 and older), as the guards of both calls have it."""
     if item.reason is None or item.reason.family not in ("id", "type") or item.reason.actual:
         return item
-    return next((other._replace(reason=item.reason) for other in found if other.source == item.source and other.prop.kind in _IDENTITY), item)
+    return next(
+        (other._replace(reason=item.reason) for other in found if other.source == item.source and other.prop.kind in _IDENTITY), item
+    )
 
 
 def _with_marked_tensor(named: list[Violation], found: list[Violation]) -> tuple[list[Violation], list[Violation]]:

@@ -59,6 +59,13 @@ class RelatedLine(NamedTuple):
     code: str = ""
 
 
+class Rest(NamedTuple):
+    """Of recompiles of which marking removes some: the ids of the others, and what to do about them."""
+
+    remedy: Remedy
+    labels: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Alert:
     """One rule about one piece of code, with everything that ``occurrences`` have in common.
@@ -67,7 +74,7 @@ class Alert:
     causes. ``sentence`` is what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the user's
     line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about. ``fingerprint``
     is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages`` are what PyTorch
-    wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it, ``also`` what to do about that.
+    wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it, ``rest`` is what to do about that.
     """
 
     rule: Rule
@@ -87,7 +94,7 @@ class Alert:
     messages: tuple[CompilerMessage, ...] = ()
     exceptions: tuple[RaisedException, ...] = ()
     notes: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
+    rest: Rest | None = None
 
     @property
     def title(self) -> str:
@@ -101,7 +108,10 @@ class Alert:
         """
         specific = dict.fromkeys(hint for message in self.messages for hint in message.specific_hints)
         general = dict.fromkeys(hint for message in self.messages for hint in message.hints if hint not in specific)
-        return (*(specific or (_with_rule(self.remedy, self.rule),)), *self.also, *general)
+        own = [_with_rule(self.remedy, self.rule)]
+        if self.rest:
+            own.append(f"{some(self.rest.labels, _LABELS)}: {_with_rule(self.rest.remedy, self.rule)}")
+        return (*(specific or own), *general)
 
     @property
     def axis(self) -> str:
@@ -220,17 +230,15 @@ def _identities(codes: Iterable[Code], repository: Repository) -> dict[Code, tup
     }
 
 
-def _kinds(item: Recompile, cause: Cause | None) -> frozenset[AlertKind]:
-    """What a recompile is with regard to one of its causes: the cause that is to blame is avoidable, the others only came along."""
+def _kinds(item: Recompile, cause: Cause | None, is_blamed: bool) -> frozenset[AlertKind]:
+    """What a recompile is with regard to one of its causes: where the code is to blame for one, the others only came along."""
     kinds = {AlertKind.RECOMPILE} if item.compile.outcome is Outcome.COMPILED else set()
     if item.verdict is Verdict.UNEXPLAINED or cause is None:
         kinds.add(AlertKind.UNEXPLAINED)
     if item.verdict is Verdict.MARKING:
         kinds |= {AlertKind.AVOIDABLE, AlertKind.MARKING}
-    elif item.verdict is Verdict.CODE:
-        blamed = [other for other in item.causes if other.verdict is Verdict.CODE]
-        if cause in blamed or not blamed:
-            kinds.add(AlertKind.AVOIDABLE)
+    elif item.verdict is Verdict.CODE and is_blamed:
+        kinds.add(AlertKind.AVOIDABLE)
     if cause is not None:
         kinds.add(AlertKind.SIZE if cause.size_related else AlertKind.NON_SIZE)
     return frozenset(kinds)
@@ -242,15 +250,16 @@ def _level(kinds: frozenset[AlertKind], rule: Rule) -> Level:
 
 
 class _Blamed(NamedTuple):
-    """A recompile and one of its causes, None where it has none that is known."""
+    """A recompile and one of its causes, None where it has none that is known; ``kinds`` is what the two are together."""
 
     compiled: WeightedCompile
     recompile: Recompile
     cause: Cause | None
+    kinds: frozenset[AlertKind]
 
 
 class _AlertBuilder(NamedTuple):
-    """Makes the alerts of one code."""
+    """Makes the alerts of one code. ``suggestions`` are those that help it, ``marks`` all by what they name."""
 
     found: Alerts
     code: Code
@@ -265,9 +274,12 @@ class _AlertBuilder(NamedTuple):
         for item in self.compiles:
             if item.recompile is None or item.compile.outcome is not Outcome.COMPILED:
                 continue
+            has_blamed = any(cause.verdict is Verdict.CODE for cause in item.recompile.causes)
             for cause in item.recompile.causes or (None,):
                 key = (cause.remedy_rule.code, stable_text(cause.axis)) if cause else (UNEXPLAINED.code, "")
-                by_key.setdefault(key, []).append(_Blamed(item, item.recompile, cause))
+                is_blamed = not has_blamed or (cause is not None and cause.verdict is Verdict.CODE)
+                kinds = _kinds(item.recompile, cause, is_blamed)
+                by_key.setdefault(key, []).append(_Blamed(item, item.recompile, cause, kinds))
         together: dict[tuple[str, frozenset[Compile]], list[_Blamed]] = {}
         for (code, _), members in by_key.items():
             together.setdefault((code, frozenset(item.compiled.compile for item in members)), []).extend(members)
@@ -280,7 +292,7 @@ class _AlertBuilder(NamedTuple):
         kinds: dict[Compile, frozenset[AlertKind]] = {}
         for item in members:
             compile = item.compiled.compile
-            kinds[compile] = kinds.get(compile, frozenset()) | _kinds(item.recompile, item.cause)
+            kinds[compile] = kinds.get(compile, frozenset()) | item.kinds
         causes = [item.cause for item in members if item.cause]
         cause = causes[0] if causes else None
         occurrences = tuple(self.found.occurrence(item, kinds[compile]) for compile, item in compiled.items())
@@ -303,17 +315,16 @@ class _AlertBuilder(NamedTuple):
             marked=_named_in(place.code, axes) if place else "",
             occurrences=occurrences,
             notes=tuple(_notes(recompiles, facts[0])),
-            also=tuple(self._about_the_rest(members)),
+            rest=self._rest(members),
         )
 
-    def _about_the_rest(self, members: list[_Blamed]) -> Iterator[str]:
-        """Where marking removes some of the recompiles, what to do about the others."""
+    def _rest(self, members: list[_Blamed]) -> Rest | None:
         rest = [item for item in members if item.recompile.verdict is not Verdict.MARKING]
         causes = [item.cause for item in rest if item.cause]
-        if causes and len(rest) < len(members):
-            remedy = self.found.report.remedies.of([item.recompile for item in rest], causes)
-            labels = dict.fromkeys(item.recompile.compile.label for item in rest)
-            yield f"{some(list(labels), _LABELS)}: {_with_rule(remedy, causes[0].remedy_rule)}"
+        if not causes or len(rest) == len(members):
+            return None
+        remedy = self.found.report.remedies.of([item.recompile for item in rest], causes)
+        return Rest(remedy, tuple(dict.fromkeys(item.recompile.compile.label for item in rest)))
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
         """What analyses found about this code: limits and failures, each rule once."""
@@ -375,9 +386,11 @@ class _AlertBuilder(NamedTuple):
 
     def _compiles_of(self, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
         """The compiles that findings name; the first of the frame where they name none."""
+        by_frame = grouped(self.compiles, lambda item: item.frame)
+        by_label = grouped(self.compiles, lambda item: (item.frame, item.compile.label))
         for finding in findings:
-            own = [item for item in self.compiles if item.frame is finding.frame]
-            yield from [item for item in own if item.compile.label == finding.compile] or own[:1]
+            frame = finding.frame
+            yield from by_label.get((frame, finding.compile)) or by_frame.get(frame, ())[:1] if frame else ()
 
     def _is_own(self, file: str) -> bool:
         """Whether a place lies in the file of this code. Guards shorten paths to their last two parts."""
@@ -399,7 +412,7 @@ class _AlertBuilder(NamedTuple):
         messages: tuple[CompilerMessage, ...] = (),
         exceptions: tuple[RaisedException, ...] = (),
         notes: tuple[str, ...] = (),
-        also: tuple[str, ...] = (),
+        rest: Rest | None = None,
     ) -> Alert:
         first = self.code.first
         called = occurrences[0].frame.caller(occurrences[0].compile) or first.called_at
@@ -430,7 +443,7 @@ class _AlertBuilder(NamedTuple):
             messages=messages,
             exceptions=exceptions,
             notes=notes,
-            also=also,
+            rest=rest,
             fingerprint=digest(*self.found.identities[self.code], rule.code, stable_text(axes[0]) if axes else ""),
         )
 
@@ -439,8 +452,11 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
     """What a line of code calls the first of these properties that it names, or its source: ``x.size(0)``, ``x``; "" for none."""
     for axis in axes:
         name = re.match(r"\w+(?:\.(?!size\b|stride\b)\w+)*", axis)
+        last = name[0].rpartition(".")[2] if name else ""
+        if not name or last not in code:
+            continue
         # The code may know an attribute by another name of its object: self.layers.0.k_cache is self.k_cache there.
-        own = [rf"(?<![\w.]){re.escape(name[0])}", rf"(?<![\w.])[\w.]+\.{re.escape(name[0].rsplit('.', 1)[-1])}"] if name else []
+        own = rf"(?<![\w.]){re.escape(name[0])}", rf"(?<![\w.])[\w.]+\.{re.escape(last)}"
         found = next(filter(None, (re.search(rf"{pattern}\b{_OF_TENSOR}(?!\s*=[^=])", code) for pattern in own)), None)
         if found:
             return found[0]

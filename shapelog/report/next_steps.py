@@ -3,22 +3,28 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
-from shapelog.advice.advise import Advice
+from shapelog.advice.advise import Advice, Forecast
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Compile, Outcome
+from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
+from shapelog.reading.records import StackFrame
+from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.analyses.recompile_limit import DEFAULT_LIMIT
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import SourceLine
 from shapelog.report.results import Finding
-from shapelog.rules import AlertKind, Rule, Section, Verdict
+from shapelog.report.weighted import weighted_compiles
+from shapelog.rules import AlertKind, Remedy, Rule, Section, Verdict
 from shapelog.text import plural, seconds
 
 # Rules about state that a program sets up once, before the first compiled call.
@@ -99,15 +105,41 @@ class NextStep:
     labels: tuple[str, ...] = ()
 
 
-class _Run(NamedTuple):
-    """The alerts of a run, and the codes that go on after a graph break, by the line that the break interrupted."""
+@dataclass(frozen=True)
+class _Run:
+    """The alerts of a run, and what steps look up in it."""
 
     found: Alerts
-    resumed: Mapping[tuple[str, int], Sequence[Code]]
 
     @property
     def report(self) -> Report:
         return self.found.report
+
+    @cached_property
+    def resumed(self) -> Mapping[tuple[str, int], Sequence[Code]]:
+        """The codes that go on after a graph break, by the line that the break interrupted."""
+        resuming = [(code.first.file, resumes[1], code) for code in self.found.codes if (resumes := code.resumes)]
+        return {line: [code for *_, code in items] for line, items in grouped(resuming, lambda item: item[:2]).items()}
+
+    @cached_property
+    def recompiles(self) -> Mapping[Compile, Recompile]:
+        return {item.compile: item for item in self.report.explained.recompiles}
+
+    @cached_property
+    def seconds(self) -> Mapping[Compile, float]:
+        """Those of all ranks that a compile represents."""
+        return {item.compile: item.seconds for item in weighted_compiles(self.report.explained)}
+
+    @cached_property
+    def forecasts(self) -> Mapping[Frame, Forecast]:
+        return {item.frame: item for item in self.report.advice.forecasts} if self.report.advice else {}
+
+    @cached_property
+    def broken_at(self) -> Mapping[tuple[Compile, CompilerMessage], Sequence[StackFrame]]:
+        """The lines at which a compile broke with a message."""
+        broke = [(compile, item) for compile in self.report.trace.compiles for item in compile.breaks]
+        by_message = grouped(broke, lambda item: (item[0], item[1].message))
+        return {key: [item.place for _, item in items if item.place] for key, items in by_message.items()}
 
 
 def next_steps(found: Alerts) -> tuple[NextStep, ...]:
@@ -116,12 +148,8 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     marks = list(_marks(report.advice))
     # Sizes that differ across ranks are marked by the same list.
     steps = marks + [step for step in _of_ranks(report.findings) if not (marks and step.rules[0].verdict is Verdict.MARKING)]
-    resumed: dict[tuple[str, int], list[Code]] = {}
-    for code in found.codes:
-        if code.resumes:
-            resumed.setdefault((code.first.file, code.resumes[1]), []).append(code)
-    run = _Run(found, resumed)
-    for kind, members in grouped(found.alerts, lambda alert: _key(found, alert)).items():
+    run = _Run(found)
+    for kind, members in grouped(found.alerts, lambda alert: _key(run, alert)).items():
         if kind is not None:
             steps.append(_MAKERS[kind[0]](run, members))
     useful = [step for step in steps if step.saving.is_any or step.kind is StepKind.RANKS]
@@ -176,7 +204,7 @@ def _of_ranks(findings: Iterable[Finding]) -> Iterator[NextStep]:
         )
 
 
-def _key(found: Alerts, alert: Alert) -> tuple[StepKind, object] | None:
+def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
     """The same for alerts that one step cures; None for those that no step does."""
     kinds = alert.kinds
     hints = tuple(hint for message in alert.messages for hint in message.specific_hints)
@@ -186,12 +214,17 @@ def _key(found: Alerts, alert: Alert) -> tuple[StepKind, object] | None:
         kind = StepKind.FAILURE if AlertKind.FAILURE in kinds else StepKind.GRAPH_BREAK
         return (kind, (alert.messages[0].title, hints) if hints else alert)
     if AlertKind.RESTART in kinds:
-        return (StepKind.RESTART, alert) if alert.seconds > _COSTLY * found.report.summary.seconds else None
+        return (StepKind.RESTART, alert) if alert.seconds > _COSTLY * run.report.summary.seconds else None
     if AlertKind.LIMIT in kinds:
-        return None if _is_lifted(found.report.advice, alert.code) else (StepKind.LIMIT, "")
-    if AlertKind.AVOIDABLE in kinds and AlertKind.MARKING not in kinds:
-        return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, alert.remedy)
+        return None if _is_lifted(run, alert.code) else (StepKind.LIMIT, "")
+    if any(AlertKind.AVOIDABLE in item.kinds and AlertKind.MARKING not in item.kinds for item in alert.occurrences):
+        return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, _change(alert))
     return None
+
+
+def _change(alert: Alert) -> Remedy:
+    """What to change about the code where marking is not enough."""
+    return alert.rest.remedy if alert.rest else alert.remedy
 
 
 def _step(
@@ -224,20 +257,20 @@ def _subject(alerts: Sequence[Alert]) -> str:
 
 def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     """Recompilations that go away when the code, or what is set up before it, changes."""
-    recompiles = {item.compile: item for alert in alerts for frame in alert.code.frames for item in run.report.explained.of_frame(frame)}
     cured: dict[Compile, set[str]] = {}
     for alert in alerts:
         for item in alert.occurrences:
             cured.setdefault(item.compile, set()).update(alert.codes)
-    own = {item.compile: item for alert in alerts for item in alert.occurrences if recompiles[item.compile].verdict is Verdict.CODE}
-    sole = [item for item in own.values() if cured[item.compile].issuperset(recompiles[item.compile].codes)]
+    own = {item.compile: item for alert in alerts for item in alert.occurrences if run.recompiles[item.compile].verdict is Verdict.CODE}
+    sole = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
     confidence = Confidence("medium", "the cause is known; that the changed code meets no other obstacle is not")
     if len(sole) < len(own):
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     kind = StepKind.SETUP if alerts[0].rule.code in _SET_UP else StepKind.CODE
     saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
-    return _step(kind, f"{_subject(alerts)}: {alerts[0].remedy.text}", alerts, saving, _middle(saved), confidence)
+    step = _step(kind, f"{_subject(alerts)}: {_change(alerts[0]).text}", alerts, saving, _middle(saved), confidence)
+    return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
 
 
 def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
@@ -257,9 +290,8 @@ def _resuming(run: _Run, alerts: Sequence[Alert]) -> Iterator[Code]:
     stacks = (message.stack for alert in alerts for message in alert.messages)
     lines = dict.fromkeys((line.file, line.line) for stack in stacks for line in stack)
     for alert in alerts:
-        for occurrence in alert.occurrences:
-            own = (item.place for item in occurrence.compile.breaks if item.message in alert.messages)
-            lines |= dict.fromkeys((place.file, place.line) for place in own if place)
+        for occurrence, message in product(alert.occurrences, alert.messages):
+            lines |= dict.fromkeys((place.file, place.line) for place in run.broken_at.get((occurrence.compile, message), ()))
     return (code for line in lines for code in run.resumed.get(line, ()))
 
 
@@ -282,17 +314,16 @@ def _restart(run: _Run, alerts: Sequence[Alert]) -> NextStep:
 
 def _failure(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     failures = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
-    failed = {item.compile for item in failures}
-    stake = math.fsum(item.seconds for alert in alerts for item in run.found.compiles(alert.code) if item.compile in failed)
+    stake = math.fsum(run.seconds[compile] for compile in {item.compile for item in failures})
     saving = Saving(failed=sum(item.times for item in failures))
     return _step(
         StepKind.FAILURE, f"Fix what keeps {_subject(alerts)} from compiling: {_title_of(alerts[0])}", alerts, saving, stake, *_cure(alerts)
     )
 
 
-def _is_lifted(advice: Advice | None, code: Code) -> bool:
+def _is_lifted(run: _Run, code: Code) -> bool:
     """Whether the marks keep this code below the limit."""
-    own = [item for item in (advice.forecasts if advice else ()) if item.frame in code.frames]
+    own = [run.forecasts[frame] for frame in code.frames if frame in run.forecasts]
     return bool(own) and any(item.before.limit_hits for item in own) and not any(item.after.limit_hits for item in own)
 
 

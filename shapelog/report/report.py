@@ -125,6 +125,13 @@ class Report(NamedTuple):
         recompiles = plural(self.summary.recompiles, "recompilation")
         return f"<Report on {cut(one_line(self.trace.name), 80)}: {recompiles} in {seconds(self.summary.recompile_seconds)}>"
 
+    def words_of(self, verdict: Verdict) -> str:
+        """A verdict in words. Without graphs and guards it is only probable that marking is enough."""
+        is_probable = verdict is Verdict.MARKING and not any(
+            item.compile.graph_span or item.compile.guards_span for item in self.recompiles
+        )
+        return f"probably {verdict.words}" if is_probable else verdict.words
+
     def _repr_html_(self) -> str:
         return in_notebook("recording", self)
 

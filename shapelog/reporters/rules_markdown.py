@@ -28,7 +28,7 @@ def render_rules(entries: Iterable[Entry], options: Options) -> bytes:
     lines = [_INTRODUCTION]
     for title, members in grouped.items():
         lines += [f"**{title}**", ""]
-        lines += [f"- [{item.rule.code} {item.rule.name}](#{anchor(item.rule)}): {_plain(item.rule.remedy)}" for item in members]
+        lines += [f"- [{item.rule.code} {item.rule.name}](#{anchor(item.rule)}): {plain(item.rule.remedy)}" for item in members]
         lines.append("")
     for title, members in grouped.items():
         lines += [f"## {title}", ""]
@@ -44,13 +44,13 @@ def render_rule(entry: Entry, options: Options) -> bytes:
 def _entry(item: Entry, heading: str, is_alone: bool = False) -> list[str]:
     rule = item.rule
     lines = [] if is_alone else [f'<a id="{anchor(rule)}"></a>', ""]
-    lines += [f"{heading} {rule.code} {rule.name}", "", f"*{rule.verdict.value.capitalize()}.* {_plain(as_sentence(rule.remedy))}", ""]
+    lines += [f"{heading} {rule.code} {rule.name}", "", f"*{rule.verdict.value.capitalize()}.* {plain(as_sentence(rule.remedy))}", ""]
     for title, text in item.sections:
         lines += [f"{heading}# {title}", "", text if is_alone else _linked(text), ""]
     return lines
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text whose ``__init__`` and the like are no emphasis."""
     return _MARKUP.sub(lambda match: "".join(f"\\{character}" for character in match[0]), text)
 

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from odd_sources import SOURCES
 
-from shapelog.advice.marks import Mark, SourceNames, entries, is_expression, matches, pattern, split_list
+from shapelog.advice.marks import Mark, SourceNames, entries, is_expression, matched, matches, pattern, split_list
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.source_names import Source
 
@@ -169,7 +169,7 @@ def test_whatever_the_names_an_entry_finds_its_own_and_no_other(names: set[str],
 def test_an_entry_matches_as_pytorch_reads_it(listed: list[str], source: str, version: TorchVersion, dim: int) -> None:
     value = ",".join(listed)
     mark = Mark(Source(source), dim)
-    told = any(matches(entry, mark, version) for entry in split_list(value))
+    told = mark in matched(split_list(value), [mark, Mark(Source("another"))], version)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

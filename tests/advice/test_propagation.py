@@ -4,6 +4,7 @@ import gzip
 
 import make
 import pytest
+from dimensions import DIMENSIONS
 from payload_text import graph_text, guard_tree, tensor_match
 from recorded import FIXTURES
 
@@ -129,3 +130,8 @@ def test_without_aotautograd_a_resumed_function_needs_an_entry_of_its_own(name: 
     with_aot, without = (advise(explain_trace(make.load(b"".join(kept)))) for kept in (records, eager))
     assert set(without.entries) - set(with_aot.entries) == {own}
     assert without.after.total == with_aot.after.total
+
+
+def test_one_mark_serves_however_many_parts_of_a_function() -> None:
+    advice = advise(make.explain(DIMENSIONS["resumed functions that pass a size on"](50)))
+    assert (advice.env, len(advice.suggestions[0].gone)) == ("L['h0']:0", 50)

@@ -61,7 +61,7 @@ def test_a_size_of_one_beside_another_size_is_what_stands_in_the_way() -> None:
 def test_another_path_of_the_code_is_a_branch_on_the_size() -> None:
     found = left(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), graph=TANH)))
     assert (found.rule.code, found.verdict) == ("SL204", Verdict.JUSTIFIED)
-    assert found.sentence.startswith("dim 0 of x changed from 10 to 12; marking as dynamic is not enough: the code takes a different path")
+    assert found.sentence.startswith("dim 0 of x changed from 10 to 12; marking is not enough: the code takes a different path")
     assert found.remedy == RULES["SL204"].remedy
 
 

@@ -1,11 +1,13 @@
 """The calls of a trace under marks: which entry serves them, under which needs, and what the rest costs."""
 
 import pytest
+from dimensions import DIMENSIONS
 from make import compile as compiled
 from make import dynamic_size, explain, int_values, static_sizes, tensor, trace
 from payload_text import RETURN_LINE, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import LAB, report_of
 
+from shapelog.advice.advise import advise
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Call, Cost, Replay, replay
@@ -212,3 +214,9 @@ def test_more_marks_never_cost_more(name: str) -> None:
     totals = [found.cost(marks[:number]).total for number in range(len(marks) + 1)]
     assert totals == sorted(totals, reverse=True)
     assert totals[0] == found.cost(()).total == sum(len(plan.calls) for plan in found.plans)
+
+
+@pytest.mark.parametrize("number", [6, 40])
+def test_of_dims_that_were_equal_those_with_the_rarer_sizes_are_marked(number: int) -> None:
+    advice = advise(explain(DIMENSIONS["tensors that shared a size"](number)))
+    assert set(advice.entries) == {f"L['t{item}']:0" for item in range(1, number, 2)}

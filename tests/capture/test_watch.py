@@ -2,6 +2,7 @@
 
 import gc
 import gzip
+import importlib
 import os
 import shutil
 import signal
@@ -520,6 +521,22 @@ def test_an_interrupt_ends_with_the_report(tmp_path: Path, monkeypatch: pytest.M
     done = CliRunner().invoke(cli, ["watch", str(tmp_path / "none")])
     assert done.exit_code == 2
     assert "no such file or directory" in done.output.splitlines()[-1]
+
+
+@needs_posix
+def test_an_interrupt_does_not_break_off_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    append(tmp_path / NAME.format("aaaaaaaa"), FIRST)
+    (tmp_path / "interrupted_module.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nis_whole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    whole = []
+
+    def sleep(duration: float) -> None:
+        whole.append(importlib.import_module("interrupted_module").is_whole)
+
+    monkeypatch.setattr("shapelog.capture.watch.time.sleep", sleep)
+    done = CliRunner().invoke(cli, ["watch", str(tmp_path)])
+    assert (done.exit_code, whole) == (0, [True])
+    assert "1 compilation (1.00 s), no recompilation" in done.output
 
 
 def test_a_second_interrupt_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

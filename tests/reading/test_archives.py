@@ -149,7 +149,22 @@ def test_archives_in_archives_are_not_opened(tmp_path: Path) -> None:
     assert "no trace in this archive, only an archive (more.zip); unpack it first" in refusal(
         put(tmp_path, tarred({"more.zip": inner, "a": b""}))
     )
-    assert "a zip archive inside another archive" in refusal(put(tmp_path, gzip.compress(inner), "twice.gz"))
+    assert refusal(put(tmp_path, gzip.compress(inner), "twice.gz")) == "twice.gz: a zip archive in the place of a trace; unpack it first"
+
+
+@pytest.mark.parametrize("name", ["more.tar.gz", "more.log"])
+@pytest.mark.parametrize("outer", [zipped, tarred])
+def test_an_archive_that_is_alone_in_another_is_no_trace(outer: Callable[[dict[str, bytes]], bytes], name: str, tmp_path: Path) -> None:
+    # Stored without compression, its records could be read.
+    inner = tarred({FIRST: TRACE})
+    packed = put(tmp_path, outer({name: gzip.compress(inner) if name.endswith("gz") else inner}), "made")
+    assert refusal(packed) == f"made: {name}: a tar archive in the place of a trace; unpack it first"
+
+
+def test_an_archive_among_traces_is_left_out(tmp_path: Path) -> None:
+    trace = load(put(tmp_path, zipped({RANK.format(0, "aaaaaaaa"): TRACE, RANK.format(1, "bbbbbbbb"): tarred({FIRST: TRACE})})))
+    assert [rank.number for rank in trace.ranks if rank.frames] == [0]
+    assert losses(trace) == [f"{RANK.format(1, 'bbbbbbbb')}: a tar archive in the place of a trace; unpack it first"]
 
 
 def encrypted(packed: bytes, name: str) -> bytes:

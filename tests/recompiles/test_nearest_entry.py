@@ -2,9 +2,10 @@
 
 import pytest
 from make import compile, int_values, load, report, tensor, trace
-from payload_text import size_mismatch
+from payload_text import graph_text, size_mismatch
 
 from shapelog.model.trace import Compile
+from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries
 
 
@@ -23,22 +24,44 @@ def compiles_of(count: int, reasons: tuple[str, ...] = ()) -> tuple[Compile, ...
 def test_without_reasons_all_entries_are_compared_the_last_first() -> None:
     *earlier, last = compiles_of(4)
     found = entries_of(tuple(earlier))
-    assert [item.label for item in found.compared_with(last)] == ["0/2", "0/1", "0/0"]
+    assert [item.label for item in found.compared_with(last, FactTable())] == ["0/2", "0/1", "0/0"]
 
 
 def test_the_entries_that_pytorch_lists_are_compared_in_its_order() -> None:
     *earlier, last = compiles_of(4, (size_mismatch("0/0", 3, 6), size_mismatch("0/2", 5, 6)))
-    assert [item.label for item in entries_of(tuple(earlier)).compared_with(last)] == ["0/0", "0/2"]
+    assert [item.label for item in entries_of(tuple(earlier)).compared_with(last, FactTable())] == ["0/0", "0/2"]
 
 
 @pytest.mark.parametrize("is_listed", [False, True])
 def test_of_very_many_entries_the_last_and_the_first_are_compared(is_listed: bool) -> None:
-    reasons = tuple(size_mismatch(f"0/{number}", number + 3, 53) for number in range(49, -1, -1)) if is_listed else ()
-    *earlier, last = compiles_of(51, reasons)
+    # Each was compiled for a tensor of its own, so no two are alike.
+    made = [compile(f"0/{number}", tensor(8, 8, source=f"L['x{number}']")) for number in range(50)]
+    reasons = [f"0/{number}: len(L['y']) == {number}" for number in range(49, -1, -1)] if is_listed else []
+    *earlier, last = load(trace(*made, compile("0/50", tensor(8, 8), reasons=reasons))).compiles
     found = entries_of(tuple(earlier))
-    labels = [item.label for item in found.compared_with(last)]
+    labels = [item.label for item in found.compared_with(last, FactTable())]
     assert labels == [f"0/{number}" for number in (*range(49, 25, -1), *range(7, -1, -1))]
     assert (len(labels), found.left_out) == (MOST_COMPARED, 50 - MOST_COMPARED)
+
+
+def test_of_very_many_entries_that_are_alike_the_last_and_the_first_are_compared() -> None:
+    sizes = [(8, 8), *((number, 8) for number in range(10, 60)), (8, 9), (61, 8)]
+    *earlier, last = load(trace(*(compile(f"0/{number}", tensor(*size)) for number, size in enumerate(sizes)))).compiles
+    labels = [item.label for item in entries_of(tuple(earlier)).compared_with(last, FactTable())]
+    assert labels == ["0/51", "0/50", "0/0"]  # one differs in both sizes, the others in the first
+
+
+def test_entries_with_other_graphs_are_not_alike() -> None:
+    def graph(number: int) -> str:
+        return graph_text(
+            'L_x_: "f32[10, 8][8, 1]cpu"',
+            f'{"mul" if number % 2 else "add"}: "f32[10, 8][8, 1]cpu" = l_x_ {"*" if number % 2 else "+"} l_x_',
+            "return ()",
+        )
+
+    *earlier, last = load(trace(*(compile(f"0/{number}", tensor(number + 10, 8), graph=graph(number)) for number in range(50)))).compiles
+    labels = [item.label for item in entries_of(tuple(earlier)).compared_with(last, FactTable())]
+    assert labels == ["0/48", "0/47", "0/1", "0/0"]
 
 
 def test_entries_that_were_not_compared_are_reported() -> None:

@@ -14,6 +14,7 @@ from shapelog.report.next_steps import NextStep, StepKind, next_steps, saving_wo
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, renderer
+from shapelog.rules import Verdict
 
 
 def alerts(report: Report) -> Alerts:
@@ -72,9 +73,17 @@ def test_a_setting_that_pytorch_names_is_the_text_to_type() -> None:
 
 def test_the_same_change_in_two_places_is_one_step() -> None:
     first, second = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
-    assert first.title == "g and h: clone() the slice or view, and mark what varies in it"
-    assert (first.labels, first.saving.least, first.saving.most, len(first.places)) == (("1/1", "2/1"), 2, 2, 2)
+    assert first.title == "g and 2 more: clone() the slice or view, and mark what varies in it"
+    assert (first.labels, first.saving.least, first.saving.most, len(first.places)) == (("1/1", "2/1", "0/1"), 3, 3, 3)
     assert (second.kind, second.saving.most) == (StepKind.MARK, 1)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_recompile_that_a_code_change_avoids_is_in_a_step(name: str) -> None:
+    report = report_of(name)
+    steps = [step for step in steps_of(report) if step.kind in (StepKind.CODE, StepKind.SETUP)]
+    avoidable = {item.compile.label for item in report.recompiles if item.verdict is Verdict.CODE}
+    assert {label for step in steps for label in step.labels} == avoidable
 
 
 def test_a_change_that_two_functions_need_is_sure_only_where_nothing_else_changed() -> None:

@@ -1,7 +1,4 @@
-"""Recompile reasons: the first failed guard of each earlier cache entry, parsed from PyTorch's wording.
-
-The templates are those of ``torch._C._dynamo.guards`` and ``torch/_dynamo/guards.py``, 2.6 to 2.15.
-"""
+"""Recompile reasons: the first failed guard of each earlier cache entry, parsed by the table of ``reason_families``."""
 
 import json
 import re
@@ -9,6 +6,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.guards import MAX_LENGTH, UserLine, attribute_key, place_of, split_comment, without_hint
 from shapelog.reading.payloads.properties import LENGTH, UNNAMED, VALUE, Kind, Property
+from shapelog.reading.payloads.reason_families import FAMILIES
 from shapelog.reading.payloads.source_names import Source, is_library
 
 _ENTRY = re.compile(r"^((?:!\d+/)?\d+/\d+): ?", re.S)
@@ -23,8 +21,8 @@ _FRAME = re.compile(r'File "([^"]*)", line (\d{1,18}), in (\S+)(?:\n\s*(.*))?')
 class Reason(NamedTuple):
     """Why one earlier entry did not match. ``entry`` is its compile id as written.
 
-    ``family`` names the template, ``source`` and ``prop`` what failed (the source stripped of ``L[...]`` by torch 2.8 and later),
-    ``expected`` the value that the entry requires and ``actual`` that of the call, "" where the text does not contain it.
+    ``family`` is that of ``reason_families``, ``source`` and ``prop`` what failed (the source stripped of ``L[...]`` by torch 2.8 and
+    later), ``expected`` the value that the entry requires and ``actual`` that of the call, "" where the text does not contain it.
     """
 
     entry: str
@@ -65,73 +63,11 @@ def of_error(message: str) -> list[str]:
     return [text.strip() for text in _FIRST_LINE.split(_INDENT.sub("", failures))[1:]]
 
 
-_T = r"tensor '(?P<source>.*?)' "
-_AT_INDEX = r" mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)"
 # Compiled on first use: most reasons match one of the first.
 _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
-    (family, kind, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses thousands of digits
-    for family, kind, pattern in (
-        ("size", Kind.SIZE, _T + "size" + _AT_INDEX),
-        ("stride", Kind.STRIDE, _T + "strides?" + _AT_INDEX),
-        ("rank", Kind.RANK, _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),
-        ("dtype", Kind.DTYPE, _T + r"dtype mismatch\. expected (?P<expected>\S+), actual (?P<actual>\w+)"),
-        ("requires_grad", Kind.REQUIRES_GRAD, _T + r"requires_grad mismatch(?:\. expected requires_grad=(?P<expected>\d))?"),
-        ("dispatch_keys", Kind.DISPATCH_KEYS, _T + r"dispatch key set mismatch\. expected (?P<expected>.*?\)), actual (?P<actual>.*\))"),
-        (
-            "device",
-            Kind.DEVICE,
-            _T + r"Tensor device index mismatch\. Expected device index to be (?P<expected>-?\d+), actual (?P<actual>-?\d+)",
-        ),
-        ("tensor_type", Kind.TYPE, r"expected type of '(?P<source>.*?)' to be (?P<expected>.*?),? ?'? but found (?P<actual>.*)"),
-        ("global_state", Kind.GLOBAL_STATE, r"GLOBAL_STATE changed: (?P<expected>.*)|___check_global_state\(\)"),
-        ("function_mode", Kind.FUNCTION_MODES, r"___check_torch_function_mode_stack\(\)"),
-        ("default_device", Kind.DEFAULT_DEVICE, r"utils_device\.CURRENT_DEVICE == (?P<expected>.*)"),
-        ("saved_tensor_hooks", Kind.SAVED_TENSOR_HOOKS, r"torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks.*"),
-        ("functorch", Kind.FUNCTORCH_STATE, r"torch\._functorch\.pyfunctorch\..*|torch\.autograd\.forward_ad\..*"),
-        ("duplicate", Kind.ALIASING, r"Duplicate tensors? found: (?P<actual>.*)"),
-        ("aliasing", Kind.ALIASING, r"NO_TENSOR_ALIASING .*|check_overlapping\(.*"),
-        (
-            "marking",
-            Kind.MARKING,
-            r"(?:hasattr\((?P<source>.*), '_dynamo_\w+'\).*|\(\((?:.*)\._dynamo_\w+\.issubset.*|_?\w*dim_marking is .*|_dynamo_\w+ .*|"
-            r"\S+ (?:mismatch: expected|not a subset|should be absent).*|.*attribute is absent on runtime tensor.*)",
-        ),
-        ("died", Kind.LIFETIME, r"Cache line invalidated because (?P<source>.*) got deallocated.*"),
-        (
-            "backend",
-            Kind.BACKEND,
-            r"BACKEND_MATCH.*?(?:Cached backend: (?P<expected>.*?) \(id=\w+\)\. New backend: (?P<actual>.*?) \(id=\w+\)\..*)?",
-        ),
-        ("not_a_view", Kind.UNKNOWN, r"'NoneType' object has no attribute '(?:size|stride|storage_offset)'"),
-        ("unexpected", Kind.UNKNOWN, r"Unexpected recompilation.*"),
-        ("id", Kind.ID, r"___check_obj_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
-        ("type", Kind.TYPE, r"___check_type_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
-        ("id", Kind.ID, r"___check_obj_id\((?P<source>[^,()]*)"),  # cut off, as people paste them
-        ("type", Kind.TYPE, r"___check_type_id\((?P<source>[^,()]*)"),
-        ("length", Kind.LENGTH, r"(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((?P<source>.*)\) [!=]= (?P<expected>\d+)"),
-        ("key", Kind.HAS, r"(?P<no>not )?___dict_contains\((?P<key>.*), (?P<source>.*?)\)"),
-        ("member", Kind.HAS, r"(?P<no>not )?(?:set|frozenset)\.__contains__\((?P<source>.*?), (?P<key>.*)\)"),
-        ("attribute", Kind.HAS_ATTRIBUTE, r"(?P<no>not )?hasattr\((?P<source>.*), '(?P<key>[^']*)'\)(?: == (?:True|False))?"),
-        ("getattr", Kind.ATTRIBUTES, r"getattr failed on source (?P<source>.*)"),
-        ("closure", Kind.CLOSURE, r"IndexError on (?P<source>.*)\.__closure__\[\d+\]"),
-        ("missing_key", Kind.HAS, r"KeyError on (?P<source>.*[^GL])\[(?P<key>[^\[\]]+)\]"),
-        ("missing_item", Kind.LENGTH, r"IndexError on (?P<source>.*)\[(?P<index>\d+)\]"),
-        ("missing", Kind.PRESENT, r"(?:KeyError|IndexError) on (?P<source>.*)"),
-        ("closure", Kind.CLOSURE, r"\w*(?:Closure|Defaults)GuardAccessor: Not a function on (?P<source>.*?)(?:\.__\w+__)?"),
-        ("other_type", Kind.TYPE, r"(?:\w+: )?Not an? (?P<expected>function|type|callable)(?: \w+)? on (?P<source>.*?)(?:\.__code__)?"),
-        ("other_type", Kind.TYPE, r"TYPE_MISMATCH\((?P<source>.*)\)"),
-        ("accessor", Kind.PRESENT, r"(?:Not a weakref|Not a weakref obj|Weakref_GetRef failed|not a tensor - .*)"),
-        ("key_order", Kind.KEYS, r"list\((?:dict\.keys\()?(?P<source>.*?)(?:\.keys\(\))?\)\)?(?:\[\d+\])? == (?P<expected>.*)"),
-        ("iterator", Kind.RANGE, r"___normalize_range_iter\((?P<source>.*)\) == (?P<expected>.*)"),
-        ("iterator", Kind.LENGTH, r"___tuple_iterator_len\((?P<source>.*)\) == (?P<expected>.*)"),
-        ("iterator", Kind.VALUE, r"___normalize_count_iter\((?P<source>.*)\) == (?P<expected>.*)"),
-        ("plain_value", Kind.PLAIN_VALUE, r"(?:int|float|str|bytes|complex)\((?P<source>\S+)\) == (?P<expected>.*)"),
-        (
-            "nan",
-            Kind.NAN,
-            r"(?:\(type\(.*\) is \w+ and )?__(?:math|numpy)_isnan\((?P<source>.*?)\)\)?|not math\.isnan\((?P<source2>.*)\)",
-        ),
-    )
+    (family.name, kind, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses thousands of digits
+    for family in FAMILIES
+    for kind, pattern in family.templates
 )
 _SHAPE_WORDS = re.compile(r"\.(?:size|stride)\(\)\[|\.storage_offset\(\)| (?:<=|>=|<|>|!=) |^.+ % \d+\)* ==")
 _EMPTY = re.compile(r"^not (?P<source>[^\s()]\S*)$")

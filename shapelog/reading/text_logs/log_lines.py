@@ -51,7 +51,8 @@ _SOME_ID = re.compile(r"\[\d{1,9}/\d")
 _WHOLE_MESSAGE = re.compile(r"Recompiling function [^\n]*triggered by|triggered by[^\n]*Recompiling function ")
 _JOINED = re.compile(
     r"(?=\b[VDIWEC]\d{4} \d\d:\d\d:\d\d[.\d]* +\d+ )|(?=\[[-\d]{10} [\d:,]{8,15}\] )"
-    r"|(?<=\S)(?=Recompiling function )|(?=triggered by the following guard)|(?<=[\s:])(?=- (?:!\d+/)?\d+/\d+: )|(?<=: )(?=- (?:tensor '|L\['))"
+    r"|(?<=\S)(?=Recompiling function )|(?=triggered by the following guard)"
+    r"|(?<=[\s:])(?=- (?:!\d+/)?\d+/\d+: )|(?<=: )(?=- (?:tensor '|L\['))"
 )
 _RANK = re.compile(r"(?i)\brank[ =:_]?(\d{1,6})\b|\[default(\d{1,6})\]|^\s*(\d{1,6}): ")
 _ARTIFACT_OF_LOGGER = re.compile(r"\.__(\w{1,40})$")

@@ -18,7 +18,9 @@ _RECOMPILING = re.compile(
 _TRIGGERED = re.compile(r"triggered by the following guard failure(?:\(s\))?:?\s*(?P<rest>.*)")
 _ITEM = re.compile(r"^\s*- ?(.*)$")
 _GUARD_NUMBER = re.compile(r"^\s*guard \d{1,9} failures?:?\s*$")
-_SUGGESTED = re.compile(r"environment variable would enable dynamic compilation.*?(?:TORCH_COMPILE_DYNAMIC_SOURCES=\"(?P<sources>.*)\")?\s*$")
+_SUGGESTED = re.compile(
+    r"environment variable would enable dynamic compilation.*?(?:TORCH_COMPILE_DYNAMIC_SOURCES=\"(?P<sources>.*)\")?\s*$"
+)
 _STACK_LINE = re.compile(r"\s*(?:User stack trace:|File \"|\^|~)")
 # Where a line that a page or a terminal wrapped may go on.
 _MOST_REASONS = 10_000
@@ -107,7 +109,8 @@ def is_reason(text: str) -> bool:
 
 
 _ALONE = re.compile(
-    r"tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch|___check_\w+\(|GLOBAL_STATE changed"
+    r"tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch"
+    r"|___check_\w+\(|GLOBAL_STATE changed"
     r"|[A-Za-z_][\w.\[\]'\"]* (?:==|is) \S+\s*$|len\(.+\) == \d+|Cache line invalidated|expected type of '"
 )
 _LIMIT = re.compile(
@@ -194,11 +197,15 @@ _CREATED = re.compile(
     r"create_symbol (?P<symbol>\w{1,40}) = (?P<value>\S{1,60}) for (?P<source>.+?) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$"
 )
 _UNBACKED = re.compile(r"create_unbacked_sym(?:int|float|bool) (?P<symbol>\w{1,40}) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$")
-_ADDED = re.compile(r"(?:eval|runtime_assert) (?!\[guard suppressed\])(?P<expression>.{1,2000}?)(?: == True)? \[guard added\](?P<where>.*)$")
+_ADDED = re.compile(
+    r"(?:eval|runtime_assert) (?!\[guard suppressed\])(?P<expression>.{1,2000}?)(?: == True)? \[guard added\](?P<where>.*)$"
+)
 _REPLACED = re.compile(rf"set_replacement (?P<symbol>\w{{1,40}}) = (?P<value>{_NUMBER}) \((?P<reason>\w+)\)")
 _EQUAL = re.compile(rf"^Eq\((?P<symbol>[a-z]\w{{0,20}}), (?P<value>{_NUMBER})\)$")
 _SINGLE = re.compile(rf"_update_var_to_range (?P<symbol>\w{{1,40}}) = VR\[(?P<value>{_NUMBER}), (?P=value)\]")
-_TRACKED = re.compile(r"track_symint (?P<source>.+?)(?:\.(?P<part>size|stride)\(\)\[(?P<dim>\d{1,3})\]|\.storage_offset\(\)) (?P<value>\S+)")
+_TRACKED = re.compile(
+    r"track_symint (?P<source>.+?)(?:\.(?P<part>size|stride)\(\)\[(?P<dim>\d{1,3})\]|\.storage_offset\(\)) (?P<value>\S+)"
+)
 _WHERE = re.compile(r"^\s*(?:at )?(?:(?P<code>.*?)  # )?(?P<file>[^\s#(][^#(]*?):(?P<line>\d{1,9}) in (?P<name>\S+?)(?:,|\s|\(|$)")
 
 
@@ -226,7 +233,6 @@ class AddedText(NamedTuple):
 
     expression: str
     place: Place | None
-
 
     @property
     def pinned(self) -> "PinnedText | None":

@@ -43,28 +43,75 @@ _BY_ARTIFACT = {
     "graph_breaks": _BREAK,
 }
 _ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
-_SYMBOLIC_WORDS = ("create_symbol ", "create_unbacked_", "eval ", "set_replacement ", "_update_var_to_range ", "track_symint ", "create_env", "runtime_assert ")
+_SYMBOLIC_WORDS = (
+    "create_symbol ",
+    "create_unbacked_",
+    "eval ",
+    "set_replacement ",
+    "_update_var_to_range ",
+    "track_symint ",
+    "create_env",
+    "runtime_assert ",
+)
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[int, re.Pattern[str]], ...] = (
-    (_LIMIT, re.compile(r"dynamo hit (?:config\.|recompilation|$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: |^\s*(?:Recompile|Cache)LimitExceeded: ")),
-    (_FAILURE, re.compile(r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard|^\s*(?:\w+ +)?(?:torch\.(?:_dynamo|_inductor|fx)\.[\w.]+|ConstraintViolationError|BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError)(?:: |$)")),
+    (
+        _LIMIT,
+        re.compile(
+            r"dynamo hit (?:config\.|recompilation|$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "
+            r"|^\s*(?:Recompile|Cache)LimitExceeded: "
+        ),
+    ),
+    (
+        _FAILURE,
+        re.compile(
+            r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard"
+            r"|^\s*(?:\w+ +)?(?:torch\.(?:_dynamo|_inductor|fx)\.[\w.]+|ConstraintViolationError|BackendCompilerFailed"
+            r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError)(?:: |$)"
+        ),
+    ),
     (_RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
-    (_BREAK, re.compile(r"^\s*Graph break from `|^\s*Graph [Bb]reak(?: \([^()]*\))?(?: in user code at |: from user code at:|: .* from user code at)")),
-    (_BARE_REASON, re.compile(r"GuardFail\(reason=|^\W*tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch|^\W*\d{1,9}/\d{1,9}: \S")),
+    (
+        _BREAK,
+        re.compile(
+            r"^\s*Graph break from `"
+            r"|^\s*Graph [Bb]reak(?: \([^()]*\))?(?: in user code at |: from user code at:|: .* from user code at)"
+        ),
+    ),
+    (
+        _BARE_REASON,
+        re.compile(
+            r"GuardFail\(reason=|^\W*\d{1,9}/\d{1,9}: \S"
+            r"|^\W*tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch"
+        ),
+    ),
     (_GUARDS, re.compile(r"^\s*(?:TREE_GUARD_MANAGER:|(?:\| )*\+- \w|[A-Z_]+: check_tensor\()")),
     (_STATE, re.compile(r"^\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$")),
-    (_SYMBOLS, re.compile(r"^\s*(?:create_symbol|create_unbacked_\w+|runtime_assert .* \[guard added\]|set_replacement|_update_var_to_range|track_symint|create_env|eval .* \[guard added\])")),
+    (
+        _SYMBOLS,
+        re.compile(
+            r"^\s*(?:create_symbol|create_unbacked_\w+|(?:eval|runtime_assert) .* \[guard added\]|set_replacement|_update_var_to_range"
+            r"|track_symint|create_env)"
+        ),
+    ),
 )
 _ANY_BEGIN = re.compile(
-    r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
-    r"|:\d{1,9}:[\w<>.]+:\s*$|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
+    r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|^\s*function: |^\W*\d+/\d+: "
+    r"|^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\(|:\d{1,9}:[\w<>.]+:\s*$"
+    r"|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
     _RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- |User stack trace|\^|~)|\s*File \"| {4,}\S|\S+\d\s*$|\s*\w[^.]{0,60}$"),
-    _LIMIT: re.compile(r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- |expected )| {3,}\S|\S+ (?:==|is) |\S+ rank mismatch"),
+    _LIMIT: re.compile(
+        r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- |expected )| {3,}\S|\S+ (?:==|is) "
+        r"|\S+ rank mismatch"
+    ),
     _BREAK: re.compile(r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more)|\s+\S|\s*$"),
     _GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
-    _STATE: re.compile(r"\s*\S.*: (?:tensor size=|scalar |fully dynamic|auto unset|unusual)|\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$|PGO detected"),
+    _STATE: re.compile(
+        r"\s*\S.*: (?:tensor size=|scalar |fully dynamic|auto unset|unusual)|\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$"
+        r"|PGO detected"
+    ),
 }
 _FAILURE_GOES_ON = re.compile(
     r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For more|The above exception|During handling|Traceback \("
@@ -81,9 +128,13 @@ _MADE_BY_DYNAMO = re.compile(r"===== __compiled_fn_")
 _IN_GRAPH = re.compile(r"# File: (?P<file>.+?):(?P<line>\d{1,9}) in (?P<name>\S+?), code: ?(?P<code>.*)")
 _DUPLICATE = re.compile(r"^(Graph break) \([^()]*\) (?=in user code at)")
 _TENSOR = re.compile(
-    r"check_tensor\((?P<source>.*?), (?P<type>[\w.]+), DispatchKeySet\(.*?\), torch\.(?P<dtype>\w+), device=.*?, requires_grad=(?P<grad>True|False)"
+    r"check_tensor\((?P<source>.*?), (?P<type>[\w.]+), DispatchKeySet\(.*?\), torch\.(?P<dtype>\w+), device=.*?, "
+    r"requires_grad=(?P<grad>True|False)"
 )
-_QUOTED_REASON = re.compile(r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d+))?")
+_QUOTED_REASON = re.compile(
+    r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
+    r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d+))?"
+)
 _MOST_KNOWN_FILES = 2_000
 _UNKNOWN = Code()
 # Process ids have seven digits at most; before torch 2.6 lines hold the id of a thread, which has more.

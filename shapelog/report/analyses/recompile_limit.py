@@ -61,7 +61,8 @@ def _remedy(explained: Explanations, frame: Frame, causes: str) -> str:
     setting = explained.trace.version.limit_setting
     own = explained.of_frame(frame)
     if len(own) == 1 and own[0].causes:
-        return f"{causes} keeps adding cache entries: {Remedies(explained.trace.supports_dynamic_sources).of_recompile(own[0]).text}; or raise {setting}"
+        remedy = Remedies(explained.trace.supports_dynamic_sources).of_recompile(own[0])
+        return f"{causes} keeps adding cache entries: {remedy.text}; or raise {setting}"
     return f"stop what keeps adding cache entries ({causes}), or raise {setting}"
 
 

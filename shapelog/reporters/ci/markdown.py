@@ -148,8 +148,8 @@ def _what_helps(checked: CheckResult) -> Iterator[Section]:
 
 def _step(step: NextStep) -> str:
     saved = saving_words(step.saving)
-    lines = [f"- {escaped(cut(step.title, 1000))}" + (f" ({escaped(saved)})" if saved else "")]
-    lines += [f"  - {escaped(cut(hint, 1000))}" for hint in step.hints[:2]]
+    lines = [listed(cut(step.title, 1000)) + (f" ({escaped(saved)})" if saved else "")]
+    lines += [f"  {listed(cut(hint, 1000))}" for hint in step.hints[:2]]
     lines += [f"  - {code(text)}" for text in step.text]
     if step.url:
         lines.append(f"  - [PyTorch]({step.url})")
@@ -160,7 +160,7 @@ def _item(item: CheckedAlert) -> str:
     alert = item.alert
     where = f" {code(place(alert))}" if alert.source_line else ""
     rule = f"[{alert.rule.code} {alert.rule.name}]({link(alert.rule)})"
-    lines = [f"- {rule}{where}: {escaped(cut(alert.sentence, 2000))}", f"  - {escaped(help_words(alert))}"]
+    lines = [f"- {rule}{where}: {escaped(cut(alert.sentence, 2000))}", f"  {listed(help_words(alert))}"]
     lines += [f"  - [{page.number or 'PyTorch'}]({page.url})" for page in pytorch_pages(alert)]
     if alert.snippet:
         lines.insert(1, f"  - The line: {code(cut(alert.snippet, 500))}")

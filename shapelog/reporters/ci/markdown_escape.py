@@ -34,10 +34,14 @@ def escaped(text: object) -> str:
     return " ".join(code(word) if _CODE.search(word) else _MARKUP.sub(r"\\\g<0>", word) for word in words)
 
 
+def paragraph(text: object) -> str:
+    """Text at the start of a line, which must begin no list, heading or rule."""
+    return _START.sub(lambda match: f"{match[0]}\\" if match[0][0].isdigit() else f"\\{match[0]}", escaped(text))
+
+
 def listed(text: object) -> str:
-    """A line of a list, which must begin no list, heading or rule of its own."""
-    line = _START.sub(lambda match: f"{match[0]}\\" if match[0][0].isdigit() else f"\\{match[0]}", escaped(text))
-    return f"- {line}"
+    """A line of a list."""
+    return f"- {paragraph(text)}"
 
 
 def code(text: object) -> str:

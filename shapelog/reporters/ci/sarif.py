@@ -12,7 +12,7 @@ from shapelog.report.alerts import Alert
 from shapelog.report.repository_paths import SourceLine
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import NO_FILE, details, fingerprints, help_text, left_out, message, sentence, shown
-from shapelog.reporters.ci.markdown_escape import escaped, listed
+from shapelog.reporters.ci.markdown_escape import listed, paragraph
 from shapelog.reporters.json_bytes import pretty
 from shapelog.rule_docs import HOME, entry, link
 from shapelog.rules import RULES, Rule, Verdict, problem_rule
@@ -131,7 +131,7 @@ def _results(alerts: tuple[CheckedAlert, ...], rules: list[str], has_baseline: b
 
 
 def _markdown(item: CheckedAlert) -> str:
-    lines = (escaped(sentence(item.alert)), "", escaped(help_text(item.alert)), "")
+    lines = (paragraph(sentence(item.alert)), "", paragraph(help_text(item.alert)), "")
     return "\n".join((*lines, *(listed(line.removeprefix("- ")) for line in details(item))))
 
 

@@ -124,6 +124,8 @@ def _with_marks(advice: Advice | None) -> str:
     before, after = advice.before.seconds, advice.after.seconds
     where = f" {advice.scope}" if advice.scope else ""
     is_less = after.most is not None and after.most < before.least
+    if not before.least:
+        return f"Mark {advice.what_to_mark} as dynamic."
     verb = "cut" if is_less else "change"
     return f"Marking {advice.what_to_mark} as dynamic would {verb} compile time{where} from {before} to an estimated {after}."
 
@@ -142,7 +144,7 @@ def _tiles(report: Report) -> Iterator[Tile]:
     for verdict in (Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED, Verdict.UNEXPLAINED):
         part = summary.part(verdict)
         if part.count:
-            yield Tile(part.count, verdict.words, measured(part.seconds), verdict.name.lower())
+            yield Tile(part.count, report.words_of(verdict), measured(part.seconds), verdict.name.lower())
     if summary.limit_hits:
         yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit")
     if summary.failures:

@@ -26,7 +26,11 @@ def report_data(report: Report) -> dict[str, Any]:
     return {
         "format": "shapelog report",
         "format_version": FORMAT_VERSION,
-        "trace": {**trace_data(trace), "notes": [*trace.what_is_missing, *trace.notes], "ranks": [_rank_data(rank, trace) for rank in trace.ranks]},
+        "trace": {
+            **trace_data(trace),
+            "notes": [*trace.what_is_missing, *trace.notes],
+            "ranks": [_rank_data(rank, trace) for rank in trace.ranks],
+        },
         "summary": {
             **summary_data(summary),
             "verdicts": [{"verdict": part.verdict.value, "count": part.count, "seconds": part.seconds} for part in summary.parts],

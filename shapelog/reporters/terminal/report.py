@@ -115,7 +115,12 @@ def _summary(page: TextPage, report: Report) -> None:
         bar = "█" * max(1, round(16 * part.count / max(1, summary.recompiles)))
         style = COLORS[part.verdict]
         rows.append(
-            (Text(str(part.count), style="bold"), Text(part.verdict.words, style=style), measured(part.seconds), Text(bar, style=style))
+            (
+                Text(str(part.count), style="bold"),
+                Text(report.words_of(part.verdict), style=style),
+                measured(part.seconds),
+                Text(bar, style=style),
+            )
         )
     page.table((Column("", True), Column(""), Column("", True), Column("")), rows)
     if summary.limit_hits:

@@ -114,9 +114,7 @@ def _waiting(snapshot: Snapshot) -> list[Text]:
 
 def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
     summary = report.summary
-    of_them = (
-        f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}" if summary.recompiles else ""
-    )
+    of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}" if summary.recompiles else ""
     total = f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}{of_them}"
     found = [Text(total if summary.compiles else "Nothing has been compiled yet", style="bold")]
     parts = [

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from payload_text import reason_list
 from recorded import RECORDED, report_of
 
+from shapelog.reading.payloads.reason_families import FAMILIES
 from shapelog.reading.payloads.recompile_reasons import Reason, parse, split, split_entry
 
 KEYS, META = "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)", "DispatchKeySet(CPU, BackendSelect)"
@@ -259,6 +260,7 @@ KNOWN = [
         "m == 3                           # return x * x.size()[0] * m  # scripts/c_int_arg.py:5 in f",
         ("value", "m", "value", "3", ""),
     ),
+    ("2.13", "int(level) == 3", ("plain_value", "level", "plain value", "3", "")),
     ("2.8 and later", "b == True", ("value", "b", "value", "True", "")),
     ("all", "s == 'a # b'     # if s:  # app.py:3 in f", ("value", "s", "value", "'a # b'", "")),
     ("all", "s == 'it < 3'", ("value", "s", "value", "'it < 3'", "")),
@@ -294,6 +296,10 @@ def test_a_reason_is_parsed(version: str, text: str, parsed: tuple[str, ...]) ->
     assert (found.family, found.source, str(found.prop), found.expected, found.actual) == parsed
     assert found.entry == "0/0"
     assert not found.is_parameter
+
+
+def test_every_family_is_among_them() -> None:
+    assert {parsed[0] for _, _, parsed in KNOWN} == {family.name for family in FAMILIES}
 
 
 @pytest.mark.parametrize("source", ["L['self']._modules['lin']._parameters['weight']", "self.lin.weight"])

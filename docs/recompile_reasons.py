@@ -1,0 +1,55 @@
+"""Writes the list of reasons in recompile-reasons.md from the table that shapelog reads them by: python docs/recompile_reasons.py"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from shapelog.reading.payloads.reason_families import FAMILIES, Family, Group
+from shapelog.reporters.rules_markdown import plain
+from shapelog.rule_docs import anchor
+from shapelog.rules import RULES
+
+PAGE = Path(__file__).with_name("recompile-reasons.md")
+_LIST = """## Every reason
+
+Each example is followed by what it means, its usual causes, and what helps, with a link to the [rule](rules.md) that has programs to try.
+
+"""
+
+
+def page() -> str:
+    """The page with its list written anew."""
+    introduction = PAGE.read_text(encoding="utf-8").partition(_LIST.partition("\n")[0])[0]
+    groups = {group: [family for family in FAMILIES if family.group is group] for group in Group}
+    lines = [_index(group, families) for group, families in groups.items()]
+    for group, families in groups.items():
+        lines += [f"## {group.value}", "", *(line for family in families for line in _entry(family))]
+    return introduction + _LIST + "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _index(group: Group, families: list[Family]) -> str:
+    links = "".join(f"\n- [{family.title}](#{family.name}): {', '.join(_beginnings(family))}" for family in families)
+    return f"**{group.value}**\n{links}\n"
+
+
+def _beginnings(family: Family) -> list[str]:
+    """What to look for in a reason: its examples without comments and values."""
+    beginnings = (case.example.split("  # ")[0].split(". ")[0] for case in family.cases if case.example)
+    return [f"`{text}`" for text in dict.fromkeys(beginnings)]
+
+
+def _entry(family: Family) -> Iterator[str]:
+    yield from (f'<a id="{family.name}"></a>', "", f"### {family.title}", "")
+    for rules, cases in groupby(family.cases, lambda case: case.rules):
+        for case in cases:
+            yield from ("```text", f"0/0: {case.example}".rstrip(), "```", "", case.meaning, "")
+        yield from (*map(_remedy, rules), "")
+
+
+def _remedy(code: str) -> str:
+    rule = RULES[code]
+    return f"- [{code} {rule.name}](rules.md#{anchor(rule)}): {plain(rule.remedy)}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,201 @@
+"""What one message of PyTorch's logging holds."""
+
+import pytest
+
+from shapelog.reading.text_logs.messages import (
+    AddedText,
+    Code,
+    LimitText,
+    PinnedText,
+    Place,
+    SymbolText,
+    TrackedText,
+    failure,
+    limits,
+    recompiles,
+    symbolic,
+)
+
+SIZE = "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20"
+
+
+def lines(text: str) -> list[str]:
+    return text.strip("\n").split("\n")
+
+
+def test_a_recompile_with_a_reason_for_each_entry() -> None:
+    (found,) = recompiles(
+        lines(f"""
+Recompiling function f in /srv/train.py:4
+    triggered by the following guard failure(s):
+    - 0/1: k == 3
+    - {SIZE}
+""")
+    )
+    assert found.code == Code("f", "/srv/train.py", 4)
+    assert found.reasons == ("0/1: k == 3", SIZE)
+
+
+def test_the_stack_of_a_reason_belongs_to_it() -> None:
+    (found,) = recompiles(
+        lines("""
+Recompiling function f in train.py:4
+    - 0/0: k == 3
+    - User stack trace:
+    -   File "/srv/train.py", line 5, in f
+    -     return x * k
+""")
+    )
+    assert len(found.reasons) == 1
+    assert found.reasons[0].startswith("0/0: k == 3\nUser stack trace:\n")
+
+
+def test_old_versions_write_the_reason_on_the_same_line() -> None:
+    (found,) = recompiles(["('Recompiling function step in /srv/a.py', \"triggered by the following guard failure: L['t'] == 0\")"])
+    assert found.code == Code("step", "/srv/a.py", 0)
+    assert found.reasons == ("L['t'] == 0",)
+
+
+def test_without_ids_each_line_is_a_reason() -> None:
+    (found,) = recompiles(
+        ["Recompiling function f in a.py:1", "  - tensor 'L['x']' rank mismatch. expected 2, actual 3", "  - L['k'] == 2"]
+    )
+    assert found.reasons == ("tensor 'L['x']' rank mismatch. expected 2, actual 3", "L['k'] == 2")
+
+
+def test_what_pytorch_suggests_is_no_reason() -> None:
+    hint = "The following environment variable would enable dynamic compilation to start, avoiding this recompile: "
+    (found,) = recompiles(["Recompiling function f in a.py:1", f"  - {SIZE}", f"  - {hint}TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']\""])
+    assert found.reasons == (SIZE,)
+    assert found.suggested == "L['x']"
+
+
+def test_a_wrapped_reason_is_whole_again() -> None:
+    (found,) = recompiles(["Recompiling function f in a.py:1", "  - 0/0: tensor 'x' size mismatch at", "index 0. expected 10, actual 20"])
+    assert found.reasons == (SIZE,)
+
+
+def test_a_recompile_under_a_stance_that_forbids_it() -> None:
+    (found,) = recompiles(
+        [
+            "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: 'a.py', function name: 'f', line number: 7",
+            f"- {SIZE}",
+        ]
+    )
+    assert found.code == Code("f", "a.py", 7)
+    assert found.reasons == (SIZE,)
+
+
+def test_the_warning_at_the_limit() -> None:
+    (found,) = limits(
+        lines("""
+torch._dynamo hit config.recompile_limit (8)
+   function: 'foo' (C:\\jobs\\train.py:4)
+   last reason: 0/7: y == 7      # return x + y  # train.py:5 in foo
+To log all recompilation reasons, use TORCH_LOGS="recompiles".
+""")
+    )
+    assert (found.setting, found.limit, found.code) == ("recompile_limit", "8", Code("foo", "C:\\jobs\\train.py", 4))
+    assert found.reasons == ("0/7: y == 7      # return x + y  # train.py:5 in foo",)
+
+
+def test_a_warning_that_was_wrapped() -> None:
+    (found,) = limits(
+        [
+            "torch._dynamo hit",
+            "config.recompile_limit (8)",
+            "   last reason: 0/7: tensor 'x' size mismatch",
+            "      at index 0. expected 1, actual 2",
+        ]
+    )
+    assert found.limit == "8"
+    assert found.reasons == ("0/7: tensor 'x' size mismatch at index 0. expected 1, actual 2",)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "expected"),
+    [
+        ("reasons:  L['k'] == 3", ("L['k'] == 3",)),
+        ("reasons:  ['___check_obj_id(self, 14)']", ("___check_obj_id(self, 14)",)),
+        ("reasons:  [\"tensor 'x' rank mismatch. expected 2, actual 3\"]", ("tensor 'x' rank mismatch. expected 2, actual 3",)),
+    ],
+)
+def test_old_warnings_have_a_list_of_reasons(reasons: str, expected: tuple[str, ...]) -> None:
+    assert list(limits(["torch._dynamo hit config.cache_size_limit (64)", reasons])) == [
+        LimitText("cache_size_limit", "64", Code(), expected)
+    ]
+
+
+def test_two_warnings_are_two() -> None:
+    assert [found.code.name for found in limits(["dynamo hit config.recompile_limit (8)", "function: 'a' (b.py:1)"] * 2)] == ["a", "a"]
+
+
+def test_symbols_of_each_version() -> None:
+    new = symbolic(
+        "create_symbol s77 = 20 for L['x'].size()[0] [2, int_oo] return x * 2  # scripts/a.py:6 in f (_dynamo/b.py:4 in <lambda>)"
+    )
+    old = symbolic(
+        "create_symbol s0 = 20 for L['x'].size()[0] [2, 9223372036854775806] at scripts/a.py:6 in f (_dynamo/b.py:2 in <lambda>)"
+    )
+    assert new == SymbolText("s77", "20", "L['x'].size()[0]", "VR[2, int_oo]", Place("scripts/a.py", 6, "f", "return x * 2"))
+    assert isinstance(old, SymbolText)
+    assert old.place == Place("scripts/a.py", 6, "f")
+
+
+def test_a_guard_that_equals_a_number_pins_its_symbol() -> None:
+    found = symbolic(
+        "eval Eq(s0, 33) [guard added] if self.x ==33:  # example.py:16 in forward (_dynamo/variables/tensor.py:1242 in evaluate_expr)"
+    )
+    assert isinstance(found, AddedText)
+    assert found.place == Place("example.py", 16, "forward", "if self.x ==33:")
+    assert found.pinned == PinnedText("s0", "33", "range_refined_to_singleton")
+    assert symbolic("eval Ne(s0, 10) [guard added] at a.py:6 in g (b)") is not None
+    assert symbolic("eval [guard suppressed] s0 <= 4 [guard added]") is None
+
+
+def test_what_a_symbol_became() -> None:
+    assert symbolic("set_replacement s0 = 10 (solve) VR[10, 10]") == PinnedText("s0", "10", "solve")
+    assert symbolic("_update_var_to_range s0 = VR[2, 30] (update)") is None
+
+
+def test_sizes_strides_and_offsets_of_inputs() -> None:
+    assert symbolic("track_symint L['x'].size()[0] 10 None") == TrackedText("L['x']", "size", 0, "10")
+    assert symbolic("track_symint L['x'].stride()[1] s3 RelaxedUnspecConstraint(warn_only=True)") == TrackedText(
+        "L['x']", "stride", 1, "s3"
+    )
+    assert symbolic("track_symint L['x'].storage_offset() 0 None") == TrackedText("L['x']", "", 0, "0")
+
+
+def test_a_traceback_of_the_compiler_is_a_failure() -> None:
+    found = failure(
+        lines("""
+Traceback (most recent call last):
+  File "/srv/train.py", line 9, in <module>
+    f(x)
+torch._dynamo.exc.Unsupported: Tensor.item
+
+from user code:
+   File "/srv/train.py", line 5, in f
+    return x.item()
+""")
+    )
+    assert found is not None
+    assert (found.type, found.code) == ("Unsupported", Code("f", "/srv/train.py", 5))
+    assert not found.is_at_limit
+
+
+def test_an_exception_of_the_program_is_none_of_its_failures() -> None:
+    assert failure(["Traceback (most recent call last):", '  File "a.py", line 1, in <module>', "ValueError: no"]) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached",
+        "torch._dynamo.exc.Unsupported: Dynamo recompile limit exceeded",
+    ],
+)
+def test_an_error_at_the_limit(text: str) -> None:
+    found = failure([text])
+    assert found is not None
+    assert found.is_at_limit

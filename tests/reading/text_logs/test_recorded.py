@@ -1,0 +1,45 @@
+"""A log with guards, graphs and symbols gives the answer of the trace of the same program."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.model.trace import Outcome
+from shapelog.recompiles.explain import explain_trace
+
+FIXTURES = Path(__file__).parents[3] / "fixtures"
+LOGS = sorted(FIXTURES.glob("text_logs/2.*/*.txt.gz"))
+RECOMPILING = [path for path in LOGS if "failures" not in path.name]
+
+
+@pytest.mark.parametrize("path", RECOMPILING, ids=[f"{path.parent.name}-{path.name.partition('.')[0]}" for path in RECOMPILING])
+def test_every_recompile_has_a_cause_and_its_frame_a_name(path: Path) -> None:
+    explained = explain_trace(load(path), debug=True)
+    assert explained.recompiles
+    assert {item.codes for item in explained.recompiles}.isdisjoint({("SL399",)})
+    assert all(item.frame.name for item in explained.recompiles)
+
+
+def test_exceptions_are_failures_with_the_function_that_was_compiled() -> None:
+    trace = load(FIXTURES / "text_logs" / "2.6" / "l_failures.txt.gz")
+    failed = [compile for compile in trace.compiles if compile.outcome is Outcome.FAILED]
+    assert "BackendCompilerFailed" in {compile.metrics.fail_type for compile in failed}
+    assert all(compile.failure.title for compile in failed)
+
+
+def test_a_log_has_no_times() -> None:
+    trace = load(FIXTURES / "text_logs" / "2.13" / "g_limit.txt.gz")
+    assert {compile.metrics.seconds for compile in trace.compiles} == {None}
+    assert trace.is_text
+
+
+def test_two_ranks_in_one_file() -> None:
+    trace = load(FIXTURES / "text_logs" / "2.6" / "n_dist.txt.gz")
+    assert [rank.number for rank in trace.ranks] == [0, 1]
+
+
+def test_sizes_and_strides_are_those_of_the_call() -> None:
+    trace = load(FIXTURES / "text_logs" / "2.4" / "a_auto.txt.gz")
+    first = trace.frames[0].compiles[1].inputs[0]
+    assert (first.source, first.size, first.stride, first.dtype) == ("L['x']", (20,), (1,), "float32")
