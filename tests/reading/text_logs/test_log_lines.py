@@ -30,7 +30,7 @@ def lines_of(text: str) -> list[LogLine]:
         (f"\x1b[31m{HEAD}\x1b[0m ", USUAL),
         (f"\ufeff{HEAD} ", USUAL),
         (
-            f"V1120 08:27:33.313000 4242 C:\\torch\\_dynamo\\guards.py:2813] [0/1_2] ",
+            "V1120 08:27:33.313000 4242 C:\\torch\\_dynamo\\guards.py:2813] [0/1_2] ",
             Head(*USUAL[:3], "C:/torch/_dynamo/guards.py:2813", "0/1_2"),
         ),
         (f"V1120 08:27:33.313000 4242 {GUARDS}] ", Head(*USUAL[:4])),
