@@ -16,6 +16,8 @@ from typing import NamedTuple
 _MOST_HEADS = 1 << 10
 # What is read of one line; a longer one is cut there.
 _LONGEST_LINE = 1 << 16
+_BLOCK = 1 << 13
+_KEPT = 4 * _LONGEST_LINE  # a character has four bytes at most
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>A-Z])")
 _QUOTE = re.compile(r"(?:> ?){1,9}")
 _ID = r"\[(?P<{0}>(?:!\d{{1,9}}/?)?(?:\d{{1,9}}/\d{{1,9}})?(?:_\d{{1,9}})?)\]"
@@ -35,14 +37,23 @@ _HEAD = re.compile(
     r"|(?=\[__(?:recompiles|guards|graph_breaks|graph_code|perf_hints|cudagraphs|trace|dynamic)\w{0,20}\])"
     r")(?: ?" + _ID.format("id") + r")?(?: ?\[__(?P<artifact>\w{1,40})\])?"
 )
-# What there is in front of every line of PyTorch's logging, one or another.
+# Lines with the same head, as they are written; and where such a line begins.
+_USUAL_RUN = re.compile(
+    r"((?:\[rank(?P<rank>\d{1,6})\]: ?)?[VDIWEC](?P<time>\d{4} \d\d:\d\d:\d\d(?:\.\d{1,9})?) +(?P<process>\d{1,18}) "
+    r"(?P<file>[^\]\n]{1,400}?\.py:\d{1,9})\](?: ?" + _ID.format("id") + r")?(?: ?\[__(?P<artifact>\w{1,40})\])?)"
+    r"[^\n]*\n(?:\1(?! ?\[)[^\n]*\n)*"
+)
+_USUAL_LINE = re.compile(r"\n(?:\[rank\d{1,6}\]: ?)?[VDIWEC]\d{4} \d\d:\d\d:\d\d")
+_MORE_OF_HEAD = re.compile(r" ?\[")
+# What there is in every other line of PyTorch's logging, one or another.
 _MARKS = (".py:", "[__", ": [", ".__")
+_SOME_ID = re.compile(r"\[\d{1,9}/\d")
+_WHOLE_MESSAGE = re.compile(r"Recompiling function [^\n]*triggered by|triggered by[^\n]*Recompiling function ")
 _JOINED = re.compile(
     r"(?=\b[VDIWEC]\d{4} \d\d:\d\d:\d\d[.\d]* +\d+ )|(?=\[[-\d]{10} [\d:,]{8,15}\] )"
     r"|(?<=\S)(?=Recompiling function )|(?=triggered by the following guard)"
     r"|(?<=[\s:])(?=- (?:!\d+/)?\d+/\d+: )|(?<=: )(?=- (?:tensor '|L\['))"
 )
-_LONE_ID = re.compile(r"[\s#>*|-]{0,40}\[\d{1,9}/\d{1,9}(?:_\d{1,9})?\] ")
 _RANK = re.compile(r"(?i)\brank[ =:_]?(\d{1,6})\b|\[default(\d{1,6})\]|^\s*(\d{1,6}): ")
 _ARTIFACT_OF_LOGGER = re.compile(r"\.__(\w{1,40})$")
 
@@ -69,56 +80,164 @@ class LogLine(NamedTuple):
     number: int
 
 
+class Run(NamedTuple):
+    """Lines in a row with the same head (one object for equal heads), or without one, and the number of the first."""
+
+    head: Head | None
+    lines: list[str]
+    number: int
+
+
 def log_lines(chunks: Iterable[bytes]) -> Iterator[LogLine]:
     """Every line of a log, decoded and without colors. Never raises; time is linear in the bytes."""
-    number, key, head = 0, "", None
-    known: dict[Head, Head] = {}
-    for text in _lines(chunks):
-        number += 1
-        if key and text.startswith(key):
-            yield LogLine(head, text[len(key) :].removeprefix(" "), number)
-            continue
-        for part in _parts(text):
-            found = _head(part) if any(mark in part for mark in _MARKS) or _LONE_ID.match(part) else None
-            if found is None:
-                yield LogLine(None, part, number)
-                continue
-            other, key = found
-            if len(known) > _MOST_HEADS:
-                known.clear()
-            head = known.setdefault(other, other)
-            yield LogLine(head, part[len(key) :].removeprefix(" "), number)
+    for head, lines, number in log_runs(chunks):
+        for at, text in enumerate(lines):
+            yield LogLine(head, text, number + at)
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[str]:
-    """The lines of a stream, without what is behind the first 64 KiB of a line, colors, and marks of quotes."""
+def log_runs(chunks: Iterable[bytes]) -> Iterator[Run]:
+    """The same in runs of lines, which are found at once where they are as PyTorch prints them."""
+    heads, number = _Heads(), 1
+    for text in _whole_lines(chunks):
+        is_usual = text[0] not in ">\ufeff" and not any(mark in text for mark in ("\r", "\x1b", "\n>"))
+        for head, lines, count in _usual_runs(text, heads) if is_usual else _other_runs(text[:-1].split("\n"), heads):
+            yield Run(head, lines, number)
+            number += count
+
+
+def _whole_lines(chunks: Iterable[bytes]) -> Iterator[str]:
+    """A stream in pieces that end with a line. Of a long line, only the beginning is kept until its end comes."""
     rest = b""
     for chunk in chunks:
-        lines = chunk.split(b"\n")
-        if len(lines) == 1:
-            rest += chunk[: max(0, _LONGEST_LINE - len(rest))]
-            continue
-        lines[0] = rest + lines[0]
-        rest = lines.pop()[:_LONGEST_LINE]
-        yield from map(_plain, lines)
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            lines = rest + chunk[:end]
+            yield (lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines).decode("utf-8", "replace")
+            rest = chunk[end : end + _KEPT]
+        else:
+            rest += chunk[: max(0, _KEPT - len(rest))]
     if rest:
-        yield _plain(rest)
+        yield rest.decode("utf-8", "replace") + "\n"
 
 
-def _parts(text: str) -> Iterable[str]:
+class _Heads:
+    """The heads that were read, and the last one with what is written of it in front of a line."""
+
+    def __init__(self) -> None:
+        self.key = ""
+        self.last: Head | None = None
+        self._usual: dict[str, Head] = {}
+        self._known: dict[Head, Head] = {}
+
+    def of_run(self, found: re.Match[str]) -> Head:
+        """The head of a run that ``_USUAL_RUN`` found."""
+        head = self._usual.get(found[1])
+        if head is None:
+            rank, time, process, place, compile, artifact = found.group("rank", "time", "process", "file", "id", "artifact")
+            head = Head(time, int(process), int(rank) if rank else None, place.replace("\\", "/"), compile or "", artifact or "")
+            head = self._usual[found[1]] = self._one(head)
+        self.key, self.last = found[1], head
+        return head
+
+    def of_line(self, text: str) -> tuple[Head | None, str]:
+        """The head of a line, and the rest of it."""
+        if not self.key or not text.startswith(self.key) or _MORE_OF_HEAD.match(text, len(self.key)):
+            found = _head(text) if _has_mark(text, 0, len(text)) else None
+            if found is None:
+                return None, text
+            self.key, self.last = found[1], self._one(found[0])
+        return self.last, text[len(self.key) :].removeprefix(" ")
+
+    def _one(self, head: Head) -> Head:
+        """The same object for equal heads: several processes may write in turns."""
+        if len(self._known) > _MOST_HEADS:
+            self._known.clear()
+            self._usual.clear()
+        return self._known.setdefault(head, head)
+
+
+# Of a run: its head, its lines, and how many lines of the log they are.
+_Found = tuple[Head | None, list[str], int]
+
+
+def _usual_runs(text: str, heads: _Heads) -> Iterator[_Found]:
+    """The runs as PyTorch prints them, and what is between them. There are neither colors nor quotes."""
+    place, size = 0, len(text)
+    while place < size:
+        found = _USUAL_RUN.match(text, place)
+        if found is None:
+            usual = _USUAL_LINE.search(text, place)
+            end = usual.start() + 1 if usual else size
+            yield from _between(text, place, end, heads)
+        else:
+            end, run, key = found.end(), found[0], found[1]
+            if _is_joined(run) or (len(run) > _LONGEST_LINE and max(map(len, run.split("\n"))) > _LONGEST_LINE):
+                yield from _other_runs(run[:-1].split("\n"), heads)
+            else:
+                head = heads.of_run(found)
+                lines = run[len(key) : -1].replace(f"\n{key}", "\n").replace("\n ", "\n").removeprefix(" ").split("\n")
+                yield head, lines, len(lines)
+        place = end
+
+
+def _between(text: str, place: int, end: int, heads: _Heads) -> Iterator[_Found]:
+    """Lines that do not begin as PyTorch's do. Those of the program are most of them, and are found in blocks."""
+    while place < end:
+        stop = (text.find("\n", min(place + _BLOCK, end - 1)) + 1) or end
+        lines = text[place : stop - 1].split("\n")
+        if _has_mark(text, place, stop):
+            yield from _other_runs(lines, heads)
+        else:
+            yield None, [line[:_LONGEST_LINE] for line in lines], len(lines)
+        place = stop
+
+
+def _other_runs(lines: Iterable[str], heads: _Heads) -> Iterator[_Found]:
+    """Runs among any lines. One line that is several has each of them in a run of its own."""
+    head: Head | None = None
+    run: list[str] = []
+    for line in lines:
+        *first, last = _parts(_plain(line))
+        for part in first:
+            if run:
+                yield head, run, len(run)
+                run = []
+            other, text = heads.of_line(part)
+            yield other, [text], 0
+        other, text = heads.of_line(last)
+        if run and other is not head:
+            yield head, run, len(run)
+            run = []
+        head = other
+        run.append(text)
+    if run:
+        yield head, run, len(run)
+
+
+def _has_mark(text: str, start: int, end: int) -> bool:
+    """Whether something may be of a head. One pattern would take ten times as long."""
+    return any(text.find(mark, start, end) >= 0 for mark in _MARKS) or _SOME_ID.search(text, start, end) is not None
+
+
+def _parts(text: str) -> list[str]:
     """A line as PyTorch wrote it: progress bars write over theirs, and pages and people join several to one."""
     if "\r" in text:
         return text.split("\r")
-    if "Recompiling function " in text and "triggered by" in text:
-        return filter(str.strip, _JOINED.split(text))
-    return (text,)
+    if _is_joined(text):
+        return list(filter(str.strip, _JOINED.split(text)))
+    return [text]
 
 
-def _plain(line: bytes) -> str:
-    text = line[:_LONGEST_LINE].decode("utf-8", "replace")
+def _is_joined(text: str) -> bool:
+    """Whether one of these lines is a whole message, which PyTorch writes on several."""
+    return "triggered by" in text and _WHOLE_MESSAGE.search(text) is not None
+
+
+def _plain(text: str) -> str:
+    text = text[:_LONGEST_LINE]
     if "\x1b" in text:
         text = _ANSI.sub("", text)
-    if text[:1] in ">\r\ufeff" or text[-1:] == "\r":
+    if text[:1] in ("", ">", "\r", "\ufeff") or text[-1:] == "\r":
         text = text.removeprefix("\ufeff").strip("\r")
         quote = _QUOTE.match(text)
         text = text[quote.end() :] if quote else text
