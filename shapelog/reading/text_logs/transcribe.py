@@ -16,7 +16,7 @@ from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.log_lines import Head, log_lines
+from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.messages import (
     AddedText,
     Code,
@@ -35,6 +35,7 @@ from shapelog.reading.text_logs.transcript import Transcript
 
 # Kinds of messages. Lines of the others are read by themselves.
 _RECOMPILES, _GUARDS, _GRAPH, _BREAK, _LIMIT, _FAILURE, _STATE, _BARE_REASON, _SYMBOLS, _OTHER = range(10)
+_LINE_BY_LINE = (_SYMBOLS, _OTHER)
 _BY_ARTIFACT = {
     "recompiles": _RECOMPILES,
     "recompiles_verbose": _RECOMPILES,
@@ -53,6 +54,14 @@ _SYMBOLIC_WORDS = (
     "create_env",
     "runtime_assert ",
 )
+# Frequent lines that nothing is taken from, and kinds of messages of one line.
+_IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
+# One of these is in each text that begins a message, but for a reason that begins with the id of an entry.
+_WORDS = (
+    "ompil", "dynamo", "torch.", "Error", "Limit", "last reason", "function: ", "raceback", "raph break", "raph Break", "GuardFail",
+    "mismatch", "GUARD", "+- ", "check_", "create_", "set_repl", "_update_var", "track_sym", "guard", "tensor size=", "fully dynamic",
+)  # fmt: skip
+_REASON = re.compile(r"^\W{0,9}\d{1,9}/\d{1,9}: ", re.M)
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[int, re.Pattern[str]], ...] = (
     (
@@ -228,12 +237,13 @@ class Transcriber:
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
-        for head, text, number in log_lines(chunks):
+        for head, lines, number in log_runs(chunks):
             self._line = number
             if head is None:
-                self._take_plain(text, number)
+                self._take_plain_lines(lines, number)
             else:
-                self._take(head, text, number)
+                self._take(head, lines, number)
+            self._line = number + len(lines) - 1
         for message in self._open.values():
             self._finish(message)
         for compile in self._all:
@@ -242,21 +252,35 @@ class Transcriber:
         self.contents.lines = self._line
         return self.contents
 
-    def _take(self, head: Head, text: str, number: int) -> None:
+    def _take(self, head: Head, lines: list[str], number: int) -> None:
+        """Lines with one head: a message, or more of one, or (without an artifact) several messages of a line each."""
         key = head.process, head.rank
         message = self._open.get(key)
-        if message is None or message.head is not head or (message.kind == _OTHER and not head.artifact):
-            if message is not None:
-                self._finish(message)
-            kind = _BY_ARTIFACT.get(head.artifact)
-            if kind is None:
-                kind = _SYMBOLS if text.startswith(_SYMBOLIC_WORDS) else _kind_of(text)
-            message = self._open[key] = self._last = _Message(head, kind, number)
-        if message.kind == _SYMBOLS:
-            self._take_symbolic(head, text)
-        elif message.kind != _OTHER and len(message.lines) < _MOST_OPEN_LINES:
-            message.lines.append(text)
+        for at, text in enumerate(lines):
+            if message is None or message.head is not head or (message.kind in _LINE_BY_LINE and not head.artifact):
+                if message is not None:
+                    self._finish(message)
+                message = self._open[key] = _Message(head, _kind_in(head, text), number + at)
+            if message.kind == _SYMBOLS:
+                self._take_symbolic(head, text)
+            elif message.kind != _OTHER:
+                if len(message.lines) < _MOST_OPEN_LINES:
+                    message.lines += lines[at:]
+                break
+            elif head.artifact:
+                break
         self._last = message
+
+    def _take_plain_lines(self, lines: list[str], number: int) -> None:
+        """Lines without a head. Most are a program's own, and nothing in them looks like PyTorch's."""
+        at = 0
+        while at < len(lines) and self._last is not None:
+            self._take_plain(lines[at], number + at)
+            at += 1
+        text = "\n".join(lines[at:])
+        if any(map(text.__contains__, _WORDS)) or _REASON.search(text):
+            for later in range(at, len(lines)):
+                self._take_plain(lines[later], number + later)
 
     def _take_plain(self, text: str, number: int) -> None:
         """A line without a head: it goes on with the last message, begins one, or is the program's own."""
@@ -271,7 +295,7 @@ class Transcriber:
             if goes_on or kind == message.kind or (kind == _BARE_REASON and message.kind in (_RECOMPILES, _LIMIT)):
                 message.lines.append(text)
                 return
-        if message is not None and (kind != _OTHER or message.head is None):
+        if message is not None:
             self._end_plain(message)
         if kind == _SYMBOLS:
             self._take_symbolic(Head(), text)
@@ -648,7 +672,7 @@ class Transcriber:
                 self._start(compile)
             self.contents.messages["dynamic"] += 1
             return
-        found = symbolic(text)
+        found = None if text.endswith("[statically known]") else symbolic(text)
         if found is None:
             return
         compile = self._compile_of(head, "")
@@ -707,6 +731,16 @@ class Transcriber:
                 signs.add("2.8 or newer")
             if "User stack trace:" in reason:
                 signs.add("2.13 or newer")
+
+
+def _kind_in(head: Head, text: str) -> int:
+    """The kind of a message, by its artifact or its first line."""
+    known = _BY_ARTIFACT.get(head.artifact)
+    if known is not None:
+        return known
+    if text.startswith(_SYMBOLIC_WORDS):
+        return _SYMBOLS
+    return _OTHER if text.startswith(_IGNORED) else _kind_of(text)
 
 
 def _kind_of(text: str) -> int:
