@@ -482,7 +482,6 @@ class Transcriber:
     # --- messages
 
     def _recompiles(self, head: Head, lines: list[str]) -> None:
-        self.contents.messages["recompiles"] += 1
         for item in recompiles(lines):
             if item.suggested:
                 self.contents.signs.add("2.8 or newer")
@@ -499,6 +498,7 @@ class Transcriber:
         compile = self._compile_of(head, "reasons", item.code) if head.compile else self._unnumbered(head, item.code)
         if compile is None or (compile.reasons and not item.is_whole):
             return
+        self.contents.messages["recompiles"] += 1
         if item.code.name:
             compile.code = item.code
             if compile.ids is not None and "frame_id" in compile.ids:
@@ -514,7 +514,6 @@ class Transcriber:
 
     def _limit(self, head: Head, lines: list[str]) -> None:
         for item in limits(lines):
-            self.contents.limits += 1
             if item.setting:
                 self.contents.signs.add("2.6 or 2.7" if item.setting.startswith("cache") else "2.8 or newer")
             self._know(item.code.file)
@@ -525,6 +524,7 @@ class Transcriber:
             compile = self._compile_of(head, "limit") if head.compile else self._unnumbered(head, item.code, is_recompile=False)
             if compile is None:
                 continue
+            self.contents.limits += 1
             compile.code = item.code if item.code.name else compile.code
             compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
             compile.limit_value = "" if "accumulated" in item.setting else item.limit
@@ -543,7 +543,6 @@ class Transcriber:
             code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0)) if quoted else Code()
             reason = quoted["reason"] if quoted else line.strip().lstrip("-*> ").rstrip(" .")
             if parse_reason(reason).family != "other":
-                self.contents.messages["recompiles"] += 1
                 self._recompile(Head(), RecompileText(code, (reason,)))
 
     def _guards(self, head: Head, lines: list[str]) -> None:
@@ -668,9 +667,9 @@ class Transcriber:
         if text.startswith("create_env"):
             compile = self._compile_of(head, "env")
             if compile is not None:
+                self.contents.messages["dynamic"] += 1
                 compile.has_env = True
                 self._start(compile)
-            self.contents.messages["dynamic"] += 1
             return
         found = None if text.endswith("[statically known]") else symbolic(text)
         if found is None:
