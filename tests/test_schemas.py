@@ -127,7 +127,7 @@ ENUMS = {
     ("", "severity"): [errors.INFO, errors.DEGRADED, errors.DATA_LOSS],
     ("", "outcome"): values(Outcome),
     ("", "verdict"): _OF_RECOMPILES,
-    ("", "confidence"): list(suggestions._REASONS),
+    ("", "confidence"): list({level for level, _ in suggestions._CONFIDENCE.values()}),
     ("", "state"): values(State),
     ("", "effect"): values(Effect),
     ("", "since"): values(Since),
