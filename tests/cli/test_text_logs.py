@@ -137,7 +137,7 @@ def test_several_text_logs_are_one_job(tmp_path: Path) -> None:
 def test_a_text_without_the_compiler_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "run.txt"
     path.write_bytes(b"epoch 1\nepoch 2\n")
-    assert "run.txt: not a torch.compile trace (plain text)" in refusal("report", str(path))
+    assert "run.txt: not a torch.compile trace (plain text, without a line of the compiler)" in refusal("report", str(path))
 
 
 def test_a_text_log_is_watched_until_nothing_comes(run: Path) -> None:

@@ -326,3 +326,48 @@ def failure(lines: Iterable[str]) -> FailureText | None:
         code = Code(stack[0].name, stack[0].file, stack[0].line) if stack else Code()
     begin = text.find("Traceback (most recent call last):")
     return FailureText(kind, message.strip(), code, text[max(begin, 0) :] if exception_chain(text) else text)
+
+
+_BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*$")
+_FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>.*), line (?P<line>\d{1,9}) in (?P<name>.*)>")
+
+
+class BreakText(NamedTuple):
+    """A graph break that ``torch._dynamo.explain`` lists: PyTorch's text about it, and the innermost line of its stack."""
+
+    reason: str
+    place: Place
+
+
+def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
+    """The breaks below ``Break Reasons:`` in the output of ``torch._dynamo.explain``; those without a stack are left out."""
+    reason: list[str] | None = None
+    place: Place | None = None
+    for line in (*lines, "  Break Reason 0:"):
+        if _BREAK_REASON.match(line):
+            if reason and place:
+                yield BreakText("\n".join(reason).strip().removeprefix("Reason: "), place)
+            reason, place = [], None
+        elif reason is not None and (found := _FRAME_SUMMARY.search(line)):
+            place = Place(found["file"], int(found["line"]), found["name"])
+        elif reason is not None and place is None and line.strip() != "User Stack:":
+            reason.append(line)
+
+
+_PROFILED = re.compile(
+    r"^\s*['\"]?(?P<name>[^'\"(]+?)['\"]? \((?P<file>[^()]+):(?P<line>\d{1,9})\) +(?P<count>\d{1,9}) {1,20}(?P<reason>\S.*)$"
+)
+
+
+def profiled_recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
+    """The recompiles in the table of a CompileProfiler's report, which has a line for each."""
+    code: Code | None = None
+    for line in lines:
+        found = _PROFILED.match(line)
+        if found:
+            code = Code(found["name"], found["file"], int(found["line"]))
+        text = found["reason"] if found else line
+        if code is not None and is_reason(text):
+            yield RecompileText(code, (text.strip(),))
+        elif not line.startswith(" "):
+            code = None

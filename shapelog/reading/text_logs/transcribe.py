@@ -26,16 +26,32 @@ from shapelog.reading.text_logs.messages import (
     RecompileText,
     SymbolText,
     TrackedText,
+    explained_breaks,
     failure,
     limits,
+    profiled_recompiles,
     recompiles,
     symbolic,
 )
 from shapelog.reading.text_logs.transcript import Transcript
 
 # Kinds of messages. Lines of the others are read by themselves.
-_RECOMPILES, _GUARDS, _GRAPH, _BREAK, _LIMIT, _FAILURE, _STATE, _BARE_REASON, _SYMBOLS, _OTHER = range(10)
+(
+    _RECOMPILES,
+    _GUARDS,
+    _GRAPH,
+    _BREAK,
+    _LIMIT,
+    _FAILURE,
+    _STATE,
+    _BARE_REASON,
+    _EXPLANATION,
+    _PROFILE,
+    _SYMBOLS,
+    _OTHER,
+) = range(12)
 _LINE_BY_LINE = (_SYMBOLS, _OTHER)
+_WITH_REASONS = (_RECOMPILES, _LIMIT, _PROFILE)
 _BY_ARTIFACT = {
     "recompiles": _RECOMPILES,
     "recompiles_verbose": _RECOMPILES,
@@ -59,7 +75,7 @@ _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ",
 # One of these is in each text that begins a message, but for a reason that begins with the id of an entry.
 _WORDS = (
     "ompil", "dynamo", "torch.", "Error", "Limit", "last reason", "function: ", "raceback", "raph break", "raph Break", "GuardFail",
-    "mismatch", "GUARD", "+- ", "check_", "create_", "set_repl", "_update_var", "track_sym", "guard", "tensor size=", "fully dynamic",
+    "Profiler", "mismatch", "GUARD", "+- ", "check_", "create_", "set_repl", "_update_var", "track_sym", "guard", "tensor size=", "fully dynamic",
 )  # fmt: skip
 _REASON = re.compile(r"^\W{0,9}\d{1,9}/\d{1,9}: ", re.M)
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
@@ -79,6 +95,8 @@ _BEGINS: tuple[tuple[int, re.Pattern[str]], ...] = (
             r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError)(?:: |$)"
         ),
     ),
+    (_EXPLANATION, re.compile(r"^\s*Graph Break Count: \d+\s*$")),
+    (_PROFILE, re.compile(r"^\s*Torchdynamo Profiler Report\s*$")),
     (_RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
     (
         _BREAK,
@@ -106,8 +124,9 @@ _BEGINS: tuple[tuple[int, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|^\s*function: |^\W*\d+/\d+: "
-    r"|^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\(|:\d{1,9}:[\w<>.]+:\s*$"
-    r"|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
+    r"|^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
+    r"|:\d{1,9}:[\w<>.]+:\s*$"
+    r"|Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
     _RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- |User stack trace|\^|~)|\s*File \"| {4,}\S|\S+\d\s*$|\s*\w[^.]{0,60}$"),
@@ -115,6 +134,8 @@ _CONTINUES = {
         r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- |expected )| {3,}\S|\S+ (?:==|is) "
         r"|\S+ rank mismatch"
     ),
+    _EXPLANATION: re.compile(r"\s|$|Op Count|Break Reasons"),
+    _PROFILE: re.compile(r""),
     _BREAK: re.compile(r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more)|\s+\S|\s*$"),
     _GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
     _STATE: re.compile(
@@ -226,6 +247,7 @@ class Transcriber:
         self._aliases: dict[int, int] = {}
         self._all: list[_Compile] = []
         self._files: dict[str, None] = {}
+        self._broken: dict[Code, _Compile] = {}
         self._largest_frame = -1
         self._line = 0
         self._names: dict[tuple[int, int], Code] = {}
@@ -292,7 +314,7 @@ class Transcriber:
         kind = _kind_of(text) if begins else _OTHER
         if message is not None and message.kind in _CONTINUES:
             goes_on = kind == _OTHER and _CONTINUES[message.kind].match(text)
-            if goes_on or kind == message.kind or (kind == _BARE_REASON and message.kind in (_RECOMPILES, _LIMIT)):
+            if goes_on or kind == message.kind or (kind == _BARE_REASON and message.kind in _WITH_REASONS):
                 message.lines.append(text)
                 return
         if message is not None:
@@ -625,14 +647,29 @@ class Transcriber:
             compile.code = Code(first["name"], first["file"], int(first["line"]))
 
     def _break(self, head: Head, lines: list[str]) -> None:
-        compile = self._compile_of(head, "")
+        compile = self._compile_of(head, "") if head.compile else None
         text = _DUPLICATE.sub(r"\1 ", "\n".join(lines))
         if compile is None:
-            found = re.search(r'File "(.*)", line (\d+), in (\S+)', text)
-            compile = self._unnumbered(head, Code(found[3], found[1], int(found[2])) if found else Code(), is_recompile=False)
+            *_, found = (None, *re.finditer(r'File "(.*)", line (\d+), in (\S+)', text))
+            code = Code(found[3], found[1], int(found[2])) if found else _UNKNOWN
+            compile = self._broken.get(code)
+            if compile is None:
+                compile = self._broken[code] = self._unnumbered(head, code, is_recompile=False)
         self.contents.messages["graph_breaks"] += 1
         self._start(compile)
         self._write(compile, {"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}}, text.rstrip() + "\n")
+
+    def _explanation(self, head: Head, lines: list[str]) -> None:
+        """What ``torch._dynamo.explain`` prints: the graph breaks of one call."""
+        for item in explained_breaks(lines):
+            text = f"Graph break in user code at {item.place.file}:{item.place.line}\nGraph Break Reason: {item.reason}\n"
+            text += f'User code traceback:\n  File "{item.place.file}", line {item.place.line}, in {item.place.name}\n'
+            self._break(head, text.split("\n"))
+
+    def _profile(self, head: Head, lines: list[str]) -> None:
+        """The report of ``torch._dynamo.utils.CompileProfiler``: the recompiles of each function."""
+        for item in profiled_recompiles(lines):
+            self._recompile(head, item)
 
     def _failure(self, head: Head, lines: list[str]) -> None:
         found = failure(lines)
@@ -796,4 +833,6 @@ _HANDLERS: dict[int, Callable[[Transcriber, Head, list[str]], None]] = {
     _BREAK: Transcriber._break,
     _FAILURE: Transcriber._failure,
     _STATE: Transcriber._state,
+    _EXPLANATION: Transcriber._explanation,
+    _PROFILE: Transcriber._profile,
 }

@@ -10,8 +10,10 @@ from shapelog.reading.text_logs.messages import (
     Place,
     SymbolText,
     TrackedText,
+    explained_breaks,
     failure,
     limits,
+    profiled_recompiles,
     recompiles,
     symbolic,
 )
@@ -199,3 +201,37 @@ def test_an_error_at_the_limit(text: str) -> None:
     found = failure([text])
     assert found is not None
     assert found.is_at_limit
+
+
+def test_the_breaks_that_explain_lists() -> None:
+    (found,) = explained_breaks(
+        lines("""
+Graph Break Count: 1
+Op Count: 2
+Break Reasons:
+  Break Reason 1:
+    Reason: Failed to trace builtin operator
+  Explanation: Dynamo does not know how to trace builtin operator `print`
+    User Stack:
+      <FrameSummary file /srv/a.py, line 4 in route>
+""")
+    )
+    assert found.place == Place("/srv/a.py", 4, "route")
+    assert found.reason.startswith("Failed to trace builtin operator\n  Explanation: ")
+
+
+def test_the_table_of_a_profiler_has_a_line_for_each_recompile() -> None:
+    found = list(
+        profiled_recompiles(
+            lines("""
+Function                     Recompiles  Recompile Reasons
+-------------------------  ------------  -----------------------------------------------------------
+'attend' (attn.py:14)                 2  tensor 'L['q']' size mismatch at index 0. expected 4, actual 6
+                                         tensor 'L['q']' size mismatch at index 0. expected 4, actual 9
+
+Set torch._dynamo.config.cache_size_limit to 2 to avoid being cache limited.
+""")
+        )
+    )
+    assert [item.code for item in found] == [Code("attend", "attn.py", 14)] * 2
+    assert found[1].reasons == ("tensor 'L['q']' size mismatch at index 0. expected 4, actual 9",)
