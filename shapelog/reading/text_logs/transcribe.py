@@ -61,6 +61,19 @@ _BY_ARTIFACT = {
 }
 _ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
 _SYMBOLIC_WORDS = (
+    "create_symbol ",
+    "create_unbacked_",
+    "eval ",
+    "set_replacement ",
+    "_update_var_to_range ",
+    "track_symint ",
+    "create_env",
+    "runtime_assert ",
+)
+# Frequent lines that nothing is taken from, and kinds of messages of one line.
+_IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
+# One of these is in each text that begins a message, but for a reason that begins with the id of an entry.
+_WORDS = (
     "ompil", "dynamo", "torch.", "Error", "Limit", "last reason", "function: ", "raceback", "raph break", "raph Break", "GuardFail",
     "Profiler", "mismatch", "GUARD", "+- ", "check_", "create_", "set_repl", "_update_var", "track_sym", "guard", "tensor size=",
     "fully dynamic",
