@@ -1,0 +1,314 @@
+"""The compiles of a log: which one a message belongs to, and the records that are written of it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from shapelog.reading.payloads.recompile_reasons import split_entry
+from shapelog.reading.text_logs.contents import LogContents
+from shapelog.reading.text_logs.log_lines import Head
+from shapelog.reading.text_logs.messages import Code, FailureText, PinnedText, Place
+from shapelog.reading.text_logs.transcript import Transcript
+
+_ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
+_MOST_KNOWN_FILES = 2_000
+UNKNOWN = Code()
+# Process ids have seven digits at most; before torch 2.6 lines hold the id of a thread, which has more.
+_LARGEST_PROCESS_ID = 1 << 22
+
+
+@dataclass(slots=True, eq=False)
+class LoggedCompile:
+    """What is known so far of one compile. ``ids`` is None until one without an id gets one; what is written meanwhile waits.
+
+    One that ``is_implied`` is not in the log, but its cache entry was checked.
+    """
+
+    ids: dict[str, int] | None
+    process: int
+    time: str
+    line: int
+    attempt: int = 0
+    code: Code = field(default_factory=Code)
+    reasons: bool = False
+    started: bool = False
+    has_env: bool = False
+    has_guards: bool = False
+    has_graph: bool = False
+    limit: str | None = None
+    limit_value: str = ""
+    failure: FailureText | None = None
+    values: dict[str, str] = field(default_factory=dict)
+    tensors: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
+    sources: dict[str, list[str]] = field(default_factory=dict)
+    pinned: dict[str, None] = field(default_factory=dict)
+    waiting_pins: list[PinnedText] = field(default_factory=list)
+    last_guard: Place | None = None
+    waiting: list[tuple[dict[str, Any], str | None, int]] = field(default_factory=list)
+    listed: list[str] = field(default_factory=list)
+    is_implied: bool = False
+    is_closed: bool = False
+
+    def number(self, text: str) -> int | str:
+        """A size or stride as a number, where it is one or a symbol that had one; else as it is written."""
+        known = self.values.get(text, text)
+        return int(known) if re.fullmatch(r"-?\d{1,18}", known) else text
+
+    @property
+    def is_over(self) -> bool:
+        return self.has_guards or self.limit is not None or self.failure is not None
+
+
+class LoggedCompiles:
+    """All compiles of a log, and where their records are written. ``line`` is the line of the log that is read."""
+
+    def __init__(self, out: Transcript, contents: LogContents) -> None:
+        self.line = 0
+        self._out = out
+        self._contents = contents
+        self._current: dict[tuple[int, str], LoggedCompile] = {}
+        self._latest: dict[int, LoggedCompile] = {}
+        self._numbers: dict[tuple[int, Code], int] = {}
+        self._ranks: dict[int, int] = {}
+        self._aliases: dict[int, int] = {}
+        self._all: list[LoggedCompile] = []
+        self._files: dict[str, None] = {}
+        self._names: dict[tuple[int, int], Code] = {}
+        self._largest_frame = -1
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def finish(self) -> None:
+        """Write how the compiles ended that are still open, and all of those that the log gives no id."""
+        for compile in self._all:
+            self._close(compile, is_end=True)
+        self._write_unnumbered()
+
+    def compile_of(self, head: Head, begins: str, code: Code = UNKNOWN) -> LoggedCompile | None:
+        """The compile that a message belongs to; None where its head names none and none is in progress.
+
+        ``begins`` is what the message begins ("reasons", "env", "graph", "guards", "limit" or ""): where the compile of that id has that
+        already, its id came again.
+        """
+        found = _ID.fullmatch(head.compile) if head.compile else None
+        if found is None or (found["frame"] is None and found["autograd"] is None):
+            latest = self._latest.get(self._process(head)) or next(reversed(self._latest.values()), None)
+            return latest if latest is not None and not latest.is_over else None
+        process = self._process(head)
+        key = process, head.compile.partition("_")[0]
+        attempt = int(found["attempt"] or 0)
+        compile = self._current.get(key)
+        if compile is not None and _comes_again(compile, begins, attempt):
+            self._close(compile)
+            compile = None
+        if compile is None:
+            ids = {}
+            if found["frame"] is not None:
+                ids = {"frame_id": int(found["frame"]), "frame_compile_id": int(found["compile"])}
+                self._largest_frame = max(self._largest_frame, ids["frame_id"])
+            if found["autograd"] is not None:
+                ids["compiled_autograd_id"] = int(found["autograd"])
+            if begins == "reasons" and ids.get("frame_compile_id") == 1:
+                self._add_first(key, ids, head, code)
+            compile = self._new(ids, head, key)
+            compile.attempt = attempt
+            compile.code = self._names.get((process, ids.get("frame_id", -1)), UNKNOWN)
+        elif attempt > compile.attempt:
+            compile.attempt = attempt
+            compile.values.clear()
+            compile.tensors.clear()
+            compile.sources.clear()
+            compile.pinned.clear()
+            compile.waiting_pins.clear()
+            compile.has_graph = False
+        self._latest.pop(process, None)  # the last one comes last
+        self._latest[process] = compile
+        return compile
+
+    def _process(self, head: Head) -> int:
+        """The process that wrote a line: its id, minus its rank less one where only that is known, else that of the line before."""
+        number = head.process if head.process <= _LARGEST_PROCESS_ID else 0  # before torch 2.6 that of a thread
+        if head.rank is not None and self._ranks.get(number, head.rank) != head.rank:
+            number = 0  # containers number their processes alike
+        if not number and head.rank is not None:
+            number = -head.rank - 1
+        if not number:
+            number = next(reversed(self._latest), 0)
+        elif number not in self._latest and 0 in self._latest and len(self._latest) == 1:
+            self._aliases[number] = 0  # the lines before have lost their heads
+        number = self._aliases.get(number, number)
+        if head.rank is not None:
+            self._ranks.setdefault(number, head.rank)
+        return number
+
+    def _new(self, ids: dict[str, int] | None, head: Head, key: tuple[int, str] | None) -> LoggedCompile:
+        process = self._process(head)
+        latest = self._latest.get(process)
+        if latest is not None and latest.limit is not None:  # its metrics come before those of the next
+            self._close(latest)
+        compile = LoggedCompile(ids, process, head.time, self.line)
+        self._all.append(compile)
+        self._latest[process] = compile
+        if key is not None:
+            self._current[key] = compile
+        return compile
+
+    def _add_first(self, key: tuple[int, str], ids: dict[str, int], head: Head, code: Code) -> None:
+        """The first compile of a frame, where only the second is in the log: it was made, as its cache entry was checked."""
+        first = key[0], f"{key[1].rpartition('/')[0]}/0"
+        known = self._current.get(first)
+        last = self._current.get(key)
+        if known is None or (last is not None and known.line < last.line):
+            compile = self._new({**ids, "frame_compile_id": 0}, head, first)
+            compile.code, compile.is_implied = code, True
+            self.start(compile)
+
+    def unnumbered(self, head: Head, code: Code, is_recompile: bool = True) -> LoggedCompile:
+        """The next compile of a function, in a log that writes no ids. One that is a recompile has an entry that was made before."""
+        key = self._process(head), code
+        if key not in self._numbers:
+            self._numbers[key] = 0
+            first = self._new(None, head, None)
+            first.code, first.is_implied = code, is_recompile
+            if not is_recompile:
+                return first
+        self._numbers[key] += 1
+        compile = self._new(None, head, None)
+        compile.code = code
+        return compile
+
+    def _write_unnumbered(self) -> None:
+        frames: dict[tuple[int, Code], list[int]] = {}
+        for compile in self._all:
+            if compile.ids is not None:
+                continue
+            frame = frames.setdefault((compile.process, compile.code), [self._largest_frame + 1 + len(frames), 0])
+            number = max(frame[1], int(compile.limit_value or 0))  # the cache was full
+            compile.ids = {"frame_id": frame[0], "frame_compile_id": number}
+            frame[1] = number + 1
+            for header, payload, line in compile.waiting:
+                if payload is not None and header.get("artifact", {}).get("name") == "recompile_reasons":
+                    payload = _with_entries(payload, compile.ids)
+                self.write(compile, header, payload, line)
+
+    def write(self, compile: LoggedCompile, header: dict[str, Any], payload: str | None = None, line: int = 0) -> None:
+        """Write a record of a compile; that of one without an id waits until all ids of the log are known."""
+        if compile.ids is None:
+            compile.waiting.append((header, payload, line or self.line))
+            return
+        rank = self._ranks.get(compile.process)
+        known = {"rank": rank} if rank is not None else {}
+        self._out.add(
+            {**header, **known, **compile.ids, "attempt": compile.attempt},
+            payload,
+            process=abs(compile.process),
+            time=compile.time,
+            line=line or self.line,
+        )
+
+    def start(self, compile: LoggedCompile) -> None:
+        """Write that a compile began, which comes before all else but its reasons. One that hit the limit never begins."""
+        if not compile.started:
+            compile.started = True
+            stack = [{"filename": compile.code.file, "line": compile.code.line, "name": compile.code.name}] if compile.code.name else []
+            self.write(compile, {"dynamo_start": {"stack": stack}})
+
+    def _close(self, compile: LoggedCompile, is_end: bool = False) -> None:
+        """Write how a compile ended, as far as the log shows it."""
+        if compile.is_closed:
+            return
+        compile.is_closed = True
+        code = compile.code
+        metrics: dict[str, Any] = {}
+        if code.name:
+            metrics |= {"co_name": code.name, "co_filename": code.file, "co_firstlineno": code.line}
+        if compile.limit is not None:
+            metrics |= {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
+            if compile.limit_value:
+                metrics["dynamo_config"] = f'{{"recompile_limit": {compile.limit_value}}}'
+            if compile.failure is not None:
+                metrics["fail_type"] = compile.failure.type
+        else:
+            self.start(compile)
+            self.write_pins(compile, None)
+            if compile.listed and not compile.has_guards:
+                compile.has_guards = True
+                self.write(compile, {"dynamo_guards": {}}, orjson.dumps([{"code": guard} for guard in compile.listed]).decode())
+            if compile.failure is not None:
+                metrics |= {"fail_type": compile.failure.type, "fail_reason": compile.failure.message}
+                metrics |= {"has_guarded_code": False, "is_forward": True}
+                self.write(compile, {"artifact": {"name": "dynamo_error", "encoding": "string"}}, compile.failure.text)
+            elif compile.has_guards or compile.is_implied or not self._contents.messages["guards"]:
+                metrics["has_guarded_code"] = True
+            elif not is_end or self._latest.get(compile.process) is not compile:  # the log may end before its guards
+                metrics["has_guarded_code"] = False
+        self.write(compile, {"compilation_metrics": metrics})
+
+    def name(self, compile: LoggedCompile, code: Code) -> None:
+        """Note the function of a compile, and of all others of its frame."""
+        if code.name:
+            compile.code = code
+            if compile.ids is not None and "frame_id" in compile.ids:
+                self._names[compile.process, compile.ids["frame_id"]] = code
+
+    def write_reasons(self, compile: LoggedCompile, reasons: Iterable[str]) -> None:
+        """The reasons of a compile, with the entries that they are about, which old versions do not write."""
+        compile.reasons = True
+        listed = list(reasons)
+        if compile.ids is not None and not any(split_entry(reason)[0] for reason in listed):
+            listed = _entries_named(listed, compile.ids)
+        self.write(compile, {"artifact": {"name": "recompile_reasons", "encoding": "json"}}, orjson.dumps(listed).decode())
+
+    def write_pins(self, compile: LoggedCompile, place: Place | None) -> None:
+        """Symbols that became a number, with the line of the guard that did it."""
+        pins, compile.waiting_pins = compile.waiting_pins, []
+        for pin in pins:
+            body = {"symbol": pin.symbol, "sources": compile.sources.get(pin.symbol, []), "value": pin.value, "reason": pin.reason}
+            self.write(compile, {"symbolic_shape_specialization": {**body, **self.stack(place)}})
+
+    def stack(self, place: Place | None) -> dict[str, Any]:
+        """The fields of a record that hold a line of the user, with the whole path where the log has it elsewhere."""
+        if place is None:
+            return {"user_stack": []}
+        file = next((known for known in self._files if known.endswith(f"/{place.file}")), place.file)
+        return {"user_stack": [{"filename": file, "line": place.line, "name": place.name, "loc": place.code}]}
+
+    def know(self, file: str) -> None:
+        """Note the path of a file, which other lines shorten."""
+        if file and len(self._files) < _MOST_KNOWN_FILES:
+            self._files[file] = None
+
+
+def _comes_again(compile: LoggedCompile, begins: str, attempt: int) -> bool:
+    """Whether a message belongs to another compile of the same id, made after ids started again."""
+    if attempt < compile.attempt and begins != "limit":
+        return True
+    is_restart = attempt > compile.attempt
+    if begins == "reasons":
+        return compile.reasons or compile.started
+    if begins == "env":
+        return not is_restart and (compile.has_env or compile.has_guards)
+    if begins == "graph":
+        return compile.has_guards or (compile.has_graph and not is_restart)
+    return begins == "guards" and compile.has_guards
+
+
+def _entries_named(reasons: list[str], ids: dict[str, int]) -> list[str]:
+    """Reasons with the entries that they are about, where the version writes none: the newest entry was checked first."""
+    frame, newest = ids.get("frame_id", 0), ids.get("frame_compile_id", 0) - 1
+    return [f"{frame}/{max(0, newest - at)}: {reason}" for at, reason in enumerate(reasons)]
+
+
+def _with_entries(payload: str, ids: dict[str, int]) -> str:
+    reasons = orjson.loads(payload)
+    return payload if any(split_entry(reason)[0] for reason in reasons) else orjson.dumps(_entries_named(reasons, ids)).decode()
+
+
+def number_of(reason: str) -> int:
+    """The number of the compile in ``2/3: ...``."""
+    digits = split_entry(reason)[0].rpartition("/")[2]
+    return int(digits) if digits else 0

@@ -1,0 +1,163 @@
+"""Which kind of message a line begins, by its artifact or its words, and which lines go on with it."""
+
+import re
+from enum import Enum
+
+from shapelog.reading.text_logs.log_lines import Head
+
+
+class MessageKind(Enum):
+    """What a message is about. ``SYMBOLS`` and ``OTHER`` are messages of one line."""
+
+    RECOMPILES = "recompilations and their reasons"
+    GUARDS = "the guards of an entry"
+    GRAPH = "a graph"
+    BREAK = "a graph break"
+    LIMIT = "the warning at the recompile limit"
+    FAILURE = "a traceback"
+    STATE = "a state of profile-guided optimization"
+    BARE_REASON = "a recompile reason alone"
+    EXPLANATION = "the output of torch._dynamo.explain"
+    PROFILE = "the report of a CompileProfiler"
+    SYMBOLS = "symbolic sizes"
+    OTHER = "anything else"
+
+
+_BY_ARTIFACT = {
+    "recompiles": MessageKind.RECOMPILES,
+    "recompiles_verbose": MessageKind.RECOMPILES,
+    "guards": MessageKind.GUARDS,
+    "graph_code": MessageKind.GRAPH,
+    "graph_breaks": MessageKind.BREAK,
+}
+_SYMBOLIC_WORDS = (
+    "create_symbol ",
+    "create_unbacked_",
+    "eval ",
+    "set_replacement ",
+    "_update_var_to_range ",
+    "track_symint ",
+    "create_env",
+    "runtime_assert ",
+)
+# Frequent lines that nothing is taken from, and kinds of messages of one line.
+_IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
+# One of these is in each text that begins a message, but for a reason that begins with the id of an entry.
+_WORDS = (
+    "ompil", "dynamo", "torch.", "Error", "Limit", "last reason", "function: ", "raceback", "raph break", "raph Break", "GuardFail",
+    "Profiler", "mismatch", "GUARD", "+- ", "check_", "create_", "set_repl", "_update_var", "track_sym", "guard", "tensor size=",
+    "fully dynamic",
+)  # fmt: skip
+_REASON = re.compile(r"^\W{0,9}\d{1,9}/\d{1,9}: ", re.M)
+# What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
+_BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
+    (
+        MessageKind.LIMIT,
+        re.compile(
+            r"dynamo hit (?:config\.|recompilation|$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "
+            r"|^\s*(?:Recompile|Cache)LimitExceeded: "
+        ),
+    ),
+    (
+        MessageKind.FAILURE,
+        re.compile(
+            r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard"
+            r"|^\s*(?:\w+ +)?(?:torch\.(?:_dynamo|_inductor|fx)\.[\w.]+|ConstraintViolationError|BackendCompilerFailed"
+            r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError)(?:: |$)"
+        ),
+    ),
+    (MessageKind.EXPLANATION, re.compile(r"^\s*Graph Break Count: \d+\s*$")),
+    (MessageKind.PROFILE, re.compile(r"^\s*Torchdynamo Profiler Report\s*$")),
+    (MessageKind.RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
+    (
+        MessageKind.BREAK,
+        re.compile(
+            r"^\s*Graph break from `"
+            r"|^\s*Graph [Bb]reak(?: \([^()]*\))?(?: in user code at |: from user code at:|: .* from user code at)"
+        ),
+    ),
+    (
+        MessageKind.BARE_REASON,
+        re.compile(
+            r"GuardFail\(reason=|^\W*\d{1,9}/\d{1,9}: \S"
+            r"|^\W*tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch"
+        ),
+    ),
+    (MessageKind.GUARDS, re.compile(r"^\s*(?:TREE_GUARD_MANAGER:|(?:\| )*\+- \w|[A-Z_]+: check_tensor\()")),
+    (MessageKind.STATE, re.compile(r"^\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$")),
+    (
+        MessageKind.SYMBOLS,
+        re.compile(
+            r"^\s*(?:create_symbol|create_unbacked_\w+|(?:eval|runtime_assert) .* \[guard added\]|set_replacement|_update_var_to_range"
+            r"|track_symint|create_env)"
+        ),
+    ),
+)
+_ANY_BEGIN = re.compile(
+    r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|^\s*function: |^\W*\d+/\d+: "
+    r"|^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
+    r"|:\d{1,9}:[\w<>.]+:\s*$"
+    r"|Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
+)
+_CONTINUES = {
+    MessageKind.RECOMPILES: re.compile(
+        r"\s*(?:triggered by|guard \d+ fail|- |User stack trace|\^|~)|\s*File \"| {4,}\S|\S+\d\s*$|\s*\w[^.]{0,60}$"
+    ),
+    MessageKind.LIMIT: re.compile(
+        r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- |expected )| {3,}\S|\S+ (?:==|is) "
+        r"|\S+ rank mismatch"
+    ),
+    MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break Reasons"),
+    MessageKind.PROFILE: re.compile(r""),
+    MessageKind.BREAK: re.compile(r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more)|\s+\S|\s*$"),
+    MessageKind.GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
+    MessageKind.STATE: re.compile(
+        r"\s*\S.*: (?:tensor size=|scalar |fully dynamic|auto unset|unusual)|\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$"
+        r"|PGO detected"
+    ),
+}
+_FAILURE_GOES_ON = re.compile(
+    r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For more|The above exception|During handling|Traceback \("
+    r"|Reason:|triggered by|Recompiling function|due to:|torch\.|E  |\w*Error|\w+: "
+)
+_WITH_REASONS = (MessageKind.RECOMPILES, MessageKind.LIMIT, MessageKind.PROFILE)
+# How much of a line is looked at.
+_LOOKED_AT = 4_000
+
+
+def mentions_compiler(text: str) -> bool:
+    """Whether a message may begin in some lines without heads. Most lines of a log are a program's own, and this is what they cost."""
+    return any(map(text.__contains__, _WORDS)) or _REASON.search(text) is not None
+
+
+def kind_of(head: Head, text: str) -> MessageKind:
+    """The kind of a message with a head, by its artifact or its first line."""
+    known = _BY_ARTIFACT.get(head.artifact)
+    if known is not None:
+        return known
+    if text.startswith(_SYMBOLIC_WORDS):
+        return MessageKind.SYMBOLS
+    return MessageKind.OTHER if text.startswith(_IGNORED) else _kind_by_words(text)
+
+
+def kind_of_plain(text: str) -> MessageKind:
+    """The kind of a message that a line without a head begins."""
+    return _kind_by_words(text) if _ANY_BEGIN.search(text[:_LOOKED_AT]) else MessageKind.OTHER
+
+
+def _kind_by_words(text: str) -> MessageKind:
+    return next((kind for kind, pattern in _BEGINS if pattern.search(text[:_LOOKED_AT])), MessageKind.OTHER)
+
+
+def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
+    """Whether a line without a head, which by itself would begin a message of the kind ``begins``, goes on with one of another kind."""
+    if kind not in _CONTINUES:
+        return False
+    if begins is MessageKind.OTHER:
+        return _CONTINUES[kind].match(text) is not None
+    return begins is kind or (begins is MessageKind.BARE_REASON and kind in _WITH_REASONS)
+
+
+def failure_goes_on(text: str) -> bool:
+    """Whether a line behind the name of an exception still belongs to it: its message, its cause, PyTorch's hints."""
+    return _FAILURE_GOES_ON.match(text) is not None
