@@ -50,11 +50,12 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     if source != item.source and not item.prop.is_of_dim and item.prop.kind is not Kind.SHAPE_GUARD:
         return _keys(item._replace(source=source), source.display_name, entry, call)
     classifier = _CLASSIFIERS.get(item.prop.kind)
+    name = source.display_name or "an object"  # whose name was cut off in a text
     if classifier is not None:
-        return classifier(item, source.display_name, entry, call)
+        return classifier(item, name, entry, call)
     if item.prop.kind in _SIMPLE:
         code, words = _SIMPLE[item.prop.kind]
-        sentence = words.format(name=source.display_name, before=str(item.expected) or "one value", after=str(item.actual) or "another")
+        sentence = words.format(name=name, before=str(item.expected) or "one value", after=str(item.actual) or "another")
         return Classification((code,), sentence)
     if not item.source:
         return Classification(*describe_change(item))

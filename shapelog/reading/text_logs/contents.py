@@ -3,13 +3,14 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-# What each part of TORCH_LOGS is called there, and what is known only with it.
+# What is found in a log, by the names of TORCH_LOGS, as people call it.
 _ARTIFACTS = {
     "recompiles": "recompile reasons",
     "guards": "guards",
     "graph_code": "graphs",
     "dynamic": "sizes and symbols",
     "graph_breaks": "graph breaks",
+    "code state": "a state of PGO",
 }
 
 
@@ -31,11 +32,6 @@ class LogContents:
     @property
     def is_empty(self) -> bool:
         return not self.messages and not self.limits and not self.failures
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The artifacts of TORCH_LOGS that explain recompiles and are not there."""
-        return tuple(name for name in _ARTIFACTS if not self.messages[name])
 
     @property
     def version_guess(self) -> str:

@@ -336,6 +336,7 @@ class Transcriber:
         if not any(entry.states for entry in state.entries):
             return
         self.contents.messages["code state"] += 1
+        self.contents.signs.add("2.8 or newer")
         first = state.entries[0]
         compile = self._compiles.unnumbered(head, Code(first.name, first.file, first.line), is_recompile=False)
         self._compiles.write(compile, {"artifact": {"name": "put_local_code_state", "encoding": "string"}}, text)

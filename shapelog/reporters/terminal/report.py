@@ -41,6 +41,8 @@ def render(report: Report, options: Options) -> bytes:
     _diagnostics(page, found)
     if page.verbose:
         _details(page, report)
+    elif report.trace.is_text and not found.alerts:
+        _tables(page, report, "specializations", "pgo")
     _health(page, report)
     _summary(page, report)
     next_steps_list(page, next_steps(found), "why, and how sure: shapelog suggest-dynamic" if report.summary.recompiles else "")
