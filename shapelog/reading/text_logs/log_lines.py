@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import orjson
+
 # Heads of messages that may still go on, when several processes write at once.
 _MOST_HEADS = 1 << 10
 # What is read of one line; a longer one is cut there.
@@ -235,6 +237,8 @@ def _is_joined(text: str) -> bool:
 
 def _plain(text: str) -> str:
     text = text[:_LONGEST_LINE]
+    if text.startswith('{"log":"'):
+        text = _of_container(text)
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if text[:1] in ("", ">", "\r", "\ufeff") or text[-1:] == "\r":
@@ -242,6 +246,15 @@ def _plain(text: str) -> str:
         quote = _QUOTE.match(text)
         text = text[quote.end() :] if quote else text
     return text
+
+
+def _of_container(text: str) -> str:
+    """The line in the JSON object that Docker makes of each line (its log driver json-file); other text as it is."""
+    try:
+        line = orjson.loads(text)["log"]
+    except (ValueError, KeyError, TypeError):
+        return text
+    return line.removesuffix("\n") if isinstance(line, str) else text
 
 
 def _head(text: str) -> tuple[Head, str] | None:

@@ -1,6 +1,7 @@
 """Whatever happens to a text log on its way to a file, the trace that is made of it is whole, and time is linear."""
 
 import gzip
+import json
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -88,6 +89,9 @@ CHANGES: dict[str, Callable[[list[bytes], random.Random], Iterator[bytes] | list
     "without heads": lambda lines, chance: [line.partition(b"] [")[2] for line in lines],
     "of Windows": lambda lines, chance: [line.replace(b"\n", b"\r\n") for line in lines],
     "quoted": lambda lines, chance: [b"> " + line for line in lines],
+    "of a container": lambda lines, chance: [
+        json.dumps({"log": line.decode(), "stream": "stderr"}, separators=(",", ":")).encode() + b"\n" for line in lines
+    ],
     "one line": lambda lines, chance: [line.rstrip(b"\n") for line in lines],
     "twice": lambda lines, chance: lines * 2,
     "UTF-16": lambda lines, chance: [b"".join(lines).decode().encode("utf-16")],
@@ -99,7 +103,7 @@ def test_a_changed_log_is_read(change: str) -> None:
     survives(b"".join(CHANGES[change](LIMIT.splitlines(keepends=True)[:400], random.Random(1))))
 
 
-@pytest.mark.parametrize("change", ["colored", "of Windows", "quoted"])
+@pytest.mark.parametrize("change", ["colored", "of Windows", "quoted", "of a container"])
 def test_what_only_looks_different_is_read_as_the_log_itself(change: str) -> None:
     lines = LIMIT.splitlines(keepends=True)
     assert trace_of(b"".join(CHANGES[change](lines, random.Random(1)))) == trace_of(LIMIT)
