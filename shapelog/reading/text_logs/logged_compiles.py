@@ -114,6 +114,8 @@ class LoggedCompiles:
                 ids["compiled_autograd_id"] = int(found["autograd"])
             if begins == "reasons" and ids.get("frame_compile_id") == 1:
                 self._add_first(key, ids, head, code)
+            if ids.get("frame_compile_id") == 0:  # ids may have started again, with another function
+                self._names.pop((process, ids["frame_id"]), None)
             compile = self._new(ids, head, key)
             compile.attempt = attempt
             compile.code = self._names.get((process, ids.get("frame_id", -1)), UNKNOWN)

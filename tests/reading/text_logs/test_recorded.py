@@ -21,6 +21,12 @@ def test_every_recompile_has_a_cause_and_its_frame_a_name(path: Path) -> None:
     assert all(item.frame.name for item in explained.recompiles)
 
 
+def test_a_frame_whose_id_came_again_is_another_function() -> None:
+    trace = load(FIXTURES / "text_logs" / "2.13" / "g_limit.txt.gz")
+    names = {frame.label: frame.name for frame in trace.frames}
+    assert [names[label] for label in ("0", "0#2", "0#3")] == ["f", "forward", "f2"]
+
+
 def test_exceptions_are_failures_with_the_function_that_was_compiled() -> None:
     trace = load(FIXTURES / "text_logs" / "2.6" / "l_failures.txt.gz")
     failed = [compile for compile in trace.compiles if compile.outcome is Outcome.FAILED]
