@@ -42,13 +42,13 @@ _SYMBOLIC_WORDS = (
 )
 # Frequent lines that nothing is taken from, and kinds of messages of one line.
 _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
-# One of these is in each text that begins a message, but for a reason that begins with the id of an entry.
+# One of these is in each text that begins a message, but for a reason that begins with the id of an entry, and a function of PGO.
 _WORDS = (
     "ompil", "dynamo", "torch.", "Error", "Limit", "last reason", "function: ", "raceback", "raph break", "raph Break", "GuardFail",
     "Profiler", "mismatch", "GUARD", "+- ", "check_", "create_", "set_repl", "_update_var", "track_sym", "guard", "tensor size=",
     "fully dynamic",
 )  # fmt: skip
-_REASON = re.compile(r"^\W{0,9}\d{1,9}/\d{1,9}: ", re.M)
+_REASON = re.compile(r"^\W{0,9}\d{1,9}/\d{1,9}: |:\d{1,9}:[\w<>.]{1,200}:\s*$", re.M)
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
