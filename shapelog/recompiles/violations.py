@@ -120,8 +120,8 @@ def violations(entry: CompileFacts, call: CompileFacts, reasons: Sequence[Reason
 
 
 def _with_values(item: Violation, found: Sequence[Violation]) -> Violation:
-    """An object that PyTorch names by its address or type alone (2.8 and older), as the guards of both calls have it."""
-    if item.reason is None or item.reason.family not in ("id", "type") or item.reason.actual:
+    """An object that PyTorch names by its address alone (2.8 and older), as the guards of both calls have it."""
+    if item.reason is None or item.reason.family != "id" or item.reason.actual:
         return item
     return next(
         (other._replace(reason=item.reason) for other in found if other.source == item.source and other.prop.kind in _IDENTITY), item
