@@ -1,6 +1,6 @@
 "use strict";
-// Everything is in the HTML already: this only finds, sorts, copies, unpacks and remembers.
-(() => {
+// Everything is in the HTML already: this only finds, sorts, copies, unpacks and remembers. The scripts of single views follow it.
+const shapelog = (() => {
   const $ = (selector, root = document) => root.querySelector(selector);
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
   const index = JSON.parse($("#index").textContent);
@@ -316,4 +316,5 @@
   window.addEventListener("afterprint", () => { closed.forEach((details) => { details.open = false; }); });
   window.addEventListener("hashchange", () => route(true));
   route(false);
+  return { $, $$, announce, arrived, colored, copy, enhance, index, make, unpack };
 })();

@@ -26,6 +26,9 @@ from shapelog.resources import template_dir
 if TYPE_CHECKING:
     from shapelog.check.check import CheckResult
 
+# The files of templates/assets, in the order in which the page has them. A view may have one of each kind of its own.
+_STYLES = ("report.css", "charts.css")
+_SCRIPTS = ("report.js",)
 # The first frames, with at most this many compiles together, are not compressed up to this many characters of HTML; all others are.
 _MAX_FIRST_COMPILES = 24
 _MAX_INLINE = 800_000
@@ -49,7 +52,7 @@ def _page(context: PageContext, checked: "CheckResult | None") -> bytes:
     environment = page_environment(context)
     frames = _FramePages(context, environment)
     payloads = payload_chunks((row.make for row in context.records.payloads), 0 if context.is_unlimited else _MAX_PAYLOADS)
-    css, script = "".join(map(_asset, ("report.css", "charts.css"))), _asset("report.js")
+    css, script = "".join(map(_asset, _STYLES)), "".join(map(_asset, _SCRIPTS))
     pieces = environment.get_template("report.html.j2").generate(
         result_variables(context),
         articles=frames.articles(),
