@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.properties import LENGTH, TENSOR, Kind
+from shapelog.reading.payloads.properties import LENGTH, TENSOR, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
 from shapelog.recompiles.facts import CompileFacts
@@ -407,7 +407,9 @@ def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     named = _shown_object(before) if is_named else f"type {before}"
     is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
     how = (
-        f"from {named} to {now}"
+        "type (only the addresses of the types were recorded)"
+        if is_address(item.prop, before)
+        else f"from {named} to {now}"
         if before and before != after
         else f"type (now {now})"
         if is_recorded

@@ -1,13 +1,14 @@
 """The shape table of a frame: one row a source and dim, one column a compile; and the axes, the rows that vary."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
+from itertools import count
 from typing import NamedTuple
 
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
-from shapelog.reading.payloads.properties import VALUE, Kind, Property, size
+from shapelog.reading.payloads.properties import VALUE, Kind, Property, is_address, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
@@ -120,8 +121,15 @@ def varying_axes(frame: Frame, recompiles: tuple[Recompile, ...], facts: FactTab
         if len(values) < 2:
             shown = [cause for cause in members if cause.prop.kind is not Kind.SHAPE_GUARD]
             values = dict.fromkeys([value for cause in shown for value in (cause.before, cause.after) if value])
+            values = dict.fromkeys(_without_addresses(prop, values))
         is_nameless = prop.kind is Kind.ID and len(values) == 1  # one kind of object, of which the guards hold no more than ids
         yield source, name, () if is_nameless else tuple(values)
+
+
+def _without_addresses(prop: Property, values: Iterable[str]) -> Iterator[str]:
+    """The values in order, with a number in place of each address."""
+    word, number = "type" if prop.kind is Kind.TYPE else "object", count(1)
+    return (f"{word} {next(number)}" if is_address(prop, value) else value for value in values)
 
 
 def _values(frame: Frame, source: Source, prop: Property, facts: FactTable) -> list[str]:

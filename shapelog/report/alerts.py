@@ -11,6 +11,7 @@ from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
 from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
+from shapelog.reading.payloads.properties import is_address
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
@@ -473,7 +474,8 @@ def _notes(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:
 
 def _with_later_values(fact: str, causes: list[Cause], axes: tuple[str, ...]) -> str:
     """The first fact with the values that came later, `` (then 4, 5, 6)``, and what else changed with it."""
-    values = dict.fromkeys(cause.after for cause in causes if cause.after not in ("", causes[0].before, causes[0].after))
+    known = ("", causes[0].before, causes[0].after)
+    values = dict.fromkeys(item.after for item in causes if item.after not in known and not is_address(item.prop, item.after))
     later = list(values)[:_VALUES] + (["…"] if len(values) > _VALUES else [])
     change, mark, why = fact.partition("; ")
     then = f"{change} (then {', '.join(later)}){mark}{why}" if later else fact

@@ -94,3 +94,8 @@ LENGTH = Property(Kind.LENGTH)
 INFERENCE_MODE = Property(Kind.INFERENCE_MODE)
 # Where PyTorch does not name what failed.
 UNNAMED = Property(Kind.UNKNOWN)
+
+
+def is_address(prop: Property, value: str) -> bool:
+    """Whether a value is the address of an object or a type: all that torch 2.8 and older record of it."""
+    return prop.kind in (Kind.ID, Kind.TYPE) and value.isdigit()
