@@ -310,6 +310,19 @@ _ALL = (
         alert_kind=AlertKind.RESTART,
     ),
     Rule(
+        "SL503",
+        "cuda-graph-skipped",
+        _CODE,
+        "remove what the message names, or compile this function without CUDA graphs if the cost of launching kernels does not matter",
+        level=Level.NOTE,
+    ),
+    Rule(
+        "SL504",
+        "cuda-graph-recorded-again",
+        _CODE,
+        "pad inputs to a few sizes, or leave CUDA graphs out where sizes are dynamic",
+    ),
+    Rule(
         "SL701",
         "rank-divergence",
         _CODE,

@@ -24,7 +24,11 @@ RAISES = {"SL203": "ConstraintViolationError", "SL403": "Unsupported"}
 # Programs leave the backend to torch.compile, which is slow; this one needs more of the compiler than Dynamo.
 BACKENDS = {"SL502": "aot_eager"}
 # Examples that do not show their rule on a CPU with this version, with the reason.
-NOT_RUN = {"SL399": "torch 2.13 records a reason for every recompile"}
+NOT_RUN = {
+    "SL399": "torch 2.13 records a reason for every recompile",
+    "SL503": "CUDA graphs need a GPU",
+    "SL504": "CUDA graphs need a GPU",
+}
 # What comments of a fixed program promise.
 ONE_COMPILE = re.compile(r"# (?:compiles once|the same graph|one graph|one compile)$", re.M)
 

@@ -16,6 +16,7 @@ from shapelog.model.trace import Compile, Frame, Payloads, Rank
 from shapelog.reading import records
 from shapelog.reading.payloads import recompile_reasons
 from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
+from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.reader import Reader
@@ -64,6 +65,7 @@ class ProcessState:
     compiles: list[CompileBuilder] = field(default_factory=list)
     generation: int = 1
     executed: list[Span] = field(default_factory=list)
+    inductor_messages: list[str] = field(default_factory=list)
 
 
 class Builder:
@@ -119,7 +121,9 @@ class Builder:
             return
         compile = self._compile_of(record, header, process)
         handler = Builder._parsed if record.kind in records.PARSERS else _HANDLERS.get(record.kind)
-        if compile is None or handler is None:
+        if compile is None and record.name == INDUCTOR_MESSAGE and record.payload:
+            process.inductor_messages.append(self.reader.payload_text(record.payload, record.offset))
+        elif compile is None or handler is None:
             self.outside[record.kind] = self.outside.get(record.kind, 0) + 1
         else:
             handler(self, compile, header[record.kind], record, process)
@@ -274,6 +278,8 @@ class Builder:
                 compile.error = text
             elif name == "compiler_collective":
                 compile.collectives.append(text)
+            elif name == INDUCTOR_MESSAGE:
+                compile.inductor_messages.append(text)
 
     def _reason(self, text: str) -> Reason:
         """A reason, parsed once for all entries that it is given for."""
@@ -296,6 +302,7 @@ class Builder:
                     frames=tuple(_frames(compiles, rank)),
                     payloads=self.payloads,
                     executed=tuple(process.executed),
+                    inductor_messages=tuple(process.inductor_messages),
                     last_time=last_time,
                 )
             )

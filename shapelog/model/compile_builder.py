@@ -35,6 +35,7 @@ class CompileBuilder:
     breaks: list[GraphBreak] = field(default_factory=list)
     error: str = ""
     collectives: list[str] = field(default_factory=list)
+    inductor_messages: list[str] = field(default_factory=list)
     caches: dict[str, int] = field(default_factory=dict)
     metrics: Metrics | None = None
     backward: list[Metrics] = field(default_factory=list)

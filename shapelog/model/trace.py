@@ -162,6 +162,7 @@ class Compile:
     breaks: tuple[GraphBreak, ...] = ()
     error: str = ""
     collectives: tuple[str, ...] = ()
+    inductor_messages: tuple[str, ...] = ()
     caches: tuple[tuple[str, int], ...] = ()
     metrics: Metrics = field(default_factory=Metrics)
     backward: tuple[Metrics, ...] = ()
@@ -337,7 +338,8 @@ class Frame:
 class Rank:
     """One process: its rank in a distributed run (None outside of one), its process id, its frames in order of first compile.
 
-    ``executed`` are the payloads with the order in which graphs ran. ``last_time`` is that of the last record of its file, as it stands
+    ``executed`` are the payloads with the order in which graphs ran, ``inductor_messages`` those of no compile (in text
+    logs). ``last_time`` is that of the last record of its file, as it stands
     there (``1120 08:27:33.313000``), "" where it cannot be read.
     """
 
@@ -346,6 +348,7 @@ class Rank:
     frames: tuple[Frame, ...]
     payloads: Payloads | None = field(default=None, repr=False)
     executed: tuple[Span, ...] = ()
+    inductor_messages: tuple[str, ...] = ()
     last_time: str = ""
 
     def __repr__(self) -> str:

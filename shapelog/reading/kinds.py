@@ -62,6 +62,7 @@ DECODED_ARTIFACTS = frozenset(
         "inductor_runtime_and_tensor_meta",
         "precompile_cache_bypass",
         "recompile_reasons",
+        "shapelog_inductor_message",
         "torch_version",
         *(f"{cache}_cache_{result}" for cache in ("aotautograd", "fx_graph") for result in ("hit", "miss", "bypass")),
         *(f"{action}_{storage}_code_state" for action in ("get", "put") for storage in ("local", "remote", "extra_remote")),

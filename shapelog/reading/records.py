@@ -248,6 +248,7 @@ class Metrics(NamedTuple):
     compile_id: str = ""
     torch_version: str = ""
     triton_kernels: int = 0
+    cudagraph_skip_reason: str = ""
 
 
 def metrics(body: Body) -> Metrics:
@@ -298,6 +299,7 @@ _TEXTS = (
     ("code_file", "co_filename"),
     ("compile_id", "compile_id"),
     ("torch_version", "pytorch_version"),
+    ("cudagraph_skip_reason", "cudagraph_skip_reason"),
 )
 # Times by the names that they have or had, with their units in one second; of a field with several the first one that is there counts.
 _TIMES = (

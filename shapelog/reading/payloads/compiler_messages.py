@@ -144,10 +144,10 @@ def _inline_hints(text: str) -> Iterator[str]:
 def user_stack(text: str) -> tuple[StackFrame, ...]:
     """The user's lines below the last heading of a stack, outermost first; () where there is none."""
     begin = max((text.rfind(head) + len(head) for head in _STACK_HEADS if head in text), default=-1)
-    return tuple(_stack_lines(text[begin:].lstrip("\n").split("\n"))) if begin >= 0 else ()
+    return tuple(stack_lines(text[begin:].lstrip("\n").split("\n"))) if begin >= 0 else ()
 
 
-def _stack_lines(lines: list[str]) -> Iterator[StackFrame]:
+def stack_lines(lines: list[str]) -> Iterator[StackFrame]:
     """The lines of one stack, up to the first that belongs to none."""
     current: StackFrame | None = None
     code_line = ""
@@ -188,4 +188,4 @@ def _exception(text: str) -> RaisedException | None:
     kind, _, message = named.partition(": ")
     if message.endswith(":"):  # the error itself follows
         message = " ".join((message, next((line.strip() for line in lines[lines.index(named) + 1 :] if line.strip()), "")))
-    return RaisedException(kind.rsplit(".", 1)[-1], message.strip(), tuple(_stack_lines(lines)))
+    return RaisedException(kind.rsplit(".", 1)[-1], message.strip(), tuple(stack_lines(lines)))

@@ -11,6 +11,8 @@ _ARTIFACTS = {
     "dynamic": "sizes and symbols",
     "graph_breaks": "graph breaks",
     "code state": "a state of PGO",
+    "cudagraphs": "messages about CUDA graphs",
+    "perf_hints": "performance hints",
 }
 
 

@@ -197,8 +197,12 @@ class LoggedCompiles:
                     payload = _with_entries(payload, compile.ids)
                 self.write(compile, header, payload, line)
 
-    def write(self, compile: LoggedCompile, header: dict[str, Any], payload: str | None = None, line: int = 0) -> None:
-        """Write a record of a compile; that of one without an id waits until all ids of the log are known."""
+    def write(self, compile: LoggedCompile | None, header: dict[str, Any], payload: str | None = None, line: int = 0) -> None:
+        """Write a record of a compile, or of none; that of one without an id waits until all ids of the log are known."""
+        if compile is None:
+            process = next(reversed(self._latest), 0)
+            self._out.add(header, payload, process=abs(process), time="", line=line or self.line)
+            return
         if compile.ids is None:
             compile.waiting.append((header, payload, line or self.line))
             return

@@ -19,6 +19,7 @@ class MessageKind(Enum):
     BARE_REASON = "a recompile reason alone"
     EXPLANATION = "the output of torch._dynamo.explain"
     PROFILE = "the report of a CompileProfiler"
+    INDUCTOR = "a message of Inductor about CUDA graphs or speed"
     SYMBOLS = "symbolic sizes"
     OTHER = "anything else"
 
@@ -29,6 +30,8 @@ _BY_ARTIFACT = {
     "guards": MessageKind.GUARDS,
     "graph_code": MessageKind.GRAPH,
     "graph_breaks": MessageKind.BREAK,
+    "cudagraphs": MessageKind.INDUCTOR,
+    "perf_hints": MessageKind.INDUCTOR,
 }
 _SYMBOLIC_WORDS = (
     "create_symbol ",
@@ -46,7 +49,7 @@ _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ",
 _WORDS = (
     "ompil", "dynamo", "torch.", "Error", "Limit", "last reason", "function: ", "raceback", "raph break", "raph Break", "GuardFail",
     "Profiler", "mismatch", "GUARD", "+- ", "check_", "create_", "set_repl", "_update_var", "track_sym", "guard", "tensor size=",
-    "fully dynamic",
+    "fully dynamic", "cudagraph", "CUDAGraph", "Re-recording ",
 )  # fmt: skip
 _REASON = re.compile(r"^\W{0,9}\d{1,9}/\d{1,9}: |:\d{1,9}:[\w<>.]{1,200}:\s*$", re.M)
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
@@ -86,6 +89,12 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (MessageKind.GUARDS, re.compile(r"^\s*(?:TREE_GUARD_MANAGER:|(?:\| )*\+- \w|[A-Z_]+: check_tensor\()")),
     (MessageKind.STATE, re.compile(r"^\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$")),
     (
+        MessageKind.INDUCTOR,
+        re.compile(
+            r"skipping cudagraphs? (?:due to|because) |CUDAGraph supports dynamic shapes by |Re-recording (?:function[= ])?\w", re.I
+        ),
+    ),
+    (
         MessageKind.SYMBOLS,
         re.compile(
             r"^\s*(?:create_symbol|create_unbacked_\w+|(?:eval|runtime_assert) .* \[guard added\]|set_replacement|_update_var_to_range"
@@ -97,7 +106,7 @@ _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|^\s*function: |^\W*\d+/\d+: "
     r"|^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$"
-    r"|Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
+    r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
     MessageKind.RECOMPILES: re.compile(
@@ -111,6 +120,7 @@ _CONTINUES = {
     MessageKind.PROFILE: re.compile(r""),
     MessageKind.BREAK: re.compile(r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more)|\s+\S|\s*$"),
     MessageKind.GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
+    MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S"),
     MessageKind.STATE: re.compile(
         r"\s*\S.*: (?:tensor size=|scalar |fully dynamic|auto unset|unusual)|\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$"
         r"|PGO detected"
@@ -151,7 +161,7 @@ def _kind_by_words(text: str) -> MessageKind:
 
 def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
     """Whether a line without a head, which by itself would begin a message of the kind ``begins``, goes on with one of another kind."""
-    if kind not in _CONTINUES:
+    if kind not in _CONTINUES or begins is MessageKind.INDUCTOR:
         return False
     if begins is MessageKind.OTHER:
         return _CONTINUES[kind].match(text) is not None

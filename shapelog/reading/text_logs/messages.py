@@ -192,6 +192,18 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found)) or (text.strip("[]'\""),)
 
 
+def inductor_messages(lines: Iterable[str]) -> Iterator[str]:
+    """Each message in the lines about CUDA graphs or speed: one a line, with the indented lines that follow, a stack."""
+    held: list[str] = []
+    for line in lines:
+        if held and line.strip() and not line[:1].isspace():
+            yield "\n".join(held)
+            held.clear()
+        held.append(line if held else line.lstrip())
+    if "".join(held).strip():
+        yield "\n".join(held)
+
+
 _NUMBER = r"-?\d{1,30}"
 _CREATED = re.compile(
     r"create_symbol (?P<symbol>\w{1,40}) = (?P<value>\S{1,60}) for (?P<source>.+?) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$"

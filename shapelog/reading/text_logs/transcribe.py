@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE, cuda_graph_message
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.payloads.recompile_reasons import split_entry
@@ -25,6 +26,7 @@ from shapelog.reading.text_logs.messages import (
     TrackedText,
     explained_breaks,
     failure,
+    inductor_messages,
     limits,
     profiled_recompiles,
     recompiles,
@@ -49,6 +51,7 @@ _TENSOR = re.compile(
     r"check_tensor\((?P<source>.*?), (?P<type>[\w.]+), DispatchKeySet\(.*?\), torch\.(?P<dtype>\w+), device=.*?, "
     r"requires_grad=(?P<grad>True|False)"
 )
+_IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _QUOTED_REASON = re.compile(
     r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
     r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d+))?"
@@ -341,6 +344,18 @@ class Transcriber:
         compile = self._compiles.unnumbered(head, Code(first.name, first.file, first.line), is_recompile=False)
         self._compiles.write(compile, {"artifact": {"name": "put_local_code_state", "encoding": "string"}}, text)
 
+    def _inductor(self, head: Head, lines: list[str]) -> None:
+        """What Inductor wrote about CUDA graphs or speed. PyTorch has no record for most of it, so this is one of our own."""
+        for text in inductor_messages(lines):
+            named = _IN_TEXT.match(text)  # at run time, the message itself names the compile
+            owner = named["id"] if named else head.compile
+            compile = self._compiles.compile_of(head._replace(compile=owner), "") if owner else None
+            if compile is not None:
+                self._compiles.start(compile)
+            body = text[named.end() :] if named else text
+            self.contents.messages["cudagraphs" if cuda_graph_message(body) else "perf_hints"] += 1
+            self._compiles.write(compile, {"artifact": {"name": INDUCTOR_MESSAGE, "encoding": "string"}}, body)
+
     def _symbols(self, head: Head, text: str) -> None:
         """One line of ``symbolic_shapes.py``."""
         if text.startswith("create_env"):
@@ -411,4 +426,5 @@ _HANDLERS: dict[MessageKind, Callable[[Transcriber, Head, list[str]], None]] = {
     MessageKind.STATE: Transcriber._state,
     MessageKind.EXPLANATION: Transcriber._explanation,
     MessageKind.PROFILE: Transcriber._profile,
+    MessageKind.INDUCTOR: Transcriber._inductor,
 }

@@ -2,6 +2,7 @@
 
 from shapelog.report.analyses import (
     compile_time,
+    cuda_graphs,
     failures,
     graph_breaks,
     pgo,
@@ -12,4 +13,4 @@ from shapelog.report.analyses import (
     triton_kernels,
 )
 
-ANALYSES = (top_causes, specializations, recompile_limit, graph_breaks, failures, compile_time, triton_kernels, pgo, ranks)
+ANALYSES = (top_causes, specializations, recompile_limit, graph_breaks, failures, cuda_graphs, compile_time, triton_kernels, pgo, ranks)

@@ -15,7 +15,7 @@ from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Location
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.diagnostic import diagnostic, note
+from shapelog.reporters.terminal.diagnostic import code_place, diagnostic, note
 from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
@@ -72,6 +72,9 @@ def _diagnostics(page: TextPage, found: Alerts) -> None:
         if item.rule.section is not Section.RANKS:
             page.blank()
             page.line((f"{item.rule.level.value}[{item.rule.code}]", LEVEL_COLORS[item.rule.level]), f": {item.sentence}")
+            if item.place:
+                line = item.message.stack[-1] if item.message and item.message.stack else None
+                code_place(page, str(item.place), line.code if line else "", line.marked if line else "")
             if owner:
                 note(page, owner)
             note(page, item.remedy, "help")
@@ -111,7 +114,8 @@ def _summary(page: TextPage, report: Report) -> None:
     elif summary.compiles:
         page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{over}, no recompilation")
     elif not summary.limit_hits:
-        page.line((f"Summary: {'no compilation succeeded' if summary.failures else 'nothing was compiled in this run'}", "bold"))
+        nothing = "no compilation is in this log" if report.trace.is_text else "nothing was compiled in this run"
+        page.line((f"Summary: {'no compilation succeeded' if summary.failures else nothing}", "bold"))
     has_times = summary.recompile_seconds > 0
     rows: list[list[Text | str]] = []
     for part in summary.parts:

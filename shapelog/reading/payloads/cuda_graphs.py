@@ -1,0 +1,69 @@
+"""What Inductor writes about CUDA graphs: where they are not used, and where one is recorded again.
+
+The wording is that of ``torch/_inductor/cudagraph_utils.py`` and ``cudagraph_trees.py``, 2.0 to 2.15.
+"""
+
+import re
+from enum import Enum
+from typing import NamedTuple
+
+from shapelog.reading.payloads.compiler_messages import stack_lines
+from shapelog.reading.records import StackFrame
+
+# The artifact in which the transcript of a text log has such a message.
+INDUCTOR_MESSAGE = "shapelog_inductor_message"
+
+
+class CudaGraphEvent(Enum):
+    """What happened to a CUDA graph."""
+
+    SKIPPED = "not used"
+    RECORDED_AGAIN = "recorded again"
+    MANY_SIZES = "recorded for many sizes"
+
+
+class CudaGraphMessage(NamedTuple):
+    """One message: its reason in PyTorch's words, the function as Inductor names it ("" where it does not), the line that it blames.
+
+    ``sizes`` is how many sizes had a CUDA graph of their own so far, 0 where that is not the matter.
+    """
+
+    event: CudaGraphEvent
+    reason: str
+    function: str = ""
+    place: StackFrame | None = None
+    sizes: int = 0
+
+
+_SKIPPED = re.compile(r"skipping cudagraphs? (?:due to|because) (?P<reason>.*)", re.I | re.S)
+_AGAIN = re.compile(r"Re-recording (?:function[= ])?(?P<function>[\w.<>]+)(?:,? mode=\w+)?(?:,? reason=(?P<reason>.*))?", re.S)
+_SIZES = re.compile(
+    r"CUDAGraph supports dynamic shapes by recording a new graph .*?observed (\d{1,9}) distinct", re.S
+)
+_FUNCTION = re.compile(r"^function (\d{1,9}) (exceeding max .*)", re.S)
+_FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?[ \t]*\n?(?P<stack>.*)", re.S)
+
+
+def cuda_graph_message(text: str) -> CudaGraphMessage | None:
+    """The message in a text, None where it holds none."""
+    sizes = _SIZES.search(text)
+    if sizes:
+        return CudaGraphMessage(CudaGraphEvent.MANY_SIZES, "each input size needs a CUDA graph of its own", sizes=int(sizes[1]))
+    again = _AGAIN.search(text)
+    if again:
+        reason, place = _with_place(again["reason"] or "")
+        return CudaGraphMessage(CudaGraphEvent.RECORDED_AGAIN, reason, again["function"], place)
+    skipped = _SKIPPED.search(text)
+    if skipped is None:
+        return None
+    reason, place = _with_place(skipped["reason"])
+    limit = _FUNCTION.match(reason)
+    return CudaGraphMessage(CudaGraphEvent.SKIPPED, limit[2] if limit else reason, f"function {limit[1]}" if limit else "", place)
+
+
+def _with_place(text: str) -> tuple[str, StackFrame | None]:
+    """A reason in one line, and the innermost line of the stack that follows it."""
+    found = _FOUND_FROM.search(text)
+    stack = tuple(stack_lines(found["stack"].split("\n"))) if found else ()
+    reason = text[: found.start()] if found else text.partition("\n")[0]
+    return " ".join(reason.split()).strip("[]'\". "), stack[-1] if stack else None

@@ -1,0 +1,99 @@
+"""Which compiled code runs without CUDA graphs, and for which are they recorded again and again?"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shapelog.grouping import grouped
+from shapelog.model.trace import Compile, Frame
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
+from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
+from shapelog.recompiles.explain import Explanations
+from shapelog.report.results import Column, Finding, Location, Table, location_of
+from shapelog.rules import RULES
+from shapelog.text import cut, one_line, plural
+
+_SKIPPED, _AGAIN = RULES["SL503"], RULES["SL504"]
+_FEW_SIZES = "pad inputs to a few sizes, or set torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True"
+# What helps against a reason, by words of it.
+_REMEDIES = (
+    (
+        ("mutated inputs", "input mutation", "storage mutation"),
+        "return a new tensor in place of writing into an input; where the input keeps its address, "
+        "torch._dynamo.mark_static_address(x) before the first call keeps CUDA graphs",
+    ),
+    (("cpu device", "non gpu", "non-cuda", "multiple devices"), "move everything that the compiled code reads to one GPU before the call"),
+    (("dynamic shape",), "compile for fixed sizes, or pad inputs to a few sizes: CUDA graphs are made for one size each"),
+    (
+        ("data pointer", "staticinput", "static input"),
+        "keep parameters and buffers at their addresses: write into them with copy_() in place of assigning new tensors",
+    ),
+    (
+        ("cudagraph_managed", "cudagraphmanaged"),
+        "mark each iteration with torch.compiler.cudagraph_mark_step_begin(), and clone outputs that are passed to the next one",
+    ),
+    (("re-recording limit", "each input size"), _FEW_SIZES),
+)
+_LONGEST = 200
+
+
+class _Item(NamedTuple):
+    """A message, with the compile that it is about where that is known."""
+
+    message: CudaGraphMessage
+    frame: Frame | None
+    compile: Compile | None
+
+
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    items: list[_Item] = []
+    hints: Counter[str] = Counter()
+    for text, frame, compile in _texts(explained):
+        message = cuda_graph_message(text)
+        if message:
+            items.append(_Item(message, frame, compile))
+        else:
+            hints[cut(one_line(text), _LONGEST)] += 1
+    for key, members in grouped(items, lambda item: (item.frame, item.message.event, item.message.reason)).items():
+        yield _finding(key[1], members)
+    if hints:
+        columns = Column("hint", is_wide=True), Column("times", True)
+        yield Table("performance_hints", "Performance hints of Inductor", columns, tuple(hints.most_common()))
+
+
+def _texts(explained: Explanations) -> Iterator[tuple[str, Frame | None, Compile | None]]:
+    """Each message of Inductor. What the metrics state is the message that the log of the same compile has."""
+    for rank in explained.trace.ranks:
+        for frame in rank.frames:
+            for compile in frame.compiles:
+                reason, logged = compile.metrics.cudagraph_skip_reason, compile.inductor_messages
+                for text in logged if reason in ("", *logged) else (reason, *logged):
+                    yield text, frame, compile
+        for text in rank.inductor_messages:
+            yield text, None, None
+
+
+def _finding(event: CudaGraphEvent, members: list[_Item]) -> Finding:
+    first = members[-1] if event is CudaGraphEvent.MANY_SIZES else members[0]  # the last has the largest number of sizes
+    message, frame = first.message, first.frame
+    who = frame.title if frame and frame.name else message.function or "compiled code"
+    place = Location(message.place.file, message.place.line) if message.place else location_of(frame)
+    because = f": {cut(one_line(message.reason), _LONGEST)}" if message.reason else ""
+    if event is CudaGraphEvent.SKIPPED:
+        rule, sentence = _SKIPPED, f"{who} runs without CUDA graphs{because}"
+    elif event is CudaGraphEvent.MANY_SIZES:
+        rule, sentence = _AGAIN, f"{who} has recorded CUDA graphs for {plural(message.sizes, 'input size')}"
+    else:
+        times = "once" if len(members) == 1 else f"{len(members)} times"
+        rule, sentence = _AGAIN, f"the CUDA graph of {who} was recorded again {times}{because}"
+    words = message.reason.lower()
+    remedy = next((text for found, text in _REMEDIES if any(part in words for part in found)), "")
+    return Finding(
+        rule=rule,
+        sentence=sentence,
+        compile=first.compile.label if first.compile else "",
+        place=place,
+        frame=frame,
+        own_remedy=remedy,
+        message=CompilerMessage("", stack=(message.place,)) if message.place else None,
+    )

@@ -1,0 +1,48 @@
+"""Messages of Inductor about CUDA graphs, in the words of several versions."""
+
+import pytest
+
+from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
+from shapelog.reading.records import StackFrame
+
+MUTATED = """skipping cudagraphs due to mutated inputs (2 instances). Found from :
+   File "/app/serve.py", line 10, in step
+    x = self.attend(q)
+   File "/app/serve.py", line 17, in attend
+    cache[pos] = k"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            MUTATED,
+            CudaGraphMessage(
+                CudaGraphEvent.SKIPPED,
+                "mutated inputs (2 instances)",
+                place=StackFrame("/app/serve.py", 17, "attend", "cache[pos] = k"),
+            ),
+        ),
+        ("skipping cudagraphs due to ['non-cuda device in graph']", CudaGraphMessage(CudaGraphEvent.SKIPPED, "non-cuda device in graph")),
+        (
+            "skipping cudagraph due to function 3 exceeding max re-recording limit (=128) on cudagraph node 1 due to CheckInvariant.",
+            CudaGraphMessage(
+                CudaGraphEvent.SKIPPED,
+                "exceeding max re-recording limit (=128) on cudagraph node 1 due to CheckInvariant",
+                "function 3",
+            ),
+        ),
+        (
+            "Re-recording function=forward, mode=FORWARD, reason=static input data pointer changed.",
+            CudaGraphMessage(CudaGraphEvent.RECORDED_AGAIN, "static input data pointer changed", "forward"),
+        ),
+        (
+            "CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs may "
+            "lead to extra overhead. We have observed 9 distinct sizes. Please consider",
+            CudaGraphMessage(CudaGraphEvent.MANY_SIZES, "each input size needs a CUDA graph of its own", sizes=9),
+        ),
+        ("Using FallbackKernel: aten.sort.values_stable", None),
+    ],
+)
+def test_a_message_has_its_event_reason_and_line(text: str, message: CudaGraphMessage | None) -> None:
+    assert cuda_graph_message(text) == message
