@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shapelog.cli.options import CommonOptions, needs_record_index
@@ -64,7 +63,6 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
     Raises ShapelogError where none can be read, where a path does not exist, which is a typo, or where an output would replace one of
     them. ``rank`` as in ``select``.
     """
-    from shapelog.model.trace import merged
     from shapelog.reading.inputs import is_large, join
 
     if options.run and options.all_runs:
@@ -84,7 +82,7 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
             loaded.append(_load(selection, options))
         except ShapelogError as error:
             unreadable.append(error)
-    trace = merged(_without_text_logs(loaded)) if loaded else None
+    trace = _with_text_logs(loaded) if loaded else None
     for text in trace.notes if trace else ():
         message(text)
     for refusal in unreadable if trace else unreadable[:-1]:
@@ -94,16 +92,14 @@ def load_all(paths: Sequence[str], options: CommonOptions, rank: int | None = No
     return trace, bool(unreadable)
 
 
-def _without_text_logs(loaded: "list[Trace]") -> "list[Trace]":
-    """The traces alone, with a note on the text logs, where there are both: they hold the same compiles."""
-    from shapelog.reading.open_trace import note_on_left_out
+def _with_text_logs(loaded: "list[Trace]") -> "Trace":
+    """The traces as one, with what only the text logs of the same run hold, which would be counted twice; or the text logs as one."""
+    from shapelog.model.supplement import supplemented
+    from shapelog.model.trace import merged
 
-    traces = [trace for trace in loaded if any(reader.trace.log is None for reader in trace.readers)]
-    if not traces or len(traces) == len(loaded):
-        return loaded
-    logs = [trace.name for trace in loaded if trace not in traces]
-    note = note_on_left_out(logs, [trace.name for trace in traces])
-    return [replace(traces[0], notes=(*traces[0].notes, note)), *traces[1:]]
+    logs = [trace for trace in loaded if trace.is_text]
+    traces = [trace for trace in loaded if not trace.is_text]
+    return supplemented(merged(traces), logs) if traces and logs else merged(loaded)
 
 
 def _selections(paths: Sequence[str], options: CommonOptions, rank: int | None, unreadable: "list[ShapelogError]") -> "list[Selection]":
@@ -155,13 +151,13 @@ def load_report(selection: "Selection", options: CommonOptions) -> "Report":
 
 
 def _read(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":
-    from shapelog.model.load import build
+    from shapelog.model.load import build, with_logs
     from shapelog.reading.open_trace import open_selection
     from shapelog.reading.reader import Reader
 
-    selection, files = open_selection(selection)
+    selection, files, logs = open_selection(selection)
     readers = [Reader(opened, options.strict, needs_record_index(options)) for opened in files]
-    return build(selection, readers, options.debug, progress)
+    return with_logs(build(selection, readers, options.debug, progress), logs)
 
 
 def _read_large_job(selection: "Selection", options: CommonOptions, progress: "ProgressCallback | None") -> "Trace":

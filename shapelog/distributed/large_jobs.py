@@ -12,7 +12,7 @@ from pathlib import Path
 from shapelog.distributed.executor import Executor, Lost, gather
 from shapelog.distributed.summarize import summaries
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
-from shapelog.model.load import build, name_of
+from shapelog.model.load import build, name_of, with_logs
 from shapelog.model.rank_summary import RankSummary, Step, Tensor
 from shapelog.model.trace import Summarized, Trace
 from shapelog.reading.compression import DamagedError, quota_for
@@ -159,9 +159,9 @@ def _read_in_full(selection: Selection, job: "_LargeJob", indexes: set[int]) -> 
     unread = [
         Problem("unreadable-file", reason, job.files[index].name, severity=DATA_LOSS) for index, reason in sorted(job.refusals.items())
     ]
-    kept, opened = open_selection(Selection(tuple(files), selection.notes, (*selection.problems, *unread)))
+    kept, opened, logs = open_selection(Selection(tuple(files), selection.notes, (*selection.problems, *unread)))
     readers = [Reader(item, job.options.is_strict, job.options.with_records) for item in opened]
-    return build(kept, readers, job.options.debug)
+    return with_logs(build(kept, readers, job.options.debug), logs)
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from shapelog.errors import DATA_LOSS, INFO, Problem, ShapelogError
 from shapelog.model.builder import Builder
 from shapelog.model.ids import NEWEST_TESTED, parse_version
+from shapelog.model.supplement import supplemented
 from shapelog.model.trace import UNKNOWN_VERSION, Rank, Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.not_a_trace import describe_non_trace
@@ -23,8 +24,15 @@ _VERSION_SAMPLE = 20
 
 def load(selection: Selection, strict: bool = False) -> Trace:
     """Read every file of a run. Raises ShapelogError when not one of them holds a trace record."""
-    selection, files = open_selection(selection)
-    return build(selection, [Reader(opened, strict) for opened in files])
+    selection, files, logs = open_selection(selection)
+    return with_logs(build(selection, [Reader(opened, strict) for opened in files]), logs)
+
+
+def with_logs(trace: Trace, logs: Sequence[OpenTrace]) -> Trace:
+    """A trace with what only the text logs of its run hold."""
+    if not logs:
+        return trace
+    return supplemented(trace, [build(Selection((TraceFile(None, log.name),)), [Reader(log)]) for log in logs])
 
 
 def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, progress: ProgressCallback | None = None) -> Trace:

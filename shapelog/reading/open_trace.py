@@ -22,12 +22,10 @@ from shapelog.reading.compression import (
 from shapelog.reading.inputs import Selection
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.trace_files import TraceFile
-from shapelog.text import some
 
 # The first line of a record, and how far from the start of a trace there is one.
 _RECORD = re.compile(rb"(?m)^[A-Z]\d{4} [\d:.]{1,99} {1,99}\d{1,18} [^\]\n]{0,999}\] \{")
 _FIRST_PART = 1 << 20
-_MOST_NAMED = 3
 
 
 class FileBytes:
@@ -102,25 +100,18 @@ def open_all(files: Sequence[TraceFile]) -> list[OpenTrace]:
     return opened
 
 
-def open_selection(selection: Selection) -> tuple[Selection, list[OpenTrace]]:
-    """Its files, opened, without the text logs where there is a trace, which a note names then.
+def open_selection(selection: Selection) -> tuple[Selection, list[OpenTrace], list[OpenTrace]]:
+    """Its files, opened, and apart from them the text logs where there is a trace.
 
     Both hold the same compiles, which would be counted twice. Raises ShapelogError when no file can be read.
     """
     opened = open_all(selection.files)
-    traces = [item.name for item in opened if item.log is None and _RECORD.search(item.data[:_FIRST_PART])]
-    logs = [item.name for item in opened if item.log is not None]
+    traces = [item for item in opened if item.log is None and _RECORD.search(item.data[:_FIRST_PART])]
+    logs = [item for item in opened if item.log is not None]
     if not traces or not logs:
-        return selection, opened
+        return selection, opened, []
     kept = [(file, item) for file, item in zip(selection.files, opened, strict=True) if item.log is None]
-    left = selection._replace(files=tuple(file for file, _ in kept), notes=(*selection.notes, note_on_left_out(logs, traces)))
-    return left, [item for _, item in kept]
-
-
-def note_on_left_out(logs: Sequence[str], traces: Sequence[str]) -> str:
-    """The note on text logs that are not read because of traces."""
-    what = "a text log" if len(logs) == 1 else "text logs"
-    return f"{some(logs, _MOST_NAMED)} left out: {what}, and a trace of the same run holds more ({some(traces, _MOST_NAMED)})"
+    return selection._replace(files=tuple(file for file, _ in kept)), [item for _, item in kept], logs
 
 
 def open_trace(file: TraceFile) -> OpenTrace:

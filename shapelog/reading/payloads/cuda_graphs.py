@@ -37,9 +37,7 @@ class CudaGraphMessage(NamedTuple):
 
 _SKIPPED = re.compile(r"skipping cudagraphs? (?:due to|because) (?P<reason>.*)", re.I | re.S)
 _AGAIN = re.compile(r"Re-recording (?:function[= ])?(?P<function>[\w.<>]+)(?:,? mode=\w+)?(?:,? reason=(?P<reason>.*))?", re.S)
-_SIZES = re.compile(
-    r"CUDAGraph supports dynamic shapes by recording a new graph .*?observed (\d{1,9}) distinct", re.S
-)
+_SIZES = re.compile(r"CUDAGraph supports dynamic shapes by recording a new graph .*?observed (\d{1,9}) distinct", re.S)
 _FUNCTION = re.compile(r"^function (\d{1,9}) (exceeding max .*)", re.S)
 _FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?[ \t]*\n?(?P<stack>.*)", re.S)
 

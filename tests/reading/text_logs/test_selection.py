@@ -135,19 +135,19 @@ def test_the_rank_in_the_name_of_a_text_log(path: str, rank: int | None) -> None
     assert rank_of(path) == rank
 
 
-def test_a_text_log_next_to_a_trace_is_left_out_with_a_note(tmp_path: Path) -> None:
+def test_a_text_log_next_to_a_trace_is_opened_apart(tmp_path: Path) -> None:
     put(tmp_path, {"a.log": make.small_trace(), "b.log": BOTH, "c.log": LOADING})
     found = join([select(str(tmp_path / name)) for name in ("b.log", "a.log", "c.log")])
-    selection, opened = open_selection(found)
+    selection, opened, logs = open_selection(found)
     assert [file.name for file in selection.files] == [item.name for item in opened] == ["a.log", "c.log"]
-    assert selection.notes == ("b.log left out: a text log, and a trace of the same run holds more (a.log)",)
+    assert [item.name for item in logs] == ["b.log"]
 
 
 def test_without_a_trace_text_logs_are_read_next_to_what_is_neither(tmp_path: Path) -> None:
     put(tmp_path, {"b.log": BOTH, "c.log": LOADING})
-    selection, opened = open_selection(join([select(str(tmp_path / name)) for name in ("b.log", "c.log")]))
+    _, opened, logs = open_selection(join([select(str(tmp_path / name)) for name in ("b.log", "c.log")]))
     assert [item.log is not None for item in opened] == [True, False]
-    assert selection.notes == ()
+    assert logs == []
 
 
 @pytest.fixture
