@@ -32,7 +32,7 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     """Show what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
     For two runs of one program: with and without a change, cold and warm, or with two versions of torch. Frames are matched by their
-    code, so line numbers and directories may differ. Each is a file, a directory (its newest
+    code, so line numbers and directories may differ. Each is a trace or text log, a directory (its newest
     run), an archive, a URL, or - for standard input. With a single directory or archive, shapelog compare DIR compares its
     newest run with the previous one, and --before-run 3 with the one before that.
     """

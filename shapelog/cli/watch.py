@@ -25,7 +25,7 @@ from shapelog.reporters import formats
 def watch(where: str, idle: float | None, options: CommonOptions) -> int:
     """Follow a running job, and report on it when it ends.
 
-    DIR is the directory in TORCH_TRACE, or one trace in it; it does not have to exist yet. Its newest run is shown on one screen, which
+    DIR is the directory in TORCH_TRACE, one trace in it, or a text log; it does not have to exist yet. Its newest run is shown on one screen, which
     is updated as the job compiles; if the output is not a terminal, each compilation is printed as a line. When the processes that write
     the trace have ended, or on Ctrl-C, the report of shapelog report follows. A second Ctrl-C exits immediately.
     """
