@@ -66,6 +66,11 @@ class Suggestion(NamedTuple):
     place: StackFrame | None
     python: tuple[str, ...]
 
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The dims, or the int, to mark."""
+        return tuple(item.mark for item in self.seen)
+
     def __repr__(self) -> str:
         return f"<Suggestion {self.id} {cut(one_line(self.name), 80)}: saves {plural(len(self.gone), 'compilation')}>"
 
