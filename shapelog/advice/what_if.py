@@ -115,4 +115,3 @@ def _few_combinations(count: int) -> Iterator[frozenset[int]]:
         yield from (frozenset((place,)) for place in range(count))
         yield from (every - {place} for place in range(count))
     yield every
-
