@@ -1,7 +1,8 @@
 """The documentation of rules: what each rule means, an example, why it costs and how to fix it, from ``templates/rules/``."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from shapelog.errors import ShapelogError
@@ -26,6 +27,10 @@ _FAMILIES = {
     "SL8": "Budgets of a check",
     "SL9": "Problems with a trace",
 }
+
+
+# A rule that is mentioned outside of code.
+_MENTIONED = re.compile(r"(`[^`]*`)|\b(SL\d{3})\b")
 
 
 class Entry(NamedTuple):
@@ -84,6 +89,24 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
     """The blocks of a section: (``python``, code) for fenced code of that language, ("", Markdown) for paragraphs and lists."""
     for token, lines in _blocks(text):
         yield (token.info, token.content.removesuffix("\n")) if token.type == "fence" else ("", lines)
+
+
+def mentioned(text: str) -> Iterator[str]:
+    """The codes of rules that a text names outside of code."""
+    for language, block in blocks(text):
+        if not language:
+            yield from (code for _, code in _MENTIONED.findall(block) if code in RULES)
+
+
+def with_links(block: str, target: Callable[[Rule], str]) -> str:
+    """A paragraph or list in Markdown with a link wherever it mentions a rule that has a target."""
+
+    def link(match: re.Match[str]) -> str:
+        rule = RULES.get(match[2] or "")
+        address = target(rule) if rule else ""
+        return f"[{match[0]}]({address})" if address else match[0]
+
+    return _MENTIONED.sub(link, block)
 
 
 def _blocks(text: str) -> "Iterator[tuple[Token, str]]":

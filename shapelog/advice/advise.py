@@ -10,7 +10,7 @@ from shapelog.advice.minimal_marks import HarmfulMark, select_marks
 from shapelog.advice.pgo_comparison import PgoSuggestion, pgo_suggestion
 from shapelog.advice.remaining_recompiles import Remaining, remaining
 from shapelog.advice.remedies import Remedies
-from shapelog.advice.replay import Cost, predicted, replay
+from shapelog.advice.replay import Cost, Replay, predicted, replay
 from shapelog.advice.suggestions import Suggestion, suggestions_for
 from shapelog.display import in_notebook
 from shapelog.model.ids import TorchVersion
@@ -35,7 +35,8 @@ class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
     ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the suggestions;
-    ``scope`` names the ranks where those are not all. ``remedies`` are what to do about each recompile of this run.
+    ``scope`` names the ranks where those are not all. ``remedies`` are what to do about each recompile of this run, ``replayed`` is the run
+    to ask what other marks would do.
     """
 
     version: TorchVersion
@@ -50,6 +51,7 @@ class Advice(NamedTuple):
     after: Cost
     forecasts: tuple[Forecast, ...]
     remedies: Remedies
+    replayed: Replay
     set_already: tuple[str, ...] = ()
     failures: int = 0
     scope: str = ""
@@ -128,6 +130,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         before=before,
         after=after,
         remedies=remedies,
+        replayed=replayed,
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),
         scope=scope(explained.trace),
         failures=sum(compile.outcome is Outcome.FAILED for compile in explained.trace.compiles),

@@ -13,7 +13,7 @@ from shapelog.model.trace import Compile, Outcome, Trace
 from shapelog.text import seconds_range
 
 # What one program takes to compile in two runs on one machine that has other work as well: the longer time over the shorter one.
-_RUN_TO_RUN = 1.35
+RUN_TO_RUN = 1.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Seconds:
     @property
     def in_another_run(self) -> "Seconds":
         """The same work, timed again."""
-        return Seconds(self.least / _RUN_TO_RUN, None if self.most is None else self.most * _RUN_TO_RUN)
+        return Seconds(self.least / RUN_TO_RUN, None if self.most is None else self.most * RUN_TO_RUN)
 
     def left_of(self, before: float) -> "Seconds":
         """What is saved where this is what remains of ``before``; nothing where it could take as long or longer."""

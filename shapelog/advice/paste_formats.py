@@ -4,6 +4,7 @@ import re
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.replay import Cost
+from shapelog.advice.suggestions import Suggestion
 from shapelog.text import plural, visible
 
 VARIABLE = "TORCH_COMPILE_DYNAMIC_SOURCES"
@@ -37,11 +38,16 @@ def as_python(advice: Advice) -> str:
     if marked:
         lines += ["", "# or, instead of the list, in code before each call:"] if has_list else ["import torch._dynamo", ""]
         for item in marked:
-            place = f", called at {item.place.file}:{item.place.line}" if item.place else ""
-            titles = ", ".join(dict.fromkeys(frame.title for frame in item.frames))
-            lines.append(visible(f"# {titles}{place}"))
-            lines += [visible(f"# {line}" if has_list and not line.startswith("#") else line) for line in item.python]
+            lines += marked_lines(item, has_list)
     return "\n".join(lines)
+
+
+def marked_lines(item: Suggestion, is_comment: bool) -> list[str]:
+    """The ``mark_dynamic`` calls of a suggestion, below a comment that names the code; all of it comments where they are an alternative."""
+    place = f", called at {item.place.file}:{item.place.line}" if item.place else ""
+    titles = ", ".join(dict.fromkeys(frame.title for frame in item.frames))
+    calls = [f"# {line}" if is_comment and not line.startswith("#") else line for line in item.python]
+    return list(map(visible, (f"# {titles}{place}", *calls)))
 
 
 def _listed(advice: Advice) -> str:

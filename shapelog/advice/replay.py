@@ -5,7 +5,7 @@ compiled is not in its trace: calls that hit the cache hit it again, and calls a
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -39,6 +39,16 @@ class Cost:
     @property
     def at_most(self) -> int:
         return self.total + self.more
+
+
+def total_cost(costs: Sequence[Cost]) -> Cost:
+    """What several frames cost together."""
+    return Cost(
+        compiles=sum([cost.compiles for cost in costs]),
+        limit_hits=sum([cost.limit_hits for cost in costs]),
+        seconds=Seconds.total(cost.seconds for cost in costs),
+        more=sum([cost.more for cost in costs]),
+    )
 
 
 class Call(NamedTuple):
@@ -146,13 +156,7 @@ class Replay:
     def cost(self, marks: Iterable[Mark]) -> Cost:
         """What the whole run would cost under these marks; () gives what it did cost."""
         chosen = frozenset(marks)
-        costs = [plan.cost(chosen) for plan in self.plans]
-        return Cost(
-            compiles=sum([cost.compiles for cost in costs]),
-            limit_hits=sum([cost.limit_hits for cost in costs]),
-            seconds=Seconds.total(cost.seconds for cost in costs),
-            more=sum([cost.more for cost in costs]),
-        )
+        return total_cost([plan.cost(chosen) for plan in self.plans])
 
 
 def predicted(replayed: Replay | FramePlan, marks: Marks) -> Cost:

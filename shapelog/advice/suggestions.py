@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shapelog.advice.caveats import ObservedValues, caveats_of_source, observed_values, rationale
 from shapelog.advice.mark_dynamic_code import mark_line
-from shapelog.advice.marks import Mark, SourceNames, entries
+from shapelog.advice.marks import Mark, SourceNames, entries, printable
 from shapelog.advice.minimal_marks import MarkSelection
 from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.savings import Savings, ServedCall
@@ -65,6 +65,16 @@ class Suggestion(NamedTuple):
     caveats: tuple[str, ...]
     place: StackFrame | None
     python: tuple[str, ...]
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The dims, or the int, to mark."""
+        return tuple(item.mark for item in self.seen)
+
+    @property
+    def visible_entries(self) -> tuple[str, ...]:
+        """The entries in characters that may be shown."""
+        return tuple(map(printable, self.entries))
 
     def __repr__(self) -> str:
         return f"<Suggestion {self.id} {cut(one_line(self.name), 80)}: saves {plural(len(self.gone), 'compilation')}>"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 
 from shapelog.reporters import Options
-from shapelog.rule_docs import Entry, anchor, blocks, families
-from shapelog.rules import RULES
+from shapelog.rule_docs import Entry, anchor, blocks, families, with_links
+from shapelog.rules import Rule
 from shapelog.text import as_sentence
 
 _INTRODUCTION = """# The rules
@@ -20,7 +20,6 @@ The examples are complete programs for torch 2.13; each was run, and triggers th
 noted.
 """
 _MARKUP = re.compile(r"(?<!\w)_+|_+(?!\w)|[\\`*<\[]")
-_MENTIONED = re.compile(r"(`[^`]*`)|\b(SL\d{3})\b")
 
 
 def render_rules(entries: Iterable[Entry], options: Options) -> bytes:
@@ -57,12 +56,11 @@ def plain(text: str) -> str:
 
 def _linked(text: str) -> str:
     """With a link wherever another rule is mentioned outside of code."""
-    return "\n\n".join(f"```{language}\n{block}\n```" if language else _MENTIONED.sub(_link, block) for language, block in blocks(text))
+    return "\n\n".join(f"```{language}\n{block}\n```" if language else with_links(block, _target) for language, block in blocks(text))
 
 
-def _link(match: re.Match[str]) -> str:
-    rule = RULES.get(match[2] or "")
-    return f"[{rule.code}](#{anchor(rule)})" if rule else match[0]
+def _target(rule: Rule) -> str:
+    return f"#{anchor(rule)}"
 
 
 def _written(lines: list[str]) -> bytes:

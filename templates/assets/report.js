@@ -168,13 +168,13 @@ const shapelog = (() => {
   };
 
   const route = async (moves) => {
-    let name = location.hash.slice(1);
+    let name = location.hash.slice(1).split("?")[0]; // the rest is what address.js keeps
     try { name = decodeURIComponent(name); } catch { /* then it names nothing */ }
     name = index.aliases[name] || name;
     if (name === "main") return;
-    const asked = location.hash;
+    const asked = location.hash.split("?")[0];
     const target = (name && await arrived(name)) || $("#overview");
-    if (location.hash !== asked) return; // it took a while, and another part was asked for since
+    if (location.hash.split("?")[0] !== asked) return; // it took a while, and another part was asked for since
     const page = target.closest("main > .page");
     pages().forEach((other) => { other.hidden = other !== page; });
     $$(".target").forEach((other) => other.classList.remove("target"));

@@ -38,6 +38,7 @@ def page_environment(context: PageContext) -> Environment:
         cell=_cell,
         code=highlighter.line,
         cost=cost_of,
+        data=lambda value: _sanitized(value, sanitize),
         diff_rows=highlighter.diff_rows,
         effect=effect_of,
         file_size=file_size,
@@ -52,6 +53,7 @@ def page_environment(context: PageContext) -> Environment:
     )
     templates.globals.update(
         anchors=context.anchors,
+        handbook_codes=context.handbook.codes,
         by_label=_by_label(report, context.anchors),
         limit=_MAX_ROWS,
         marks={"static": "", "dynamic": "~", "specialized": "!"},
@@ -104,6 +106,15 @@ def _sanitizer(redact: Callable[[str], str] | None) -> Callable[[Any], Any]:
         return escape_controls(value)
 
     return sanitize
+
+
+def _sanitized(value: Any, sanitize: Callable[[Any], Any]) -> Any:
+    """The same of every text in data for a script; tuples become lists, as in JSON."""
+    if isinstance(value, dict):
+        return {key: _sanitized(item, sanitize) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_sanitized(item, sanitize) for item in value]
+    return sanitize(value)
 
 
 def _cell(value: str | int | float | None) -> str:

@@ -15,6 +15,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.html.anchors import Anchors, aliases_of, anchors_of, share
 from shapelog.reporters.html.call_tree import call_tree
 from shapelog.reporters.html.frame_page import FrameView, frame_views
+from shapelog.reporters.html.handbook import Handbook, handbook_of
 from shapelog.reporters.html.icicle import icicle
 from shapelog.reporters.html.overview import Overview, overview
 from shapelog.reporters.html.record_rows import PageRecords, page_records
@@ -22,6 +23,7 @@ from shapelog.reporters.html.redact import redaction_of
 from shapelog.reporters.html.search_index import search_entries
 from shapelog.reporters.html.similar_graphs import groups_of
 from shapelog.reporters.html.timeline import timeline
+from shapelog.reporters.html.what_if_view import what_if_view
 from shapelog.rules import Section
 from shapelog.text import plural, rank_list
 
@@ -45,6 +47,7 @@ class PageContext(NamedTuple):
     anchors: Anchors
     views: tuple[FrameView, ...]
     records: PageRecords
+    handbook: Handbook
     redact: Callable[[str], str] | None
     is_unlimited: bool
 
@@ -68,6 +71,7 @@ def page_context(found: Alerts, options: Options) -> PageContext:
         anchors=anchors,
         views=views,
         records=page_records(report, views, options),
+        handbook=handbook_of(found),
         redact=None if options.with_source else cache(redaction_of(report.trace)),
         is_unlimited=is_unlimited,
     )
@@ -98,6 +102,7 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "ranks_in_full": _ranks_in_full(report),
         "timeline": timeline(report, with_source),
         "views": views,
+        "what_if": what_if_view(report.advice, anchors),
     }
 
 
@@ -120,5 +125,7 @@ def _index(context: PageContext, summary: Overview) -> dict[str, object]:
     """For the script: what the search finds, and the frame whose page each compile is on."""
     redact = context.redact or str
     found = [[where, redact(title), redact(text)] for where, title, text in search_entries(context.views, summary)]
-    inside = {item.anchor: view.anchor for view in context.views for item in view.compiles}
+    inside = {item.anchor: view.anchor for view in context.views for item in view.compiles} | dict.fromkeys(
+        context.handbook.anchors, "rules"
+    )
     return {"entries": found, "inside": inside, "aliases": aliases_of(context.anchors)}

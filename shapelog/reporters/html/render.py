@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -20,6 +21,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.html.chunks import Chunk, page_chunk, payload_chunks
 from shapelog.reporters.html.filters import page_environment
 from shapelog.reporters.html.frame_page import FramePageBuilder, FrameView
+from shapelog.reporters.html.handbook import handbook_pages
 from shapelog.reporters.html.page_context import PageContext, page_context, result_variables
 from shapelog.resources import template_dir
 
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from shapelog.check.check import CheckResult
 
 # The files of templates/assets, in the order in which the page has them. A view may have one of each kind of its own.
-_STYLES = ("report.css", "charts.css")
-_SCRIPTS = ("report.js",)
+_STYLES = ("report.css", "charts.css", "what_if.css")
+_SCRIPTS = ("report.js", "address.js", "what_if.js")
 # The first frames, with at most this many compiles together, are not compressed up to this many characters of HTML; all others are.
 _MAX_FIRST_COMPILES = 24
 _MAX_INLINE = 800_000
@@ -52,13 +54,15 @@ def _page(context: PageContext, checked: "CheckResult | None") -> bytes:
     environment = page_environment(context)
     frames = _FramePages(context, environment)
     payloads = payload_chunks((row.make for row in context.records.payloads), 0 if context.is_unlimited else _MAX_PAYLOADS)
+    handbook, compressed = handbook_pages(environment, context.handbook, recompiles_of=_recompiles_of(context.report))
     css, script = "".join(map(_asset, _STYLES)), "".join(map(_asset, _SCRIPTS))
     pieces = environment.get_template("report.html.j2").generate(
         result_variables(context),
         articles=frames.articles(),
         checked=checked,
-        chunks=chain(frames.chunks, payloads),
+        chunks=chain(frames.chunks, filter(None, [compressed]), payloads),
         css=Markup(css),
+        handbook=handbook,
         policy=_policy(script, css),
         script=Markup(script),
         version=__version__,
@@ -94,6 +98,11 @@ class _FramePages:
                 self.chunks.append(chunk)
                 page = self.environment.get_template("report/compressed_frame_page.html.j2").render(view=view, chunk=chunk.id)
             yield Markup(page)
+
+
+def _recompiles_of(report: Report) -> Counter[str]:
+    """How many recompiles have a cause of each rule."""
+    return Counter(code for item in report.recompiles for code in dict.fromkeys(item.codes))
 
 
 def _asset(name: str) -> str:

@@ -1,0 +1,174 @@
+"""What if: the suggestions to tick, the frames that they change, and what the script of the page shows for any part of them."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from shapelog.advice.advise import Advice
+from shapelog.advice.compile_seconds import RUN_TO_RUN
+from shapelog.advice.paste_formats import VARIABLE, marked_lines
+from shapelog.advice.replay import Cost, total_cost
+from shapelog.advice.what_if import Condition, FrameOutcomes, WhatIf, what_if
+from shapelog.grouping import grouped
+from shapelog.reporters.html.anchors import Anchors
+from shapelog.text import one_line, plural
+
+# Suggestions with a box of their own, frames with a row of their own.
+_MAX_TICKS = 60
+_MAX_ROWS = 12
+
+# A cost for the script: compiles, limit hits, up to how many more, seconds from and to (None without an upper end).
+_Figures = tuple[int, int, int, float, float | None]
+
+
+class Tick(NamedTuple):
+    """A box to tick: a suggestion, or all that have no box of their own. ``anchor`` leads to its details, "" where it has none.
+
+    ``effect`` is how many compiles and limit hits come back without it, where all others are chosen.
+    """
+
+    id: str
+    anchor: str
+    name: str
+    what: str
+    places: tuple[int, ...]
+    effect: str
+
+
+class Outcome(NamedTuple):
+    """What frames with the same conditions cost together, by the conditions that hold."""
+
+    conditions: tuple[Condition, ...]
+    costs: dict[frozenset[int], Cost]
+
+
+class Row(NamedTuple):
+    """A frame, or in the last row all others; ``outcomes`` are places in the list of outcomes. The costs are without and with all
+    suggestions.
+    """
+
+    anchor: str
+    title: str
+    outcomes: tuple[int, ...]
+    before: Cost
+    after: Cost
+    is_partial: bool
+
+
+class WhatIfView(NamedTuple):
+    """All of it. ``others`` is what no suggestion changes."""
+
+    ticks: tuple[Tick, ...]
+    rows: tuple[Row, ...]
+    outcomes: tuple[Outcome, ...]
+    others: Cost
+    advice: Advice
+
+    @property
+    def data(self) -> dict[str, object]:
+        """For the script, as ``templates/assets/what_if.js`` reads it."""
+        suggestions = self.advice.suggestions
+        return {
+            "ticks": [list(tick.places) for tick in self.ticks],
+            "rows": [list(row.outcomes) for row in self.rows],
+            "outcomes": [
+                [outcome.conditions, {_key(held): _figures(cost) for held, cost in outcome.costs.items()}] for outcome in self.outcomes
+            ],
+            "others": _figures(self.others),
+            "ratio": RUN_TO_RUN,
+            "variable": VARIABLE,
+            "already": [_with_literal(entry) for entry in self.advice.set_already],
+            "entries": [[_with_literal(entry) for entry in item.visible_entries] for item in suggestions],
+            "code": [[marked_lines(item, is_comment) for is_comment in (True, False)] if item.python else [] for item in suggestions],
+        }
+
+
+def what_if_view(advice: Advice | None, anchors: Anchors) -> WhatIfView | None:
+    """None where there is nothing to tick."""
+    if advice is None or not advice.suggestions:
+        return None
+    found = what_if(advice.replayed, advice.suggestions)
+    every = frozenset(range(len(advice.suggestions)))
+    rows, outcomes = _rows(found, anchors)
+    return WhatIfView(tuple(_ticks(advice, found, every)), rows, outcomes, found.others, advice)
+
+
+def _ticks(advice: Advice, found: WhatIf, every: frozenset[int]) -> Iterable[Tick]:
+    suggestions = advice.suggestions
+    single = len(suggestions) if len(suggestions) <= _MAX_TICKS else _MAX_TICKS - 1
+    for place, item in enumerate(suggestions[:single]):
+        what = f"dim{'s' if len(item.dims) > 1 else ''} {', '.join(map(str, item.dims))}" if item.dims else "int"
+        yield Tick(item.id, item.id.lower(), one_line(item.name), what, (place,), _effect(found, every, {place}))
+    if rest := range(single, len(suggestions)):
+        yield Tick("rest", "", plural(len(rest), "more suggestion"), "", tuple(rest), _effect(found, every, set(rest)))
+
+
+def _effect(found: WhatIf, every: frozenset[int], places: set[int]) -> str:
+    """``saves 2``, ``saves up to 8`` where calls after a limit hit may come on top: in the frames where that is known."""
+    costs = [(frame.cost(every - places), frame.cost(every)) for frame in found.frames]
+    known = [(without, with_all) for without, with_all in costs if without and with_all]
+    most = sum(without.total - with_all.total for without, with_all in known)
+    is_sure = all(without.more == with_all.more for without, with_all in known)
+    return f"saves {'' if is_sure else 'up to '}{most}" if most > 0 else "no effect alone"
+
+
+def _rows(found: WhatIf, anchors: Anchors) -> tuple[tuple[Row, ...], tuple[Outcome, ...]]:
+    """Frames that are identical on several ranks share a row. The rest is one row, whose frames with the same conditions are added up."""
+    joined = [
+        (members, _outcome(members)) for members in grouped(found.frames, lambda item: (anchors[item.frame], item.conditions)).values()
+    ]
+    joined.sort(key=lambda pair: _saved_seconds(pair[1]), reverse=True)
+    single = len(joined) if len(joined) <= _MAX_ROWS else _MAX_ROWS - 1
+    rows: list[Row] = []
+    outcomes: list[Outcome] = []
+    for members, outcome in joined[:single]:
+        rows.append(_row(anchors[members[0].frame], members[0].frame.title, members, len(outcomes), [outcome]))
+        outcomes.append(outcome)
+    if rest := [member for members, _ in joined[single:] for member in members]:
+        added = [_outcome(members) for members in grouped(rest, lambda item: (item.conditions, item.is_partial)).values()]
+        number = len({anchors[member.frame] for member in rest})
+        rows.append(_row("", plural(number, "more frame"), rest, len(outcomes), added))
+        outcomes += added
+    return tuple(rows), tuple(outcomes)
+
+
+def _outcome(members: Sequence[FrameOutcomes]) -> Outcome:
+    """What these frames cost together, for the combinations that are known of all."""
+    held = set(members[0].costs).intersection(*[member.costs for member in members[1:]])
+    costs = {places: total_cost([member.costs[places] for member in members]) for places in sorted(held, key=sorted)}
+    return Outcome(members[0].conditions, costs)
+
+
+def _row(anchor: str, title: str, members: Sequence[FrameOutcomes], first: int, outcomes: Sequence[Outcome]) -> Row:
+    return Row(
+        anchor=anchor,
+        title=one_line(title),
+        outcomes=tuple(range(first, first + len(outcomes))),
+        before=total_cost([outcome.costs[frozenset()] for outcome in outcomes]),
+        after=_in_another_run(total_cost([outcome.costs[frozenset(range(len(outcome.conditions)))] for outcome in outcomes])),
+        is_partial=any(member.is_partial for member in members),
+    )
+
+
+def _saved_seconds(outcome: Outcome) -> tuple[float, int]:
+    before, after = outcome.costs[frozenset()], outcome.costs[frozenset(range(len(outcome.conditions)))]
+    return before.seconds.least - after.seconds.least, before.total - after.total
+
+
+def _in_another_run(cost: Cost) -> Cost:
+    return Cost(cost.compiles, cost.limit_hits, cost.seconds.in_another_run, cost.more)
+
+
+def _key(held: frozenset[int]) -> str:
+    """``0,2``: the conditions that hold, in their order."""
+    return ",".join(map(str, sorted(held)))
+
+
+def _figures(cost: Cost) -> _Figures:
+    """Times to the microsecond."""
+    most = cost.seconds.most
+    return cost.compiles, cost.limit_hits, cost.more, round(cost.seconds.least, 6), None if most is None else round(most, 6)
+
+
+def _with_literal(entry: str) -> tuple[str, str]:
+    """An entry of the list, and as a literal of Python."""
+    return entry, repr(entry)

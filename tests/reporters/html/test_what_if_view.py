@@ -1,0 +1,130 @@
+"""The figures that the page has for the script, and what it shows without one."""
+
+import json
+import re
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import make
+import pytest
+from make import compile, guard_tree, tensor, tensor_match, trace
+from payload_text import guard_manager
+from recorded import RECORDED, advice_of, report_of
+
+from shapelog.advice.advise import Advice
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.repository_paths import Repository
+from shapelog.reporters import Options
+from shapelog.reporters.html.page_context import page_context
+from shapelog.reporters.html.render import render
+from shapelog.reporters.html.what_if_view import WhatIfView, what_if_view
+
+# Of more suggestions only parts with few, and with nearly all, are tried.
+MOST = 6
+
+
+@cache
+def view_of(name: str) -> WhatIfView | None:
+    context = page_context(collect_alerts(report_of(name), Repository()), Options())
+    return what_if_view(context.report.advice, context.anchors)
+
+
+@cache
+def page_of(name: str) -> str:
+    return render(report_of(name), Options()).decode()
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="what-if-data">(.*?)</script>', page, re.S)
+    assert found
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def added_up(data: dict[str, Any], chosen: set[int]) -> tuple[float, ...]:
+    """As the script does it: compiles, limit hits, more, seconds from and to (infinite where there is no upper end)."""
+    costs = [data["others"]]
+    for conditions, known in data["outcomes"]:
+        held = [str(place) for place, needed in enumerate(conditions) if chosen.issuperset(needed)]
+        costs.append(known[",".join(held)])
+    return tuple(sum(float("inf") if value is None else value for value in values) for values in zip(*costs, strict=True))
+
+
+def replayed(advice: Advice, chosen: set[int]) -> tuple[float, ...]:
+    cost = advice.replayed.cost(mark for place in chosen for mark in advice.suggestions[place].marks)
+    most = float("inf") if cost.seconds.most is None else cost.seconds.most
+    return cost.compiles, cost.limit_hits, cost.more, cost.seconds.least, most
+
+
+@pytest.mark.parametrize("name", [name for name in RECORDED if advice_of(name).suggestions])
+def test_every_combination_in_the_page_is_a_replay_with_just_these_marks(name: str) -> None:
+    advice, data = advice_of(name), data_of(page_of(name))
+    places = range(len(advice.suggestions))
+    sizes = range(len(places) + 1) if len(places) <= MOST else (0, 1, len(places) - 1, len(places))
+    for chosen in (set(part) for size in sizes for part in combinations(places, size)):
+        assert added_up(data, chosen) == pytest.approx(replayed(advice, chosen), abs=1e-4), chosen
+
+
+def test_a_row_is_a_frame_with_its_own_figures() -> None:
+    view = view_of("real/demo.log.gz")
+    assert view
+    assert [row.title for row in view.rows] == [
+        "Classifier.forward",
+        "MovingAverage.forward",
+        "normalize (resumed at line 38)",
+        "normalize",
+    ]
+    advice = advice_of("real/demo.log.gz")
+    before = sum(row.before.compiles for row in view.rows) + view.others.compiles
+    assert before == advice.before.compiles
+    assert sum(row.after.compiles for row in view.rows) + view.others.compiles == advice.after.compiles
+    assert [(tick.id, tick.name, tick.what, tick.effect) for tick in view.ticks] == [
+        ("A1", "tokens", "dims 0, 1", "saves 2"),
+        ("A2", "self.step", "int", "saves up to 8"),
+        ("A3", "features", "dim 0", "saves 2"),
+    ]
+
+
+def many_frames(count: int) -> bytes:
+    """Frames of which each has an int of its own that varies."""
+    parts = []
+    for frame in range(count):
+        for number in range(2):
+            leaf = guard_manager(f"L['k{frame}']", f"EQUALS_MATCH: L['k{frame}'] == {number + 3}", type="int")
+            parts.append(compile(f"{frame}/{number}", tensor(8, 8), guards=guard_tree(tensor_match(size=(8, 8)), leaf)))
+    return trace(*parts)
+
+
+def test_of_many_frames_and_suggestions_the_last_row_and_the_last_box_stand_for_the_rest() -> None:
+    report = make.report(many_frames(70))
+    context = page_context(collect_alerts(report, Repository()), Options())
+    view = what_if_view(report.advice, context.anchors)
+    assert view
+    assert report.advice
+    assert (len(view.ticks), len(view.rows)) == (60, 12)
+    assert (view.ticks[-1].name, len(view.ticks[-1].places), view.ticks[-1].effect) == ("11 more suggestions", 11, "saves 11")
+    assert (view.rows[-1].title, view.rows[-1].before.compiles, view.rows[-1].after.compiles) == ("59 more frames", 118, 59)
+    data = json.loads(json.dumps(view.data))
+    for chosen in ({0}, {0, 69}, set(range(70)), set(range(59, 70))):
+        assert added_up(data, chosen) == pytest.approx(replayed(report.advice, chosen), abs=1e-4)
+
+
+def test_where_there_is_nothing_to_mark_there_is_nothing_to_tick() -> None:
+    assert view_of("lab/no_recompiles.log.gz") is None
+    page = render(make.report(trace()), Options()).decode()
+    assert 'id="what-if"' not in page
+
+
+def test_without_a_script_the_figures_are_those_of_all_suggestions() -> None:
+    page = page_of("real/demo.log.gz")
+    after = advice_of("real/demo.log.gz").after
+    assert f'<b id="wi-compiles">{after.compiles}–{after.compiles + after.more}</b>' in page
+    assert f'<b id="wi-limit">{after.limit_hits}</b>' in page
+    assert f'<b id="wi-seconds">{after.seconds}</b>' in page
+
+
+def test_a_page_for_sharing_has_no_directory_in_the_text_to_paste() -> None:
+    shared = render(report_of("real/demo.log.gz"), Options(with_source=False)).decode()
+    assert "/srv/ml" in json.dumps(data_of(page_of("real/demo.log.gz")))
+    assert "/srv/ml" not in json.dumps(data_of(shared))
