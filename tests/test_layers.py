@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "advice": (*LEAVES, *CATALOGUE, "recompiles", "model", "reading"),
     "distributed": (*LEAVES, "recompiles", "model", "reading"),
     "report": (*LEAVES, *CATALOGUE, "distributed", "advice", "recompiles", "model", "reading"),
+    "tables": (*LEAVES, *CATALOGUE, "report", "distributed", "advice", "recompiles", "model", "reading"),
     "check": (*LEAVES, *CATALOGUE, "report", "distributed", "advice", "recompiles", "model", "reading"),
     "capture": (*LEAVES, "report", "advice", "recompiles", "model", "reading"),
 }
@@ -154,7 +155,8 @@ except SystemExit as end:
 
 
 @pytest.mark.parametrize(
-    "command", ["", "report", "explain", "suggest-dynamic", "compare", "run", "watch", "verify", "check", "rules", "rule"]
+    "command",
+    ["", "report", "explain", "suggest-dynamic", "compare", "run", "watch", "verify", "check", "tables", "fleet", "rules", "rule"],
 )
 def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, command: str) -> None:
     modules = loaded(python, HELP.format(command, command))
@@ -170,6 +172,7 @@ def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, com
         "shapelog.report.report",
         "shapelog.api",
     }
+    assert not modules & {"pyarrow", "duckdb", "pandas", "shapelog.tables.schema", "shapelog.tables.fleet"}
     assert not modules & {"fsspec", "zstandard", "zipfile", "tarfile", "shapelog.reading.inputs"}
     assert not modules & {"tomllib", "tomli", "shapelog.cli.settings", "shapelog.report.alerts", "shapelog.rule_docs"}
 

@@ -17,12 +17,14 @@ from shapelog import __version__
 from shapelog.cli.check import check
 from shapelog.cli.compare import compare
 from shapelog.cli.explain import explain
+from shapelog.cli.fleet import fleet
 from shapelog.cli.interrupts import is_importing
 from shapelog.cli.output import message
 from shapelog.cli.report import report
 from shapelog.cli.rules import rule, rules
 from shapelog.cli.run import run, verify
 from shapelog.cli.suggest_dynamic import suggest_dynamic
+from shapelog.cli.tables import tables
 from shapelog.cli.watch import watch
 
 # How many arguments a message repeats.
@@ -76,7 +78,7 @@ def cli() -> None:
     """
 
 
-for _command in (report, check, explain, suggest_dynamic, compare, watch, run, verify, rules, rule):
+for _command in (report, check, explain, suggest_dynamic, compare, watch, run, verify, tables, fleet, rules, rule):
     cli.add_command(_command)
 
 

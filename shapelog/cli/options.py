@@ -95,6 +95,13 @@ def output_options(formats: Sequence[str], several: bool = False, with_trace: bo
         click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Color the output.  [default: auto]"),
         click.option("--width", type=click.IntRange(40), help="Width of the output in columns.  [default: the terminal's]"),
     ]
+    strict, config, debug = _reading_options()
+    offered += [strict, config, debug] if with_trace else [config]
+    return lambda command: _offer(*offered)(_with_common_options(command, formats))
+
+
+def _reading_options() -> tuple[Callable[[Any], Any], ...]:
+    """--strict, --config and --debug."""
     strict = click.option("--strict/--no-strict", help="Check every record and checksum; exit with 2 if anything is wrong.")
     config = click.option(
         "--config",
@@ -105,7 +112,26 @@ def output_options(formats: Sequence[str], several: bool = False, with_trace: bo
         help="Read settings from this file.  [default: the nearest shapelog.toml, or pyproject.toml with [tool.shapelog]]",
     )
     debug = click.option("--debug", is_flag=True, help="Raise errors with their traceback, including those that the report only mentions.")
-    offered += [strict, config, debug] if with_trace else [config]
+    return strict, config, debug
+
+
+def folder_options(formats: Sequence[str], help: str) -> Callable[[_Command], Callable[..., Any]]:
+    """Those of a command that writes a folder: ``options.targets`` has it as the file of its one target, in the first format by default.
+
+    It has to be the last decorator, as ``output_options``.
+    """
+    offered = (
+        click.option("-o", "--output", metavar="DIR", required=True, type=click.Path(file_okay=False), help=help),
+        click.option(
+            "-f",
+            "--format",
+            "format_name",
+            type=click.Choice(formats),
+            default=formats[0],
+            help=f"Format of the files.  [default: {formats[0]}]",
+        ),
+        *_reading_options(),
+    )
     return lambda command: _offer(*offered)(_with_common_options(command, formats))
 
 

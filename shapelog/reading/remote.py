@@ -51,6 +51,33 @@ def find(url: str, progress: ProgressCallback | None = None, timeout: float = WE
     return None, [_entry(system, file, file_name(file["name"].rstrip("/")), progress) for file in found]
 
 
+def contents(url: str) -> tuple[list[str], list[str]] | None:
+    """The names of the files and the URLs of the directories in one that is not on a web server; None for a file, and on a web server.
+
+    Raises ShapelogError as ``find`` does.
+    """
+    if url.lower().startswith(_WEB):
+        return None
+    system, path = _file_system(url)
+    try:
+        if system.info(path).get("type") != "directory":
+            return None
+        found = system.ls(path, detail=True)
+        folders = [str(system.unstrip_protocol(item["name"])) for item in found if item.get("type") == "directory"]
+    except Exception as error:  # each driver raises errors of its own
+        raise _refusal(redacted_url(url), error) from error
+    return [file_name(item["name"]) for item in found if item.get("type") != "directory"], sorted(folders)
+
+
+def matching(url: str) -> list[str]:
+    """The URLs of the files and directories that a pattern with ``*`` matches. Raises ShapelogError as ``find`` does."""
+    system, path = _file_system(url)
+    try:
+        return sorted(str(system.unstrip_protocol(found)) for found in system.glob(path))
+    except Exception as error:  # each driver raises errors of its own
+        raise _refusal(redacted_url(url), error) from error
+
+
 def _find_on_web(url: str, progress: ProgressCallback | None, timeout: float) -> tuple[FileEntry | None, list[FileEntry]]:
     name = redacted_url(url)
     try:

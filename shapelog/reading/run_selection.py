@@ -231,6 +231,11 @@ def _last_time(entry: FileEntry, modified: float) -> float | None:
     return None
 
 
+def first_time(data: bytes, modified: float) -> float | None:
+    """When the first record in ``data`` was written, in seconds since the epoch, by the clock of the machine that wrote it."""
+    return _seconds(_TIME.match(data) or _TIMES.search(data), modified)
+
+
 def _seconds(match: re.Match[bytes] | None, modified: float) -> float | None:
     """The time of a record, in the last year in which it can have been written before its file was last modified."""
     if match is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shapelog.advice.advise import Advice, advise
 from shapelog.advice.remedies import Remedies
-from shapelog.display import in_notebook
+from shapelog.display import in_memory, in_notebook
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
@@ -24,6 +24,9 @@ from shapelog.rules import RULES, Remedy, Rule, Verdict
 from shapelog.text import cut, one_line, plural, seconds
 
 if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
     from shapelog.distributed.compare_ranks import RankReport
 
 
@@ -134,6 +137,19 @@ class Report(NamedTuple):
 
     def _repr_html_(self) -> str:
         return in_notebook("recording", self)
+
+    def to_arrow(self, job: str = "") -> "dict[str, pyarrow.Table]":
+        """The tables of ``shapelog tables`` by name, each with all its columns (docs/tables.md): ``report.to_arrow()["causes"]``.
+
+        ``job`` is the value of the column ``job``, the name of the trace by default. Raises ShapelogError without pyarrow.
+        """
+        found: dict[str, pyarrow.Table] = in_memory("to_arrow", self, job)
+        return found
+
+    def to_pandas(self, job: str = "") -> "dict[str, pandas.DataFrame]":
+        """The same as data frames. Raises ShapelogError without pandas or pyarrow."""
+        found: dict[str, pandas.DataFrame] = in_memory("to_pandas", self, job)
+        return found
 
     @property
     def recompiles(self) -> tuple[Recompile, ...]:

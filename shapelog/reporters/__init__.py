@@ -15,6 +15,7 @@ Result = Literal[
     "advice",
     "next steps",
     "verification",
+    "fleet",
     "rules",
     "rule",
     "recording",
@@ -64,6 +65,10 @@ RENDERERS: dict[Result, dict[str, str]] = {
     "verification": {
         "terminal": "shapelog.reporters.terminal.verification:render_verification",
         "json": "shapelog.reporters.json.verification:verification_data",
+    },
+    "fleet": {
+        "terminal": "shapelog.reporters.terminal.fleet:render_fleet",
+        "json": "shapelog.reporters.json.fleet:fleet_data",
     },
     "rules": {
         "terminal": "shapelog.reporters.terminal.rules:render_rules",

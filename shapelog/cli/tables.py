@@ -1,0 +1,90 @@
+"""``shapelog tables``: many jobs as tables."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shapelog.cli.completion import files
+from shapelog.cli.options import CommonOptions, folder_options, input_options
+from shapelog.cli.output import message
+from shapelog.cli.progress import progress_bar
+from shapelog.errors import ShapelogError
+from shapelog.text import plural, seconds
+
+if TYPE_CHECKING:
+    from shapelog.tables.write_jobs import JobResult
+
+# Jobs that cannot be read are named on standard error, as are notes; of many, the first.
+_MOST_NAMED = 5
+
+
+@click.command()
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=files)
+@input_options
+@folder_options(("parquet", "csv"), "Write the tables into this directory, which is made where there is none.")
+def tables(sources: tuple[str, ...], options: CommonOptions) -> int:
+    """Write what many jobs compiled as tables, for DuckDB, pandas, Spark, and shapelog fleet.
+
+    SOURCE is a file, an archive, a directory (its newest run), a URL, or a pattern such as 's3://bucket/jobs/*'; each is one job. A
+    directory without a trace of its own is searched: each directory below it that has one is a job, and so is each archive.
+
+    The tables are compiles, recompiles, causes, frames, suggestions, graph_breaks, failures, phases, and collectives, in one file for
+    each job and rank: DIR/compiles/job=NAME/rank=0/part-0.parquet. The table jobs has one row for each job, with the error of one that
+    could not be read. A job that is already in DIR is replaced. See docs/tables.md for every column.
+
+    Jobs are read by one process for each core, or as --executor has it. Each worker holds one job at a time. Exits with 2 if no job
+    could be read, or with --strict if one could not, or if a trace has problems.
+    """
+    if options.run and options.all_runs:
+        raise ShapelogError(f"--run {options.run} and --all-runs cannot be used together")
+    if "-" in sources:
+        raise ShapelogError("tables: standard input cannot be read here; use files, directories or URLs")
+    from shapelog.distributed.executor import parse_executor
+    from shapelog.tables.arrow import arrow
+    from shapelog.tables.files import Form, prepare
+    from shapelog.tables.sources import jobs_of
+    from shapelog.tables.write_jobs import ReadAs, write_jobs
+
+    (target,) = options.targets
+    form: Form = "csv" if target.format == "csv" else "parquet"
+    if form == "parquet":
+        arrow()
+    executor = None if options.debug and not options.executor else parse_executor(options.executor or "processes")
+    folder = Path(target.file or "")
+    prepare(folder, form)
+    began = time.monotonic()
+    found = jobs_of(sources)
+    how = ReadAs("all" if options.all_runs else options.run or "", options.max_unpacked, options.timeout, options.strict)
+    done: list[JobResult] = []
+    with progress_bar() as progress:
+        for result in write_jobs(found, folder, form, how, executor, message):
+            done.append(result)
+            if progress:
+                progress(f"{len(done):,} of {len(found):,} jobs", len(done), len(found))
+        if progress:
+            progress("", len(done), -1)
+    return _summed_up(done, folder, time.monotonic() - began, options)
+
+
+def _summed_up(done: "list[JobResult]", folder: Path, took: float, options: CommonOptions) -> int:
+    """Say what was written, and what could not be read. Returns the exit code."""
+    unread = [item for item in done if item.error]
+    for item in sorted(unread)[:_MOST_NAMED]:
+        message(item.error)
+    if unread[_MOST_NAMED:]:
+        message(f"{len(unread) - _MOST_NAMED} more jobs could not be read; the table jobs has the errors")
+    for text in _left_out(done):
+        message(text)
+    rows = sum(item.rows for item in done)
+    read = f"{plural(len(done) - len(unread), 'job')} read" + (f", {len(unread)} not" if unread else "")
+    message(f"{read}; {rows:,} rows in {folder} after {seconds(took)}; shapelog fleet {folder} reports on them")
+    has_failed = len(unread) == len(done) or (options.strict and any(item.has_problems for item in done))
+    return 2 if has_failed else 0
+
+
+def _left_out(done: "list[JobResult]") -> list[str]:
+    """What the notes of jobs have in common: that older runs of their directories were not read."""
+    older = [item for item in done if len(item.notes) > 1]
+    return [f"{plural(len(older), 'directory')} with more than one run: the newest is read, --all-runs reads all"] if older else []

@@ -1,0 +1,38 @@
+"""What many jobs have in common, as JSON; ``shapelog/schema/fleet.schema.json`` describes it. Times are in seconds, dates in UTC."""
+
+from datetime import datetime
+from typing import Any
+
+from shapelog.tables.fleet import Fleet, Since
+
+# 1: first shape.
+FORMAT_VERSION = 1
+
+
+def fleet_data(fleet: Fleet) -> dict[str, Any]:
+    totals = fleet.totals
+    return {
+        "format": "shapelog fleet",
+        "format_version": FORMAT_VERSION,
+        "tables": fleet.folder,
+        "totals": {**totals._asdict(), "first": _date(totals.first), "last": _date(totals.last)},
+        "since": _since_data(fleet.since) if fleet.since else None,
+        "advice": [item._asdict() for item in fleet.advice],
+        "causes": [item._asdict() for item in fleet.causes],
+        "failures": [item._asdict() for item in fleet.failures],
+        "unreadable": [item._asdict() for item in fleet.unreadable],
+    }
+
+
+def _since_data(since: Since) -> dict[str, Any]:
+    return {
+        "date": _date(since.date),
+        "before": since.before._asdict(),
+        "after": since.after._asdict(),
+        "undated": since.undated,
+        "regressions": [item._asdict() for item in since.regressions],
+    }
+
+
+def _date(value: datetime | None) -> str | None:
+    return None if value is None else value.isoformat(timespec="seconds")

@@ -1,0 +1,162 @@
+"""What many jobs have in common, in a terminal: what is worse since a date, what would save most, causes, failures, unreadable jobs."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.text import Text
+
+from shapelog.report.results import Cell, Column
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.text_page import TextPage
+from shapelog.tables.fleet import Fleet, FleetAdvice, Regression, Since, Totals
+from shapelog.text import file_name, one_line, plural, seconds, seconds_in_column, seconds_range
+
+
+def render_fleet(fleet: Fleet, options: Options) -> bytes:
+    page = TextPage(options)
+    _head(page, fleet.folder, fleet.totals)
+    if fleet.since:
+        _since(page, fleet.since)
+    _advice(page, fleet.advice)
+    _causes(page, fleet)
+    _failures(page, fleet)
+    _unreadable(page, fleet)
+    return page.bytes()
+
+
+def _head(page: TextPage, folder: str, totals: Totals) -> None:
+    when = f"  started {_day(totals.first)} to {_day(totals.last)}" if totals.first and totals.last else ""
+    page.line((plural(totals.jobs, "job"), "bold"), f" in {folder}", (when, "dim"))
+    more = [f"{number} {word}" for number, word in ((totals.failures, "failed"), (totals.limit_hits, "refused at the limit")) if number]
+    page.line(
+        f"{plural(totals.compiles, 'compilation')} ({seconds(totals.seconds)}), including {plural(totals.recompiles, 'recompilation')} "
+        f"({seconds(totals.recompile_seconds)})" + "".join(f"; {item}" for item in more)
+    )
+    if totals.avoidable_most:
+        saved = seconds_range(totals.avoidable_least, totals.avoidable_most)
+        page.line("Marking inputs as dynamic, as the reports of the jobs suggest, saves ", (saved, "bold green"))
+    if totals.unreadable:
+        page.line((f"{plural(totals.unreadable, 'job')} could not be read", "bold red"), ", listed at the end")
+
+
+def _day(date: datetime | None) -> str:
+    return f"{date:%Y-%m-%d %H:%M}" if date else ""
+
+
+def _since(page: TextPage, since: Since) -> None:
+    before, after = since.before, since.after
+    page.heading(f"Worse since {_day(since.date)} UTC", "averages for each process that compiled the function")
+    if since.undated:
+        page.line((f"{plural(since.undated, 'job')} without a start time left out", "dim"), indent=2)
+    if not after.jobs or not before.jobs:
+        page.line(f"no job began {'since' if before.jobs else 'before'} then, so there is nothing to compare", indent=2)
+        return
+    page.line(
+        f"{plural(after.jobs, 'job')} since, {before.jobs} before; all functions together: "
+        f"recompilations {before.recompiles:.1f} → {after.recompiles:.1f}, "
+        f"compile time {seconds(before.seconds)} → {seconds(after.seconds)} a process",
+        indent=2,
+    )
+    if not since.regressions:
+        page.line(("no function that was compiled before and since is worse", "green"), indent=2)
+        return
+    columns = (
+        Column("function", is_wide=True),
+        Column("recompilations", True),
+        Column("seconds", True),
+        Column("failures", True),
+        Column("added", True),
+        Column("costliest cause", is_wide=True),
+    )
+    page.table(columns, [_regression(item) for item in since.regressions], noun="function")
+
+
+def _regression(item: Regression) -> Sequence[Cell | Text]:
+    cause = Text(one_line(f"{item.cause_code} {item.cause_axis}" if item.cause_code else ""))
+    if item.is_new:
+        cause.append(" new", style="bold red")
+    return (
+        _placed(item.function, item.file, None),
+        _change(item.recompiles_before, item.recompiles_after, ".1f"),
+        _change(item.seconds_before, item.seconds_after, ".2f"),
+        _change(item.failures_before, item.failures_after, ".1f"),
+        Text(f"+{seconds_in_column(item.added_seconds)}", style="red") if item.added_seconds > 0 else "",
+        cause,
+    )
+
+
+def _change(before: float, after: float, form: str) -> Text:
+    """``0.4 → 1.0``; nothing where there is neither."""
+    if not before and not after:
+        return Text("")
+    shown = f"{before:{form}} → {after:{form}}"
+    return Text(shown, style="red" if after > before else "dim")
+
+
+def _placed(function: str, file: str | None, line: int | None) -> Text:
+    found = Text(one_line(function), style="bold")
+    if file:
+        found.append(f" {one_line(file_name(file))}" + (f":{line}" if line else ""), style="dim")
+    return found
+
+
+def _advice(page: TextPage, advice: Sequence[FleetAdvice]) -> None:
+    if not advice:
+        return
+    page.heading("What would save most", "recompilation time that each alone removes, over all jobs and ranks")
+    for item in page.listed(advice, "suggestion"):
+        sure = f", confidence {item.confidence}" if item.confidence else ""
+        page.line(
+            (seconds(item.seconds), "bold green"),
+            "  ",
+            (item.function, "bold"),
+            (f" {file_name(item.file)}:{item.line}" if item.file else "", "dim"),
+            f"  {plural(item.compiles, 'compilation')} in {plural(item.jobs, 'job')}",
+            (f"  {item.kind}{sure}", "dim"),
+            indent=2,
+        )
+        page.line("→ ", (f"{item.code}: ", "dim"), item.text, indent=4)
+
+
+def _causes(page: TextPage, fleet: Fleet) -> None:
+    if not fleet.causes:
+        return
+    page.heading("Top causes", "the time of a recompilation with several causes is split evenly among them")
+    columns = (
+        Column("code"),
+        Column("cause"),
+        Column("what", is_wide=True),
+        Column("where it took longest", is_wide=True),
+        Column("jobs", True),
+        Column("recompilations", True),
+        Column("seconds", True),
+    )
+    rows = [
+        (item.code, item.rule, item.axis, _placed(item.function, item.file, item.line), item.jobs, item.recompiles, item.seconds)
+        for item in fleet.causes
+    ]
+    page.table(columns, rows, noun="cause")
+
+
+def _failures(page: TextPage, fleet: Fleet) -> None:
+    if not fleet.failures:
+        return
+    page.heading("Failures", "those in most jobs first")
+    columns = (Column("jobs", True), Column("times", True), Column("function", is_wide=True), Column("what", is_wide=True))
+    rows = [
+        (item.jobs, item.often, _placed(item.function, item.file, item.line), item.message or _outcome(item.outcome))
+        for item in fleet.failures
+    ]
+    page.table(columns, rows, noun="failure")
+
+
+def _outcome(outcome: str) -> str:
+    return "refused: recompile limit reached" if outcome == "limit" else "failed"
+
+
+def _unreadable(page: TextPage, fleet: Fleet) -> None:
+    if not fleet.unreadable:
+        return
+    page.heading("Jobs that could not be read")
+    for item in page.listed(fleet.unreadable, "job"):
+        page.line((item.job, "bold"), f"  {item.error}", indent=2)

@@ -1,0 +1,112 @@
+"""Rows → files: Parquet or CSV, one folder for each table, job and rank."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Literal
+
+from shapelog.errors import ShapelogError
+from shapelog.grouping import grouped
+from shapelog.tables.arrow import arrow_table, plain
+from shapelog.tables.rows import Rows
+from shapelog.tables.schema import VERSION, columns
+from shapelog.text import escape_controls
+
+Form = Literal["parquet", "csv"]
+# The file that marks a folder of tables, and what it says they are.
+MARKER = "shapelog-tables.json"
+_FORMAT = "shapelog tables"
+
+
+def prepare(folder: Path, form: Form) -> None:
+    """Make a folder for tables, or use one of the same schema and form again.
+
+    Raises ShapelogError where it holds something else, or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / MARKER).exists():
+            known = form_of(folder)
+            if known != form:
+                raise ShapelogError(f"{folder}: this folder holds tables as {known}; choose another folder, or --format {known}")
+            return
+        if any(folder.iterdir()):
+            raise ShapelogError(f"{folder}: this folder is neither empty nor one of tables; choose another")
+        marker = {"format": _FORMAT, "schema_version": VERSION, "files": form}
+        _replace(folder / MARKER, json.dumps(marker, indent=2).encode() + b"\n")
+    except OSError as error:
+        raise ShapelogError(f"{folder}: cannot write: {error.strerror}") from error
+
+
+def form_of(folder: Path) -> Form:
+    """How the tables in a folder are written. Raises ShapelogError where it is none of tables, or of tables of another schema."""
+    how = "write tables with shapelog tables SOURCE -o DIR"
+    try:
+        marker = json.loads((folder / MARKER).read_bytes())
+        name, version, form = (marker.get(key) for key in ("format", "schema_version", "files"))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ShapelogError(f"{folder}: no shapelog tables there (no {MARKER}); {how}") from error
+    except OSError as error:
+        raise ShapelogError(f"{folder}: cannot read: {error.strerror}") from error
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise ShapelogError(f"{folder / MARKER}: damaged; {how}") from error
+    if name != _FORMAT or form not in ("parquet", "csv"):
+        raise ShapelogError(f"{folder / MARKER}: damaged; {how}")
+    if version != VERSION:
+        raise ShapelogError(f"{folder}: tables of schema version {version}, and this shapelog has version {VERSION}; write them again")
+    return "csv" if form == "csv" else "parquet"
+
+
+def write_job(folder: Path, job: str, rows: Rows, form: Form) -> None:
+    """Write the tables of a job, in place of those that were written of it before. Raises OSError, and ShapelogError without pyarrow."""
+    for table, found in rows.items():
+        own = folder / table / f"job={job}"
+        stale = set(own.glob(f"**/part-*.{form}"))
+        for rank, members in grouped(found, lambda row: getattr(row, "rank", None)).items():
+            path = own / ("" if rank is None else f"rank={rank}") / f"part-0.{form}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, _parquet(table, members) if form == "parquet" else _csv(table, members))
+            stale.discard(path)
+        for path in stale:
+            path.unlink()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file as a whole, or not at all."""
+    temporary = path.with_name(f".{path.name}-{token_hex(4)}")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _parquet(table: str, rows: Sequence[Any]) -> bytes:
+    from pyarrow import parquet
+
+    buffer = io.BytesIO()
+    parquet.write_table(arrow_table(table, rows, is_partitioned=True), buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _csv(table: str, rows: Sequence[Any]) -> bytes:
+    names = [column.name for column in columns(table) if not column.is_partition]
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(plain(getattr(row, name))) for name in names] for row in rows)
+    return buffer.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    """A time in ISO 8601, true and false as SQL writes them; control characters, which a terminal would act on, escaped."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds")
+    return escape_controls(value) if isinstance(value, str) else value

@@ -1,0 +1,116 @@
+"""The questions about many jobs, in DuckDB's SQL. Each gives the columns of a NamedTuple in ``fleet``, most important row first.
+
+Functions are the same where their names and the names of their files are, without directories: jobs run in many places.
+"""
+
+# The tables that they ask.
+ASKED = ("jobs", "frames", "causes", "suggestions", "failures")
+# What two runs of the same program may differ in, as a factor, and the seconds that are worth a line.
+_NOISE, _WORTH = 1.35, 0.5
+
+_FILE = r"regexp_extract({}file, '[^/\\]*$')"
+
+TOTALS = """
+SELECT count(*) FILTER (status = 'read'), count(*) FILTER (status <> 'read'), coalesce(sum(ranks), 0)::BIGINT,
+    coalesce(sum(compiles), 0)::BIGINT, coalesce(sum(recompiles), 0)::BIGINT, coalesce(sum(limit_hits), 0)::BIGINT,
+    coalesce(sum(failures), 0)::BIGINT, coalesce(sum(graph_breaks), 0)::BIGINT, coalesce(sum(seconds), 0),
+    coalesce(sum(recompile_seconds), 0), coalesce(sum(avoidable_seconds_least), 0), coalesce(sum(avoidable_seconds_most), 0),
+    epoch(min(started)), epoch(max(started))
+FROM jobs
+"""
+
+CAUSES = f"""
+WITH grouped AS (
+    SELECT code, rule, axis_pattern, count(DISTINCT axis) AS variants, any_value(axis) AS axis,
+        arg_max(struct_pack(function := function, file := file, line := line), seconds) AS longest, arg_max(remedy, seconds) AS remedy,
+        count(DISTINCT job) AS jobs, count(DISTINCT (function, {_FILE.format("")})) AS functions,
+        count(DISTINCT (job, rank, process, compile_id)) AS recompiles, sum(seconds) AS seconds
+    FROM causes
+    GROUP BY code, rule, axis_pattern
+)
+SELECT code, rule, CASE WHEN variants = 1 THEN axis ELSE axis_pattern END, longest.function, longest.file, longest.line,
+    jobs, functions, recompiles, seconds, remedy
+FROM grouped
+ORDER BY seconds DESC, recompiles DESC, code, axis_pattern
+"""
+
+ADVICE = f"""
+WITH marks AS (
+    SELECT 'mark as dynamic' AS kind, split_part(codes, ' ', 1) AS code, name AS what, function, {_FILE.format("")} AS named, file, line,
+        CASE WHEN entries <> '' THEN recommendation || ': add ' || entries || ' to TORCH_COMPILE_DYNAMIC_SOURCES' ELSE recommendation END
+            AS text,
+        job, compiles_saved AS compiles, seconds, confidence
+    FROM suggestions
+), changes AS (
+    SELECT 'code change', code, axis_pattern, function, {_FILE.format("")}, file, line, coalesce(remedy, rule), job, 1, seconds, NULL
+    FROM causes
+    WHERE verdict = 'avoidable by a code change'
+), every AS (
+    SELECT * FROM marks UNION ALL SELECT * FROM changes
+), summed AS (
+    SELECT kind, code, what, function, arg_max(struct_pack(file := file, line := line), seconds) AS longest, arg_max(text, seconds) AS text,
+        count(DISTINCT job) AS jobs, sum(compiles)::BIGINT AS compiles, sum(seconds) AS seconds, arg_max(confidence, seconds) AS confidence
+    FROM every
+    GROUP BY kind, code, what, function, named
+)
+SELECT kind, code, what, function, longest.file, longest.line, text, jobs, compiles, seconds, confidence
+FROM summed
+ORDER BY seconds DESC, compiles DESC, kind DESC, code, what, function
+"""
+
+FAILURES = f"""
+SELECT outcome, function, any_value(file), any_value(line), message, count(DISTINCT job) AS jobs, count(*) AS number
+FROM failures
+GROUP BY outcome, function, {_FILE.format("")}, message
+ORDER BY jobs DESC, number DESC, outcome, function, message
+"""
+
+UNREADABLE = "SELECT job, source, error FROM jobs WHERE status <> 'read' ORDER BY source"
+
+UNDATED = "SELECT count(*) FROM jobs WHERE status = 'read' AND started IS NULL"
+
+SIDES = """
+SELECT epoch(started) >= $1 AS is_after, count(*), sum(ranks)::BIGINT, sum(seconds) / greatest(sum(ranks), 1),
+    sum(recompiles) / greatest(sum(ranks), 1)
+FROM jobs
+WHERE status = 'read' AND started IS NOT NULL
+GROUP BY is_after
+"""
+
+REGRESSIONS = f"""
+WITH dated AS (
+    SELECT job, epoch(started) >= $1 AS is_after FROM jobs WHERE status = 'read' AND started IS NOT NULL
+), sides AS (
+    SELECT function, {_FILE.format("frames.")} AS named, any_value(file) AS file,
+        count(DISTINCT job) FILTER (is_after) AS jobs_after, count(DISTINCT job) FILTER (NOT is_after) AS jobs_before,
+        count(DISTINCT (job, rank, process)) FILTER (is_after) AS after,
+        count(DISTINCT (job, rank, process)) FILTER (NOT is_after) AS before,
+        coalesce(sum(recompiles) FILTER (is_after), 0) AS recompiles_after,
+        coalesce(sum(recompiles) FILTER (NOT is_after), 0) AS recompiles_before,
+        coalesce(sum(seconds) FILTER (is_after), 0) AS seconds_after, coalesce(sum(seconds) FILTER (NOT is_after), 0) AS seconds_before,
+        coalesce(sum(failures + limit_hits) FILTER (is_after), 0) AS failures_after,
+        coalesce(sum(failures + limit_hits) FILTER (NOT is_after), 0) AS failures_before
+    FROM frames JOIN dated USING (job)
+    GROUP BY function, named
+), means AS (
+    SELECT function, named, file, jobs_before, jobs_after, recompiles_before / before AS rb, recompiles_after / after AS ra,
+        seconds_before / before AS sb, seconds_after / after AS sa, failures_before / before AS fb, failures_after / after AS fa,
+        (seconds_after / after - seconds_before / before) * after AS added
+    FROM sides
+    WHERE before > 0 AND after > 0
+), blamed AS (
+    SELECT function, {_FILE.format("causes.")} AS named, code, axis_pattern, any_value(axis) FILTER (is_after) AS axis,
+        count(*) FILTER (NOT is_after) = 0 AS is_new, sum(seconds) FILTER (is_after) AS seconds
+    FROM causes JOIN dated USING (job)
+    GROUP BY function, named, code, axis_pattern
+    HAVING count(*) FILTER (is_after) > 0
+), worst AS (
+    SELECT DISTINCT ON (function, named) function, named, code, axis, is_new
+    FROM blamed
+    ORDER BY function, named, is_new DESC, seconds DESC, code, axis
+)
+SELECT function, file, jobs_before, jobs_after, rb, ra, sb, sa, added, fb, fa, code, axis, coalesce(is_new, false)
+FROM means LEFT JOIN worst USING (function, named)
+WHERE ra > rb * 1.1 OR fa > fb * 1.1 OR (sa > sb * {_NOISE} AND added >= {_WORTH})
+ORDER BY added DESC, ra - rb DESC, function
+"""
