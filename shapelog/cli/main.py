@@ -18,6 +18,7 @@ from shapelog.cli.check import check
 from shapelog.cli.compare import compare
 from shapelog.cli.explain import explain
 from shapelog.cli.interrupts import is_importing
+from shapelog.cli.mcp import mcp
 from shapelog.cli.output import message
 from shapelog.cli.report import report
 from shapelog.cli.rules import rule, rules
@@ -75,7 +76,7 @@ def cli() -> None:
     """
 
 
-for _command in (report, check, explain, suggest_dynamic, compare, watch, run, verify, rules, rule):
+for _command in (report, check, explain, suggest_dynamic, compare, watch, run, verify, rules, rule, mcp):
     cli.add_command(_command)
 
 
