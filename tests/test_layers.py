@@ -44,8 +44,9 @@ MAY_IMPORT |= {
     **{f"reporters.{folder}": ("reporters", *STAGES) for folder in ("terminal", "html", "json", "ci")},
     "recording": ("reporters", *STAGES),
     "api": ("recording", *STAGES),
+    "agents": ("api", "recording", "reporters", *STAGES),
     "pytest_plugin": ("recording", "reporters", "reporters.terminal", *STAGES),
-    "cli": ("reporters", "reporters.terminal", "reporters.html", *STAGES),
+    "cli": ("agents", "reporters", "reporters.terminal", "reporters.html", *STAGES),
     "__main__": ("cli",),
 }
 
@@ -156,7 +157,7 @@ except SystemExit as end:
 
 @pytest.mark.parametrize(
     "command",
-    ["", "report", "explain", "suggest-dynamic", "compare", "run", "watch", "verify", "check", "tables", "fleet", "rules", "rule"],
+    ["", "report", "explain", "suggest-dynamic", "compare", "run", "watch", "verify", "check", "tables", "fleet", "rules", "rule", "mcp"],
 )
 def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, command: str) -> None:
     modules = loaded(python, HELP.format(command, command))

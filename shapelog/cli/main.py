@@ -19,6 +19,7 @@ from shapelog.cli.compare import compare
 from shapelog.cli.explain import explain
 from shapelog.cli.fleet import fleet
 from shapelog.cli.interrupts import is_importing
+from shapelog.cli.mcp import mcp
 from shapelog.cli.output import message
 from shapelog.cli.report import report
 from shapelog.cli.rules import rule, rules
@@ -78,7 +79,7 @@ def cli() -> None:
     """
 
 
-for _command in (report, check, explain, suggest_dynamic, compare, watch, run, verify, tables, fleet, rules, rule):
+for _command in (report, check, explain, suggest_dynamic, compare, watch, run, verify, tables, fleet, rules, rule, mcp):
     cli.add_command(_command)
 
 

@@ -1,0 +1,252 @@
+"""The answers of the tools that read traces: report, explain, suggest, compare and rules. Nothing here writes or runs anything."""
+
+from collections.abc import Iterable, Sequence
+
+from shapelog.advice.advise import Advice, advise
+from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
+from shapelog.advice.remaining_recompiles import Remaining
+from shapelog.advice.suggestions import Suggestion
+from shapelog.agents import answers
+from shapelog.agents.bounds import first, fitting, pasted, short
+from shapelog.api import load
+from shapelog.errors import ShapelogError
+from shapelog.model.ids import TorchVersion, parse_version
+from shapelog.model.trace import Trace
+from shapelog.reading.records import StackFrame
+from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.explain import explain_trace
+from shapelog.report.alerts import Alert, collect_alerts
+from shapelog.report.compare import Comparison, compare
+from shapelog.report.explain_compile import CompileExplanation, GuardChange, costliest_first, explain_compile, explanation_of, some_ids
+from shapelog.report.next_steps import NextStep, next_steps, saving_words
+from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
+from shapelog.rule_docs import Entry, entries, entry
+from shapelog.rules import Rule
+from shapelog.text import plural, seconds, some
+
+# The most ids, lines of code, hints and values that one entry names.
+_NAMED = 4
+
+
+def report(trace: str, run: str = "") -> answers.ReportAnswer:
+    """What a run recompiled, why, and what to do. Raises ShapelogError where there is no trace."""
+    found = analyze(_load(trace, run))
+    alerts = collect_alerts(found, Repository())
+    steps = next_steps(alerts)
+    return fitting(lambda most: _report(found, steps, alerts.alerts, most))
+
+
+def _load(trace: str, run: str = "") -> Trace:
+    if trace == "-":
+        raise ShapelogError("-: standard input belongs to the agent; give a file, a directory or a URL")
+    return load(trace, run=run)
+
+
+def _report(found: Report, steps: Sequence[NextStep], alerts: Sequence[Alert], most: int) -> answers.ReportAnswer:
+    totals = found.summary
+    recompiled = f"{plural(totals.recompiles, 'recompilation')} ({seconds(totals.recompile_seconds)})"
+    return answers.ReportAnswer(
+        trace=short(found.trace.name),
+        torch=short(found.trace.torch_version),
+        summary=f"{plural(totals.compiles, 'compilation')} ({seconds(totals.seconds)}), including {recompiled}",
+        verdicts=[f"{part.count} {found.words_of(part.verdict)} ({seconds(part.seconds)})" for part in totals.parts],
+        steps=[_step(item, most) for item in steps[:most]],
+        diagnostics=[_diagnostic(item, most) for item in alerts[:most]],
+        not_recorded=[short(text) for text in first(found.trace.what_is_missing, most)],
+        problems=[short(item.message) for item in [item for item in found.problems if item.severity != "info"][:most]],
+        not_shown=_not_shown(most, steps=len(steps), diagnostics=len(alerts)),
+    )
+
+
+def _step(item: NextStep, most: int) -> answers.Step:
+    return answers.Step(
+        title=short(item.title),
+        kind=item.kind.value,
+        saves=saving_words(item.saving),
+        confidence=f"{item.confidence.level}: {short(item.confidence.reason)}",
+        rules=[rule.code for rule in item.rules],
+        type_this=pasted(item.text, "shapelog suggest-dynamic TRACE --format shell"),
+        from_pytorch=[short(text) for text in first((item.explanation, *item.hints), _NAMED) if text],
+        places=[f"{short(str(place.line))}  {short(place.code, 120)}".rstrip() for place in item.places[: min(_NAMED, most)]],
+        compilations=_ids(item.labels),
+    )
+
+
+def _diagnostic(item: Alert, most: int) -> answers.Diagnostic:
+    return answers.Diagnostic(
+        level=item.level.value,
+        rule=f"{item.rule.code} {item.rule.name}",
+        sentence=short(item.sentence),
+        place=short(str(item.source_line)) if item.source_line else "",
+        code=short(item.snippet, 160),
+        helps=[short(text) for text in item.helps[: min(_NAMED, most)]],
+        compilations=_ids(item.labels),
+    )
+
+
+def explain(trace: str, compilation: str = "", rank: int | None = None, run: str = "") -> answers.ExplainAnswer:
+    """Why one compilation was needed; without an id, the most expensive recompilation. Raises ShapelogError where there is none."""
+    loaded = _load(trace, run)
+    if compilation:
+        found, others = explain_compile(loaded, compilation, rank), []
+    else:
+        explained = explain_trace(loaded)
+        recompiles = costliest_first(explained, rank)
+        if not recompiles:
+            raise ShapelogError(f"{loaded.name}: nothing recompiled; ids of first compilations: {some_ids(loaded.compiles)}")
+        found = explanation_of(explained, advise(explained).remedies, recompiles[0].frame, recompiles[0].compile)
+        others = [item.compile.label for item in recompiles[1:]]
+    return fitting(lambda most: _explanation(found, others, most))
+
+
+def _explanation(found: CompileExplanation, others: Sequence[str], most: int) -> answers.ExplainAnswer:
+    recompile = found.recompile
+    causes = recompile.causes if recompile else ()
+    return answers.ExplainAnswer(
+        compilation=found.compile.label,
+        function=short(found.frame.title),
+        called_at=_line(found.frame.caller(found.compile)),
+        outcome=found.compile.outcome.value,
+        seconds=found.compile.seconds,
+        compared_with=found.nearest.label if found.nearest else "",
+        verdict=recompile.verdict.words if recompile else "the first compilation of this function",
+        causes=[_cause(item, found) for item in causes[:most]],
+        remedy=short(found.remedies.of_recompile(recompile).text) if recompile else "",
+        guards=[_guard(item) for item in found.guard_changes[:most]],
+        same_graph=found.is_similar,
+        reasons=[short(f"{item.entry}: {item.text}") for item in found.compile.reasons[:most]],
+        other_compilations=_ids(others),
+    )
+
+
+def _cause(item: Cause, found: CompileExplanation) -> answers.Cause:
+    assert found.recompile is not None
+    return answers.Cause(
+        rule=" ".join((*item.codes, item.rule.name)),
+        sentence=short(item.sentence),
+        place=short(str(item.place)) if item.place else "",
+        code=short(item.place.code, 160) if item.place else "",
+        remedy=short(found.remedies.of((found.recompile,), (item,)).text),
+    )
+
+
+def _guard(item: GuardChange) -> str:
+    subject = f"{item.source} {item.prop}".strip()
+    return short(f"{subject}: {item.before or 'not checked'} -> {item.after or 'not checked'}")
+
+
+def suggest(trace: str, torch_version: str = "", run: str = "") -> answers.SuggestAnswer:
+    """What to mark as dynamic. Raises ShapelogError where there is no trace, or for a version that is none."""
+    advice = advise(explain_trace(_load(trace, run)), _version(torch_version))
+    return fitting(lambda most: _suggestions(trace, advice, most))
+
+
+def _version(text: str) -> TorchVersion | None:
+    version = parse_version(text) if text else None
+    if text and version is None:
+        raise ShapelogError(f"torch_version {text!r}: not a version such as 2.13")
+    return version
+
+
+def _suggestions(trace: str, advice: Advice, most: int) -> answers.SuggestAnswer:
+    after = advice.after
+    return answers.SuggestAnswer(
+        trace=short(trace),
+        torch=str(advice.version),
+        shell=pasted([as_shell(advice)] if advice.env else [], "shapelog suggest-dynamic TRACE --format shell"),
+        python=pasted(as_python(advice).splitlines() if advice.suggestions else [], "shapelog suggest-dynamic TRACE --format python"),
+        compilations_before=advice.before.total,
+        compilations_after=str(after.total) if after.total == after.at_most else f"{after.total} to {after.at_most}",
+        seconds_before=advice.before.seconds.least,
+        seconds_after=str(after.seconds),
+        suggestions=[_suggestion(item, most) for item in advice.suggestions[:most]],
+        not_fixed=[_remaining(item) for item in advice.remaining[:most]],
+        caveats=[short(text) for text in advice.caveats[:most]],
+        nothing_because=why_nothing(advice),
+        not_shown=_not_shown(most, suggestions=len(advice.suggestions), not_fixed=len(advice.remaining), caveats=len(advice.caveats)),
+    )
+
+
+def _suggestion(item: Suggestion, most: int) -> answers.Suggestion:
+    dims = f" dims {', '.join(map(str, item.dims))}" if item.dims else ""
+    return answers.Suggestion(
+        id=item.id,
+        mark=short(f"{item.name}{dims}"),
+        values_seen=[short(f"{seen.name}: {some([str(value) for _, value in seen.values], 6)}", 120) for seen in item.seen[:most]],
+        saves_compilations=_ids(item.gone),
+        seconds=item.seconds,
+        confidence=item.confidence,
+        because=short(item.confidence_reason),
+        caveats=[short(text) for text in item.caveats[: min(_NAMED, most)]],
+        place=_line(item.place),
+        python=pasted(item.python, "shapelog suggest-dynamic TRACE --format python"),
+    )
+
+
+def _remaining(item: Remaining) -> answers.Remaining:
+    return answers.Remaining(
+        function=short(item.frame.title),
+        rule=f"{item.rule.code} {item.rule.name}",
+        sentence=short(item.sentence),
+        remedy=short(item.remedy),
+        compilations=_ids([compile.label for compile in item.compiles]),
+        seconds=item.seconds,
+    )
+
+
+def compared(before: str, after: str) -> answers.CompareAnswer:
+    """What changed from one trace to another. Raises ShapelogError where one of them is no trace."""
+    comparison = compare(analyze(_load(before)), analyze(_load(after)))
+    return fitting(lambda most: _comparison(comparison, most))
+
+
+def _comparison(found: Comparison, most: int) -> answers.CompareAnswer:
+    was, now = found.was, found.now
+    changed = [item for item in found.frames if item.is_changed]
+    causes = [item for item in found.causes if item.before != item.after]
+    return answers.CompareAnswer(
+        outcome=found.outcome.value,
+        headline=short(str(found.headline)),
+        totals=[
+            f"compilations {was.compiles} -> {now.compiles}",
+            f"recompilations {was.recompiles} -> {now.recompiles}",
+            f"failures {was.failures} -> {now.failures}",
+            f"seconds {was.seconds:.2f} -> {now.seconds:.2f}",
+        ],
+        changes=[answers.Change(short(item.title), item.effect.value, short(item.verdict)) for item in changed[:most]],
+        causes=[short(f"{item.code} {item.axis}: {item.before} -> {item.after}; {item.remedy.text}") for item in causes[:most]],
+        notes=[short(text) for text in found.notes[:most]],
+        not_shown=_not_shown(most, changes=len(changed), causes=len(causes), notes=len(found.notes)),
+    )
+
+
+def rules(code: str = "") -> answers.RulesAnswer:
+    """The list of rules or, with a code or a name, one rule in full. Raises ShapelogError where there is no such rule."""
+    if not code:
+        return answers.RulesAnswer([_rule(item.rule, 80) for item in entries()], "")
+    found = entry(code)
+    return answers.RulesAnswer([_rule(found.rule, 300)], _page(found))
+
+
+def _rule(rule: Rule, most: int) -> answers.RuleLine:
+    return answers.RuleLine(rule.code, rule.name, rule.verdict.value, short(rule.remedy, most))
+
+
+def _page(found: Entry) -> str:
+    return "\n\n".join(f"## {title}\n\n{text}" for title, text in found.sections)
+
+
+def _ids(labels: Iterable[str]) -> list[str]:
+    """The first of them, and how many more there are."""
+    found = list(labels)
+    return found[:8] + ([f"and {len(found) - 8} more"] if len(found) > 8 else [])
+
+
+def _line(place: StackFrame | None) -> str:
+    return short(f"{place.file}:{place.line}  {place.code}".rstrip()) if place else ""
+
+
+def _not_shown(most: int, **lengths: int) -> str:
+    """``3 steps, 12 diagnostics``; "" where everything is shown."""
+    return ", ".join(f"{length - most} {name.replace('_', ' ')}" for name, length in lengths.items() if length > most)
