@@ -14,19 +14,19 @@ from types import FrameType
 import click
 
 from shapelog import __version__
-from shapelog.cli.check import check
-from shapelog.cli.compare import compare
-from shapelog.cli.explain import explain
-from shapelog.cli.fleet import fleet
+from shapelog.cli.commands.check import check
+from shapelog.cli.commands.compare import compare
+from shapelog.cli.commands.explain import explain
+from shapelog.cli.commands.fleet import fleet
+from shapelog.cli.commands.mcp import mcp
+from shapelog.cli.commands.report import report
+from shapelog.cli.commands.rules import rule, rules
+from shapelog.cli.commands.run import run, verify
+from shapelog.cli.commands.suggest_dynamic import suggest_dynamic
+from shapelog.cli.commands.tables import tables
+from shapelog.cli.commands.watch import watch
 from shapelog.cli.interrupts import is_importing
-from shapelog.cli.mcp import mcp
 from shapelog.cli.output import message
-from shapelog.cli.report import report
-from shapelog.cli.rules import rule, rules
-from shapelog.cli.run import run, verify
-from shapelog.cli.suggest_dynamic import suggest_dynamic
-from shapelog.cli.tables import tables
-from shapelog.cli.watch import watch
 
 # How many arguments a message repeats.
 _MOST_REPEATED = 4

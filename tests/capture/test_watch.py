@@ -546,5 +546,5 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr("shapelog.cli.watch_view.Watch.snapshots", interrupt)
-    monkeypatch.setattr("shapelog.cli.watch.load_report", interrupt)
+    monkeypatch.setattr("shapelog.cli.commands.watch.load_report", interrupt)
     assert CliRunner().invoke(cli, ["watch", str(tmp_path)]).exit_code == 130

@@ -2,11 +2,11 @@
 
 import click
 
+from shapelog.cli.commands.report import report_output
 from shapelog.cli.completion import files
 from shapelog.cli.load import load_report, select
 from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, unpacking_option
 from shapelog.cli.output import reject_overwriting, reject_page_on_terminal, reject_unwritable, write_outputs
-from shapelog.cli.report import report_output
 from shapelog.reporters import formats
 
 
@@ -25,9 +25,9 @@ from shapelog.reporters import formats
 def watch(where: str, idle: float | None, options: CommonOptions) -> int:
     """Follow a running job, and report on it when it ends.
 
-    DIR is the directory in TORCH_TRACE, one trace in it, or a text log; it does not have to exist yet. Its newest run is shown on one screen, which
-    is updated as the job compiles; if the output is not a terminal, each compilation is printed as a line. When the processes that write
-    the trace have ended, or on Ctrl-C, the report of shapelog report follows. A second Ctrl-C exits immediately.
+    DIR is the directory in TORCH_TRACE, one trace in it, or a text log; it does not have to exist yet. Its newest run is shown on one
+    screen, which is updated as the job compiles; if the output is not a terminal, each compilation is printed as a line. When the
+    processes that write the trace have ended, or on Ctrl-C, the report of shapelog report follows. A second Ctrl-C exits immediately.
     """
     from shapelog.cli.watch_view import follow
 

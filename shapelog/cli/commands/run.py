@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shapelog.cli.commands.report import report_output
 from shapelog.cli.completion import directories, files
 from shapelog.cli.load import load_report
 from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, rendering
 from shapelog.cli.output import Output, message, reject_unwritable, write_outputs
-from shapelog.cli.report import report_output
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
 
