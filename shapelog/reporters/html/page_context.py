@@ -21,6 +21,7 @@ from shapelog.reporters.html.frame_page import FrameView, frame_views
 from shapelog.reporters.html.handbook import Handbook, handbook_of
 from shapelog.reporters.html.icicle import icicle
 from shapelog.reporters.html.overview import overview
+from shapelog.reporters.html.phases import phases_of
 from shapelog.reporters.html.record_rows import PageRecords, page_records
 from shapelog.reporters.html.redact import redaction_of
 from shapelog.reporters.html.search_index import Searchable, search_entries
@@ -100,6 +101,7 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "more_frames": max(0, len({anchors[item.frame] for item in report.frames}) - len(views)),
         "records_outside": context.records.rows.get("", ()),
         "overview": summary,
+        "phases": phases_of(report),
         "rank_findings": [item for item in report.findings if item.rule.section is Section.RANKS],
         "rank_tables": [table for name in _RANK_TABLES if (table := report.table(name))],
         "ranks_in_full": _ranks_in_full(report),
