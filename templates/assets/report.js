@@ -136,6 +136,7 @@ const shapelog = (() => {
   // What scripts add to a part of the page that is new in the document.
   const enhance = (root) => {
     $$("table.sortable", root).forEach(sortable);
+    $$("a[data-to]", root).forEach((link) => { link.href = `#${link.dataset.to}`; }); // with what address.js keeps
     $$("button.copier[hidden], button.open[hidden]", root).forEach((button) => { button.hidden = false; });
     $$("button.open", root).forEach((button) => {
       if (document.getElementById(button.dataset.chunk)) button.setAttribute("aria-expanded", "false");
@@ -165,6 +166,17 @@ const shapelog = (() => {
       target = document.getElementById(name);
     }
     return target;
+  };
+
+  // Shows a part of a page that has no name of its own.
+  const goTo = async (name, part) => {
+    if (location.hash.slice(1).split("?")[0] !== name) { location.hash = `#${name}`; await new Promise((done) => { setTimeout(done, 50); }); }
+    for (let around = part; around; around = around.parentElement) if (around.tagName === "DETAILS") around.open = true;
+    $$(".target").forEach((other) => other.classList.remove("target"));
+    part.classList.add("target");
+    part.tabIndex = -1;
+    part.focus({ preventScroll: true });
+    part.scrollIntoView({ block: "start" });
   };
 
   const route = async (moves) => {
@@ -215,52 +227,6 @@ const shapelog = (() => {
     $("#shown").textContent = words.length || kinds.length || rules.length ? `${shown} of ${tables[0].tBodies[0].rows.length} frames` : "";
   };
 
-  // The search: each entry of the index is [where it leads, title, details]; "rule SL101" leads to the filter.
-  const search = $("#search");
-  const results = $("#results");
-  let found = [];
-  let at = -1;
-  const close = () => { results.hidden = true; search.setAttribute("aria-expanded", "false"); search.removeAttribute("aria-activedescendant"); at = -1; };
-  const select = (position) => {
-    at = found.length ? (position + found.length) % found.length : -1;
-    [...results.children].forEach((item, number) => {
-      item.setAttribute("aria-selected", String(number === at));
-      if (number === at) { search.setAttribute("aria-activedescendant", item.id); item.scrollIntoView({ block: "nearest" }); }
-    });
-  };
-  const follow = (entry) => {
-    close();
-    search.value = "";
-    search.blur();
-    if (entry[0].startsWith("rule ")) {
-      $$("input[name=\"rule\"]").forEach((box) => { box.checked = box.value === entry[0].slice(5); });
-      sift();
-      location.hash = "#frames";
-    } else if (location.hash === `#${entry[0]}`) {
-      route(true);
-    } else {
-      location.hash = `#${entry[0]}`;
-    }
-  };
-  const look = () => {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    if (!words.length) { close(); return; }
-    found = index.entries.filter((entry) => { const text = `${entry[1]} ${entry[2]}`.toLowerCase(); return words.every((word) => text.includes(word)); }).slice(0, 40);
-    results.replaceChildren(...found.map((entry, number) => {
-      const item = make("li", entry[1]);
-      item.id = `result-${number}`;
-      item.setAttribute("role", "option");
-      item.setAttribute("aria-selected", "false");
-      item.append(make("span", entry[2], "dim"));
-      item.addEventListener("mousedown", (event) => { event.preventDefault(); follow(entry); });
-      return item;
-    }));
-    if (!found.length) { const none = make("li", "Nothing found"); none.setAttribute("role", "option"); none.setAttribute("aria-disabled", "true"); results.append(none); }
-    results.hidden = false;
-    search.setAttribute("aria-expanded", "true");
-    select(0);
-  };
-
   const step = (by) => {
     const all = frames();
     if (!all.length) return;
@@ -296,17 +262,9 @@ const shapelog = (() => {
     filter.addEventListener("input", sift);
     $$(".filters input[type=\"checkbox\"]").forEach((box) => box.addEventListener("change", sift));
   }
-  search.addEventListener("input", look);
-  search.addEventListener("blur", close);
-  search.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown") { event.preventDefault(); select(at + 1); }
-    else if (event.key === "ArrowUp") { event.preventDefault(); select(at - 1); }
-    else if (event.key === "Enter" && found[at] && !results.hidden) { event.preventDefault(); follow(found[at]); }
-    else if (event.key === "Escape") { search.value = ""; close(); search.blur(); }
-  });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
-    if (event.key === "/") { event.preventDefault(); search.focus(); }
+    if (event.key === "/") { event.preventDefault(); $("#search").focus(); }
     else if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
     else if (event.key === "o") location.hash = "#overview";
@@ -316,5 +274,5 @@ const shapelog = (() => {
   window.addEventListener("afterprint", () => { closed.forEach((details) => { details.open = false; }); });
   window.addEventListener("hashchange", () => route(true));
   route(false);
-  return { $, $$, announce, arrived, colored, copy, enhance, index, make, unpack };
+  return { $, $$, announce, arrived, colored, copy, enhance, goTo, index, make, unpack };
 })();

@@ -13,11 +13,11 @@ expect = pytest.importorskip("playwright.sync_api").expect
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-PARTS = ("overview", "advice", "frames", "graphs", "trace")
+PARTS = ("overview", "advice", "frames", "graphs", "trace", "rules")
 # What axe-core looks at: of the other pages what they have beyond the first.
 AXE = {
     "breaks": (*PARTS, "frame-0"),
-    "demo": ("overview", "advice", "trace"),
+    "demo": ("overview", "advice", "frames", "trace", "rules"),
     "check": ("overview",),
     "failures": ("overview", "trace", "frame-0"),
     "limits": ("graphs", "frame-1"),
@@ -124,7 +124,9 @@ def violations(page: "Page", *rules: str) -> list[str]:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     # It walks hidden parts too, which takes most of its time.
     page.evaluate("document.querySelectorAll('main > [hidden]').forEach((part) => part.remove())")
-    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+    options: dict[str, object] = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
+    if rules:
+        options = {"resultTypes": ["violations"], "runOnly": list(rules)}
     return [
         f"{item['impact']} {item['id']}: {node['html'][:160]}: {node['failureSummary'][:300]}"
         for item in axe.run(page, options=options).response["violations"]

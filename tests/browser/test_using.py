@@ -70,15 +70,78 @@ def test_frames_sources_and_recompiles_are_found(words: str, leads_to: str, visi
     assert page.evaluate("location.hash") == f"#{leads_to}"
 
 
-def test_a_rule_that_is_found_filters_the_frames(visit: Visit) -> None:
+def test_a_rule_that_is_found_leads_to_its_page(visit: Visit) -> None:
     page = visit("demo")
     page.get_by_role("combobox").fill("SL101")
+    page.get_by_role("option").first.click()
+    expect(page.locator("#sl101")).to_be_in_viewport()
+    expect(page.get_by_role("navigation").get_by_role("link", name="Rules")).to_have_attribute("aria-current", "page")
+
+
+def test_the_recompilations_of_a_rule_are_found(visit: Visit) -> None:
+    page = visit("demo")
+    page.get_by_role("combobox").fill("SL101 in this report")
     page.get_by_role("option").first.click()
     expect(page.locator("#frames")).to_be_visible()
     expect(page.get_by_role("checkbox", name="SL101")).to_be_checked()
     rows = page.locator("#all-recompiles tbody tr:visible")
     assert 0 < rows.count() < page.locator("#all-recompiles tbody tr").count()
     assert all("SL101" in text for text in rows.all_inner_texts())
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "leads_to"),
+    [
+        ("limit", "limit", "compile-1-8"),
+        ("graph break", "graph break", "compile-2-0"),
+        ("demo.py:16", "line", "compile-0-4"),
+        ("mark_dynamic", "suggestion", "a1"),
+        ("expected 32, actual 48", "recompilation", "compile-0-1"),
+        ("timeline", "section", "overview"),
+        ("what marking will not fix", "section", "advice"),
+    ],
+)
+def test_everything_is_found(words: str, kind: str, leads_to: str, visit: Visit) -> None:
+    page = visit("demo")
+    page.get_by_role("combobox").fill(words)
+    page.get_by_role("option").filter(has=page.locator(".kind", has_text=kind)).first.click()
+    page.wait_for_function("name => location.hash === '#' + name", arg=leads_to)
+    expect(page.locator(f"#{leads_to}")).to_be_visible()
+
+
+def test_a_record_that_is_found_is_shown_also_after_a_reload(visit: Visit) -> None:
+    page = visit("demo")
+    page.get_by_role("combobox").fill("generated code")
+    page.get_by_role("option").filter(has_text="0/1").first.click()
+    row = page.locator("#compile-0-1 tr.target")
+    expect(row).to_contain_text("generated code")
+    expect(row).to_be_in_viewport()
+    page.reload()
+    expect(row).to_be_in_viewport()
+
+
+def test_filter_and_order_of_the_frames_survive_a_reload(visit: Visit) -> None:
+    page = visit("demo", "frames")
+    page.get_by_label("Filter").fill("normalize")
+    page.locator("#frames").get_by_role("checkbox", name="SL301").check()
+    page.locator("#all-recompiles").get_by_role("columnheader", name="time").get_by_role("button").click()
+    assert page.evaluate("location.hash") == "#frames?find=normalize&rule=SL301&sort-recompiles=5+descending"
+    shown = page.locator("#frames").inner_text()
+    page.reload()
+    expect(page.get_by_label("Filter")).to_have_value("normalize")
+    assert page.locator("#frames").inner_text() == shown
+    page.get_by_role("navigation").get_by_role("link", name="Overview").click()
+    page.go_back()
+    expect(page.get_by_label("Filter")).to_have_value("normalize")
+
+
+def test_a_code_leads_to_its_rule_and_back_to_its_recompilations(visit: Visit) -> None:
+    page = visit("demo", "frames")
+    page.locator("#all-recompiles").get_by_role("link", name="SL311").first.click()
+    expect(page.locator("#sl311")).to_be_in_viewport()
+    page.locator("#sl311").get_by_role("link", name="in this report").click()
+    expect(page.get_by_role("checkbox", name="SL311")).to_be_checked()
+    expect(page.locator("#all-recompiles tbody tr:visible")).to_have_count(1)
 
 
 def test_what_is_not_there_is_not_found(visit: Visit) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
+import orjson
+
 from shapelog.report.alerts import Alerts
 from shapelog.report.merge_ranks import merged_findings, merged_frames
 from shapelog.report.next_steps import next_steps
@@ -14,13 +16,15 @@ from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.html.anchors import Anchors, aliases_of, anchors_of, share
 from shapelog.reporters.html.call_tree import call_tree
+from shapelog.reporters.html.chunks import Chunk, page_chunk
 from shapelog.reporters.html.frame_page import FrameView, frame_views
 from shapelog.reporters.html.handbook import Handbook, handbook_of
 from shapelog.reporters.html.icicle import icicle
-from shapelog.reporters.html.overview import Overview, overview
+from shapelog.reporters.html.overview import overview
+from shapelog.reporters.html.phases import phases_of
 from shapelog.reporters.html.record_rows import PageRecords, page_records
 from shapelog.reporters.html.redact import redaction_of
-from shapelog.reporters.html.search_index import search_entries
+from shapelog.reporters.html.search_index import Searchable, search_entries
 from shapelog.reporters.html.similar_graphs import groups_of
 from shapelog.reporters.html.timeline import timeline
 from shapelog.reporters.html.what_if_view import what_if_view
@@ -93,10 +97,11 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "similar_graphs": groups_of(report),
         "health": health_of(report),
         "icicle": icicle(tree),
-        "index": _index(context, summary),
+        "index": _index(context),
         "more_frames": max(0, len({anchors[item.frame] for item in report.frames}) - len(views)),
         "records_outside": context.records.rows.get("", ()),
         "overview": summary,
+        "phases": phases_of(report),
         "rank_findings": [item for item in report.findings if item.rule.section is Section.RANKS],
         "rank_tables": [table for name in _RANK_TABLES if (table := report.table(name))],
         "ranks_in_full": _ranks_in_full(report),
@@ -121,11 +126,17 @@ def _ranks_in_full(report: Report) -> str:
     return f"Shown in full: {rank_list(trace.representatives)}, which {verb} all ranks that behaved the same.{more}"
 
 
-def _index(context: PageContext, summary: Overview) -> dict[str, object]:
-    """For the script: what the search finds, and the frame whose page each compile is on."""
+def search_chunk(context: PageContext) -> Chunk:
+    """What the search finds, as a list of lists."""
     redact = context.redact or str
-    found = [[where, redact(title), redact(text)] for where, title, text in search_entries(context.views, summary)]
+    found = search_entries(Searchable(context.report, context.views, context.handbook, context.records))
+    listed = [[item.where, redact(item.title), redact(item.text), item.kind] for item in found]
+    return page_chunk("search-index", orjson.dumps(listed).decode())
+
+
+def _index(context: PageContext) -> dict[str, object]:
+    """For the script: the page that each compile and rule is on."""
     inside = {item.anchor: view.anchor for view in context.views for item in view.compiles} | dict.fromkeys(
         context.handbook.anchors, "rules"
     )
-    return {"entries": found, "inside": inside, "aliases": aliases_of(context.anchors)}
+    return {"inside": inside, "aliases": aliases_of(context.anchors)}

@@ -22,15 +22,15 @@ from shapelog.reporters.html.chunks import Chunk, page_chunk, payload_chunks
 from shapelog.reporters.html.filters import page_environment
 from shapelog.reporters.html.frame_page import FramePageBuilder, FrameView
 from shapelog.reporters.html.handbook import handbook_pages
-from shapelog.reporters.html.page_context import PageContext, page_context, result_variables
+from shapelog.reporters.html.page_context import PageContext, page_context, result_variables, search_chunk
 from shapelog.resources import template_dir
 
 if TYPE_CHECKING:
     from shapelog.check.check import CheckResult
 
 # The files of templates/assets, in the order in which the page has them. A view may have one of each kind of its own.
-_STYLES = ("report.css", "charts.css", "what_if.css")
-_SCRIPTS = ("report.js", "address.js", "what_if.js")
+_STYLES = ("report.css", "charts.css", "zoom.css", "what_if.css")
+_SCRIPTS = ("report.js", "address.js", "search.js", "what_if.js", "charts.js")
 # The first frames, with at most this many compiles together, are not compressed up to this many characters of HTML; all others are.
 _MAX_FIRST_COMPILES = 24
 _MAX_INLINE = 800_000
@@ -60,7 +60,7 @@ def _page(context: PageContext, checked: "CheckResult | None") -> bytes:
         result_variables(context),
         articles=frames.articles(),
         checked=checked,
-        chunks=chain(frames.chunks, filter(None, [compressed]), payloads),
+        chunks=chain(frames.chunks, filter(None, [compressed]), [search_chunk(context)], payloads),
         css=Markup(css),
         handbook=handbook,
         policy=_policy(script, css),

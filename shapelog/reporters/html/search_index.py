@@ -1,33 +1,161 @@
-"""What the search field of the page finds."""
+"""What the search of the page finds, in addition to the headings of its views, which the script takes from the page itself."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
+from typing import NamedTuple
+from urllib.parse import quote
 
-from shapelog.reporters.html.frame_page import FrameView
-from shapelog.reporters.html.overview import Overview
-from shapelog.text import file_name, one_line
+from shapelog.advice.suggestions import Suggestion
+from shapelog.grouping import grouped
+from shapelog.model.trace import Compile, Outcome
+from shapelog.reading.payloads.source_names import is_library
+from shapelog.report.report import Report
+from shapelog.reporters.html.frame_page import CompileView, FrameView
+from shapelog.reporters.html.handbook import Handbook
+from shapelog.reporters.html.record_rows import PageRecords
+from shapelog.rule_docs import anchor
+from shapelog.text import file_name, one_line, some
 
 # Longer texts make the index heavy and no result clearer.
-_MAX_TEXT = 160
-_MAX_RECOMPILES, _MAX_VALUES = 1500, 40
+_MAX_TITLE, _MAX_TEXT = 160, 400
+_MAX_RECOMPILES, _MAX_VALUES, _MAX_LINES, _MAX_PAYLOADS = 1500, 40, 1500, 4000
+_MAX_REASON, _MAX_LABELS = 160, 4
 
 
-def search_entries(views: tuple[FrameView, ...], summary: Overview) -> Iterator[tuple[str, str, str]]:
-    """(where it leads, title, details): frames, the sources that varied in them, rules, recompiles. A rule leads to ``rule SL101``."""
-    for rule in summary.codes:
-        yield f"rule {rule.code}", f"{rule.code} {rule.name}", _clipped(rule.remedy)
-    for view in views:
+class SearchEntry(NamedTuple):
+    """Something to find: the part of the address that leads to it, its title, what else is known of it, and what it is."""
+
+    where: str
+    title: str
+    text: str
+    kind: str
+
+
+class Searchable(NamedTuple):
+    """What there is to find."""
+
+    report: Report
+    views: tuple[FrameView, ...]
+    handbook: Handbook
+    records: PageRecords
+
+    @property
+    def compiles(self) -> Iterator[tuple[FrameView, CompileView]]:
+        return ((view, item) for view in self.views for item in view.compiles)
+
+
+def search_entries(found: Searchable) -> Iterator[SearchEntry]:
+    """All entries; of results that fit equally well, those that come first are shown first. Another kind is another function here."""
+    parts = (_functions, _suggestions, _rules, _changes, _limits, _failures, _breaks, _recompiles, _lines)
+    for entry in chain(*(part(found) for part in parts), islice(_payloads(found), _MAX_PAYLOADS)):
+        yield entry._replace(title=_clipped(entry.title, _MAX_TITLE), text=_clipped(entry.text, _MAX_TEXT))
+
+
+def _functions(found: Searchable) -> Iterator[SearchEntry]:
+    for view in found.views:
         frame = view.frame
-        place = f"{file_name(frame.file)}:{frame.line}" if frame.file else ""
-        yield view.anchor, _clipped(frame.title), _clipped(" · ".join(part for part in (f"frame {frame.label}", view.owner, place) if part))
+        place = _place(frame.file, frame.line) if frame.file else ""
+        yield SearchEntry(view.anchor, frame.title, _listed(f"frame {frame.label}", view.owner, place), "function")
+
+
+def _suggestions(found: Searchable) -> Iterator[SearchEntry]:
+    for item in found.report.advice.suggestions if found.report.advice else ():
+        text = _listed(item.recommendation, *item.entries, *_code(item))
+        yield SearchEntry(item.id.lower(), f"{item.id} {item.name}", text, "suggestion")
+
+
+def _code(item: Suggestion) -> Iterator[str]:
+    """Its calls of ``mark_dynamic``, without their comments."""
+    return (line.partition("  #")[0] for line in item.python)
+
+
+def _rules(found: Searchable) -> Iterator[SearchEntry]:
+    caused = {code for item in found.report.recompiles for code in item.codes}
+    for item in found.handbook.entries:
+        rule = item.rule
+        yield SearchEntry(anchor(rule), f"{rule.code} {rule.name}", _listed(rule.remedy, item.meaning), "rule")
+        if rule.code in caused:
+            text = f"functions and recompilations: {rule.name}"
+            yield SearchEntry(f"frames?rule={rule.code}", f"{rule.code} in this report", text, "filter")
+
+
+def _changes(found: Searchable) -> Iterator[SearchEntry]:
+    """What changed in each function."""
+    for view in found.views:
         for axis in view.report.axes:
             codes, values = " ".join(rule.code for rule in axis.rules), " ".join(axis.values[:_MAX_VALUES])
-            yield view.anchor, _clipped(axis.name), _clipped(f"{codes} in {frame.title}: {values}")
-    found = ((view, item, item.recompile) for view in views for item in view.compiles if item.recompile)
-    for view, item, recompile in islice(found, _MAX_RECOMPILES):
-        yield item.anchor, item.compile.label, _clipped(f"{' '.join(recompile.codes)} {view.frame.title}: {item.headline}")
+            yield SearchEntry(view.anchor, axis.name, f"{codes} in {view.frame.title}: {values}", "what changed")
 
 
-def _clipped(text: str) -> str:
+def _limits(found: Searchable) -> Iterator[SearchEntry]:
+    for view, item in found.compiles:
+        if item.compile.outcome is Outcome.LIMIT:
+            yield SearchEntry(item.anchor, f"recompile limit reached in {view.frame.title}", f"at {item.compile.label}", "limit")
+
+
+def _failures(found: Searchable) -> Iterator[SearchEntry]:
+    for view, item in found.compiles:
+        if item.compile.outcome is Outcome.FAILED:
+            failure = item.compile.failure
+            text = _listed(f"{item.compile.label} {view.frame.title}", failure.explanation, *failure.hints)
+            yield SearchEntry(item.anchor, f"failed: {failure.title}", text, "failure")
+
+
+def _breaks(found: Searchable) -> Iterator[SearchEntry]:
+    """Each break of a function once, with the compiles that met it."""
+    breaks = ((view.anchor, view, item, broken) for view, item in found.compiles for broken in item.compile.breaks)
+    for members in grouped(breaks, lambda part: (part[0], part[3].place, part[3].reason)).values():
+        _, view, item, broken = members[0]
+        where = f" at {_place(broken.place.file, broken.place.line)}" if broken.place else ""
+        labels = some([other.compile.label for _, _, other, _ in members], _MAX_LABELS)
+        text = _listed(f"{view.frame.title} {labels}", broken.reason, broken.message.explanation, *broken.message.hints)
+        yield SearchEntry(item.anchor, f"graph break{where}", text, "graph break")
+
+
+def _recompiles(found: Searchable) -> Iterator[SearchEntry]:
+    pairs = ((view, item, item.recompile) for view, item in found.compiles if item.recompile)
+    for view, item, recompile in islice(pairs, _MAX_RECOMPILES):
+        reason = _clipped(item.compile.reasons[0].text, _MAX_REASON) if item.compile.reasons else ""
+        text = _listed(f"{' '.join(recompile.codes)} {view.frame.title}: {item.headline}", reason)
+        yield SearchEntry(item.anchor, item.compile.label, text, "recompilation")
+
+
+def _lines(found: Searchable) -> Iterator[SearchEntry]:
+    """Lines of the user's code, each once: where the first compile is that names it, with its code."""
+    lines: dict[tuple[str, int], SearchEntry] = {}
+    for _, item in found.compiles:
+        for file, line, code in _lines_of(item.compile):
+            if file and line and not is_library(file) and ((file, line) not in lines or (code and not lines[file, line].text)):
+                lines[file, line] = SearchEntry(item.anchor, _place(file, line), code.strip(), "line")
+        if len(lines) >= _MAX_LINES:
+            break
+    yield from lines.values()
+
+
+def _lines_of(compile: Compile) -> Iterator[tuple[str, int, str]]:
+    """(file, line, code)"""
+    stacks = [compile.stack.frames, *(item.user_stack.frames for item in compile.specializations)]
+    yield from ((place.file, place.line, place.code) for place in chain.from_iterable(stacks))
+    yield from ((item.place.file, item.place.line, item.place.code) for item in compile.breaks if item.place)
+    yield from ((item.place.file, item.place.line, item.place.code) for item in compile.reasons if item.place)
+
+
+def _payloads(found: Searchable) -> Iterator[SearchEntry]:
+    """The records of each compile, those of one name once."""
+    for view, item in found.compiles:
+        owner = f"{item.compile.label} {view.frame.title}"
+        for title in dict.fromkeys(row.title for row in found.records.rows.get(item.anchor, ())):
+            yield SearchEntry(f"{item.anchor}?record={quote(one_line(title))}", title, owner, "record")
+
+
+def _place(file: str, line: int) -> str:
+    return f"{file_name(file)}:{line}"
+
+
+def _listed(*parts: str) -> str:
+    return " · ".join(filter(None, parts))
+
+
+def _clipped(text: str, longest: int) -> str:
     text = one_line(text)
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+    return text if len(text) <= longest else f"{text[:longest]}…"

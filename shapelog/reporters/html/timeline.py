@@ -45,12 +45,16 @@ class Interval(NamedTuple):
 
 @dataclass(slots=True)
 class Bar:
-    """One compile, its backward graph, or several of a kind that are too short to be drawn apart: from ``left`` to ``right`` in percent."""
+    """One compile, its backward graph, or several of a kind that are too short to be drawn apart: from ``left`` to ``right`` in percent.
+
+    ``exact`` is where it would lie if the chart were as wide as it takes to see it.
+    """
 
     intervals: list[Interval]
     left: float
     right: float
     title: str = ""
+    exact: tuple[float, float] = (0.0, 0.0)
 
     @property
     def first(self) -> Interval:
@@ -204,6 +208,7 @@ def _spread(bars: list[Bar]) -> list[Bar]:
     """Bars wide enough to be seen; one that begins under a widened one moves aside, by less than can be seen."""
     end = 0.0
     for bar in bars:
+        bar.exact = bar.left, bar.right
         if bar.left < end <= bar.left + bar.narrowest:
             bar.right = max(bar.right, end + min(bar.narrowest, bar.right - bar.left))
             bar.left = end

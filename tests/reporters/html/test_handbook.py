@@ -41,7 +41,7 @@ def test_a_code_leads_to_its_page() -> None:
     page = page_of("lab/batch_varies.log.gz")
     assert '<a class="code" href="#sl101">SL101</a>' in page
     assert page.count('id="sl101"') == 1
-    assert '<a href="#frames?rule=SL101">' in page
+    assert '<a href="#frames" data-to="frames?rule=SL101">' in page
 
 
 def test_a_rule_has_all_its_sections_and_its_code_in_colors() -> None:
