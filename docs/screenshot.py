@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -41,28 +41,30 @@ _VISIBLE_TEXT = """() => {
 
 
 def main() -> None:
+    from playwright.sync_api import sync_playwright
+
     IMAGES.mkdir(exist_ok=True)
-    for scheme, (picture, text) in zip(SCHEMES, taken(), strict=True):
-        image(scheme).write_bytes(described(picture, text))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for scheme, (picture, text) in zip(SCHEMES, taken(browser), strict=True):
+            image(scheme).write_bytes(described(picture, text))
+        browser.close()
 
 
 def image(scheme: str) -> Path:
     return IMAGES / f"report-{scheme}.png"
 
 
-def taken() -> Iterator[tuple[bytes, str]]:
+def taken(browser: "Browser") -> Iterator[tuple[bytes, str]]:
     """The picture and the visible text of the page, in each of the schemes."""
-    from playwright.sync_api import sync_playwright
-
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.html")
         subprocess.run([sys.executable, "-m", "shapelog", "report", str(TRACE), "-o", str(report)], check=True, cwd=ROOT)
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for scheme in SCHEMES:
             page = browser.new_page(viewport=VIEW, device_scale_factor=SCALE, color_scheme=scheme)
             page.goto(report.as_uri())
             yield page.screenshot(), visible_text(page)
-        browser.close()
+            page.close()
 
 
 def visible_text(page: "Page") -> str:

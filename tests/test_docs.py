@@ -74,7 +74,12 @@ def typed() -> Iterator[tuple[str, str]]:
 def test_a_command_has_the_options_that_are_typed(page: str, command: str) -> None:
     _, name, *arguments = shlex.split(command)
     found = cli.commands[name]
-    named = {option for parameter in found.params if isinstance(parameter, click.Option) for option in (*parameter.opts, *parameter.secondary_opts)}
+    named = {
+        option
+        for parameter in found.params
+        if isinstance(parameter, click.Option)
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     assert [text for text in own if text.startswith("-") and text != "-" and text.split("=")[0] not in named] == []
 
