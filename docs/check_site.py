@@ -1,6 +1,7 @@
 """Checks the built site: python docs/check_site.py SITE. MkDocs has checked the links between pages; here it is what leaves a page.
 
-A page loads nothing from another host; each page has a twin in Markdown; and all links inside the site, also those of llms.txt, lead to files.
+A page loads nothing from another host, each page has a twin in Markdown, and all links inside the site (also those of llms.txt) lead to
+files.
 """
 
 import re
