@@ -9,13 +9,15 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 from command_line import call
 
 from shapelog.cli.main import cli
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+SKILL = ROOT / "skills" / "debug-recompiles" / "SKILL.md"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), SKILL]
 # Columns of the outputs, so that lines fit into a page.
 WIDTH = "92"
 FENCE = re.compile(r"^```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.M | re.S)
@@ -99,6 +101,15 @@ def test_the_examples_of_the_python_api_run(monkeypatch: pytest.MonkeyPatch, cap
     assert "0/2 ('SL101',) avoidable by marking" in capsys.readouterr().out
 
 
+def test_the_skill_has_a_name_and_a_description_that_an_agent_can_choose_it_by() -> None:
+    _, front_matter, body = SKILL.read_text(encoding="utf-8").split("---\n", 2)
+    found = yaml.safe_load(front_matter)
+    assert set(found) == {"name", "description"}
+    assert found["name"] == SKILL.parent.name
+    assert len(found["description"]) < 1024
+    assert body.count("\n") < 200
+
+
 def test_every_page_is_in_the_navigation_and_every_entry_is_a_page() -> None:
     listed = re.findall(r"^ +- .*?([\w-]+\.md)$|^  - .*?: ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
     names = [one or other for one, other in listed]
@@ -106,6 +117,6 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page() -> None:
 
 
 def test_every_document_that_the_documents_link_to_is_there() -> None:
-    for document in (*PAGES, *sorted(ROOT.glob("skills/*/*.md"))):
+    for document in PAGES:
         for target in re.findall(r"\]\((?!https?:|#)([\w./-]+\.\w+)", FENCE.sub("", document.read_text(encoding="utf-8"))):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
