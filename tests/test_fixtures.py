@@ -35,7 +35,7 @@ def test_the_readme_of_text_logs_names_those_that_were_recorded() -> None:
 
 
 def test_every_fixture_that_the_readme_names_exists() -> None:
-    named = re.findall(r"`((?:real|made|lab|causes)/[^`]+\.\w+)`", README)
+    named = re.findall(r"`((?:real|made|lab|causes|tutorial)/[^`]+\.\w+)`", README)
     assert named
     assert set(named) - set(FILES) == set()
 

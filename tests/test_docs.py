@@ -1,0 +1,122 @@
+"""The documents show what the program prints, and their code is code. ``pytest --update-golden`` writes the outputs in them anew."""
+
+import ast
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+from command_line import call
+
+from shapelog.cli.main import cli
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+SKILL = ROOT / "skills" / "debug-recompiles" / "SKILL.md"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), SKILL]
+# Columns of the outputs, so that lines fit into a page.
+WIDTH = "92"
+FENCE = re.compile(r"^```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.M | re.S)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [found["text"] for found in FENCE.finditer(page.read_text(encoding="utf-8")) if found["language"] == language]
+
+
+def sessions() -> Iterator[tuple[Path, str, str]]:
+    """(page, command, the lines below it) of each command that a page shows with its output."""
+    for page in PAGES:
+        for block in blocks(page, "console"):
+            for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+                command, _, output = part.partition("\n")
+                yield page, command, output
+
+
+SESSIONS = list(sessions())
+
+
+def printed(command: str) -> str:
+    """What a command prints: shapelog in this process, and what its output is piped through (head, tail, sed)."""
+    own, *filters = command.split(" | ")
+    output = call(*shlex.split(own)[1:], COLUMNS=WIDTH).stdout
+    for filter_command in filters:
+        arguments = shlex.split(filter_command)
+        assert arguments[0] in ("head", "tail", "sed"), command
+        output = subprocess.run(arguments, input=output, capture_output=True, encoding="utf-8", check=True).stdout
+    return output
+
+
+@pytest.mark.parametrize(("page", "command", "output"), SESSIONS, ids=[f"{page.stem}: {command}" for page, command, _ in SESSIONS])
+def test_a_command_prints_what_the_page_shows(
+    page: Path, command: str, output: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    now = printed(command)
+    if request.config.getoption("--update-golden"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace(f"$ {command}\n{output}", f"$ {command}\n{now}", 1), encoding="utf-8")
+        return
+    assert output == now, f"{page.name}: changed; if that is meant: pytest --update-golden tests/test_docs.py"
+
+
+def typed() -> Iterator[tuple[str, str]]:
+    """(page, command) of each line with a command of shapelog, in any block of a shell, without comments."""
+    for page in PAGES:
+        for language in ("bash", "console"):
+            for block in blocks(page, language):
+                for line in re.findall(r"^(?:\$ )?(?:[A-Z_]+=\S+ )*(shapelog [a-z][^\n]*)", block, re.M):
+                    yield page.name, line.split("#")[0].split(" | ")[0].split(" && ")[0].strip()
+
+
+@pytest.mark.parametrize(("page", "command"), list(dict.fromkeys(typed())))
+def test_a_command_has_the_options_that_are_typed(page: str, command: str) -> None:
+    _, name, *arguments = shlex.split(command)
+    found = cli.commands[name]
+    named = {
+        option
+        for parameter in found.params
+        if isinstance(parameter, click.Option)
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    assert [text for text in own if text.startswith("-") and text != "-" and text.split("=")[0] not in named] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_in_a_page_is_python(page: Path) -> None:
+    for block in blocks(page, "python"):
+        ast.parse(block)
+
+
+def test_the_examples_of_the_python_api_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    examples = [block for block in blocks(DOCS / "python-api.md", "python") if "shapelog.load" in block]
+    assert examples
+    for block in examples:
+        exec(compile(block, "docs/python-api.md", "exec"), {})
+    assert "0/2 ('SL101',) avoidable by marking" in capsys.readouterr().out
+
+
+def test_the_skill_has_a_name_and_a_description_that_an_agent_can_choose_it_by() -> None:
+    _, front_matter, body = SKILL.read_text(encoding="utf-8").split("---\n", 2)
+    found = yaml.safe_load(front_matter)
+    assert set(found) == {"name", "description"}
+    assert found["name"] == SKILL.parent.name
+    assert len(found["description"]) < 1024
+    assert body.count("\n") < 200
+
+
+def test_every_page_is_in_the_navigation_and_every_entry_is_a_page() -> None:
+    listed = re.findall(r"^ +- .*?([\w-]+\.md)$|^  - .*?: ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    names = [one or other for one, other in listed]
+    assert sorted(names) == sorted(page.name for page in DOCS.glob("*.md"))
+
+
+def test_every_document_that_the_documents_link_to_is_there() -> None:
+    for document in PAGES:
+        for target in re.findall(r"\]\((?!https?:|#)([\w./-]+\.\w+)", FENCE.sub("", document.read_text(encoding="utf-8"))):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
