@@ -14,7 +14,8 @@ _TYPES = {str: "text", int: "int64", float: "double", bool: "bool", datetime: "t
 def page() -> str:
     """The page with its list written anew."""
     introduction = PAGE.read_text(encoding="utf-8").partition(_LIST)[0]
-    return f"{introduction}{_LIST}\nSchema version {VERSION}.\n\n" + "\n".join(line for table in TABLES for line in _table(table)).rstrip() + "\n"
+    tables = "\n".join(line for table in TABLES for line in _table(table)).rstrip()
+    return f"{introduction}{_LIST}\nSchema version {VERSION}.\n\n{tables}\n"
 
 
 def _table(name: str) -> Iterator[str]:
