@@ -17,7 +17,6 @@ from shapelog import __version__
 from shapelog.cli.check import check
 from shapelog.cli.compare import compare
 from shapelog.cli.explain import explain
-from shapelog.cli.fleet import fleet
 from shapelog.cli.interrupts import is_importing
 from shapelog.cli.mcp import mcp
 from shapelog.cli.output import message
@@ -25,7 +24,7 @@ from shapelog.cli.report import report
 from shapelog.cli.rules import rule, rules
 from shapelog.cli.run import run, verify
 from shapelog.cli.suggest_dynamic import suggest_dynamic
-from shapelog.cli.tables import tables
+from shapelog.cli.tables import fleet, tables
 from shapelog.cli.watch import watch
 
 # How many arguments a message repeats.

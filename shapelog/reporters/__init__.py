@@ -81,10 +81,10 @@ RENDERERS: dict[Result, dict[str, str]] = {
         "json": "shapelog.reporters.json.rules:rule_data",
         "markdown": "shapelog.reporters.rules_markdown:render_rule",
     },
-    "recording": {"notebook": "shapelog.reporters.html.notebook:render"},
-    "marks": {"notebook": "shapelog.reporters.html.notebook:render_advice"},
-    "trace": {"notebook": "shapelog.reporters.html.notebook:render_trace"},
-    "object": {"notebook": "shapelog.reporters.html.notebook_objects:render"},
+    "recording": {"notebook": "shapelog.reporters.html.notebooks.notebook:render"},
+    "marks": {"notebook": "shapelog.reporters.html.notebooks.notebook:render_advice"},
+    "trace": {"notebook": "shapelog.reporters.html.notebooks.notebook:render_trace"},
+    "object": {"notebook": "shapelog.reporters.html.notebooks.notebook_objects:render"},
 }
 # The format that the end of a file's name means, where the command has it.
 SUFFIXES = {

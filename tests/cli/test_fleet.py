@@ -8,7 +8,7 @@ import pytest
 from command_line import call, refusal
 from fleets import LATE, put, trace, write
 
-from shapelog.cli.fleet import parse_since
+from shapelog.cli.tables import parse_since
 from shapelog.errors import ShapelogError
 
 pytest.importorskip("duckdb", reason="duckdb is not installed")

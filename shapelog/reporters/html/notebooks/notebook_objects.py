@@ -11,7 +11,7 @@ from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.report.report import FrameReport
 from shapelog.report.results import Column, Finding, Table
 from shapelog.reporters import Options
-from shapelog.reporters.html.notebook import rendered
+from shapelog.reporters.html.notebooks.notebook import rendered
 from shapelog.text import file_name, measured, one_line, plural
 
 Facts = Iterable[tuple[str, object]]
