@@ -2,6 +2,7 @@
 
 import html
 import re
+from typing import Any
 
 import make
 import pytest
@@ -69,6 +70,40 @@ def test_the_line_of_an_object_counts_and_names(trace: Trace) -> None:
     assert repr(report.advice) == "<Advice for torch 2.13: mark 3 inputs (4 entries)>"
     nothing = shapelog.advise(make.load(make.trace(make.static_sizes(10))))
     assert repr(nothing) == "<Advice for torch 2.13: nothing to mark>"
+
+
+def objects(trace: Trace) -> list[Any]:
+    """One object of each kind inside a trace and its report."""
+    report = shapelog.analyze(trace)
+    assert report.advice is not None
+    parts = [trace.ranks[0], trace.frames[0], trace.frames[0].compiles[1], report.frames[0], report.explained]
+    parts += [report.recompiles[0], report.recompiles[0].causes[0], report.advice.suggestions[0], *report.findings[:1], *report.tables]
+    return parts
+
+
+def test_every_object_inside_has_a_display_of_its_own(trace: Trace) -> None:
+    shown = {type(item).__name__: read(item._repr_html_()) for item in objects(trace)}
+    assert set(shown) == {
+        *("Rank", "Frame", "Compile", "FrameReport", "Explanations", "Recompile", "Cause", "Suggestion", "Finding", "Table"),
+    }
+    assert "Classifier.forwarddemo.py:14" in shown["Rank"]
+    assert "Compilation 0/1 compiled" in shown["Compile"]
+    assert "dim 1 of tokens changed from 32 to 48" in shown["Cause"]
+    assert "A1: mark dims 0 and 1 of tokens as dynamic" in shown["Suggestion"]
+    assert "SL401 recompile-limit-hit" in shown["Finding"]
+
+
+def test_displays_inside_are_bounded_and_harmless() -> None:
+    many = objects(large())
+    name = "f\x1b[2J\n<script>alert(1)</script>\u202e"
+    hostile = objects(make.load(make.trace(make.static_sizes(10, 12, name=name, source="L['<b>']"))))
+    for item in (*many, *hostile):
+        fragment = item._repr_html_()
+        assert len(fragment) < 60_000
+        assert "<script" not in fragment
+        assert "<b>'" not in fragment
+        assert "\u202e" not in fragment
+        assert "\x1b" not in fragment
 
 
 def test_names_of_a_trace_harm_neither_a_console_nor_a_notebook() -> None:

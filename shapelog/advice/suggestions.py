@@ -12,6 +12,7 @@ from shapelog.advice.minimal_marks import MarkSelection
 from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.savings import Savings, ServedCall
 from shapelog.advice.source_index import SourceIndex
+from shapelog.display import in_notebook
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Frame, Outcome, resumed_by
 from shapelog.reading.payloads.source_names import Source
@@ -78,6 +79,9 @@ class Suggestion(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<Suggestion {self.id} {cut(one_line(self.name), 80)}: saves {plural(len(self.gone), 'compilation')}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
 
 
 class _Selected(NamedTuple):

@@ -17,13 +17,12 @@ from shapelog import __version__
 from shapelog.cli.commands.check import check
 from shapelog.cli.commands.compare import compare
 from shapelog.cli.commands.explain import explain
-from shapelog.cli.commands.fleet import fleet
 from shapelog.cli.commands.mcp import mcp
 from shapelog.cli.commands.report import report
 from shapelog.cli.commands.rules import rule, rules
 from shapelog.cli.commands.run import run, verify
 from shapelog.cli.commands.suggest_dynamic import suggest_dynamic
-from shapelog.cli.commands.tables import tables
+from shapelog.cli.commands.tables import fleet, tables
 from shapelog.cli.commands.watch import watch
 from shapelog.cli.interrupts import is_importing
 from shapelog.cli.output import message

@@ -178,6 +178,9 @@ class Compile:
     def __repr__(self) -> str:
         return f"<Compile {self.label}: {self.outcome.value}>"
 
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
+
     @property
     def seconds(self) -> float:
         forward = self.metrics.seconds or 0.0
@@ -280,6 +283,9 @@ class Frame:
     def __repr__(self) -> str:
         return f"<Frame {self.label} {_named(self.title)}: {plural(len(self.entries), 'compilation')}>"
 
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
+
     @property
     def seconds(self) -> float:
         return math.fsum(compile.seconds for compile in self.compiles)
@@ -353,6 +359,9 @@ class Rank:
 
     def __repr__(self) -> str:
         return f"<Rank {'-' if self.number is None else self.number} (process {self.process}): {_counted(self.frames)}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from shapelog.display import in_notebook
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guards import UserLine, place_of
 from shapelog.reading.payloads.properties import Kind, Property
@@ -47,6 +48,9 @@ class Cause(NamedTuple):
     named_by_pytorch: bool
     own_verdict: Verdict | None = None
     own_remedy: str = ""
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
 
     @property
     def rule(self) -> Rule:

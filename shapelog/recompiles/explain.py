@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from shapelog.display import in_notebook
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.payloads.properties import Kind, Property
@@ -74,6 +75,9 @@ class Recompile(NamedTuple):
     def __repr__(self) -> str:
         return f"<Recompile {self.compile.label} of {one_line(self.frame.title)}: {' '.join(self.codes)}, {self.verdict.value}>"
 
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
+
     @property
     def is_against_unknown(self) -> bool:
         """Whether it is known from PyTorch's own words alone, because the entries they name are not in the trace."""
@@ -109,6 +113,9 @@ class Explanations(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<Explanations of {plural(len(self.recompiles), 'recompilation')} in {cut(one_line(self.trace.name), 80)}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
 
     @property
     def facts(self) -> FactTable:

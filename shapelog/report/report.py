@@ -89,6 +89,9 @@ class FrameReport(NamedTuple):
     def __repr__(self) -> str:
         return f"<FrameReport on {self.frame!r}, {plural(len(self.recompiles), 'recompilation')}>"
 
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
+
     @property
     def seconds(self) -> float:
         return math.fsum(item.seconds for item in self.compiles)

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from shapelog.display import in_notebook
 from shapelog.model.trace import Frame
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.rules import Rule
@@ -55,6 +56,9 @@ class Finding(NamedTuple):
     exceptions: tuple[RaisedException, ...] = ()
     own_remedy: str = ""
 
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
+
     @property
     def remedy(self) -> str:
         """What to do: what the rule recommends, or ``own_remedy`` where more is known."""
@@ -80,3 +84,6 @@ class Table(NamedTuple):
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 # An overview is a report for CI systems: a check without a verdict. A recording (its report), marks (an
-# advice) and a trace are what notebooks show.
+# advice), a trace and the objects inside them are what notebooks show.
 Result = Literal[
     "report",
     "overview",
@@ -21,6 +21,7 @@ Result = Literal[
     "recording",
     "marks",
     "trace",
+    "object",
 ]
 
 _CI = {
@@ -80,9 +81,10 @@ RENDERERS: dict[Result, dict[str, str]] = {
         "json": "shapelog.reporters.json.rules:rule_data",
         "markdown": "shapelog.reporters.rules_markdown:render_rule",
     },
-    "recording": {"notebook": "shapelog.reporters.html.notebook:render"},
-    "marks": {"notebook": "shapelog.reporters.html.notebook:render_advice"},
-    "trace": {"notebook": "shapelog.reporters.html.notebook:render_trace"},
+    "recording": {"notebook": "shapelog.reporters.html.notebooks.notebook:render"},
+    "marks": {"notebook": "shapelog.reporters.html.notebooks.notebook:render_advice"},
+    "trace": {"notebook": "shapelog.reporters.html.notebooks.notebook:render_trace"},
+    "object": {"notebook": "shapelog.reporters.html.notebooks.notebook_objects:render"},
 }
 # The format that the end of a file's name means, where the command has it.
 SUFFIXES = {

@@ -225,7 +225,7 @@ class FailureRow(NamedTuple):
 
 
 class PhaseRow(NamedTuple):
-    """One row for each phase of a compilation that took time. The phases of a compilation add up to its seconds."""
+    """One row for each phase of a compilation that took time."""
 
     job: _Job
     rank: _Rank

@@ -12,9 +12,11 @@ from pathlib import Path
 
 from shapelog.errors import ShapelogError
 from shapelog.reading import inputs
-from shapelog.reading.trace_files import TLPARSE_LOG, TRACE_NAME, is_archive_name, is_url, rank_of, torchrun_logs
+from shapelog.reading.trace_files import TLPARSE_LOG, TRACE_NAME, is_archive_name, is_url, rank_of, torchrun_logs, trace_names
 
 _WILD = ("*", "[")
+# ``attempt_0/0/stderr.log`` is that of a rank of one run.
+_DEEPEST = 2
 
 
 def jobs_of(sources: Iterable[str]) -> list[str]:
@@ -69,7 +71,7 @@ def _below_directory(where: str, seen: set[str]) -> Iterator[str]:
     inner = [job for name in folders for job in _below_directory(os.path.join(where, name), seen)]
     inner += [os.path.join(where, name) for name in files if is_archive_name(name)]
     yield from inner
-    if _is_one_run(where):
+    if trace_names(files) if inner else _is_one_run(where):
         yield where
 
 
@@ -79,8 +81,10 @@ def _has_traces(names: Iterable[str]) -> bool:
 
 
 def _has_ranks(where: str, folders: Iterable[str]) -> bool:
+    """Whether tlparse or torchrun made a directory for each rank in it; one for each run of torchrun holds several jobs."""
     ranks = (f"{name}/{TLPARSE_LOG}" for name in folders)
-    return any(rank_of(log) is not None and os.path.isfile(os.path.join(where, log)) for log in ranks) or any(torchrun_logs(Path(where)))
+    launched = (log.count("/") <= _DEEPEST for log in torchrun_logs(Path(where)))
+    return any(rank_of(log) is not None and os.path.isfile(os.path.join(where, log)) for log in ranks) or any(launched)
 
 
 def _is_one_run(where: str) -> bool:

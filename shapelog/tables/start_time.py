@@ -2,6 +2,7 @@
 
 from shapelog.model.trace import Trace
 from shapelog.reading.run_selection import first_time
+from shapelog.reading.text_logs.transcript import NO_TIME
 
 # How far from the start of a file its first record is searched, in bytes.
 _SEARCHED = 1 << 16
@@ -16,5 +17,5 @@ def started_at(trace: Trace, modified: float | None) -> float | None:
     starts = [compile.metrics.start_time for compile in trace.compiles if compile.metrics.start_time]
     if starts or modified is None:
         return min(starts, default=None)
-    times = (first_time(bytes(reader.data[:_SEARCHED]), modified) for reader in trace.readers)
+    times = (first_time(bytes(reader.data[:_SEARCHED]).replace(NO_TIME.encode(), b""), modified) for reader in trace.readers)
     return min((found for found in times if found is not None), default=None)

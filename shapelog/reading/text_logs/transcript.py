@@ -6,7 +6,8 @@ from typing import BinaryIO
 
 import orjson
 
-_NO_TIME = "0101 00:00:00.000000"
+# The time of a record that the log has none for.
+NO_TIME = "0101 00:00:00.000000"
 
 
 class Transcript:
@@ -18,7 +19,7 @@ class Transcript:
 
     def add(self, header: Mapping[str, object], payload: str | None, *, process: int, time: str, line: int) -> None:
         """One record. ``line`` is the line of the log that it comes from, ``time`` as the log has it."""
-        begin = f"V{time or _NO_TIME} {process} log:{line}] ".encode()
+        begin = f"V{time or NO_TIME} {process} log:{line}] ".encode()
         text = b""
         if payload is not None:
             body = payload.encode("utf-8", "replace")

@@ -9,7 +9,7 @@ from shapelog.report.results import Cell, Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.tables.fleet import Fleet, FleetAdvice, Regression, Since, Totals
-from shapelog.text import file_name, one_line, plural, seconds, seconds_in_column, seconds_range
+from shapelog.text import file_name, one_line, plural, plural_noun, seconds, seconds_in_column, seconds_range
 
 
 def render_fleet(fleet: Fleet, options: Options) -> bytes:
@@ -26,10 +26,10 @@ def render_fleet(fleet: Fleet, options: Options) -> bytes:
 
 def _head(page: TextPage, folder: str, totals: Totals) -> None:
     when = f"  started {_day(totals.first)} to {_day(totals.last)}" if totals.first and totals.last else ""
-    page.line((plural(totals.jobs, "job"), "bold"), f" in {folder}", (when, "dim"))
-    more = [f"{number} {word}" for number, word in ((totals.failures, "failed"), (totals.limit_hits, "refused at the limit")) if number]
+    page.line((_many(totals.jobs, "job"), "bold"), f" in {folder}", (when, "dim"))
+    more = [f"{number:,} {word}" for number, word in ((totals.failures, "failed"), (totals.limit_hits, "refused at the limit")) if number]
     page.line(
-        f"{plural(totals.compiles, 'compilation')} ({seconds(totals.seconds)}), including {plural(totals.recompiles, 'recompilation')} "
+        f"{_many(totals.compiles, 'compilation')} ({seconds(totals.seconds)}), including {_many(totals.recompiles, 'recompilation')} "
         f"({seconds(totals.recompile_seconds)})" + "".join(f"; {item}" for item in more)
     )
     if totals.avoidable_most:
@@ -37,6 +37,10 @@ def _head(page: TextPage, folder: str, totals: Totals) -> None:
         page.line("Marking inputs as dynamic, as the reports of the jobs suggest, saves ", (saved, "bold green"))
     if totals.unreadable:
         page.line((f"{plural(totals.unreadable, 'job')} could not be read", "bold red"), ", listed at the end")
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {plural_noun(number, noun)}"
 
 
 def _day(date: datetime | None) -> str:
@@ -52,9 +56,9 @@ def _since(page: TextPage, since: Since) -> None:
         page.line(f"no job began {'since' if before.jobs else 'before'} then, so there is nothing to compare", indent=2)
         return
     page.line(
-        f"{plural(after.jobs, 'job')} since, {before.jobs} before; all functions together: "
+        f"{_many(after.jobs, 'job')} since, {before.jobs:,} before; all functions together: "
         f"recompilations {before.recompiles:.1f} → {after.recompiles:.1f}, "
-        f"compile time {seconds(before.seconds)} → {seconds(after.seconds)} a process",
+        f"compile time {seconds(before.seconds)} → {seconds(after.seconds)} per process",
         indent=2,
     )
     if not since.regressions:
@@ -111,7 +115,7 @@ def _advice(page: TextPage, advice: Sequence[FleetAdvice]) -> None:
             "  ",
             (item.function, "bold"),
             (f" {file_name(item.file)}:{item.line}" if item.file else "", "dim"),
-            f"  {plural(item.compiles, 'compilation')} in {plural(item.jobs, 'job')}",
+            f"  {_many(item.compiles, 'compilation')} in {_many(item.jobs, 'job')}",
             (f"  {item.kind}{sure}", "dim"),
             indent=2,
         )
@@ -126,7 +130,7 @@ def _causes(page: TextPage, fleet: Fleet) -> None:
         Column("code"),
         Column("cause"),
         Column("what", is_wide=True),
-        Column("where it took longest", is_wide=True),
+        Column("longest in", is_wide=True),
         Column("jobs", True),
         Column("recompilations", True),
         Column("seconds", True),

@@ -32,9 +32,9 @@ _MAX_STEPS = 3
 
 def render(report: Report, options: Options) -> bytes:
     """``options.limit`` is how many rows a table has, 0 for all."""
-    return _rendered(
-        "notebook.html.j2",
+    return rendered(
         options,
+        "notebook.html.j2",
         report=report,
         headline=_headline(report),
         limits=", ".join(f"{_text(item.frame.title)} (at {item.limit_hit.label})" for item in report.frames if item.limit_hit),
@@ -49,14 +49,14 @@ def render(report: Report, options: Options) -> bytes:
 
 def render_advice(advice: Advice, options: Options) -> bytes:
     """What to mark, as code to paste; ``options.limit`` as for a report."""
-    return _rendered("notebook_only_advice.html.j2", options, **_about_advice(advice))
+    return rendered(options, "notebook_only_advice.html.j2", **_about_advice(advice))
 
 
 def render_trace(trace: Trace, options: Options) -> bytes:
     """What was compiled, those functions first that took longest; ``options.limit`` as for a report."""
-    return _rendered(
-        "notebook_trace.html.j2",
+    return rendered(
         options,
+        "notebook_trace.html.j2",
         trace=trace,
         version=f"torch {trace.torch_version or f'{trace.version_guess} (guessed)'}",
         compiles=sum(len(frame.entries) for frame in trace.frames),
@@ -65,7 +65,8 @@ def render_trace(trace: Trace, options: Options) -> bytes:
     )
 
 
-def _rendered(template: str, options: Options, **values: object) -> bytes:
+def rendered(options: Options, template: str, **values: object) -> bytes:
+    """A template with these values, ``options.limit`` and the filters of notebooks."""
     templates = environment()
     templates.filters.update(color=_COLORS.__getitem__, text=_text)
     return templates.get_template(template).render(limit=options.limit or None, **values).encode("utf-8", "replace")
