@@ -148,7 +148,9 @@ class _File(NamedTuple):
 
 def _code_file(file: _File) -> CodeFile:
     parts = _parts_on_disk(file) if file.is_whole else _parts_of_quotes(file)
-    functions = sorted((_function(file, title, lines) for title, lines in parts if lines), key=lambda item: item.first)
+    functions = sorted(
+        (_function(file, title, lines) for title, lines in parts if lines), key=lambda item: (item.title == TOP_LEVEL, item.first)
+    )
     return CodeFile(
         file=file.name,
         disk=file.disk,

@@ -185,7 +185,7 @@ def _broke(found: GraphBreak, compiled: WeightedCompile) -> Iterator[_Event]:
 def _specialized(pinned: Specialization, compiled: WeightedCompile) -> Iterator[_Event]:
     line = _own_line(pinned.user_stack)
     if line:
-        name = ", ".join(source.display_name for source in pinned.sources) or pinned.symbol
+        name = ", ".join(str(source.tensor_part or source.display_name) for source in pinned.sources) or pinned.symbol
         yield _Event(line, MarkKind.SPECIALIZED, name, name, compiled, (Changed(name, (pinned.value,)),), rule="SL201")
 
 

@@ -77,23 +77,26 @@ def quoted_lines(report: Report) -> QuotedLines:
     for frame in report.trace.frames:
         resumed = resumed_by(frame.name)
         found.add(StackFrame(frame.file, resumed[1] if resumed else frame.line, frame.name))
-    for compile in compiles:
-        for line in _lines(compile):
+    graphs = dict.fromkeys(compile.graph for compile in compiles)
+    whole = chain((line for graph in graphs if graph for line in graph.user_lines), chain.from_iterable(map(_lines, compiles)))
+    own = (line for stack in islice(_stacks(compiles), _MAX_STACKS) for line in stack.frames)
+    # Of the stacks of libraries only what was compiled is of interest.
+    for line in dict.fromkeys(chain(whole, (line for line in dict.fromkeys(own) if not is_library(line.file)))):
+        found.add(line)
+    trees = {compile.guards: compile.metrics.code_file for compile in compiles if compile.guards}
+    short = ((line, near) for tree, near in trees.items() for line in tree.places.values() if line)
+    reasons = ((reason.place, compile.metrics.code_file) for compile in compiles for reason in compile.reasons if reason.place)
+    for line, near in dict.fromkeys(chain(short, reasons)):
+        place = found.place_of(line, near)
+        if place.file != line.file:
+            found.add(line._replace(file=place.file))
+    for line in (cause.place for item in report.recompiles for cause in item.causes if cause.place):
+        if found.place_of(line, "").file == line.file and not is_library(line.file):
             found.add(line)
-    for stack in islice(_stacks(compiles), _MAX_STACKS):
-        for line in stack.frames:
-            if not is_library(line.file):  # of libraries only what was compiled is of interest
-                found.add(line)
-    for compile in compiles:
-        for short in _short_lines(compile):
-            place = found.place_of(short, compile.metrics.code_file)
-            if place.file != short.file:
-                found.add(short._replace(file=place.file))
     return found
 
 
 def _lines(compile: Compile) -> Iterator[StackFrame | UserLine]:
-    yield from compile.graph.user_lines if compile.graph else ()
     for item in compile.breaks:
         yield from (item.place,) if item.place else ()
         yield from item.message.stack
@@ -101,11 +104,6 @@ def _lines(compile: Compile) -> Iterator[StackFrame | UserLine]:
         yield from compile.failure.stack
         yield StackFrame(compile.metrics.fail_file, compile.metrics.fail_line, "")
         yield from (line for raised in compile.exceptions for line in raised.stack if not is_library(line.file))
-
-
-def _short_lines(compile: Compile) -> Iterator[UserLine]:
-    yield from filter(None, compile.guards.places.values() if compile.guards else ())
-    yield from (reason.place for reason in compile.reasons if reason.place)
 
 
 def _stacks(compiles: Iterable[Compile]) -> Iterator[Stack]:
