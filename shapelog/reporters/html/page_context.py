@@ -16,7 +16,6 @@ from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.html.anchors import Anchors, aliases_of, anchors_of, share
 from shapelog.reporters.html.call_tree import call_tree
-from shapelog.reporters.html.failures_page import FailuresPage, failures_page
 from shapelog.reporters.html.frame_page import FrameView, frame_views
 from shapelog.reporters.html.handbook import Handbook, handbook_of
 from shapelog.reporters.html.icicle import icicle
@@ -25,8 +24,9 @@ from shapelog.reporters.html.record_rows import PageRecords, page_records
 from shapelog.reporters.html.redact import redaction_of
 from shapelog.reporters.html.search_index import search_entries
 from shapelog.reporters.html.similar_graphs import groups_of
-from shapelog.reporters.html.source_page import SourcePage, source_page
 from shapelog.reporters.html.timeline import timeline
+from shapelog.reporters.html.views.failures_page import FailuresPage, failures_page
+from shapelog.reporters.html.views.source_page import SourcePage, source_page
 from shapelog.reporters.html.what_if_view import what_if_view
 from shapelog.rules import Section
 from shapelog.text import plural, rank_list

@@ -10,7 +10,7 @@ from shapelog.report.alerts import Alert
 from shapelog.report.interruptions import Interruption, InterruptionKind
 from shapelog.report.source_code.line_marks import MarkKind
 from shapelog.reporters.html.anchors import Anchors
-from shapelog.reporters.html.source_page import SourcePage
+from shapelog.reporters.html.views.source_page import SourcePage
 from shapelog.text import plural, seconds
 
 # The color of each kind, its heading, and what it means for the program.
