@@ -12,7 +12,8 @@ from shapelog.report.repository_paths import Repository
 
 BREAK = (
     "Graph break in user code at /srv/app/model.py:6\nGraph Break Reason: Failed to trace builtin operator\n"
-    "  Explanation: Dynamo does not know how to trace builtin operator `print`\n  Hint: Avoid calling builtin `print`\nUser code traceback:\n"
+    "  Explanation: Dynamo does not know how to trace builtin operator `print`\n  Hint: Avoid calling builtin `print`\n"
+    "User code traceback:\n"
 )
 
 
