@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from itertools import product
 from typing import NamedTuple
 
 from shapelog.advice.advise import Advice, Forecast
@@ -15,14 +14,13 @@ from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.reading.payloads.compiler_messages import CompilerMessage
-from shapelog.reading.records import StackFrame
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.analyses.recompile_limit import DEFAULT_LIMIT
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import SourceLine
 from shapelog.report.results import Finding
+from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import AlertKind, Remedy, Rule, Section, Verdict
 from shapelog.text import plural, seconds
@@ -116,10 +114,8 @@ class _Run:
         return self.found.report
 
     @cached_property
-    def resumed(self) -> Mapping[tuple[str, int], Sequence[Code]]:
-        """The codes that go on after a graph break, by the line that the break interrupted."""
-        resuming = [(code.first.file, resumes[1], code) for code in self.found.codes if (resumes := code.resumes)]
-        return {line: [code for *_, code in items] for line, items in grouped(resuming, lambda item: item[:2]).items()}
+    def resumed(self) -> ResumedCode:
+        return ResumedCode(self.found)
 
     @cached_property
     def recompiles(self) -> Mapping[Compile, Recompile]:
@@ -133,13 +129,6 @@ class _Run:
     @cached_property
     def forecasts(self) -> Mapping[Frame, Forecast]:
         return {item.frame: item for item in self.report.advice.forecasts} if self.report.advice else {}
-
-    @cached_property
-    def broken_at(self) -> Mapping[tuple[Compile, CompilerMessage], Sequence[StackFrame]]:
-        """The lines at which a compile broke with a message."""
-        broke = [(compile, item) for compile in self.report.trace.compiles for item in compile.breaks]
-        by_message = grouped(broke, lambda item: (item[0], item[1].message))
-        return {key: [item.place for _, item in items if item.place] for key, items in by_message.items()}
 
 
 def next_steps(found: Alerts) -> tuple[NextStep, ...]:
@@ -275,7 +264,7 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
 
 def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     """Without the break, what it cost goes away, and the code that goes on after it is compiled as part of the rest."""
-    resumed = [item for code in _resuming(run, alerts) for item in run.found.compiles(code)]
+    resumed = [item for code in run.resumed.after(alerts) for item in run.found.compiles(code)]
     lost = math.fsum(alert.seconds for alert in alerts)
     saved = Seconds(lost, lost + math.fsum(item.seconds for item in resumed))
     saving = Saving(0, sum(item.weight for item in resumed), saved)
@@ -283,16 +272,6 @@ def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     places = {alert.source_line for alert in alerts}
     which = f"the graph break in {alerts[0].title}" if len(places) == 1 else f"{len(places)} graph breaks"
     return _step(StepKind.GRAPH_BREAK, f"Remove {which}: {what}", alerts, saving, _middle(saved), *_cure(alerts))
-
-
-def _resuming(run: _Run, alerts: Sequence[Alert]) -> Iterator[Code]:
-    """The code with which functions go on after these breaks: it is named after the line that the break interrupted."""
-    stacks = (message.stack for alert in alerts for message in alert.messages)
-    lines = dict.fromkeys((line.file, line.line) for stack in stacks for line in stack)
-    for alert in alerts:
-        for occurrence, message in product(alert.occurrences, alert.messages):
-            lines |= dict.fromkeys((place.file, place.line) for place in run.broken_at.get((occurrence.compile, message), ()))
-    return (code for line in lines for code in run.resumed.get(line, ()))
 
 
 def _title_of(alert: Alert) -> str:

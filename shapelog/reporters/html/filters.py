@@ -43,7 +43,9 @@ def page_environment(context: PageContext) -> Environment:
         effect=effect_of,
         file_size=file_size,
         is_library=is_library,
+        marked_code=highlighter.marked,
         problem_rule=problem_rule,
+        prose=lambda text: _prose(sanitize(text)),
         pytorch_text=lambda text: _shortened(text.strip() if with_source else without_stack(text)),
         rank_list=rank_list,
         place=lambda place: f"{file_name(place.file)}:{place.line}",
@@ -60,6 +62,8 @@ def page_environment(context: PageContext) -> Environment:
         records=context.records.rows,
         report=report,
         rules=RULES,
+        card_of=context.failures.of_compiles,
+        source_of=context.source.of_frame,
         source_line=_source_line(sanitize, highlighter if with_source else None),
         with_source=with_source,
     )
@@ -115,6 +119,14 @@ def _sanitized(value: Any, sanitize: Callable[[Any], Any]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_sanitized(item, sanitize) for item in value]
     return sanitize(value)
+
+
+def _prose(text: str) -> Markup:
+    """A text with what stands between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts))
 
 
 def _cell(value: str | int | float | None) -> str:

@@ -1,5 +1,6 @@
 """Code as HTML: keywords, strings, numbers and comments are in colors, and what differs in a line of a diff is marked."""
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
 
@@ -26,6 +27,15 @@ class Highlighter:
     def line(self, text: str) -> Markup:
         """A line of Python."""
         return Markup(self._draw(text, 0, 0))
+
+    def marked(self, text: str, part: str) -> Markup:
+        """A line of Python with the first occurrence of a part of it marked, "" for none."""
+        start = max(0, text.find(part))
+        return Markup(self._draw(text, start, start + len(part) if part in text else start))
+
+    def lines(self, texts: Sequence[str]) -> list[Markup]:
+        """Lines of Python that follow each other, so that a string may span several of them."""
+        return [Markup(_between(tokens, 0, _MAX_SHOWN)) for tokens in _by_line(texts)]
 
     def diff_rows(self, diff: Diff) -> Markup:
         """The rows of a table with four columns: number and line of either text."""
@@ -57,6 +67,19 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         return [("", text)]
     found = [(_class_of(kind), value) for _, kind, value in _LEXER.get_tokens_unprocessed(text)]
     return [(name, "".join(value for _, value in group)) for name, group in groupby(found, lambda token: token[0])]
+
+
+def _by_line(texts: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """(CSS class, part) for each part of each line."""
+    if any(len(text) > _MAX_COLORED for text in texts):
+        return [_tokens(text) for text in texts]
+    found: list[list[tuple[str, str]]] = [[]]
+    tokens = ((_class_of(kind), value) for _, kind, value in _LEXER.get_tokens_unprocessed("\n".join(texts)))
+    for name, group in groupby(tokens, lambda token: token[0]):
+        first, *others = "".join(value for _, value in group).split("\n")
+        found[-1].append((name, first))
+        found += [[(name, part)] for part in others]
+    return found
 
 
 def _class_of(kind: _TokenType) -> str:

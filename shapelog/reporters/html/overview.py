@@ -18,11 +18,12 @@ _MAX_LIST = 20_000
 
 
 class Tile(NamedTuple):
-    """A number with what it counts; ``kind`` colors it, "" leaves it without a color."""
+    """A number with what it counts, and the part of the page that explains it; ``kind`` colors it, "" leaves it without a color."""
 
     number: int
     label: str
     more: str
+    where: str
     kind: str = ""
 
 
@@ -48,17 +49,18 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
     python = as_python(report.advice) if report.advice else ""
     codes = {code for item in report.recompiles for code in item.codes}
     title, lead = _verdict(report)
+    recompiles = tuple((view, item) for view in views for item in view.compiles if item.recompile)
     return Overview(
         title=title,
         lead=" ".join((lead, *report.trace.what_is_missing)),
         version=report.trace.torch_version or _guessed(report),
-        tiles=tuple(_tiles(report)),
+        tiles=tuple(_tiles(report, "all-recompiles" if recompiles else "frames")),
         parts=totals(part for view in views for part in view.parts),
         data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
         shell=shell if is_visible(shell) and len(shell) <= _MAX_LIST else "",
         python=python if len(python) <= _MAX_LIST else "",
         why=_why(report, shell),
-        recompiles=tuple((view, item) for view in views for item in view.compiles if item.recompile),
+        recompiles=recompiles,
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
         steps=steps,
     )
@@ -140,19 +142,25 @@ def _succeeded_seconds(report: Report) -> float:
     return max(0.0, summary.seconds - summary.failed_seconds - summary.limit_seconds)
 
 
-def _tiles(report: Report) -> Iterator[Tile]:
+# Where the page explains the recompilations of a verdict; of the others it lists them.
+_EXPLAINED = {Verdict.MARKING: "advice", Verdict.CODE: "advice"}
+
+
+def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
+    """``recompiled`` is where recompilations are listed."""
     summary = report.summary
-    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(_succeeded_seconds(report)))
+    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(_succeeded_seconds(report)), "frames")
     again = measured(summary.recompile_seconds)
-    yield Tile(summary.recompiles, plural_noun(summary.recompiles, "recompilation"), again)
+    yield Tile(summary.recompiles, plural_noun(summary.recompiles, "recompilation"), again, recompiled)
     for verdict in (Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED, Verdict.UNEXPLAINED):
         part = summary.part(verdict)
         if part.count:
-            yield Tile(part.count, report.words_of(verdict), measured(part.seconds), verdict.name.lower())
+            where = _EXPLAINED.get(verdict, recompiled)
+            yield Tile(part.count, report.words_of(verdict), measured(part.seconds), where, verdict.name.lower())
     if summary.limit_hits:
-        yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit")
+        yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit-cards", "limit")
     if summary.failures:
-        yield Tile(summary.failures, "failed", measured(summary.failed_seconds), "failed")
+        yield Tile(summary.failures, "failed", measured(summary.failed_seconds), "failure-cards", "failed")
     breaks = sum(len(item.compile.breaks) * item.weight for frame in report.frames for item in frame.compiles)
     if breaks:
-        yield Tile(breaks, plural_noun(breaks, "graph break"), "")
+        yield Tile(breaks, plural_noun(breaks, "graph break"), "", "break-cards")

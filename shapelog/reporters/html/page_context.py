@@ -8,6 +8,8 @@ from typing import NamedTuple
 import orjson
 
 from shapelog.report.alerts import Alerts
+from shapelog.report.annotated_source import annotated_source
+from shapelog.report.interruptions import interruptions
 from shapelog.report.merge_ranks import merged_findings, merged_frames
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
@@ -27,6 +29,8 @@ from shapelog.reporters.html.redact import redaction_of
 from shapelog.reporters.html.search_index import Searchable, search_entries
 from shapelog.reporters.html.similar_graphs import groups_of
 from shapelog.reporters.html.timeline import timeline
+from shapelog.reporters.html.views.failures_page import FailuresPage, failures_page
+from shapelog.reporters.html.views.source_page import SourcePage, source_page
 from shapelog.reporters.html.what_if_view import what_if_view
 from shapelog.rules import Section
 from shapelog.text import plural, rank_list
@@ -52,6 +56,8 @@ class PageContext(NamedTuple):
     views: tuple[FrameView, ...]
     records: PageRecords
     handbook: Handbook
+    source: SourcePage
+    failures: FailuresPage
     redact: Callable[[str], str] | None
     is_unlimited: bool
 
@@ -68,6 +74,7 @@ def page_context(found: Alerts, options: Options) -> PageContext:
     for item in merged:  # identical frames of several ranks have one page, that of the first
         for member in item.members[1:]:
             share(anchors, item.first.frame, member.frame)
+    source = source_page(annotated_source(found, options.with_source), found.repository, anchors, options.with_source)
     views = frame_views(report, merged[:_MAX_FRAMES], anchors, math.inf if is_unlimited else _MAX_FULL)
     return PageContext(
         found=found,
@@ -76,6 +83,8 @@ def page_context(found: Alerts, options: Options) -> PageContext:
         views=views,
         records=page_records(report, views, options),
         handbook=handbook_of(found),
+        source=source,
+        failures=failures_page(interruptions(found), source, anchors),
         redact=None if options.with_source else cache(redaction_of(report.trace)),
         is_unlimited=is_unlimited,
     )
@@ -95,10 +104,12 @@ def result_variables(context: PageContext) -> dict[str, object]:
             (Section.OTHER.value, _findings(report, Section.OTHER)),
         ),
         "similar_graphs": groups_of(report),
+        "failures_and_breaks": context.failures,
         "health": health_of(report),
         "icicle": icicle(tree),
         "index": _index(context),
         "more_frames": max(0, len({anchors[item.frame] for item in report.frames}) - len(views)),
+        "source": context.source,
         "records_outside": context.records.rows.get("", ()),
         "overview": summary,
         "phases": phases_of(report),

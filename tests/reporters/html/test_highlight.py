@@ -58,3 +58,24 @@ def test_what_changed_in_a_line_is_marked_across_tokens() -> None:
 def test_a_line_of_one_text_alone_leaves_the_other_side_empty() -> None:
     rows = Highlighter().diff_rows(side_by_side(["a", "b"], ["a", "b", "c"])).split("\n")
     assert rows[-1] == '<tr class="new"><td class="no"></td><td class="none"></td><td class="no">3</td><td class="text">c</td></tr>'
+
+
+def test_a_string_that_spans_lines_is_colored_in_each_of_them() -> None:
+    lines = Highlighter().lines(["def f():", '    """for', '    while"""', "    pass"])
+    assert lines == [
+        '<span class="hk">def</span> f():',
+        '    <span class="hs">&#34;&#34;&#34;for</span>',
+        '<span class="hs">    while&#34;&#34;&#34;</span>',
+        '    <span class="hk">pass</span>',
+    ]
+
+
+@given(st.lists(CODE.map(lambda text: text.replace("\n", " ")), min_size=1, max_size=5))
+def test_lines_that_follow_each_other_keep_every_character(codes: list[str]) -> None:
+    assert [text_of(line) for line in Highlighter().lines(codes)] == [escape_controls(code) for code in codes]
+
+
+def test_the_part_that_a_line_is_about_is_marked() -> None:
+    highlighter = Highlighter()
+    assert highlighter.marked("k = int(x)", "int(x)") == "k = <mark>int(x)</mark>"
+    assert highlighter.marked("k = int(x)", "float") == highlighter.marked("k = int(x)", "") == "k = int(x)"

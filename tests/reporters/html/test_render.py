@@ -393,7 +393,7 @@ def test_the_kinds_of_compiles_fill_their_bar_where_ranks_are_merged() -> None:
     text = page_of(shapelog.analyze(make.load_ranks(run, run, run)))
     bars = re.findall(r'<svg class="stacked".*?</svg>', text, re.S)
     widths = [[float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)%"', bar)] for bar in bars]
-    assert [(len(parts), round(sum(parts))) for parts in widths] == [(2, 100), (2, 100)]
+    assert [(len(parts), round(sum(parts))) for parts in widths] == [(2, 100)] * 3  # run, function, frame
 
 
 # The page of a check.

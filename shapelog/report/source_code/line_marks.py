@@ -1,0 +1,213 @@
+"""What happened at each line of the user's code: compilations, calls that led to them, causes, graph breaks, specializations, failures."""
+
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from shapelog.grouping import grouped
+from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome, resumed_by
+from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.records import Specialization, Stack
+from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.explain import Recompile
+from shapelog.report.report import Axis, FrameReport, Report
+from shapelog.report.source_code.quoted_lines import Place, QuotedLines
+from shapelog.report.weighted import WeightedCompile
+from shapelog.rules import Verdict
+
+
+class MarkKind(Enum):
+    """What happened at a line, worst first."""
+
+    FAILED = "failed here"
+    REFUSED = "recompile limit reached"
+    BROKE = "graph break"
+    RECOMPILED = "recompiled"
+    SPECIALIZED = "specialized here"
+    COMPILED = "compiled"
+    RESUMED = "resumed here"
+    CALLED = "called here"
+
+
+class Changed(NamedTuple):
+    """A property of the arguments, and the values that it had, in order."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+class LineMark(NamedTuple):
+    """One thing that happened at a line.
+
+    ``title`` is what is compiled or called, or what PyTorch met; ``changed`` what varied or was specialized. ``compiled`` are the
+    compilations that it is about, ``verdict`` is that of most of their seconds, None where none of them is a recompilation;
+    ``rule`` is the code of the rule, "" for none.
+    """
+
+    kind: MarkKind
+    title: str
+    compiled: tuple[WeightedCompile, ...]
+    changed: tuple[Changed, ...] = ()
+    verdict: Verdict | None = None
+    rule: str = ""
+
+    @property
+    def times(self) -> int:
+        """On how many ranks together."""
+        return sum(item.weight for item in self.compiled)
+
+    @property
+    def succeeded(self) -> int:
+        """How many of them left code, or would have: all but those that failed, never finished, or were refused."""
+        return sum(item.weight for item in self.compiled if item.compile.outcome in (Outcome.COMPILED, Outcome.SKIPPED))
+
+    @property
+    def seconds(self) -> float:
+        return math.fsum(item.seconds for item in self.compiled)
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return tuple(dict.fromkeys(item.frame for item in self.compiled))
+
+
+class _Event(NamedTuple):
+    """One compilation for which something happened at a line; those with the same ``key`` there become one mark."""
+
+    place: Place
+    kind: MarkKind
+    title: str
+    key: Hashable
+    compiled: WeightedCompile
+    changed: tuple[Changed, ...] = ()
+    verdict: Verdict | None = None
+    rule: str = ""
+
+
+def line_marks(report: Report, lines: QuotedLines) -> dict[Place, tuple[LineMark, ...]]:
+    """The marks of each line, worst first, then those that took longest."""
+    events = [event for item in report.frames for event in _events(item, lines)]
+    order = list(MarkKind)
+    found: dict[Place, tuple[LineMark, ...]] = {}
+    for place, members in grouped(events, lambda event: event.place).items():
+        marks = _joined(_mark(same) for same in grouped(members, lambda event: (event.kind, event.key)).values())
+        found[place] = tuple(sorted(marks, key=lambda mark: (order.index(mark.kind), -mark.seconds)))
+    return found
+
+
+def _joined(marks: Iterable[LineMark]) -> Iterator[LineMark]:
+    """Properties that changed together in the same recompilations are one mark."""
+    for same in grouped(
+        marks, lambda mark: (mark.kind, mark.verdict, mark.rule, mark.compiled) if mark.kind is MarkKind.RECOMPILED else mark
+    ).values():
+        yield same[0]._replace(changed=tuple(item for mark in same for item in mark.changed))
+
+
+def _mark(events: list[_Event]) -> LineMark:
+    first = events[0]
+    values: dict[str, dict[str, None]] = {}
+    for event in events:
+        for item in event.changed:
+            values.setdefault(item.name, {}).update(dict.fromkeys(item.values))
+    compiled = tuple({event.compiled.compile: event.compiled for event in events}.values())
+    return LineMark(
+        kind=first.kind,
+        title=first.title,
+        compiled=compiled,
+        changed=tuple(Changed(name, tuple(own)) for name, own in values.items()),
+        verdict=first.verdict or _main_verdict(compiled),
+        rule=first.rule,
+    )
+
+
+def _main_verdict(compiled: Iterable[WeightedCompile]) -> Verdict | None:
+    """The verdict on which most seconds were spent."""
+    spent: dict[Verdict, float] = {}
+    for item in compiled:
+        if item.recompile:
+            spent[item.recompile.verdict] = spent.get(item.recompile.verdict, 0.0) + item.seconds
+    return max(spent, key=lambda verdict: spent[verdict], default=None)
+
+
+def _events(item: FrameReport, lines: QuotedLines) -> Iterator[_Event]:
+    frame = item.frame
+    for compiled in item.compiles:
+        yield from _own(frame, item.axes, compiled)
+        yield from _caused(frame, compiled, lines)
+        for found in compiled.compile.breaks:
+            yield from _broke(found, compiled)
+        for pinned in compiled.compile.specializations:
+            yield from _specialized(pinned, compiled)
+        yield from _ended(frame, compiled)
+
+
+def _own(frame: Frame, axes: Iterable[Axis], compiled: WeightedCompile) -> Iterator[_Event]:
+    """Where the code begins, and where it is called."""
+    resumed = resumed_by(frame.name)
+    kind = MarkKind.RESUMED if resumed else MarkKind.COMPILED
+    changed = tuple(Changed(axis.name, axis.values) for axis in axes)
+    yield _Event(Place(frame.file, resumed[1] if resumed else frame.line), kind, frame.title, frame.name, compiled, changed)
+    called = None if resumed else frame.caller(compiled.compile)
+    if called:
+        # The code of a library is not the user's, so that the call is what there is to change.
+        place = Place(called.file, called.line)
+        yield _Event(place, MarkKind.CALLED, frame.title, frame.title, compiled, changed if frame.is_library else ())
+
+
+def _caused(frame: Frame, compiled: WeightedCompile, lines: QuotedLines) -> Iterator[_Event]:
+    """The lines that asked for what did not hold any more."""
+    recompile = compiled.recompile
+    for cause in recompile.causes if recompile else ():
+        if recompile and cause.place:
+            place = lines.place_of(cause.place, frame.file)
+            yield _Event(
+                place=place,
+                kind=MarkKind.RECOMPILED,
+                title=cause.axis,
+                key=cause.axis,
+                compiled=compiled,
+                changed=(Changed(cause.axis, tuple(filter(None, (cause.before, cause.after)))),),
+                verdict=_verdict(recompile, cause),
+                rule=cause.rule.code,
+            )
+
+
+def _verdict(recompile: Recompile, cause: Cause) -> Verdict:
+    """That of the recompile where marking decides, else that of the cause."""
+    return recompile.verdict if recompile.verdict in (Verdict.MARKING, Verdict.LIMIT, Verdict.FAILED) else cause.verdict
+
+
+def _broke(found: GraphBreak, compiled: WeightedCompile) -> Iterator[_Event]:
+    if found.place:
+        yield _Event(Place(found.place.file, found.place.line), MarkKind.BROKE, found.reason, found.reason, compiled)
+
+
+def _specialized(pinned: Specialization, compiled: WeightedCompile) -> Iterator[_Event]:
+    line = _own_line(pinned.user_stack)
+    if line:
+        name = ", ".join(str(source.tensor_part or source.display_name) for source in pinned.sources) or pinned.symbol
+        yield _Event(line, MarkKind.SPECIALIZED, name, name, compiled, (Changed(name, (pinned.value,)),), rule="SL201")
+
+
+def _own_line(stack: Stack) -> Place | None:
+    """The innermost line of a stack that belongs to no library."""
+    return next((Place(line.file, line.line) for line in reversed(stack.frames) if not is_library(line.file)), None)
+
+
+def _ended(frame: Frame, compiled: WeightedCompile) -> Iterator[_Event]:
+    """Where a compilation failed, or was refused."""
+    compile = compiled.compile
+    if compile.outcome is Outcome.LIMIT:
+        place = Place(frame.file, frame.line)
+        yield _Event(place, MarkKind.REFUSED, frame.title, "", compiled, verdict=Verdict.LIMIT, rule="SL401")
+    elif compile.outcome is Outcome.FAILED:
+        title = compile.failure.title
+        yield _Event(_failed_at(frame, compile), MarkKind.FAILED, title, title, compiled, verdict=Verdict.FAILED, rule="SL403")
+
+
+def _failed_at(frame: Frame, compile: Compile) -> Place:
+    own = [line for line in compile.failure.stack if not is_library(line.file)]
+    metrics = compile.metrics
+    if metrics.fail_file and not is_library(metrics.fail_file):
+        return Place(metrics.fail_file, metrics.fail_line)
+    return Place(own[-1].file, own[-1].line) if own else Place(frame.file, frame.line)

@@ -1,0 +1,1 @@
+"""Views of the page with a module of their own."""

@@ -1,0 +1,158 @@
+"""Failures, recompile limits, graph breaks and restarts as cards: what PyTorch met, what it cost, where, and what helps."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from shapelog.model.trace import Compile, Frame
+from shapelog.reading.payloads.compiler_messages import RaisedException
+from shapelog.reading.payloads.source_names import is_library
+from shapelog.report.alerts import Alert
+from shapelog.report.interruptions import Interruption, InterruptionKind
+from shapelog.report.source_code.line_marks import MarkKind
+from shapelog.reporters.html.anchors import Anchors
+from shapelog.reporters.html.views.source_page import SourcePage
+from shapelog.text import plural, seconds
+
+# The color of each kind, its heading, and what it means for the program.
+_COLORS = {
+    InterruptionKind.FAILURE: "failed",
+    InterruptionKind.LIMIT: "limit",
+    InterruptionKind.BREAK: "code",
+    InterruptionKind.RESTART: "skipped",
+}
+_TITLES = {
+    InterruptionKind.FAILURE: "Failures",
+    InterruptionKind.LIMIT: "Recompile limit",
+    InterruptionKind.BREAK: "Graph breaks",
+    InterruptionKind.RESTART: "Restarts",
+}
+_MEANINGS = {
+    InterruptionKind.FAILURE: "Code that failed to compile runs in eager mode on every call, or raises.",
+    InterruptionKind.LIMIT: "PyTorch stops compiling code that was recompiled too often; calls that miss the cache run in eager mode.",
+    InterruptionKind.BREAK: "The line runs in eager mode, and the code before and after it is compiled in separate graphs.",
+    InterruptionKind.RESTART: "Dynamo began again with tracing a function, for a reason that is no graph break.",
+}
+_KIND_OF_MARK = {
+    MarkKind.FAILED: InterruptionKind.FAILURE,
+    MarkKind.REFUSED: InterruptionKind.LIMIT,
+    MarkKind.BROKE: InterruptionKind.BREAK,
+}
+# The least seconds that two decimals show.
+_SHOWN = 0.005
+_NAMES = {kind: kind.value for kind in InterruptionKind} | {InterruptionKind.LIMIT: "limit hit"}
+
+
+class CardPlace(NamedTuple):
+    """One piece of code in which it happened, with the line; ``source`` leads to that line in the source, "" where it is not shown."""
+
+    alert: Alert
+    frame: Frame
+    source: str
+    compiles: tuple[Compile, ...]
+
+
+class Card(NamedTuple):
+    """The same thing at all its places. ``costs`` are a few words each; ``raised`` are exceptions that add to the title."""
+
+    anchor: str
+    kind: str
+    item: Interruption
+    costs: tuple[str, ...]
+    raised: tuple[RaisedException, ...]
+    places: tuple[CardPlace, ...]
+
+
+class CardGroup(NamedTuple):
+    """The cards of one kind."""
+
+    title: str
+    meaning: str
+    anchor: str
+    cards: tuple[Card, ...]
+
+
+class FailuresPage(NamedTuple):
+    """The view, without groups where everything was compiled in one piece. ``by_line`` leads from lines of the source to cards."""
+
+    groups: tuple[CardGroup, ...]
+    lead: str
+    by_line: dict[tuple[str, InterruptionKind], str]
+
+    @property
+    def number(self) -> int:
+        """How many different things there are to look at."""
+        return sum(len(group.cards) for group in self.groups)
+
+    def card_at(self, line: str, kind: MarkKind) -> str:
+        """The card about a mark at a line of the source, by the line's anchor; "" without one."""
+        return self.by_line.get((line, _KIND_OF_MARK[kind]), "") if kind in _KIND_OF_MARK else ""
+
+    @property
+    def anchors(self) -> frozenset[str]:
+        """Where the cards of each kind begin."""
+        return frozenset(group.anchor for group in self.groups)
+
+    @property
+    def of_compiles(self) -> dict[Compile, str]:
+        """The first card about each compilation."""
+        cards = [card for group in self.groups for card in group.cards]
+        return {compile: card.anchor for card in reversed(cards) for compile in card.item.compiles}
+
+
+def failures_page(found: Iterable[Interruption], source: SourcePage, anchors: Anchors) -> FailuresPage:
+    cards: dict[InterruptionKind, list[Card]] = {}
+    for number, item in enumerate(found, start=1):
+        cards.setdefault(item.kind, []).append(_card(item, f"interruption-{number}", source, anchors))
+    groups = tuple(CardGroup(_TITLES[kind], _MEANINGS[kind], f"{kind.name.lower()}-cards", tuple(own)) for kind, own in cards.items())
+    by_line = {
+        (place.source, card.item.kind): card.anchor for own in cards.values() for card in own for place in card.places if place.source
+    }
+    return FailuresPage(groups, _lead(groups), by_line)
+
+
+def _lead(groups: tuple[CardGroup, ...]) -> str:
+    parts = []
+    for group in groups:
+        times = sum(card.item.times for card in group.cards)
+        parts.append(plural(times, _NAMES[group.cards[0].item.kind]))
+    return ", ".join(parts)
+
+
+def _card(item: Interruption, anchor: str, source: SourcePage, anchors: Anchors) -> Card:
+    places: dict[tuple[str, str], CardPlace] = {}
+    for alert in item.alerts:
+        compiles = {anchors[one.compile]: one.compile for one in alert.occurrences}
+        frame = alert.occurrences[0].frame
+        known = (anchors[frame], str(alert.source_line))
+        places.setdefault(known, CardPlace(alert, frame, source.at(alert.source_line), tuple(compiles.values())))
+    return Card(anchor, _COLORS[item.kind], item, tuple(_costs(item)), tuple(_raised(item)), tuple(places.values()))
+
+
+def _raised(item: Interruption) -> Iterator[RaisedException]:
+    """The exceptions with more to their message than the title has, or with a line of the user; the stack is cut after that line."""
+    for raised in item.exceptions:
+        own = tuple(line for line in raised.stack if not is_library(line.file))
+        message = "" if raised.message in item.title else raised.message
+        if message or own:
+            yield raised._replace(message=message, stack=own)
+
+
+def _costs(item: Interruption) -> Iterator[str]:
+    number, spent = item.times, item.seconds
+    if item.is_unfinished:
+        yield f"{plural(number, 'compilation')} never finished"
+    elif item.kind is InterruptionKind.FAILURE:
+        yield f"{plural(number, 'compilation')} failed{f' after {seconds(spent)}' if spent >= _SHOWN else ''}"
+    elif item.kind is InterruptionKind.LIMIT:
+        yield f"{plural(number, 'compilation')} refused"
+        yield "the call raised an error" if item.raised else "later calls that miss the cache run in eager mode"
+    elif item.kind is InterruptionKind.BREAK:
+        yield f"{plural(number, 'compilation')} broke here"
+        if spent >= _SHOWN:
+            yield f"{seconds(spent)} of tracing repeated"
+        if item.resumed:
+            yield f"{plural(item.resumed_times, 'more compilation')} for the code after it ({seconds(item.resumed_seconds)})"
+    else:
+        yield f"{plural(number, 'compilation')} restarted"
+        if spent >= _SHOWN:
+            yield f"{seconds(spent)} of tracing repeated"

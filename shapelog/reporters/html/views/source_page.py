@@ -1,0 +1,217 @@
+"""The user's code with its marks as the page shows it: names for links, colors, and compilations as small squares."""
+
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import NamedTuple
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from shapelog.model.trace import Compile, Frame
+from shapelog.report.annotated_source import TOP_LEVEL, AnnotatedSource, CodeFile, CodeFunction, CodeRow
+from shapelog.report.repository_paths import Repository, SourceLine
+from shapelog.report.source_code.files_on_disk import DiskState
+from shapelog.report.source_code.line_marks import LineMark, MarkKind
+from shapelog.report.source_code.quoted_lines import Place
+from shapelog.reporters.html.anchors import Anchors
+from shapelog.reporters.html.chart_text import Part, kind_of, totals
+from shapelog.reporters.html.highlight import Highlighter
+from shapelog.rules import Verdict
+
+# Compilations of one mark, and the lines that cost most.
+_MAX_SQUARES, _MAX_HOT = 16, 5
+# The kind, and so the color, of a mark that is not about recompilations.
+_KINDS = {MarkKind.FAILED: "failed", MarkKind.REFUSED: "limit", MarkKind.BROKE: "code", MarkKind.SPECIALIZED: "unexplained"}
+# Of several marks of a line the first of these gives it its color.
+_WORST = ("failed", "limit", "marking", "code", "unexplained", "justified", "skipped", "first")
+
+
+class Square(NamedTuple):
+    """A compilation that a mark leads to."""
+
+    anchor: str
+    label: str
+    kind: str
+    seconds: float
+
+
+class MarkView(NamedTuple):
+    """A mark in its color, with the first compilations that it is about; ``more`` are left out."""
+
+    mark: LineMark
+    kind: str
+    squares: tuple[Square, ...]
+    more: int
+
+
+class RowView(NamedTuple):
+    """A line. ``anchor`` and ``kind`` are "" without marks; ``code`` is None where it is not known."""
+
+    row: CodeRow
+    anchor: str
+    code: Markup | None
+    kind: str
+    marks: tuple[MarkView, ...]
+
+
+class FunctionView(NamedTuple):
+    """A function. ``editor`` is the address that opens it in VS Code, "" where the file is not on this disk."""
+
+    function: CodeFunction
+    anchor: str
+    title: str
+    editor: str
+    kind: str
+    parts: tuple[Part, ...]
+    rows: tuple[RowView, ...]
+
+
+class FileView(NamedTuple):
+    """A file. ``note`` is on where its lines come from."""
+
+    file: CodeFile
+    note: str
+    functions: tuple[FunctionView, ...]
+    quiet: tuple[FunctionView, ...]
+
+
+class HotLine(NamedTuple):
+    """A line that cost much: its function and mark."""
+
+    function: FunctionView
+    row: RowView
+    mark: MarkView
+
+
+class SourcePage(NamedTuple):
+    """The view of the source. ``of_frame`` and ``of_place`` lead there from other parts of the page."""
+
+    files: tuple[FileView, ...]
+    hot: tuple[HotLine, ...]
+    left_out: int
+    of_frame: dict[Frame, str]
+    of_place: dict[Place, str]
+
+    @property
+    def functions(self) -> tuple[FunctionView, ...]:
+        """Those of the user in which something happened, most expensive first."""
+        own = [item for file in self.files if not file.file.is_library for item in file.functions]
+        return tuple(sorted(own, key=lambda item: (-item.function.avoidable, -item.function.seconds)))
+
+    @property
+    def libraries(self) -> tuple[FileView, ...]:
+        return tuple(item for item in self.files if item.file.is_library)
+
+    def at(self, line: SourceLine | None) -> str:
+        """The anchor of a line; "" where it is not shown."""
+        return self.of_place.get(Place(line.file, line.line), "") if line else ""
+
+
+def source_page(source: AnnotatedSource, repository: Repository, anchors: Anchors, with_source: bool) -> SourcePage:
+    builder = _Builder(anchors, Highlighter(), with_source, count(1))
+    files = tuple(builder.file(item) for item in source.files)
+    of_frame: dict[Frame, str] = {}
+    of_place: dict[Place, str] = {}
+    for file in files:
+        for view in (*file.functions, *file.quiet):
+            own = (mark for mark in view.function.marks if mark.kind in (MarkKind.COMPILED, MarkKind.RESUMED))
+            of_frame.update((frame, view.anchor) for mark in own for frame in mark.frames)
+            for row in view.rows:
+                if row.anchor:  # by the name in the trace, and by that in the repository
+                    line = repository.source_line(file.file.file, row.row.number)
+                    of_place[Place(file.file.file, row.row.number)] = row.anchor
+                    of_place.update({Place(line.file, line.line): row.anchor} if line else {})
+    return SourcePage(files, tuple(_hot(files)), source.left_out, of_frame, of_place)
+
+
+class _Builder(NamedTuple):
+    """Makes the views; ``numbers`` are for the names of functions, since a name from a trace cannot be one."""
+
+    anchors: Anchors
+    highlighter: Highlighter
+    with_source: bool
+    numbers: Iterator[int]
+
+    def file(self, item: CodeFile) -> FileView:
+        return FileView(
+            file=item,
+            note=_note(item) if self.with_source else "",
+            functions=tuple(self.function(item, function) for function in item.functions),
+            quiet=tuple(self.function(item, function) for function in item.quiet),
+        )
+
+    def function(self, file: CodeFile, item: CodeFunction) -> FunctionView:
+        anchor = f"source-{next(self.numbers)}"
+        codes = self._codes(file, item)
+        rows = tuple(self._row(anchor, row, codes.get(row.number)) for row in item.rows)
+        return FunctionView(
+            function=item,
+            anchor=anchor,
+            title="top level" if item.title == TOP_LEVEL else item.title or "unknown function",
+            editor=editor_address(file.disk.path, item.first) if self.with_source else "",
+            kind=_worst(row.kind for row in rows),
+            parts=totals((kind_of(one.compile, one.recompile), one.weight, one.seconds) for one in item.compiled),
+            rows=rows,
+        )
+
+    def _codes(self, file: CodeFile, item: CodeFunction) -> dict[int, Markup]:
+        """The lines in colors. Those of a file are colored together: a string may span several."""
+        if file.disk.state is not DiskState.UNCHANGED:
+            return {row.number: self.highlighter.line(row.code) for row in item.rows if row.code is not None}
+        first, last = item.rows[0].number, item.rows[-1].number
+        return dict(enumerate(self.highlighter.lines(file.disk.lines[first - 1 : last]), start=first))
+
+    def _row(self, anchor: str, row: CodeRow, code: Markup | None) -> RowView:
+        marks = tuple(map(self._mark, row.marks))
+        return RowView(row, f"{anchor}-{row.number}" if marks else "", code, _worst(mark.kind for mark in marks), marks)
+
+    def _mark(self, mark: LineMark) -> MarkView:
+        verdict = mark.verdict.name.lower() if mark.verdict else "first"
+        found: dict[str, Square] = {}
+        for item in mark.compiled:
+            square = self._square(item.compile, kind_of(item.compile, item.recompile), item.seconds)
+            found.setdefault(square.anchor, square)
+        squares = tuple(found.values())
+        return MarkView(mark, _KINDS.get(mark.kind, verdict), squares[:_MAX_SQUARES], max(0, len(squares) - _MAX_SQUARES))
+
+    def _square(self, compile: Compile, kind: str, seconds: float) -> Square:
+        return Square(self.anchors[compile], compile.label, kind, seconds)
+
+
+def editor_address(path: str, line: int) -> str:
+    """The address at which VS Code opens a file that is on this disk."""
+    return f"vscode://file/{quote(path.replace(chr(92), '/').lstrip('/'), safe='/:')}:{line}" if path else ""
+
+
+def _worst(kinds: Iterable[str]) -> str:
+    found = set(kinds)
+    return next((kind for kind in _WORST if kind in found), "")
+
+
+def _note(file: CodeFile) -> str:
+    if file.disk.state is DiskState.UNCHANGED:
+        return "read from this disk, where every line is as the trace quotes it"
+    where = "the file on this disk has changed since" if file.disk.state is DiskState.CHANGED else "the file is not on this disk"
+    return f"only the lines that the trace quotes: {where}"
+
+
+def _hot(files: Iterable[FileView]) -> list[HotLine]:
+    """The lines at which most seconds were spent that need not be; of code in libraries the lines that call it."""
+    found = [
+        HotLine(function, row, mark)
+        for file in files
+        if not file.file.is_library
+        for function in file.functions
+        for row in function.rows
+        for mark in row.marks
+        if _is_hot(mark.mark)
+    ]
+    first: dict[str, HotLine] = {}
+    for item in sorted(found, key=lambda item: -item.mark.mark.seconds):
+        first.setdefault(item.row.anchor, item)
+    return list(first.values())[:_MAX_HOT]
+
+
+def _is_hot(mark: LineMark) -> bool:
+    is_cause = mark.kind is MarkKind.RECOMPILED or (mark.kind is MarkKind.CALLED and bool(mark.changed))
+    return mark.kind is MarkKind.FAILED or (is_cause and mark.verdict in (Verdict.MARKING, Verdict.CODE))

@@ -1,0 +1,133 @@
+"""The view of failures, limits, graph breaks and restarts."""
+
+import re
+
+import make
+import pytest
+from recorded import RECORDED, report_of
+
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
+from shapelog.reporters import Options
+from shapelog.reporters.html import render
+from shapelog.reporters.html.page_context import PageContext, page_context
+from shapelog.reporters.html.views.failures_page import Card, FailuresPage
+
+DEMO, FAILURES = "real/demo.log.gz", "real/2.6/l_failures.log.gz"
+
+
+def context_of(report: Report, **options: object) -> PageContext:
+    return page_context(collect_alerts(report, Repository("nowhere")), Options(**options))  # type: ignore[arg-type]
+
+
+def view_of(report: Report) -> FailuresPage:
+    return context_of(report).failures
+
+
+def page(report: Report, **options: object) -> str:
+    return render._page(context_of(report, **options), None).decode()
+
+
+def section(html: str) -> str:
+    found = re.search(r'<section class="page" id="failures".*?(?=<section class="page" id="source")', html, re.S)
+    return found[0] if found else ""
+
+
+def words(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", html))
+
+
+def cards(view: FailuresPage) -> list[Card]:
+    return [card for group in view.groups for card in group.cards]
+
+
+def test_a_card_has_what_pytorch_wrote_what_it_cost_and_where() -> None:
+    html = section(page(report_of(DEMO)))
+    text = words(html)
+    for part in (
+        "Failed to trace builtin operator",
+        "Dynamo does not know how to trace builtin operator print",
+        "Avoid calling builtin print with argument types",
+        "3 compilations broke here",
+        "0.09 s of tracing repeated",
+        "3 more compilations for the code after it (6.07 s)",
+        "demo.py:38",
+        "GB0059",
+    ):
+        assert part in text
+    assert "<code>print</code>" in html
+    assert 'href="https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html"' in html
+
+
+def test_equal_ones_are_one_card_with_a_place_each() -> None:
+    card = next(card for card in cards(view_of(report_of(FAILURES))) if "backend exploded" in card.item.title)
+    assert [place.compiles[0].label for place in card.places] == ["0/0", "1/0", "8/0"]
+    assert card.costs == ("3 compilations failed after 0.04 s",)
+
+
+def test_exceptions_are_shown_where_they_add_to_the_title() -> None:
+    found = {card.item.title: [item.message for item in card.raised] for card in cards(view_of(report_of(FAILURES)))}
+    assert found["Tensor.item"] == []
+    assert any("a and b must have same reduction dim" in text for texts in found.values() for text in texts)
+
+
+def test_the_line_in_the_source_and_the_card_lead_to_each_other() -> None:
+    context = context_of(report_of(DEMO))
+    limit, broke = cards(context.failures)
+    html = page(report_of(DEMO))
+    for card in (limit, broke):
+        assert f'href="#{card.places[0].source}"' in section(html)
+        row = re.search(rf'<tr id="{card.places[0].source}".*?</tr>', html, re.S)
+        assert row
+        assert f'href="#{card.anchor}"' in row[0]
+
+
+def test_a_compilation_leads_to_its_first_card() -> None:
+    found = view_of(report_of(DEMO)).of_compiles
+    assert {compile.label for compile in found} == {"1/8", "2/0", "2/1", "2/2"}
+
+
+def test_the_navigation_has_the_view_only_where_there_is_something_in_it() -> None:
+    assert '<a href="#failures">Failures and breaks <span class="count">2</span></a>' in page(report_of(DEMO))
+    html = page(report_of("lab/no_recompiles.log.gz"))
+    assert "#failures" not in html
+    assert 'id="failures"' not in html
+
+
+def test_without_source_neither_code_nor_the_address_of_a_page_is_shown() -> None:
+    text = section(page(report_of(DEMO), with_source=False))
+    assert "tuple(features.shape)" not in text
+    assert "https:" not in text
+    assert "3 compilations broke here" in words(text)
+
+
+def test_code_between_backticks_stays_text() -> None:
+    reason = (
+        "Graph break in user code at /srv/app/model.py:6\nGraph Break Reason: no `<b>x</b>` and `open\n"
+        "  Explanation: a `<i>` b\nUser code traceback:\n"
+    )
+    broken = make.artifact("dynamo_graph_break_reason", reason, id="0/0") + make.compile("0/0", make.tensor(8))
+    html = section(page(make.report(make.trace(broken))))
+    assert "no `&lt;b&gt;x&lt;/b&gt;` and `open" in html
+    assert "a <code>&lt;i&gt;</code> b" in html
+
+
+@pytest.mark.parametrize("name", [DEMO, FAILURES, "real/2.6/g_limit.log.gz"])
+def test_every_tile_leads_to_the_part_that_explains_it(name: str) -> None:
+    html = page(report_of(name))
+    ids = set(re.findall(r'\bid="([^"]+)"', html))
+    tiles = re.findall(r'<li class="tile[^"]*"><a href="#([^"]+)"><span class="big">\d+</span> <span class="what">([^<]*)', html)
+    assert len(tiles) >= 3
+    assert {where for where, _ in tiles} <= ids
+    by_label = {label: where for where, label in tiles}
+    assert by_label.get("failed", "failure-cards") == "failure-cards"
+    assert by_label.get("refused", "limit-cards") == "limit-cards"
+    assert by_label.get("graph breaks", "break-cards") == "break-cards"
+
+
+@pytest.mark.parametrize("name", RECORDED[::8])
+def test_each_thing_is_on_one_card(name: str) -> None:
+    found = cards(view_of(report_of(name)))
+    assert len({card.anchor for card in found}) == len(found)
+    assert all(card.places and card.costs for card in found)

@@ -1,0 +1,139 @@
+"""The view of the source: its lines, marks and links."""
+
+import re
+import shutil
+from pathlib import Path
+
+import make
+import pytest
+from payload_text import size_mismatch
+from recorded import FIXTURES, RECORDED, report_of
+
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.annotated_source import annotated_source
+from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
+from shapelog.report.source_code.quoted_lines import Place
+from shapelog.reporters import Options
+from shapelog.reporters.html import render
+from shapelog.reporters.html.anchors import anchors_of
+from shapelog.reporters.html.page_context import page_context
+from shapelog.reporters.html.views.source_page import SourcePage, editor_address, source_page
+
+DEMO = "real/demo.log.gz"
+
+
+def view_of(report: Report, root: Path | str = "nowhere", with_source: bool = True) -> SourcePage:
+    repository = Repository(str(root))
+    source = annotated_source(collect_alerts(report, repository), with_source)
+    return source_page(source, repository, anchors_of(report.trace), with_source)
+
+
+def section(html: str, name: str = "source") -> str:
+    found = re.search(rf'<section class="page" id="{name}".*?\n</section>\n(?=\s*<section class="page"|\s*<article|</main>)', html, re.S)
+    return found[0] if found else ""
+
+
+def page(report: Report, root: Path | str = "nowhere", **options: object) -> str:
+    found = collect_alerts(report, Repository(str(root)))
+    return render._page(page_context(found, Options(**options)), None).decode()  # type: ignore[arg-type]
+
+
+def words(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", html))
+
+
+def test_each_line_with_marks_has_a_name_that_other_parts_of_the_page_lead_to() -> None:
+    report = report_of(DEMO)
+    view = view_of(report)
+    file = "/srv/ml/demo/demo.py"
+    assert view.of_place[Place(file, 38)].endswith("-38")
+    assert set(view.of_frame) == set(report.trace.frames)
+    html = page(report)
+    for anchor in (*view.of_place.values(), *view.of_frame.values()):
+        assert f'id="{anchor}"' in html
+
+
+def test_a_line_of_the_repository_is_known_by_its_name_there_too(tmp_path: Path) -> None:
+    shutil.copy(FIXTURES / "real/demo.py", tmp_path / "demo.py")
+    view = view_of(report_of(DEMO), tmp_path)
+    assert view.of_place[Place("demo.py", 29)] == view.of_place[Place("/srv/ml/demo/demo.py", 29)]
+
+
+def test_frames_lead_to_their_function_and_back() -> None:
+    html = page(report_of(DEMO))
+    anchor = view_of(report_of(DEMO)).of_frame[report_of(DEMO).trace.frames[0]]
+    article = re.search(r'<article class="page frame" id="frame-0".*?</article>', html, re.S)
+    assert article
+    assert f'href="#{anchor}"' in article[0]
+    assert 'href="#frame-0"' in section(html)
+
+
+def test_the_lines_that_cost_most_are_those_whose_cost_can_be_avoided() -> None:
+    hot = view_of(report_of(DEMO)).hot
+    assert [item.row.row.number for item in hot] == [29, 15, 39, 37]
+    assert "self.step += 1" in words(section(page(report_of(DEMO))))
+
+
+def test_a_line_has_the_color_of_its_worst_mark() -> None:
+    rows = {row.row.number: row.kind for file in view_of(report_of(DEMO)).files for item in file.functions for row in item.rows}
+    assert {number: rows[number] for number in (14, 16, 17, 28, 29)} == {14: "marking", 16: "justified", 17: "", 28: "limit", 29: "marking"}
+
+
+def test_compilations_beyond_the_first_are_counted() -> None:
+    lengths = range(8, 28)
+    parts = [
+        make.compile(f"0/{number}", make.tensor(size, 16), reasons=[size_mismatch("0/0", 8, size)] if number else ())
+        for number, size in enumerate(lengths)
+    ]
+    view = view_of(make.report(make.trace(*parts)))
+    mark = view.functions[0].rows[0].marks[0]
+    assert (len(mark.squares), mark.more) == (16, 4)
+
+
+def test_only_files_on_this_disk_open_in_an_editor(tmp_path: Path) -> None:
+    assert "vscode:" not in page(report_of(DEMO))
+    shutil.copy(FIXTURES / "real/demo.py", tmp_path / "demo.py")
+    html = page(report_of(DEMO), tmp_path)
+    assert f'href="vscode://file{tmp_path}/demo.py:28"' in html
+    assert "vscode:" not in page(report_of(DEMO), tmp_path, with_source=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "address"),
+    [
+        ("/srv/my app/a.py", "vscode://file/srv/my%20app/a.py:3"),
+        ("C:\\src\\a.py", "vscode://file/C:/src/a.py:3"),
+        ('/srv/"><script>?a=1#b.py', "vscode://file/srv/%22%3E%3Cscript%3E%3Fa%3D1%23b.py:3"),
+        ("", ""),
+    ],
+)
+def test_nothing_in_a_path_ends_the_address(path: str, address: str) -> None:
+    assert editor_address(path, 3) == address
+
+
+def test_without_source_the_marks_are_there_and_no_code(tmp_path: Path) -> None:
+    shutil.copy(FIXTURES / "real/demo.py", tmp_path / "demo.py")
+    html = section(page(report_of(DEMO), tmp_path, with_source=False))
+    assert "recompiled 8 times" in words(html)
+    assert "self.step += 1" not in words(html)
+    assert "def forward" not in words(html)
+    assert "/srv/ml" not in html
+    assert str(tmp_path) not in html
+
+
+def test_gaps_are_named_for_what_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "1 line that the trace does not quote" in words(section(page(report_of(DEMO))))
+    shutil.copy(FIXTURES / "real/demo.py", tmp_path / "demo.py")
+    monkeypatch.setattr("shapelog.report.annotated_source._MAX_WHOLE", 10)
+    monkeypatch.setattr("shapelog.report.annotated_source._AROUND", 1)
+    html = words(section(page(report_of(DEMO), tmp_path)))
+    assert "lines not shown" in html
+    assert "does not quote" not in html
+
+
+@pytest.mark.parametrize("name", RECORDED[::6])
+def test_links_of_the_source_lead_somewhere(name: str) -> None:
+    html = page(report_of(name))
+    ids = set(re.findall(r'\bid="([^"]+)"', html)) | set(re.findall(r'"(compile-[^"]+|rank-[^"]+|process-[^"]+)":', html))
+    assert set(re.findall(r'href="#([^"]+)"', section(html))) <= ids
