@@ -23,6 +23,7 @@ _FAMILIES = {
     "SL3": "Changes other than sizes",
     "SL4": "Limits and failures",
     "SL5": "Graph breaks and restarts",
+    "SL6": "Exports",
     "SL7": "Ranks of a job",
     "SL8": "Budgets of a check",
     "SL9": "Problems with a trace",

@@ -71,6 +71,7 @@ class Section(Enum):
 
     LIMITS = "Limits"
     FAILURES = "Failures"
+    EXPORTS = "Exports"
     RANKS = "Ranks"
     OTHER = "Other findings"
 
@@ -321,6 +322,65 @@ _ALL = (
         "cuda-graph-recorded-again",
         _CODE,
         "pad inputs to a few sizes, or leave CUDA graphs out where sizes are dynamic",
+    ),
+    Rule(
+        "SL601",
+        "export-failed",
+        Verdict.FAILED,
+        "fix the line at which it stopped; torch.export.draft_export with the same arguments lists every other problem in one run",
+        section=Section.EXPORTS,
+        level=Level.ERROR,
+        alert_kind=AlertKind.FAILURE,
+    ),
+    Rule(
+        "SL602",
+        "export-depends-on-data",
+        Verdict.FAILED,
+        "assert what always holds with torch._check, use torch.cond if both branches are needed, or keep this line out of the model",
+        section=Section.EXPORTS,
+        level=Level.ERROR,
+        alert_kind=AlertKind.FAILURE,
+    ),
+    Rule(
+        "SL603",
+        "export-assumption",
+        _CODE,
+        "write the assumption into the model with torch._check if it always holds; otherwise the exported program raises or is wrong",
+        section=Section.EXPORTS,
+    ),
+    Rule(
+        "SL604",
+        "missing-fake-kernel",
+        _CODE,
+        "register a fake kernel, which computes the shape, dtype and device of the result without data",
+        section=Section.EXPORTS,
+        level=Level.ERROR,
+        alert_kind=AlertKind.FAILURE,
+    ),
+    Rule(
+        "SL605",
+        "mismatched-fake-kernel",
+        _CODE,
+        "make the fake kernel return the same shape, dtype and device as the real one",
+        section=Section.EXPORTS,
+        level=Level.ERROR,
+        alert_kind=AlertKind.FAILURE,
+    ),
+    Rule(
+        "SL606",
+        "export-dim-specialized",
+        _CODE,
+        "rewrite the line that needs this exact size, or declare the dimension as static or Dim.AUTO",
+        size_related=True,
+        section=Section.EXPORTS,
+    ),
+    Rule(
+        "SL607",
+        "export-dim-constrained",
+        _CODE,
+        "declare what the code accepts (Dim with min= and max=, a multiple such as 4 * Dim, or Dim.AUTO), or rewrite the line",
+        size_related=True,
+        section=Section.EXPORTS,
     ),
     Rule(
         "SL701",

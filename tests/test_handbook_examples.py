@@ -20,7 +20,14 @@ EXAMPLES = {code: [text for kind, text in blocks(item.example) if kind == "pytho
 FIXES = {code: [text for kind, text in blocks(item.fix) if kind == "python"] for code, item in ENTRIES.items()}
 RUN = [code for code, programs in EXAMPLES.items() if programs]
 # The error that an example ends with.
-RAISES = {"SL203": "ConstraintViolationError", "SL403": "Unsupported"}
+RAISES = {
+    "SL203": "ConstraintViolationError",
+    "SL403": "Unsupported",
+    "SL601": "Unsupported",
+    "SL602": "GuardOnDataDependentSymNode",
+    "SL606": "UserError",
+    "SL607": "UserError",
+}
 # Programs leave the backend to torch.compile, which is slow; this one needs more of the compiler than Dynamo.
 BACKENDS = {"SL502": "aot_eager"}
 # Examples that do not show their rule on a CPU with this version, with the reason.
@@ -28,6 +35,7 @@ NOT_RUN = {
     "SL399": "torch 2.13 records a reason for every recompile",
     "SL503": "CUDA graphs need a GPU",
     "SL504": "CUDA graphs need a GPU",
+    **dict.fromkeys(("SL603", "SL604", "SL605"), "draft_export writes a trace of its own"),
 }
 # What comments of a fixed program promise.
 ONE_COMPILE = re.compile(r"# (?:compiles once|the same graph|one graph|one compile)$", re.M)

@@ -172,7 +172,7 @@ def test_the_example_of_a_damaged_trace_is_what_the_report_shows(
 
 
 def test_the_example_of_records_outside_of_compiles_is_what_the_report_shows() -> None:
-    assert is_reported("SL906", FIXTURES / "real" / "2.6" / "o_export.log.gz")
+    assert is_reported("SL906", FIXTURES / "real" / "2.13" / "compiled_autograd.log.gz")
 
 
 def test_the_example_of_a_foreign_file_is_what_the_report_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 from shapelog import errors
 from shapelog.advice import suggestions
 from shapelog.check.policy import Metric
+from shapelog.model.exports import ExportResult
 from shapelog.model.trace import Outcome
 from shapelog.recompiles.shape_table import State
 from shapelog.report.frame_changes import Effect, Gain, Loss, Since
@@ -139,6 +140,7 @@ ENUMS = {
     ("fleet", "outcome"): [Outcome.FAILED.value, Outcome.LIMIT.value],
     ("verification", "kind"): ["matched", "new", "gone"],
     ("report", "kind"): values(StepKind),
+    ("report", "result"): values(ExportResult),
     ("rules", "kind"): values(Verdict),
 }
 

@@ -11,9 +11,10 @@ import orjson
 
 from shapelog.errors import DATA_LOSS
 from shapelog.model.compile_builder import CompileBuilder, graph_break
+from shapelog.model.export_builder import ExportsBuilder
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import Compile, Frame, Payloads, Rank
-from shapelog.reading import records
+from shapelog.reading import export_records, records
 from shapelog.reading.payloads import recompile_reasons
 from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE
@@ -66,6 +67,7 @@ class ProcessState:
     generation: int = 1
     executed: list[Span] = field(default_factory=list)
     inductor_messages: list[str] = field(default_factory=list)
+    exports: ExportsBuilder = field(default_factory=ExportsBuilder)
 
 
 class Builder:
@@ -119,8 +121,9 @@ class Builder:
             else:
                 self._torch_version(record.payload)
             return
-        compile = self._compile_of(record, header, process)
-        handler = Builder._parsed if record.kind in records.PARSERS else _HANDLERS.get(record.kind)
+        compile = self._owner_of(record, header, process)
+        is_parsed = record.kind in records.PARSERS or record.kind in export_records.PARSERS
+        handler = Builder._parsed if is_parsed else _HANDLERS.get(record.kind)
         if compile is None and record.name == INDUCTOR_MESSAGE and record.payload:
             process.inductor_messages.append(self.reader.payload_text(record.payload, record.offset))
         elif compile is None or handler is None:
@@ -138,6 +141,15 @@ class Builder:
             process = self.processes[key] = ProcessState(key, rank, ChainMap({}, parent.strings) if parent else {})
         return process
 
+    def _owner_of(self, record: Record, header: dict[str, Any], process: ProcessState) -> CompileBuilder | None:
+        """The compile or the export that a record belongs to, None where it belongs to neither."""
+        compile = self._compile_of(record, header, process)
+        if compile is None:
+            return process.exports.owner_of(record, header, process.strings)
+        if not compile.started:
+            process.exports.notice(compile, record, header, process.strings)
+        return compile
+
     def _compile_of(self, record: Record, header: dict[str, Any], process: ProcessState) -> CompileBuilder | None:
         """The compile that a record belongs to; a new one where an id comes again, None outside of any compile."""
         kind, attempt = record.kind, header.get("attempt")
@@ -147,7 +159,7 @@ class Builder:
         if (
             compile is not None
             and attempt == compile.attempt
-            and (kind not in _OPENING_KINDS or (not compile.finished and kind == "describe_source"))
+            and (kind not in _OPENING_KINDS or (not compile.finished and compile.started and kind == "describe_source"))
         ):
             return compile
         if not _is_id(frame) or not _is_id(number):
@@ -177,6 +189,8 @@ class Builder:
 
     def _is_over(self, compile: CompileBuilder, record: Record, header: dict[str, Any], attempt: int, process: ProcessState) -> bool:
         """Whether a record with the id of ``compile`` belongs to another one, made after the ids started again."""
+        if record.kind == "describe_source" and not compile.started and process.exports.has_ended(compile, header["describe_source"]):
+            return True
         if compile.begins_anew(record.kind, record.name, attempt):
             return True
         is_older = compile.id.frame >= 0 and compile.id.generation < process.generation
@@ -186,7 +200,7 @@ class Builder:
         body = header["describe_source"]
         source = str(body["source"])
         tensor = process.tensors.get((body["describer_id"], body["id"]))
-        compile = self._compile_of(record, header, process)
+        compile = self._owner_of(record, header, process)
         if compile is None:
             self.outside["describe_source"] = self.outside.get("describe_source", 0) + 1
         elif tensor is None:
@@ -221,7 +235,8 @@ class Builder:
 
     def _parsed(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         decode, offset, kind, strings = self.reader.header, record.offset, record.kind, process.strings
-        found = records.PARSERS[kind](body, lambda key: Stack(decode, offset, (kind, key), strings))
+        parse = records.PARSERS.get(kind) or export_records.PARSERS[kind]
+        found = parse(body, lambda key: Stack(decode, offset, (kind, key), strings))
         compile.parsed.setdefault(type(found), []).append(found)
 
     def _graph(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
@@ -230,6 +245,9 @@ class Builder:
         is_static = _INTS.issuperset(map(type, chain.from_iterable(lists)))
         compile.graph_is_symbolic = not is_static and any(type(size) is str and integer(size) is None for value in lists for size in value)
         compile.graph_span = record.payload
+
+    def _program(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
+        compile.program_span = record.payload or compile.program_span
 
     def _guards(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         is_list, span = record.kind == "dynamo_guards", record.payload
@@ -265,6 +283,8 @@ class Builder:
             return
         elif name.endswith("_code_state"):
             compile.code_states.append((name.removesuffix("_code_state"), span))
+        elif name == "make_fx_fail_partial":
+            compile.partial_span = span
         elif name in (SCHEDULE, TENSORS):
             compile.inductor.append((name, record.offset, span))
         else:
@@ -294,7 +314,8 @@ class Builder:
         found, last_time = [], self.reader.last_time()
         for process in self.processes.values():
             rank = process.rank if self.file_rank is None else self.file_rank
-            compiles = [compile.compile(rank, self.payloads) for compile in process.compiles]
+            exports = process.exports.exports(rank, self.payloads)
+            compiles = [item.compile(rank, self.payloads) for item in process.compiles if item not in process.exports]
             found.append(
                 Rank(
                     number=rank,
@@ -303,6 +324,7 @@ class Builder:
                     payloads=self.payloads,
                     executed=tuple(process.executed),
                     inductor_messages=tuple(process.inductor_messages),
+                    exports=exports,
                     last_time=last_time,
                 )
             )
@@ -313,6 +335,7 @@ class Builder:
 _HANDLERS: dict[str, Callable[[Builder, CompileBuilder, Any, Record, ProcessState], None]] = {
     "dynamo_start": Builder._start,
     "dynamo_output_graph": Builder._graph,
+    "exported_program": Builder._program,
     "dynamo_guards": Builder._guards,
     "dynamo_cpp_guards_str": Builder._guards,
     "compilation_metrics": Builder._metrics,

@@ -45,6 +45,8 @@ class CompileBuilder:
     guards_are_list: bool = False
     code_states: list[tuple[str, Span]] = field(default_factory=list)
     inductor: list[tuple[str, int, Span]] = field(default_factory=list)
+    program_span: Span | None = None
+    partial_span: Span | None = None
 
     def restart(self, attempt: int) -> None:
         """A new attempt repeats the records of the one before, so those are forgotten."""

@@ -117,7 +117,7 @@ def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
         found.append(Problem("overlapping-compiles", text, opened.name, count=len(builder.overlaps)))
     if builder.outside:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(builder.outside.items()))
-        text = f"records outside of any compile, as export and compiled autograd of old versions write: {kinds}"
+        text = f"records outside of any compile, as compiled autograd of old versions writes: {kinds}"
         found.append(Problem("outside-compiles", text, opened.name, count=sum(builder.outside.values()), severity=INFO))
     return found
 
@@ -130,6 +130,8 @@ def _guess_of_log(readers: Sequence[Reader]) -> str:
 
 def _guessed_version(seen: set[str], ranks: Sequence[Rank]) -> str:
     """Which torch a trace without a version looks like, from the records it holds; 2.10 and later always write the version."""
+    if not seen.isdisjoint(("missing_fake_kernel", "mismatched_fake_kernel", "propagate_real_tensors_provenance")):
+        return "2.6 or newer"  # a draft export writes nothing else, no version either
     if "chromium_event" not in seen and "create_symbol" not in seen:
         return "2.5 or older"
     compiles = [compile for rank in ranks for frame in rank.frames for compile in frame.compiles]

@@ -30,6 +30,7 @@ from shapelog.reading.scanner import Span
 from shapelog.text import cut, one_line, plural
 
 if TYPE_CHECKING:
+    from shapelog.model.exports import Export
     from shapelog.model.rank_summary import RankSummary
 
 _Parsed = TypeVar("_Parsed")
@@ -37,7 +38,7 @@ _Parsed = TypeVar("_Parsed")
 _LONGEST_NAME = 80
 # What a trace without a version is taken for, by the builder's guess.
 UNKNOWN_VERSION = "of an unknown version"
-_OLDEST = {"2.5 or older": 4, "2.6 or 2.7": 6, "2.8 or 2.9": 8, "2.6 to 2.9": 8, "2.8 or newer": 8, "2.13 or newer": 13}
+_OLDEST = {"2.5 or older": 4, "2.6 or 2.7": 6, "2.8 or 2.9": 8, "2.6 to 2.9": 8, "2.6 or newer": 6, "2.8 or newer": 8, "2.13 or newer": 13}
 
 
 class Outcome(Enum):
@@ -346,7 +347,8 @@ class Rank:
 
     ``executed`` are the payloads with the order in which graphs ran, ``inductor_messages`` those of no compile (in text
     logs). ``last_time`` is that of the last record of its file, as it stands
-    there (``1120 08:27:33.313000``), "" where it cannot be read.
+    there (``1120 08:27:33.313000``), "" where it cannot be read. ``exports`` are its calls of
+    ``torch.export``.
     """
 
     number: int | None
@@ -356,6 +358,7 @@ class Rank:
     executed: tuple[Span, ...] = ()
     inductor_messages: tuple[str, ...] = ()
     last_time: str = ""
+    exports: "tuple[Export, ...]" = ()
 
     def __repr__(self) -> str:
         return f"<Rank {'-' if self.number is None else self.number} (process {self.process}): {_counted(self.frames)}>"
@@ -485,6 +488,11 @@ class Trace:
             if records:
                 found.append(Profile(rank.number, rank.process, tuple(sorted(records, key=lambda record: record.span.start))))
         return tuple(found)
+
+    @property
+    def exports(self) -> "tuple[Export, ...]":
+        """The calls of ``torch.export``, in order."""
+        return tuple([export for rank in self.ranks for export in rank.exports])
 
     @property
     def compiles(self) -> tuple[Compile, ...]:

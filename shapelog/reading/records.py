@@ -146,15 +146,19 @@ def specialized(body: Body, stacks: Stacks) -> Specialization:
 
 
 class GuardAdded(NamedTuple):
-    """An expression over symbols that the compiled code relies on, and the line that asked for it."""
+    """An expression over symbols that the compiled code relies on, and the line that asked for it.
+
+    ``prefix`` is how it came about (``eval``, ``runtime_assert``, ``eval [guard suppressed]``), "" where that is not recorded.
+    """
 
     expression: str
     user_stack: Stack
     stack: Stack
+    prefix: str = ""
 
 
 def guard_added(body: Body, stacks: Stacks) -> GuardAdded:
-    return GuardAdded(str(body["expr"]), stacks("user_stack"), stacks("stack"))
+    return GuardAdded(str(body["expr"]), stacks("user_stack"), stacks("stack"), str(body.get("prefix") or ""))
 
 
 # The kinds whose records have a type of their own; a compile holds those of its last attempt.

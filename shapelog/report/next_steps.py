@@ -18,11 +18,11 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.analyses.recompile_limit import DEFAULT_LIMIT
 from shapelog.report.report import Report
-from shapelog.report.repository_paths import SourceLine
+from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
-from shapelog.rules import AlertKind, Remedy, Rule, Section, Verdict
+from shapelog.rules import AlertKind, Level, Remedy, Rule, Section, Verdict
 from shapelog.text import plural, seconds
 
 # Rules about state that a program sets up once, before the first compiled call.
@@ -46,6 +46,7 @@ class StepKind(Enum):
     FAILURE = "failure"
     LIMIT = "recompile limit"
     RANKS = "ranks"
+    EXPORT = "export"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,8 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     for kind, members in grouped(found.alerts, lambda alert: _key(run, alert)).items():
         if kind is not None:
             steps.append(_MAKERS[kind[0]](run, members))
-    useful = [step for step in steps if step.saving.is_any or step.kind is StepKind.RANKS]
+    steps += _of_exports(report.findings, found.repository)
+    useful = [step for step in steps if step.saving.is_any or step.kind in (StepKind.RANKS, StepKind.EXPORT)]
     return tuple(sorted(useful, key=_rank))
 
 
@@ -176,6 +178,28 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
         explanation=f"estimated {advice.scope}" if advice.scope else "",
         labels=tuple(dict.fromkeys(label for item in items for label in item.gone)),
     )
+
+
+def _of_exports(findings: Iterable[Finding], repository: Repository) -> Iterator[NextStep]:
+    """What to change so that exports succeed and assume nothing; what stops them first."""
+    found = [item for item in findings if item.rule.section is Section.EXPORTS]
+    for same in grouped(
+        sorted(found, key=lambda item: item.rule.level is not Level.ERROR), lambda item: (item.remedy, item.place)
+    ).values():
+        first = same[0]
+        line = repository.source_line(first.place.file, first.place.line) if first.place else None
+        yield NextStep(
+            kind=StepKind.EXPORT,
+            title=_capitalized(first.remedy),
+            rules=(first.rule,),
+            saving=Saving(),
+            confidence=Confidence("medium", "an export that gets further may meet more"),
+            stake=0.0,
+            text=first.text,
+            explanation=first.sentence,
+            hints=first.message.hints if first.message else (),
+            places=(StepPlace(line, first.code, ""),) if line else (),
+        )
 
 
 def _of_ranks(findings: Iterable[Finding]) -> Iterator[NextStep]:

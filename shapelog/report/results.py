@@ -43,7 +43,8 @@ class Finding(NamedTuple):
     """A rule that fired: one sentence, the frame, compile and place it is about, and named details. All plain text.
 
     ``compile`` is a label, "" for a finding about a frame as a whole. Only what is about a frame becomes an alert. ``message`` is
-    what PyTorch wrote about it, ``exceptions`` the chain of those that were raised.
+    what PyTorch wrote about it, ``exceptions`` the chain of those that were raised. ``code`` is the line at ``place`` where a trace has
+    it, ``notes`` are further facts, ``text`` is what to type.
     """
 
     rule: Rule
@@ -55,6 +56,9 @@ class Finding(NamedTuple):
     message: CompilerMessage | None = None
     exceptions: tuple[RaisedException, ...] = ()
     own_remedy: str = ""
+    code: str = ""
+    notes: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         return in_notebook("object", self)

@@ -33,7 +33,7 @@ def words(text: str) -> str:
 def test_each_step_saves_something_and_the_most_comes_first(name: str) -> None:
     report = report_of(name)
     steps = steps_of(report)
-    assert [step for step in steps if not step.saving.is_any and step.kind is not StepKind.RANKS] == []
+    assert [step for step in steps if not step.saving.is_any and step.kind not in (StepKind.RANKS, StepKind.EXPORT)] == []
     hang = [any(rule.code == "SL703" for rule in step.rules) for step in steps]
     ranked = [(-hangs, -round(step.stake, 3)) for hangs, step in zip(hang, steps, strict=True)]
     assert ranked == sorted(ranked)

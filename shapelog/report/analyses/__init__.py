@@ -3,6 +3,7 @@
 from shapelog.report.analyses import (
     compile_time,
     cuda_graphs,
+    exports,
     failures,
     graph_breaks,
     pgo,
@@ -13,4 +14,16 @@ from shapelog.report.analyses import (
     triton_kernels,
 )
 
-ANALYSES = (top_causes, specializations, recompile_limit, graph_breaks, failures, cuda_graphs, compile_time, triton_kernels, pgo, ranks)
+ANALYSES = (
+    exports,
+    top_causes,
+    specializations,
+    recompile_limit,
+    graph_breaks,
+    failures,
+    cuda_graphs,
+    compile_time,
+    triton_kernels,
+    pgo,
+    ranks,
+)

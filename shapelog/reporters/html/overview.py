@@ -6,6 +6,7 @@ from typing import NamedTuple
 from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
 from shapelog.errors import DATA_LOSS
+from shapelog.model.exports import Export, ExportResult
 from shapelog.report.next_steps import NextStep
 from shapelog.report.report import Report
 from shapelog.reporters.html.chart_text import Part, totals
@@ -15,6 +16,7 @@ from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
+_RESULTS = {ExportResult.FAILED: "failed", ExportResult.EXPORTED: "succeeded", ExportResult.UNKNOWN: "without a recorded result"}
 
 
 class Tile(NamedTuple):
@@ -42,6 +44,7 @@ class Overview(NamedTuple):
     recompiles: tuple[tuple[FrameView, CompileView], ...]
     codes: tuple[Rule, ...]
     steps: tuple[NextStep, ...]
+    exports_lead: str = ""
 
 
 def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep, ...]) -> Overview:
@@ -63,7 +66,16 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
         recompiles=recompiles,
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
         steps=steps,
+        exports_lead=export_verdict(report.trace.exports),
     )
+
+
+def export_verdict(exports: tuple[Export, ...]) -> str:
+    """How many exports there were, what came of them, and on what they rely."""
+    counted = [(sum(export.result is result for export in exports), words) for result, words in _RESULTS.items()]
+    parts = [f"{plural(count, 'export')} {words}" for count, words in counted if count]
+    guesses = sum(export.guess_count for export in exports)
+    return ", ".join(parts) + (f", with {plural(guesses, 'assumption')}" if guesses else "") + "."
 
 
 def _guessed(report: Report) -> str:
@@ -86,6 +98,8 @@ def _verdict(report: Report) -> tuple[str, str]:
     """(the verdict in a few words, and in a sentence)"""
     summary = report.summary
     spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}"
+    if not summary.compiles and not summary.failures and not summary.limit_hits and report.trace.exports:
+        return export_verdict(report.trace.exports), "The trace holds exports and no compilation."
     if not summary.compiles and not summary.failures and not summary.limit_hits:
         return "Nothing was compiled in this run.", "The trace contains no compilation, so there is nothing to explain."
     failed = f" {plural(summary.failures, 'compilation')} failed." if summary.failures else ""
@@ -148,7 +162,17 @@ _EXPLAINED = {Verdict.MARKING: "advice", Verdict.CODE: "advice"}
 
 def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
     """``recompiled`` is where recompilations are listed."""
-    summary = report.summary
+    summary, exports = report.summary, report.trace.exports
+    for result, words in _RESULTS.items():
+        count = sum(export.result is result for export in exports)
+        if count:
+            kind = "failed" if result is ExportResult.FAILED else ""
+            yield Tile(count, f"{plural_noun(count, 'export')} {words}", "", "exports", kind)
+    guesses = sum(export.guess_count for export in exports)
+    if guesses:
+        yield Tile(guesses, plural_noun(guesses, "assumption"), "from the example inputs", "exports", "code")
+    if exports and not (summary.compiles or summary.failures or summary.limit_hits):
+        return
     yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(_succeeded_seconds(report)), "frames")
     again = measured(summary.recompile_seconds)
     yield Tile(summary.recompiles, plural_noun(summary.recompiles, "recompilation"), again, recompiled)

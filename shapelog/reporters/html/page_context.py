@@ -97,12 +97,13 @@ def result_variables(context: PageContext) -> dict[str, object]:
     tree = call_tree(report, with_source)
     return {
         "call_tree": tree,
-        "tables_elsewhere": ("top_causes", "rank_agreement", *_RANK_TABLES),
+        "tables_elsewhere": ("top_causes", "exports", "export_symbols", "rank_agreement", *_RANK_TABLES),
         "max_files": _MAX_FILES,
         "findings": (
             ("Limits and failures", _findings(report, Section.LIMITS, Section.FAILURES)),
             (Section.OTHER.value, _findings(report, Section.OTHER)),
         ),
+        "export_findings": [item for item in report.findings if item.rule.section is Section.EXPORTS],
         "similar_graphs": groups_of(report),
         "failures_and_breaks": context.failures,
         "health": health_of(report),

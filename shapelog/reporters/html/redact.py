@@ -61,6 +61,9 @@ def redaction_of(trace: Trace) -> Redaction:
         if tree:
             comments = {guard.comment for guard in tree.guards} | {guard.comment for guard in tree.shapes}
             lines.update(place.code.strip() for place in map(place_of, comments) if place)
+    for found in (line for export in trace.exports for line in export.code_lines):
+        lines.add(found.code.strip())
+        files.add(found.file)
     files.update(frame.file for frame in trace.frames)
     folders = {file[: max(file.rfind("/"), file.rfind("\\")) + 1] for file in files}
     code = {line for line in lines if not _NAMES.fullmatch(line)}

@@ -10,14 +10,15 @@ from shapelog.report.report import FrameReport, Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, Table
 from shapelog.reporters.json.advice import advice_data
+from shapelog.reporters.json.exports import export_data
 from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, summary_data, trace_data, trouble_data
 from shapelog.reporters.json.ranks import ranks_data
 
 # 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
 # 5: the most that a prediction may come to. 6: seconds as ranges; the next steps; what PyTorch wrote about breaks and failures; seconds
 # refused and failed apart, so that the verdicts add up to the recompiles. 7: the marks themselves as the remedy, and
-# the rule that it comes from.
-FORMAT_VERSION = 7
+# the rule that it comes from. 8: exports.
+FORMAT_VERSION = 8
 
 
 def report_data(report: Report) -> dict[str, Any]:
@@ -42,6 +43,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "similar_graph_details": [_group_data(group) for group in report.groups],
         "diagnostics": [_diagnostic_data(alert) for alert in found.alerts],
         "findings": [_finding_data(item) for item in report.findings],
+        "exports": [export_data(export) for export in trace.exports],
         "ranks": ranks_data(report.ranks) if report.ranks else None,
         "tables": [_table_data(table) for table in report.tables],
         "health": _health_data(report),

@@ -16,6 +16,7 @@ from shapelog.report.results import Column, Location
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import code_place, diagnostic, note
+from shapelog.reporters.terminal.exports import export_findings, export_tables, exports_summary
 from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
@@ -39,11 +40,14 @@ def render(report: Report, options: Options) -> bytes:
     _head(page, report)
     _ranks(page, report)
     _diagnostics(page, found)
+    export_findings(page, report)
+    _tables(page, report, *export_tables(page, report))
     if page.verbose:
         _details(page, report)
     elif report.trace.is_text and not found.alerts:
         _tables(page, report, "specializations", "pgo")
     _health(page, report)
+    exports_summary(page, report)
     _summary(page, report)
     next_steps_list(page, next_steps(found), "why, and how sure: shapelog suggest-dynamic" if report.summary.recompiles else "")
     _left_out(page, report)
@@ -69,7 +73,7 @@ def _diagnostics(page: TextPage, found: Alerts) -> None:
         page.blank()
         diagnostic(page, alert, alert.level)
     for item, owner in merged_findings([item for item in found.report.findings if item.frame is None], found.report.trace):
-        if item.rule.section is not Section.RANKS:
+        if item.rule.section not in (Section.RANKS, Section.EXPORTS):
             page.blank()
             page.line((f"{item.rule.level.value}[{item.rule.code}]", LEVEL_COLORS[item.rule.level]), f": {item.sentence}")
             if item.place:
@@ -105,6 +109,8 @@ def _head(page: TextPage, report: Report) -> None:
 def _summary(page: TextPage, report: Report) -> None:
     """The verdict on the run: its compilations, what could be done about the recompilations, and what was refused or failed."""
     summary = report.summary
+    if report.trace.exports and not (summary.compiles or summary.limit_hits or summary.failures):
+        return
     number = plural(summary.compiles, "compilation")
     over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
     of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"

@@ -7,9 +7,18 @@ from shapelog.report.alerts import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, renderer
 from shapelog.rule_docs import RULES_URL
+from shapelog.rules import Section
 
 FEW, LINES = 3, 45
-SHORT = [name for name in RECORDED if len(collect_alerts(report_of(name), Repository()).alerts) <= FEW]
+
+
+def causes(name: str) -> int:
+    """How many diagnostics a report has: alerts, and what concerns exports."""
+    report = report_of(name)
+    return len(collect_alerts(report, Repository()).alerts) + sum(item.rule.section is Section.EXPORTS for item in report.findings)
+
+
+SHORT = [name for name in RECORDED if causes(name) <= FEW]
 
 
 def shown(name: str, width: int = 80, verbose: bool = False) -> str:

@@ -1,0 +1,89 @@
+"""Conditions on symbols, as the code of their user would write them: ``Eq(u0, 4)`` that was False is ``n != 4``."""
+
+import re
+from collections.abc import Mapping
+
+from shapelog.model.exports import Export, user_line
+from shapelog.reading.export_records import Assumed
+
+_CALL = re.compile(r"^(Eq|Ne)\((.*)\)$", re.S)
+_MOD = re.compile(r"\bMod\(([^(),]+), ([^(),]+)\)")
+_RELATIONS = (" >= ", " <= ", " == ", " != ", " > ", " < ")
+_OPPOSITE = {">=": "<", "<": ">=", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
+_SYMBOL = re.compile(r"\b(?:s|u|zf|zuf)\d+\b")
+_SIZE = re.compile(r"^(.*)\.size\(\)\[(\d+)\]$", re.S)
+_READ = re.compile(r"^(\w+)\s*(?::[^=]+)?=(?!=).*\.(?:item|tolist)\(\)\s*$")
+_SHAPE = re.compile(r"^Tensor\(shape: torch\.Size\(\[(.*?)\]\)")
+
+
+def symbols_in(expression: str) -> tuple[str, ...]:
+    """The symbols that an expression names, each once."""
+    return tuple(dict.fromkeys(_SYMBOL.findall(expression)))
+
+
+def condition(expression: str, holds: bool = True) -> str:
+    """What is true of a relation that holds or does not, in Python; "" for what is no relation of two terms."""
+    call = _CALL.match(expression)
+    if call:
+        terms = _terms(call[2])
+        relation = "==" if call[1] == "Eq" else "!="
+    else:
+        found = next((sign for sign in _RELATIONS if expression.count(sign) == 1), "")
+        terms, relation = expression.split(found) if found else [], found.strip()
+    if len(terms) != 2 or relation not in _OPPOSITE:
+        return ""
+    left, right = (_MOD.sub(r"(\1) % \2", term.strip()) for term in terms)
+    return f"{left} {relation if holds else _OPPOSITE[relation]} {right}"
+
+
+def _terms(text: str) -> list[str]:
+    """The arguments of a call, separated by the commas that stand in no parentheses."""
+    found, depth = [""], 0
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if char == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += char
+    return found
+
+
+def in_names(expression: str, names: Mapping[str, str]) -> str:
+    """An expression with the names that symbols have in the code."""
+    return _SYMBOL.sub(lambda match: names.get(match[0], match[0]), expression)
+
+
+def source_name(source: str) -> str:
+    """``x.shape[0]`` for ``x.size()[0]``."""
+    return _SIZE.sub(r"\1.shape[\2]", source)
+
+
+def names_of(export: Export) -> dict[str, str]:
+    """The name in the code of each symbol that has one: an input's size, or a variable that was read from a tensor."""
+    names: dict[str, str] = {}
+    for symbol in export.symbols:
+        line = None if symbol.source else user_line(symbol.user_stack.frames)
+        read = _READ.match(line.code.strip()) if line else None
+        if symbol.source:
+            names[symbol.name] = source_name(symbol.source.display_name)
+        elif read:
+            names[symbol.name] = read[1]
+    return names
+
+
+def in_variables(assumed: Assumed, names: Mapping[str, str]) -> str:
+    """The expression of an assumption with the variables of its line, where they hold what it is about; else with ``names``."""
+    text, held = assumed.expression, dict[str, str]()
+    for variable, value in assumed.values:
+        shape = _SHAPE.match(value)
+        sizes = [part.strip() for part in shape[1].split(",")] if shape else [value]
+        parts = [(size, f"{variable}.shape[{dim}]" if shape else variable) for dim, size in enumerate(sizes)]
+        held |= {size: name for size, name in parts if symbols_in(size) and size not in held}
+    for value in sorted(held, key=len, reverse=True):
+        text = _whole(value).sub(lambda _, name=held[value]: name, text)  # type: ignore[misc]
+    return in_names(text, names) if not assumed.values else text
+
+
+def _whole(value: str) -> re.Pattern[str]:
+    """Where a text stands that is no part of a longer name."""
+    return re.compile(rf"(?<!\w){re.escape(value)}(?!\w)")

@@ -1,0 +1,59 @@
+"""The exports of a run in a terminal: what came of each, what stopped it or was assumed, and the ranges of its symbols."""
+
+from shapelog.model.exports import ExportResult
+from shapelog.report.report import Report
+from shapelog.report.results import Finding
+from shapelog.reporters.terminal.diagnostic import code_place, explanation, note
+from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
+from shapelog.rules import Section
+from shapelog.text import plural
+
+
+def export_tables(page: TextPage, report: Report) -> tuple[str, ...]:
+    """The tables that say more than the diagnostics above them."""
+    has_findings = any(item.rule.section is Section.EXPORTS for item in report.findings)
+    if page.verbose or not (has_findings or report.trace.compiles):
+        return ("exports", "export_symbols")
+    return ("exports",) if len(report.trace.exports) > 1 and not report.trace.compiles else ()
+
+
+def export_findings(page: TextPage, report: Report) -> None:
+    """What stopped exports, or was assumed in them; the worst first. What to type is with the next steps."""
+    found = [item for item in report.findings if item.rule.section is Section.EXPORTS]
+    for item in page.listed(sorted(found, key=lambda item: list(LEVEL_COLORS).index(item.rule.level)), "diagnostic", 0):
+        page.blank()
+        _finding(page, item)
+
+
+def _finding(page: TextPage, item: Finding) -> None:
+    page.line((f"{item.rule.level.value}[{item.rule.code}]", f"bold {LEVEL_COLORS[item.rule.level]}"), (f": {item.sentence}", "bold"))
+    code_place(page, str(item.place) if item.place else "", item.code)
+    if item.message:
+        explanation(page, item.message)
+    for text in item.notes:
+        note(page, text)
+    note(page, item.remedy, "help")
+    for hint in item.message.hints if item.message else ():
+        note(page, hint, "help")
+
+
+def exports_summary(page: TextPage, report: Report) -> None:
+    """How many exports there were, and what came of them."""
+    exports = report.trace.exports
+    if not exports:
+        return
+    results = {result: sum(export.result is result for export in exports) for result in ExportResult}
+    words = ", ".join(f"{count} {_WORDS[result]}" for result, count in results.items() if count)
+    is_all = not any((report.summary.compiles, report.summary.limit_hits, report.summary.failures))
+    page.blank()
+    page.line((f"{'Summary' if is_all else 'Exports'}: {plural(len(exports), 'export')}", "bold"), f", {words}")
+    guesses = sum(export.guess_count for export in exports)
+    if guesses:
+        page.line(f"{plural(guesses, 'assumption')} from the example inputs: torch.export.export fails until they are resolved", indent=2)
+
+
+_WORDS = {
+    ExportResult.EXPORTED: "succeeded",
+    ExportResult.FAILED: "failed",
+    ExportResult.UNKNOWN: "without a recorded result",
+}

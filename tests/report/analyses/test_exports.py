@@ -1,0 +1,64 @@
+"""What is said about exports: what stopped them, what they assumed, what their symbols accept."""
+
+from recorded import report_of
+
+from shapelog.report.results import Finding
+
+
+def findings(name: str) -> tuple[Finding, ...]:
+    return tuple(item for item in report_of(f"real/2.13/{name}.log.gz").findings if item.rule.code.startswith("SL6"))
+
+
+def rows(name: str, table: str) -> list[tuple[object, ...]]:
+    found = report_of(f"real/2.13/{name}.log.gz").table(table)
+    return list(found.rows) if found else []
+
+
+def test_a_branch_on_data_is_named_with_its_line_and_what_to_type() -> None:
+    for name in ("export_data_dependent", "export_data_dependent_strict"):
+        (found,) = findings(name)
+        assert (found.rule.code, found.sentence) == ("SL602", "export 1 stopped, since only the data decide n > 4")
+        assert found.text[0].startswith("torch._check(n > 4)")
+    (found,) = findings("export_data_dependent")
+    assert (found.place and found.place.short, found.code) == ("exports.py:28", "if n > 4:")
+
+
+def test_a_custom_operator_at_which_it_stopped_probably_lacks_a_fake_kernel() -> None:
+    (found,) = findings("export_missing_kernel")
+    assert found.rule.code == "SL604"
+    assert "mylib.count.default" in found.sentence
+    assert found.text[0] == '@torch.library.register_fake("mylib::count")'
+
+
+def test_a_draft_export_lists_all_that_it_took_from_the_example() -> None:
+    found = findings("export_draft")
+    assert [item.rule.code for item in found] == ["SL604", "SL605", "SL603", "SL603"]
+    assert [item.place and item.place.line for item in found] == [40, 41, 43, 46]
+    assert found[2].text == ("torch._check(n >= 3)",)
+    assert found[3].text == ("torch._check(picked.shape[0] > 2)",)
+    assert [row[1] for row in rows("export_draft", "exports")] == ["exported with 4 assumptions"]
+
+
+def test_conditions_on_a_declared_size_are_named_by_line() -> None:
+    for name in ("export_violation", "export_violation_unrecorded"):
+        narrowed = [item for item in findings(name) if item.rule.code == "SL607"]
+        assert [item.place and item.place.line for item in narrowed] == [53, 55]
+        assert narrowed[0].sentence == "x.shape[0] is declared as 2 to 512, but this line needs x.shape[0] <= 100"
+
+
+def test_an_export_that_failed_without_an_error_in_the_trace_is_a_failure_all_the_same() -> None:
+    assert [item.rule.code for item in findings("export_violation")] == ["SL601", "SL607", "SL607"]
+
+
+def test_an_export_that_succeeded_needs_nothing() -> None:
+    assert findings("export_good") == ()
+
+
+def test_symbols_that_have_to_be_equal_share_the_range_of_the_program() -> None:
+    accepted = {row[2]: row[5] for row in rows("export_good", "export_symbols")}
+    assert accepted == {
+        "tokens.shape[0]": "0 to 64",
+        "tokens.shape[1]": "2 to 512",
+        "mask.shape[0]": "0 to 64",
+        "mask.shape[1]": "2 to 512",
+    }

@@ -1,0 +1,31 @@
+"""Exports on the screen: what stopped them or was assumed, the verdict, and what to type."""
+
+import pytest
+from recorded import report_of
+
+from shapelog.reporters import Options, renderer
+
+
+def shown(name: str, verbose: bool = False) -> str:
+    options = Options(color=False, width=100, verbose=verbose)
+    return renderer("report", "terminal")(report_of(f"real/2.13/{name}.log.gz"), options).decode()
+
+
+def test_a_failed_export_ends_with_its_verdict_and_the_line_to_add() -> None:
+    text = shown("export_data_dependent")
+    assert "error[SL602]: export 1 stopped, since only the data decide n > 4" in text
+    assert "   | if n > 4:" in text
+    assert "Summary: 1 export, 1 failed" in text
+    assert "torch._check(n > 4)" in text.split("Next steps")[1]
+    assert "nothing was compiled" not in text
+
+
+def test_what_a_draft_export_assumed_is_counted() -> None:
+    assert "4 assumptions from the example inputs" in shown("export_draft")
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_an_export_without_findings_shows_its_symbols(verbose: bool) -> None:
+    text = shown("export_good", verbose)
+    assert "Symbols of the exports" in text
+    assert "tokens.shape[0] == mask.shape[0]" in text
